@@ -1,0 +1,1 @@
+"""Gradients of plain Python and NumPy code, by bytecode."""

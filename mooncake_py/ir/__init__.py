@@ -1,0 +1,1 @@
+"""The intermediate representation: nodes, operations, graph functions, text form, verifier."""

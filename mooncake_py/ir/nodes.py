@@ -1,0 +1,223 @@
+"""Nodes of the IR: immutable, SSA, block parameters instead of phi nodes.
+
+A `Function` is a tuple of `CFGBlock`s, the first being the entry. A block has parameters, statements and
+one terminator; an edge carries one argument per parameter of its target. There is one computing statement,
+`Call`; what it may call is any Python callable, the language's own operations being the functions of
+`operator` and of `mooncake_py.ir.ops`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NewType
+
+BlockId = NewType("BlockId", int)
+"""Names a block (`bb3`); opaque, never a position."""
+
+
+class Var:
+    """An SSA value (`%12`). Compared by identity; `id` is only its printed name, unique in its function."""
+
+    __slots__ = ("id", "name")
+
+    def __init__(self, id: int, name: str | None = None):
+        self.id = id
+        self.name = name  # the user's name for it where there is one: a hint for readers, no meaning
+
+    def __repr__(self) -> str:
+        return f"%{self.id}"
+
+
+class Const:
+    """An operand known when the code is built. Two are the same constant when their values are the same object."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+Operand = Var | Const
+
+
+class Pos:
+    """A source range in the user's file: 1-based lines, 0-based columns in UTF-8 bytes, as CPython counts."""
+
+    __slots__ = ("col", "end_col", "end_line", "line")
+
+    def __init__(
+        self, line: int | None, end_line: int | None = None, col: int | None = None, end_col: int | None = None
+    ):
+        self.line, self.end_line, self.col, self.end_col = line, end_line, col, end_col
+
+    def __repr__(self) -> str:
+        return f"{self.line}:{self.col}"
+
+
+NO_POS = Pos(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """`out = fn(*args, **kwargs)`."""
+
+    out: Var
+    fn: Operand
+    args: tuple[Operand, ...]
+    kwargs: tuple[tuple[str, Operand], ...] = ()
+    pos: Pos = NO_POS
+
+    def operands(self) -> Iterator[Operand]:
+        yield self.fn
+        yield from self.args
+        for _, v in self.kwargs:
+            yield v
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A jump to `target`; `args` become its parameters."""
+
+    target: BlockId
+    args: tuple[Operand, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goto:
+    edge: Edge
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """Jump on the truth of `cond`, which is a bool or a value whose truth runs no user code."""
+
+    cond: Operand
+    then: Edge
+    orelse: Edge
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForNext:
+    """Advance `iterator`: its next item is the *first* parameter of `body`'s target, `body.args` the others."""
+
+    iterator: Operand
+    body: Edge
+    done: Edge
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Switch:
+    """Jump to the case whose int equals `value`, else to `default` (made by the engine, never by the frontend)."""
+
+    value: Operand
+    cases: tuple[tuple[int, Edge], ...]
+    default: Edge
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return:
+    value: Operand
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raise:
+    """`raise exc from cause`; both None is the bare `raise`. `reraise`: as is, keeping the traceback it has."""
+
+    exc: Operand | None
+    cause: Operand | None = None
+    reraise: bool = False
+    pos: Pos = NO_POS
+
+
+Terminator = Goto | Branch | ForNext | Switch | Return | Raise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CFGBlock:
+    """Statements run in order, then the terminator.
+
+    `handler` is where an exception raised in this block goes; the exception is the first parameter of the
+    handler's target, `handler.args` the others. A block with a handler holds at most one statement that can
+    raise, and it is the last one (or the terminator); the handler's args are defined before it.
+    """
+
+    id: BlockId
+    params: tuple[Var, ...]
+    stmts: tuple[Call, ...]
+    term: Terminator
+    handler: Edge | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function over SSA blocks.
+
+    `params` are the parameters in the order of the code object's locals (positional-only, positional,
+    keyword-only, *args, **kwargs), `free` the *cell objects* of its free variables.
+    """
+
+    name: str
+    filename: str
+    params: tuple[Var, ...]
+    free: tuple[Var, ...]
+    blocks: tuple[CFGBlock, ...]
+    kind: str = "function"  # or "generator"
+    firstline: int = 1
+
+    @property
+    def entry(self) -> CFGBlock:
+        return self.blocks[0]
+
+
+def edges(term: Terminator) -> tuple[Edge, ...]:
+    """The edges of a terminator, in printed order."""
+    match term:
+        case Goto(edge=e):
+            return (e,)
+        case Branch(then=a, orelse=b):
+            return (a, b)
+        case ForNext(body=a, done=b):
+            return (a, b)
+        case Switch(cases=cases, default=d):
+            return (*(e for _, e in cases), d)
+    return ()
+
+
+def term_operands(term: Terminator) -> Iterable[Operand]:
+    """The operands a terminator reads, edge arguments last."""
+    match term:
+        case Branch(cond=v) | Switch(value=v) | ForNext(iterator=v) | Return(value=v):
+            yield v
+        case Raise(exc=exc, cause=cause):
+            if exc is not None:
+                yield exc
+            if cause is not None:
+                yield cause
+    for e in edges(term):
+        yield from e.args
+
+
+class Fresh:
+    """Counters for ids: they belong to the builder, so that output is deterministic."""
+
+    __slots__ = ("_blocks", "_vars")
+
+    def __init__(self, first_var: int = 0, first_block: int = 0):
+        self._vars = itertools.count(first_var)
+        self._blocks = itertools.count(first_block)
+
+    def var(self, name: str | None = None) -> Var:
+        return Var(next(self._vars), name)
+
+    def block(self) -> BlockId:
+        return BlockId(next(self._blocks))

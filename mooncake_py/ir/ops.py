@@ -1,0 +1,325 @@
+"""The language's own operations, as functions: what normalised bytecode calls besides `operator` and builtins.
+
+Each runs as plain Python where it can (so IR can be interpreted and rules written for them); the lowering
+emits one or a few instructions for each. Operations that only make sense inside a frame are marked and raise
+when called.
+"""
+
+from __future__ import annotations
+
+from types import CellType
+from typing import Any, NoReturn
+
+
+class _Sentinel:
+    def __init__(self, name: str):
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+UNBOUND = _Sentinel("UNBOUND")
+"""The value of a local variable that is not assigned (or was deleted)."""
+
+
+def _in_frame(name: str) -> NoReturn:
+    raise RuntimeError(f"{name} has a meaning only inside a lowered code object")
+
+
+# -- building ---------------------------------------------------------------------------------------------
+
+
+def build_tuple(*xs: Any) -> tuple:
+    return xs
+
+
+def build_list(*xs: Any) -> list:
+    return list(xs)
+
+
+def build_set(*xs: Any) -> set:
+    return set(xs)
+
+
+def build_map(*kvs: Any) -> dict:
+    """`build_map(k1, v1, k2, v2, ...)`."""
+    return dict(zip(kvs[::2], kvs[1::2], strict=True))
+
+
+def build_string(*parts: str) -> str:
+    return "".join(parts)
+
+
+def list_append(xs: list, x: Any) -> None:
+    """Append inside a comprehension or star-display; the list is not visible to the user yet."""
+    xs.append(x)
+
+
+def list_extend(xs: list, ys: Any) -> None:
+    xs.extend(ys)
+
+
+def list_to_tuple(xs: list) -> tuple:
+    return tuple(xs)
+
+
+def set_add(s: set, x: Any) -> None:
+    s.add(x)
+
+
+def set_update(s: set, xs: Any) -> None:
+    s.update(xs)
+
+
+def map_add(d: dict, k: Any, v: Any) -> None:
+    d[k] = v
+
+
+def dict_update(d: dict, other: Any) -> None:
+    """`{**other}` inside a dict display."""
+    d.update(other)
+
+
+def dict_merge(d: dict, other: Any) -> None:
+    """`f(**other)`: as dict_update, but a repeated key is a TypeError."""
+    for k in other.keys():
+        if k in d:
+            raise TypeError(f"got multiple values for keyword argument {k!r}")
+        d[k] = other[k]
+
+
+# -- taking apart -----------------------------------------------------------------------------------------
+
+
+def unpack(xs: Any, n: int) -> tuple:
+    """`a, b = xs` as a tuple of exactly n items; the items are read from it by `operator.getitem`."""
+    out = tuple(xs)
+    if len(out) != n:
+        raise ValueError(f"expected {n} values to unpack, got {len(out)}")
+    return out
+
+
+def unpack_ex(xs: Any, before: int, after: int) -> tuple:
+    """`a, *b, c = xs` as a tuple of before + 1 + after items, the middle one a list."""
+    items = list(xs)
+    if len(items) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    cut = len(items) - after
+    return (*items[:before], items[before:cut], *items[cut:])
+
+
+def getslice(x: Any, start: Any, stop: Any) -> Any:
+    return x[start:stop]
+
+
+def setslice(x: Any, start: Any, stop: Any, value: Any) -> None:
+    x[start:stop] = value
+
+
+# -- formatting -------------------------------------------------------------------------------------------
+
+
+def format_value(x: Any, spec: str, conversion: int) -> str:
+    """One `{x!r:spec}` of an f-string; conversion is 0 (none), 1 (str), 2 (repr) or 3 (ascii)."""
+    x = (x, str(x), repr(x), ascii(x))[conversion] if conversion else x
+    return format(x, spec)
+
+
+# -- calls ------------------------------------------------------------------------------------------------
+
+
+def call_ex(f: Any, args: Any, kwargs: Any) -> Any:
+    """`f(*args, **kwargs)`; kwargs is None when there is none."""
+    return f(*args, **kwargs) if kwargs is not None else f(*args)
+
+
+# -- names ------------------------------------------------------------------------------------------------
+
+
+def load_global(name: str) -> Any:
+    """A global, else a builtin, of the function the code belongs to."""
+    _in_frame("load_global")
+
+
+def store_global(name: str, value: Any) -> None:
+    _in_frame("store_global")
+
+
+def delete_global(name: str) -> None:
+    _in_frame("delete_global")
+
+
+def load_name(name: str) -> Any:
+    """Class and module bodies: a local of the namespace, else a global, else a builtin."""
+    _in_frame("load_name")
+
+
+def store_name(name: str, value: Any) -> None:
+    _in_frame("store_name")
+
+
+def delete_name(name: str) -> None:
+    _in_frame("delete_name")
+
+
+def load_locals() -> Any:
+    _in_frame("load_locals")
+
+
+def load_build_class() -> Any:
+    _in_frame("load_build_class")
+
+
+def load_assertion_error() -> Any:
+    return AssertionError
+
+
+def import_name(name: str, fromlist: Any, level: int) -> Any:
+    _in_frame("import_name")
+
+
+def import_from(module: Any, name: str) -> Any:
+    _in_frame("import_from")
+
+
+def import_star(module: Any) -> None:
+    _in_frame("import_star")
+
+
+def check_bound(x: Any, name: str) -> Any:
+    """x itself, or UnboundLocalError where it is UNBOUND."""
+    if x is UNBOUND:
+        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+    return x
+
+
+# -- cells and functions ----------------------------------------------------------------------------------
+
+
+def make_cell(x: Any) -> CellType:
+    """A new cell holding x, empty when x is UNBOUND."""
+    return CellType() if x is UNBOUND else CellType(x)
+
+
+def cell_get(cell: CellType, name: str) -> Any:
+    """The content; NameError where it is empty (UnboundLocalError for the frame's own variables)."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        raise NameError(
+            f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+        ) from None
+
+
+def cell_set(cell: CellType, x: Any) -> None:
+    cell.cell_contents = x
+
+
+def cell_delete(cell: CellType, name: str) -> None:
+    cell_get(cell, name)
+    del cell.cell_contents
+
+
+def classderef(cell: CellType, name: str) -> Any:
+    """A name of a class body: its namespace first, then the cell."""
+    _in_frame("classderef")
+
+
+def make_function(code: Any, defaults: Any, kwdefaults: Any, annotations: Any, closure: Any) -> Any:
+    """A function over the frame's globals; closure is a tuple of cells or None, the others may be None."""
+    _in_frame("make_function")
+
+
+# -- truth, special methods -------------------------------------------------------------------------------
+
+
+def truth(x: Any) -> bool:
+    """`bool(x)` as a branch does it."""
+    return bool(x)
+
+
+def load_super(super_type: Any, cls: Any, self: Any, name: str) -> Any:
+    """`super(cls, self).name`; super_type is what the name `super` means there."""
+    return getattr(super_type(cls, self), name)
+
+
+def load_special(x: Any, name: str) -> Any:
+    """`type(x).name` bound to x, as `with` looks up `__enter__` and `__exit__`."""
+    method = getattr(type(x), name, None)
+    if method is None:
+        raise TypeError(f"{type(x).__name__!r} object does not support the context manager protocol")
+    return method.__get__(x, type(x))
+
+
+# -- exceptions (only inside handlers) --------------------------------------------------------------------
+
+
+def push_exc_info(exc: BaseException) -> Any:
+    """Make exc the exception being handled; the result is a token for `pop_except`."""
+    _in_frame("push_exc_info")
+
+
+def pop_except(token: Any) -> None:
+    _in_frame("pop_except")
+
+
+def exc_match(exc: BaseException, kinds: Any) -> bool:
+    """Does `except kinds` catch exc?"""
+    return isinstance(exc, kinds)
+
+
+def exc_group_match(exc: BaseException, kinds: Any) -> Any:
+    _in_frame("exc_group_match")
+
+
+# -- patterns ---------------------------------------------------------------------------------------------
+
+
+def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
+    """The tuple of matched attributes, or None."""
+    _in_frame("match_class")
+
+
+def match_mapping(x: Any) -> bool:
+    _in_frame("match_mapping")
+
+
+def match_sequence(x: Any) -> bool:
+    _in_frame("match_sequence")
+
+
+def match_keys(subject: Any, keys: Any) -> Any:
+    """The tuple of values, or None."""
+    _in_frame("match_keys")
+
+
+# -- generators -------------------------------------------------------------------------------------------
+
+
+def yield_(value: Any) -> Any:
+    """Suspend with value; the result is what `send` brought."""
+    _in_frame("yield_")
+
+
+def get_yield_from_iter(x: Any) -> Any:
+    """The iterator that `yield from x` drives."""
+    _in_frame("get_yield_from_iter")
+
+
+# -- engine only (made by the transform, never by the frontend) -------------------------------------------
+
+
+def push(stack: list, x: Any) -> None:
+    """Append to a comms or block stack."""
+    stack.append(x)
+
+
+def backwards(stack: list) -> Any:
+    """The iterator over a stack from its last entry to its first; the stack stays as it is."""
+    return reversed(stack)
+
+
+def pull(iterator: Any) -> Any:
+    """The next entry of a `backwards` iterator, which has one."""
+    return next(iterator)
