@@ -16,7 +16,6 @@ from mooncake_py.ir.nodes import (
     Function,
     Goto,
     Return,
-    Switch,
     Var,
     edges,
     term_operands,
