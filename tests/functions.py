@@ -1,0 +1,20 @@
+"""The zoo: every function the engine must differentiate, collected from `tests/zoo/`, one file an area."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import tests.zoo
+from tests.harness import Case
+from tests.zoo import registry
+
+for _module in sorted(info.name for info in pkgutil.iter_modules(tests.zoo.__path__)):
+    importlib.import_module(f"tests.zoo.{_module}")
+
+CASES: list[Case] = registry.CASES
+
+
+def by_name(name: str) -> Case:
+    """One case, for a debugging session: `check_case(by_name("loops.horner"))`."""
+    return next(case for case in CASES if case.name == name)

@@ -1,0 +1,162 @@
+"""Tuples in and out, unpacking, results of every shape."""
+
+import math
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([0.5, -1.2, 2.0])
+
+
+@case(1.2, -0.7)
+def returns_tuple(x, y):
+    return x * y, x + y
+
+
+@case(1.2, -0.7)
+def returns_nested_tuple(x, y):
+    return (x * y, (x, y * y)), 3, math.exp(x)
+
+
+@case(1.2)
+def returns_same_argument_twice(x):
+    return x, x
+
+
+@case(V)
+def returns_same_array_twice(v):
+    w = v * v
+    return w, w
+
+
+@case(V)
+def returns_argument_array(v):
+    return v
+
+
+@case(V, 1.5)
+def returns_mixed_tuple(v, t):
+    return v * t, t, v.sum(), "label", None, 4
+
+
+@case(V)
+def returns_constant_array(v):
+    return np.ones(3), v * 2
+
+
+@case((1.2, -0.7))
+def tuple_argument(p):
+    return p[0] * p[1] + p[-1]
+
+
+@case((1.2, (3.0, V), 2))
+def nested_tuple_argument(p):
+    a, (b, v), n = p
+    return a * b * v[n] + v.sum()
+
+
+@case((1.2, 0.7, 3.0, -2.0))
+def starred_unpacking(p):
+    first, *middle, last = p
+    return first * middle[0] + middle[1] * last + len(middle)
+
+
+@case((1.2, 0.7, 3.0, -2.0))
+def tuple_slices(p):
+    head, tail = p[:2], p[2:]
+    joined = tail + head
+    return joined[0] * joined[3] + sum(head) * p[::-1][0]
+
+
+@case((1.2, 0.7))
+def tuple_multiplied(p):
+    q = p * 2
+    return q[0] * q[3] + len(q) * q[2]
+
+
+@case((1.2, 0.7))
+def tuple_passed_through(p):
+    return p
+
+
+@case((1.2, 0.7), 3.0)
+def tuple_extended(p, x):
+    q = (*p, x, x * x)
+    return q[0] * q[3] + q[2]
+
+
+@case(1.2)
+def tuple_indexed_by_variable(x):
+    values = (x, x * x, 2.0, math.sin(x))
+    total = 0.0
+    for i in range(4):
+        total += values[i] * values[(i + 1) % 4]
+    return total
+
+
+@case(1.2, 0.3)
+def tuple_carried_through_loop(x, v):
+    state = (x, v)
+    for _ in range(10):
+        position, velocity = state
+        state = (position + 0.1 * velocity, velocity - 0.1 * math.sin(position))
+    return state
+
+
+@case(1.2, 0.3)
+def dual_numbers_by_hand(x, y):
+    def mul(p, q):
+        return p[0] * q[0], p[0] * q[1] + p[1] * q[0]
+
+    z = mul((x, 1.0), mul((y, x), (x, y)))
+    return z[1]
+
+
+@case(V)
+def unpack_array(v):
+    a, b, c = v
+    return a * b + b * c
+
+
+@case(V)
+def array_elements_as_floats(v):
+    return float(v[0]) * math.sin(v[1]) + math.exp(float(v[2]))
+
+
+@case(V, np.array([1, 2, 0]), True, "name", 3)
+def inactive_companions(v, index, flag, name, n):
+    if flag and name == "name":
+        return v[index] * n
+    return v
+
+
+@case(1.2)
+def float_and_array_result(x):
+    return x * np.ones((2, 2)), np.float64(x) * 2
+
+
+@case(V)
+def scalar_of_array(v):
+    return v[1]
+
+
+@case(0.3 + 0.4j, 2.0)
+def returns_complex_and_float(z, x):
+    return z * x, x * z.real
+
+
+@case((0.5, 1.5, 2.5), (1.0, 2.0, 3.0))
+def tuples_compared(p, q):
+    return p[0] * q[2] if p < q else p[1]
+
+
+@case(V, np.array([[1.0, 2.0], [3.0, 4.0]]))
+def returns_arrays(v, m):
+    return v * m[0, 1], m.T @ m, (v[:2] + m[1],)
+
+
+@case(1.2)
+def tuple_of_functions(x):
+    fs = (math.sin, math.cos, lambda t: t * x)
+    return fs[0](x) * fs[2](x) + sum([f(x) for f in fs])
