@@ -12,9 +12,12 @@ from tests.zoo import registry
 for _module in sorted(info.name for info in pkgutil.iter_modules(tests.zoo.__path__)):
     importlib.import_module(f"tests.zoo.{_module}")
 
-CASES: list[Case] = registry.CASES
+#: What the engine promises.
+CASES: list[Case] = [case for case in registry.CASES if "wider" not in case.tags]
+#: Functions beyond the promised rules: they move over when their rules come.
+WIDER: list[Case] = [case for case in registry.CASES if "wider" in case.tags]
 
 
 def by_name(name: str) -> Case:
     """One case, for a debugging session: `check_case(by_name("loops.horner"))`."""
-    return next(case for case in CASES if case.name == name)
+    return next(case for case in registry.CASES if case.name == name)

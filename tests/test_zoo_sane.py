@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.functions import CASES
+from tests.functions import CASES, WIDER
 from tests.harness import Case, bits, directions_for, leaves, random_like, same, shared_groups, slopes
 
 
 def test_names_are_unique() -> None:
-    doubles = [name for name, count in Counter(case.name for case in CASES).items() if count > 1]
+    doubles = [name for name, count in Counter(case.name for case in CASES + WIDER).items() if count > 1]
     assert not doubles
 
 
@@ -21,7 +21,7 @@ def test_zoo_is_large_enough() -> None:
     assert len(CASES) >= 160
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES + WIDER, ids=lambda case: case.name)
 def test_case_is_sane(case: Case) -> None:
     before = bits(case.args)
     plain = case.fn(*case.fresh_args())

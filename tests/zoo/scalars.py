@@ -20,7 +20,13 @@ UNARY_MATH = {
 for _name, _at in UNARY_MATH.items():
     add(f"math_{_name}", getattr(math, _name), _at, area=AREA)
 
-BINARY_MATH = {"atan2": (0.7, -1.2), "pow": (1.7, 2.3), "hypot": (3.0, -4.1), "copysign": (2.0, -3.0), "fmod": (7.3, 2.1)}
+BINARY_MATH = {
+    "atan2": (0.7, -1.2),
+    "pow": (1.7, 2.3),
+    "hypot": (3.0, -4.1),
+    "copysign": (2.0, -3.0),
+    "fmod": (7.3, 2.1),
+}
 for _name, _point in BINARY_MATH.items():
     add(f"math_{_name}", getattr(math, _name), *_point, area=AREA)
 
@@ -205,7 +211,7 @@ def complex_parts(z, x):
     return z.conjugate() * x + z.real * 2j - z.imag
 
 
-@case(0.2 + 0.5j)
+@case(0.2 + 0.5j, tags=("wider",))
 def complex_functions(z):
     return cmath.exp(z) * z + cmath.sin(z)
 
