@@ -7,6 +7,7 @@ when called.
 
 from __future__ import annotations
 
+import operator
 from types import CellType
 from typing import Any, NoReturn
 
@@ -167,6 +168,16 @@ def load_locals() -> Any:
     _in_frame("load_locals")
 
 
+def load_dict_or_global(namespace: Any, name: str) -> Any:
+    """A name of an annotation scope: the class namespace first, then globals and builtins."""
+    _in_frame("load_dict_or_global")
+
+
+def setup_annotations() -> None:
+    """Make `__annotations__` exist in the namespace of a class or module body."""
+    _in_frame("setup_annotations")
+
+
 def load_build_class() -> Any:
     _in_frame("load_build_class")
 
@@ -224,6 +235,11 @@ def cell_delete(cell: CellType, name: str) -> None:
 def classderef(cell: CellType, name: str) -> Any:
     """A name of a class body: its namespace first, then the cell."""
     _in_frame("classderef")
+
+
+def load_dict_or_deref(namespace: Any, cell: CellType, name: str) -> Any:
+    """A name of an annotation scope: the class namespace first, then the cell."""
+    return namespace[name] if name in namespace else cell_get(cell, name)
 
 
 def make_function(code: Any, defaults: Any, kwdefaults: Any, annotations: Any, closure: Any) -> Any:
@@ -307,6 +323,19 @@ def get_yield_from_iter(x: Any) -> Any:
     _in_frame("get_yield_from_iter")
 
 
+def yield_from(iterator: Any) -> Any:
+    """Drive the iterator to its end, passing on what `send`, `throw` and `close` bring; its return value."""
+    _in_frame("yield_from")
+
+
+# -- typing ------------------------------------------------------------------------------------------------
+
+
+def intrinsic(name: str, *args: Any) -> Any:
+    """An operation of the interpreter without a function: type parameters and aliases (`INTRINSIC_` + name)."""
+    _in_frame("intrinsic")
+
+
 # -- engine only (made by the transform, never by the frontend) -------------------------------------------
 
 
@@ -323,3 +352,29 @@ def backwards(stack: list) -> Any:
 def pull(iterator: Any) -> Any:
     """The next entry of a `backwards` iterator, which has one."""
     return next(iterator)
+
+
+# -- what the operations may do ---------------------------------------------------------------------------
+
+NEVER_RAISES = frozenset(
+    {
+        operator.is_,
+        operator.is_not,
+        build_tuple,
+        build_list,
+        build_string,
+        list_append,
+        list_to_tuple,
+        load_assertion_error,
+        load_locals,
+        make_cell,
+        cell_set,
+        make_function,
+        slice,
+        push_exc_info,
+        pop_except,
+        match_mapping,
+        match_sequence,
+    }
+)
+"""The callables whose calls in normalised code cannot raise, so they do not end a block of a protected region."""
