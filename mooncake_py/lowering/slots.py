@@ -1,0 +1,259 @@
+"""Out of SSA: every variable that does not live on the stack gets a local slot.
+
+Variables joined by a move share a slot where their live ranges allow it, hottest moves first; then slots are
+handed out first-fit. Sets of variables are bit masks. Two variables interfere when one is live where the
+other is written, so `conflicts[v]` (what is live where v is written) is looked up in both directions.
+"""
+
+from __future__ import annotations
+
+from mooncake_py.ir.nodes import BlockId, ForNext, Raise, Var
+from mooncake_py.lowering.schedule import Jump, PBlock, Plan
+
+
+class Slots:
+    __slots__ = ("cell_names", "names", "of")
+
+    def __init__(self) -> None:
+        self.of: dict[Var, int] = {}
+        self.names: list[str] = []
+        self.cell_names: list[str] = []  # names of the slots that hold cells of this frame
+
+
+class _Numbers:
+    """Bit numbers of the variables that need a slot."""
+
+    __slots__ = ("bit", "conflicts", "vars")
+
+    def __init__(self) -> None:
+        self.bit: dict[Var, int] = {}
+        self.vars: list[Var] = []
+        self.conflicts: list[int] = []
+
+    def add(self, v: Var) -> None:
+        if v not in self.bit:
+            self.bit[v] = len(self.vars)
+            self.vars.append(v)
+            self.conflicts.append(0)
+
+
+def allocate(plan: Plan, argnames: list[str], pinned: bool) -> Slots:
+    """Slots for every variable that is stored; the first ones are the parameters', in order.
+
+    `pinned`: nothing else may use the first parameter's slot (zero-argument `super` reads it).
+    """
+    numbers = _number(plan)
+    _conflicts(plan, numbers)
+    members, leader = _coalesce(plan, numbers)
+    return _color(plan, numbers, members, leader, argnames, pinned)
+
+
+def _number(plan: Plan) -> _Numbers:
+    numbers = _Numbers()
+    counts, folded, free = plan.counts, plan.folded, set(plan.fn.free)
+    add = numbers.add
+    for v in plan.fn.params:
+        if v in counts:
+            add(v)
+    for p in plan.layout:
+        for v in p.block.params:
+            if v in counts and v not in free:
+                add(v)
+        for sel in p.sels:
+            if sel.outs:
+                for x in sel.outs:
+                    if x is not None and x in counts:
+                        add(x)
+            elif sel.out is not None and sel.out in counts and sel.out not in folded:
+                add(sel.out)
+    return numbers
+
+
+def _conflicts(plan: Plan, numbers: _Numbers) -> None:
+    bit = numbers.bit
+    masks = {v: 1 << i for v, i in bit.items()}
+    uses: dict[BlockId, int] = {}
+    defs: dict[BlockId, int] = {}
+    at_end: dict[BlockId, int] = {}
+    for p in plan.layout:
+        end = 0
+        for j in p.jumps:
+            for _, a in j.moves:
+                end |= masks.get(a, 0)  # type: ignore[call-overload]
+            end |= masks.get(j.push, 0)  # type: ignore[call-overload]
+        at_end[p.id] = end
+        used, own = end, 0
+        for x in p.block.params:
+            own |= masks.get(x, 0)
+        if p.handler is not None:
+            used |= _handler_uses(p.handler, masks)
+        for sel in p.sels:
+            for y in sel.operands:
+                used |= masks.get(y, 0)  # type: ignore[call-overload]
+            for y in sel.reads:
+                used |= masks.get(y, 0)
+            for z in sel.outs or (sel.out,):
+                own |= masks.get(z, 0)  # type: ignore[call-overload]
+        uses[p.id], defs[p.id] = used & ~own, own
+    live_in = dict(uses)
+    live_out = dict.fromkeys(uses, 0)
+    changed = True
+    order = plan.layout[::-1]
+    while changed:
+        changed = False
+        for p in order:
+            out = 0
+            for j in p.jumps:
+                out |= live_in[j.target]
+            live_out[p.id] = out
+            if p.handler is not None:
+                out |= live_in[p.handler.target]
+            new = uses[p.id] | (out & ~defs[p.id])
+            if new != live_in[p.id]:
+                live_in[p.id] = new
+                changed = True
+    for p in plan.layout:
+        live = live_out[p.id] | at_end[p.id]
+        live = _walk(p, live, masks, numbers, live_in)
+        _written_together(p.block.params, live, numbers)
+    entry = plan.layout[0]
+    _written_together(plan.fn.params, live_in[entry.id], numbers)
+
+
+def _handler_uses(j: Jump, masks: dict[Var, int]) -> int:
+    used = masks.get(j.push, 0)  # type: ignore[call-overload]
+    for _, a in j.moves:
+        used |= masks.get(a, 0)  # type: ignore[call-overload]
+    return used
+
+
+def _walk(p: PBlock, live: int, masks: dict[Var, int], numbers: _Numbers, live_in: dict[BlockId, int]) -> int:
+    """Backwards through a block, from what is live at its end to what is live at its start."""
+    conflicts, bit = numbers.conflicts, numbers.bit
+    caught = 0 if p.handler is None else live_in[p.handler.target] | _handler_uses(p.handler, masks)
+    # The statement that raises is the last one, and its result is stored after it has not raised: what only
+    # the handler needs may share the result's slot. Otherwise it is the terminator that raises.
+    last = len(p.sels) - 2
+    if caught and (last < 0 or type(p.block.term) in (ForNext, Raise)):
+        live |= caught
+        caught = 0
+    for k in range(len(p.sels) - 1, -1, -1):
+        sel = p.sels[k]
+        if sel.outs:
+            _written_together(sel.outs, live, numbers)
+            for x in sel.outs:
+                live &= ~masks.get(x, 0)  # type: ignore[call-overload]
+        elif sel.out is not None:
+            i = bit.get(sel.out)
+            if i is not None:
+                live &= ~(1 << i)
+                conflicts[i] |= live
+        if k == last and caught:
+            live |= caught
+        for y in sel.operands:
+            live |= masks.get(y, 0)  # type: ignore[call-overload]
+        for y in sel.reads:
+            live |= masks.get(y, 0)
+    return live
+
+
+def _written_together(written: tuple[Var | None, ...], live: int, numbers: _Numbers) -> None:
+    bit, conflicts = numbers.bit, numbers.conflicts
+    found = [bit[v] for v in written if v in bit]  # type: ignore[index]
+    for i in found:
+        live |= 1 << i
+    for i in found:
+        conflicts[i] |= live & ~(1 << i)
+
+
+def _coalesce(plan: Plan, numbers: _Numbers) -> tuple[dict[int, int], list[int]]:
+    """Unite the two ends of moves where nothing forbids it: leader -> members, and each variable's leader."""
+    bit, conflicts, cells, folded = numbers.bit, numbers.conflicts, plan.cells, plan.folded
+    leader = list(range(len(numbers.vars)))
+    members = {i: 1 << i for i in leader}
+    params = {bit[v] for v in plan.fn.params if v in bit}
+    wanted: list[tuple[int, int, int]] = []
+    for p in plan.layout:
+        weight = -plan.loop_depth[p.id]
+        for j in p.jumps if p.handler is None else (*p.jumps, p.handler):
+            for q, a in j.moves:
+                if type(a) is Var and a in bit and q in bit and a not in folded and (q in cells) == (a in cells):
+                    wanted.append((weight, bit[q], bit[a]))
+    wanted.sort(key=lambda w: w[0])
+    for _, x, y in wanted:
+        while leader[x] != x:
+            x = leader[x]
+        while leader[y] != y:
+            y = leader[y]
+        if x == y or (x in params and y in params):
+            continue
+        if conflicts[x] & members[y] or conflicts[y] & members[x]:
+            continue
+        if y in params:
+            x, y = y, x
+        leader[y] = x
+        members[x] |= members.pop(y)
+        conflicts[x] |= conflicts[y]
+    return members, leader
+
+
+def _color(
+    plan: Plan, numbers: _Numbers, members: dict[int, int], leader: list[int], argnames: list[str], pinned: bool
+) -> Slots:
+    slots = Slots()
+    slots.names = list(argnames)
+    bit, conflicts, cells = numbers.bit, numbers.conflicts, plan.cells
+    taken = [0] * len(argnames)  # per slot: its variables, and all they conflict with
+    hostile = [0] * len(argnames)
+    is_cell = [False] * len(argnames)
+    used_names = {*argnames, *(v.name for v in plan.fn.free if v.name)}
+    where: dict[int, int] = {}
+    for n, v in enumerate(plan.fn.params):
+        i = bit.get(v)
+        if i is not None:
+            where[i] = n
+            taken[n], hostile[n] = members[i], conflicts[i]
+    if pinned and taken:
+        hostile[0] = -1
+    for i in members:
+        if i in where:
+            continue
+        mine, bad = members[i], conflicts[i]
+        cell = numbers.vars[i] in cells
+        for n in range(len(taken)):
+            if is_cell[n] == cell and not (bad & taken[n]) and not (hostile[n] & mine):
+                break
+        else:
+            n = len(taken)
+            taken.append(0)
+            hostile.append(0)
+            is_cell.append(cell)
+            slots.names.append(_name(numbers, i, mine, used_names))
+        taken[n] |= mine
+        hostile[n] |= bad
+        where[i] = n
+    slots.cell_names = [slots.names[n] for n in range(len(taken)) if is_cell[n]]
+    for v, i in bit.items():
+        while leader[i] != i:
+            i = leader[i]
+        slots.of[v] = where[i]
+    return slots
+
+
+def _name(numbers: _Numbers, i: int, mine: int, used: set[str]) -> str:
+    """The user's name for one of the variables in the slot, made unique; `_n` where there is none."""
+    base = numbers.vars[i].name
+    k = i
+    mine >>= i + 1
+    while base is None and mine:
+        k += 1
+        if mine & 1:
+            base = numbers.vars[k].name
+        mine >>= 1
+    name = base or "_"
+    n = 1
+    while name in used:
+        n += 1
+        name = f"{base or ''}_{n}"
+    used.add(name)
+    return name
