@@ -182,6 +182,7 @@ class SSABuilder:
         replaced = self._drop_checks()
         self._drop_trivial(replaced)
         final = {v: _find(replaced, v) for v in replaced}
+        self._thread(final)
         order = self._merge_chains()
         for block in order:
             block.id = self.fresh.block()
@@ -289,6 +290,30 @@ class SSABuilder:
             rest = kept
         self.joins = {var: self.joins[var] for var, _, _ in rest}
 
+    def _thread(self, final: dict[Var, Operand]) -> None:
+        """Lead edges past blocks that only pass on: empty ones, and handlers that only raise again."""
+        seen = {self.entry}
+        work = [self.entry]
+        while work:
+            block = work.pop()
+            while (link := block.handler) is not None and self._only_reraises(link.target, final):
+                _lead_past_handler(block, link)
+            for link in block.links[block.term[0] is ForNext :]:
+                _lead_past_empty(block, link)
+            for link in block.successors():
+                if link.target not in seen:
+                    seen.add(link.target)
+                    work.append(link.target)
+
+    def _only_reraises(self, handler: Draft, final: dict[Var, Operand]) -> bool:
+        exc = handler.fixed[0]
+        if handler.stmts or handler.term[:2] != (Raise, (exc, None, True)):
+            return False
+        if any(v not in final for v in handler.joins):
+            return False
+        outer = handler.handler
+        return outer is None or (outer.target is not handler and all(_final(final, a) is not exc for a in outer.args))
+
     def _merge_chains(self) -> list[Draft]:
         """Join blocks to their only predecessor where that ends in a Goto; the rest in reverse postorder."""
         order: list[Draft] = []
@@ -353,6 +378,36 @@ class SSABuilder:
         return live
 
 
+def _lead_past_handler(block: Draft, link: Link) -> None:
+    """Send the exceptions of `block` where the handler that `link` leads to sends them."""
+    handler = link.target
+    handler.preds.remove(link)
+    outer = handler.handler
+    block.handler = None
+    if outer is None:
+        return
+    block.handler = Link(block, outer.target)
+    block.handler.args = list(outer.args)
+    outer.target.preds.append(block.handler)
+    if not handler.preds:
+        outer.target.preds.remove(outer)
+
+
+def _lead_past_empty(block: Draft, link: Link) -> None:
+    """Skip empty blocks that only `link` enters, but never make two edges of `block` one."""
+    while True:
+        empty = link.target
+        if empty.stmts or empty.term[0] is not Goto or len(empty.preds) != 1 or empty.handler is not None:
+            return
+        onward = empty.links[0]
+        if any(other.target is onward.target for other in block.successors()):
+            return
+        preds = onward.target.preds
+        preds[preds.index(onward)] = link
+        link.target = onward.target
+        link.args = onward.args
+
+
 def _find(replaced: dict[Var, Operand], value: Operand) -> Operand:
     while (known := replaced.get(value)) is not None:  # type: ignore[arg-type]
         value = known
@@ -392,9 +447,9 @@ def _edge(link: Link, live: set[Operand], final: dict[Var, Operand]) -> Edge:
     joins = link.target.joins
     if not joins:
         return Edge(link.target.id)
-    args = [_find_final(final, a) for p, a in zip(joins, link.args, strict=True) if p in live]
+    args = [_final(final, a) for p, a in zip(joins, link.args, strict=True) if p in live]
     return Edge(link.target.id, tuple(args))
 
 
-def _find_final(final: dict[Var, Operand], value: Operand) -> Operand:
+def _final(final: dict[Var, Operand], value: Operand) -> Operand:
     return final.get(value, value)  # type: ignore[arg-type]
