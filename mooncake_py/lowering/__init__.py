@@ -132,7 +132,7 @@ def _paired(code: list[Line], names: list[str]) -> list[Line]:
         if out and type(line) is tuple and type(out[-1]) is tuple:
             first = out[-1]
             pair = _PAIRS.get((first[0], line[0]))
-            if pair is not None and line[1] in small and first[1] in small:
+            if pair and type(line[1]) is str and type(first[1]) is str and line[1] in small and first[1] in small:
                 out[-1] = (pair, (first[1], line[1]), first[2])
                 continue
         out.append(line)

@@ -81,7 +81,7 @@ class Emitter:
                 self._flush_stubs()
         self._finish()
 
-    # -- single instructions ------------------------------------------------------------------------------------
+    # -- single instructions ---------------------------------------------------------------------------------
 
     def ins(self, name: str, arg: object, effect: int, pos: Pos) -> None:
         self.code.append((name, arg, pos))
@@ -130,7 +130,7 @@ class Emitter:
         else:
             self.ins("STORE_FAST", self.slots.names[slot], -1, pos)
 
-    # -- trees of statements --------------------------------------------------------------------------------------
+    # -- trees of statements ---------------------------------------------------------------------------------
 
     def roots(self, p: PBlock, begin: int, end: int) -> None:
         """The trees that make up statements begin..end-1."""
@@ -263,7 +263,7 @@ class Emitter:
                 return sel.seq[0][0] == "CALL_FUNCTION_EX"
         return False
 
-    # -- forms that need more than a sequence -----------------------------------------------------------------------
+    # -- forms that need more than a sequence ----------------------------------------------------------------
 
     def _for_iter_never(self, pos: Pos) -> None:
         """Take the next item of an iterator that has one: the exit is one label that is never reached."""
@@ -303,7 +303,7 @@ class Emitter:
             self.ins("DELETE_FAST", name, 0, pos)
         self.ins("MAKE_CELL", self._cells[name], 0, pos)
 
-    # -- jumps --------------------------------------------------------------------------------------------------------
+    # -- jumps -----------------------------------------------------------------------------------------------
 
     def _thread(self) -> None:
         """Blocks that only jump on are left out."""
@@ -383,7 +383,7 @@ class Emitter:
             self._jump(j, pos)
         self._next = following
 
-    # -- protected code -------------------------------------------------------------------------------------------------
+    # -- protected code --------------------------------------------------------------------------------------
 
     def _protect(self, p: PBlock | None) -> None:
         """From here on exceptions go to p's handler; with None to the function's own, or nowhere."""
@@ -418,7 +418,7 @@ class Emitter:
             found = self._pads[key] = (Label(), j, p.block.term.pos, depth)
         return found[0]
 
-    # -- blocks -----------------------------------------------------------------------------------------------------------
+    # -- blocks ----------------------------------------------------------------------------------------------
 
     def _block(self, p: PBlock) -> bool:
         """One block; whether it falls through into the next."""
@@ -514,7 +514,7 @@ class Emitter:
         body, done = p.jumps
         pos = p.sels[k].pos
         self.operands(p, k)
-        if V.FOR_DONE or self._has_code(done):
+        if V.FOR_DONE or self._has_code(done) or self._target(done.target) in self._placed:
             exit = Label()
             self._stubs.append((exit, done, pos, self.depth - 1, True))
         else:

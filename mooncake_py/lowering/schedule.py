@@ -94,9 +94,7 @@ def schedule(fn: Function) -> Plan:
         _iterators_on_stack(plan, found, subst)
     for p in plan.blocks.values():
         p.sels = [
-            _select(_resolved(s, subst) if subst else s, selector, items)
-            for s in p.block.stmts
-            if s.out not in dropped
+            _select(_resolved(s, subst) if subst else s, selector, items) for s in p.block.stmts if s.out not in dropped
         ]
         p.sels.append(_terminator(p, subst))
     _count(plan)
