@@ -1,0 +1,40 @@
+"""The yardsticks are right: every hand-written gradient against central differences, without the engine."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from benchmarks.workloads import WORKLOADS, Workload
+from tests.harness import assert_cotangent_fits, bits, directions_for, inner, magnitude, slopes
+
+
+def test_there_are_enough_and_they_are_distinct() -> None:
+    assert len(WORKLOADS) >= 20
+    assert len({work.name for work in WORKLOADS}) == len(WORKLOADS)
+
+
+@pytest.mark.parametrize("work", WORKLOADS, ids=lambda work: work.name)
+def test_gradient_by_hand(work: Workload) -> None:
+    before = bits(work.args)
+    args = copy.deepcopy(work.args)
+    plain = work.fn(*args)
+    assert bits(args) == before, "a workload must leave its arguments alone: it is called again and again"
+    value, gradients = work.hand(*args)
+    assert bits(args) == before
+    assert value == pytest.approx(plain, rel=1e-12)
+    assert len(gradients) == len(work.argnums)
+    rng = np.random.default_rng(0)
+    for position, gradient in zip(work.argnums, gradients, strict=True):
+        assert_cotangent_fits(type_of_gradient(work.args[position]), gradient, f"argument {position}")
+        directions = directions_for(work.args, [position], rng)
+        _, expected, _ = slopes(work.fn, work.args, directions, 1.0, 1e-6)
+        got = inner(gradient, directions[position])
+        assert abs(got - expected) <= 1e-6 * max(abs(expected), magnitude(gradient, directions[position]), 1e-4)
+
+
+def type_of_gradient(arg: object) -> object:
+    """A NumPy scalar will do for the gradient of a float: hand-written code is not asked to convert."""
+    return np.float64(arg) if isinstance(arg, float) else arg
