@@ -6,11 +6,23 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.frontend.decode import Handler
+from mooncake_py.frontend.patterns import (
+    adds,
+    builds,
+    deletes_name,
+    loads_name,
+    nop,
+    peeks,
+    pop,
+    popn,
+    refused,
+    stores_name,
+    takes,
+)
 from mooncake_py.frontend.ssa import UNBOUND
 from mooncake_py.frontend.stack import NONE, NULL, Converted, Marker
 from mooncake_py.ir import ops
@@ -44,103 +56,8 @@ _BINARY = "add and_ floordiv lshift matmul mul mod or_ pow rshift sub truediv xo
 _INPLACE = "iadd iand ifloordiv ilshift imatmul imul imod ior ipow irshift isub itruediv ixor"
 BINARY = [Const(getattr(operator, name)) for name in f"{_BINARY} {_INPLACE}".split()]
 """By the argument of BINARY_OP."""
-COMPARE = [Const(getattr(operator, name)) for name in "lt le eq ne gt ge".split()]
+COMPARE = [Const(getattr(operator, name)) for name in ["lt", "le", "eq", "ne", "gt", "ge"]]
 """By the index in `dis.cmp_op`."""
-
-
-def pop(ev: Evaluator) -> Any:
-    return ev.stack.pop()
-
-
-def popn(ev: Evaluator, n: int) -> tuple[Any, ...]:
-    """The top n values, deepest first."""
-    if not n:
-        return ()
-    values = tuple(ev.stack[-n:])
-    del ev.stack[-n:]
-    return values
-
-
-# -- handlers from patterns -------------------------------------------------------------------------------
-
-
-def nop(ev: Evaluator, arg: int) -> None:
-    pass
-
-
-def refused(construct: str) -> Handler:
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.refuse(construct)
-
-    return handler
-
-
-def takes(fn: Callable[..., Any], n: int) -> Handler:
-    """Pop n values, push fn of them."""
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.stack.append(ev.emit(callee, popn(ev, n)))
-
-    return handler
-
-
-def peeks(fn: Callable[..., Any], n: int) -> Handler:
-    """Push fn of the top n values, which stay."""
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.stack.append(ev.emit(callee, tuple(ev.stack[-n:])))  # type: ignore[arg-type]
-
-    return handler
-
-
-def builds(fn: Callable[..., Any], per_item: int = 1) -> Handler:
-    """Pop as many values as the argument says, push fn of them."""
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.stack.append(ev.emit(callee, popn(ev, arg * per_item)))
-
-    return handler
-
-
-def adds(fn: Callable[..., Any], n: int = 1) -> Handler:
-    """Pop n values and add them to the container at the depth the argument says."""
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        values = popn(ev, n)
-        ev.emit(callee, (ev.stack[-arg], *values))  # type: ignore[arg-type]
-
-    return handler
-
-
-def loads_name(fn: Callable[..., Any]) -> Handler:
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.stack.append(ev.emit(callee, (ev.names[arg],)))
-
-    return handler
-
-
-def stores_name(fn: Callable[..., Any]) -> Handler:
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.emit(callee, (ev.names[arg], pop(ev)))
-
-    return handler
-
-
-def deletes_name(fn: Callable[..., Any]) -> Handler:
-    callee = Const(fn)
-
-    def handler(ev: Evaluator, arg: int) -> None:
-        ev.emit(callee, (ev.names[arg],))
-
-    return handler
 
 
 # -- stack and locals -------------------------------------------------------------------------------------
@@ -235,6 +152,13 @@ def delete_subscr(ev: Evaluator, arg: int) -> None:
     ev.emit(_DELITEM, popn(ev, 2))
 
 
+def setup_annotations(ev: Evaluator, arg: int) -> None:
+    ev.emit(_SETUP_ANNOTATIONS, ())
+
+
+_SETUP_ANNOTATIONS = Const(ops.setup_annotations)
+
+
 def import_name(ev: Evaluator, arg: int) -> None:
     level, names = popn(ev, 2)
     ev.stack.append(ev.emit(_IMPORT_NAME, (ev.names[arg], names, level)))
@@ -317,7 +241,8 @@ def _take_apart(ev: Evaluator, items: Operand, n: int) -> None:
 
 def format_value(ev: Evaluator, value: Operand | Converted, spec: Operand, conversion: int = 0) -> None:
     if isinstance(value, Converted):
-        value, conversion = value.value, value.conversion
+        conversion = value.conversion
+        value = value.value
     ev.stack.append(ev.emit(FORMAT_VALUE, (value, spec, Const(conversion))))
 
 
@@ -530,7 +455,7 @@ HANDLERS: dict[str, Handler] = {
     "MATCH_MAPPING": peeks(ops.match_mapping, 1),
     "MATCH_SEQUENCE": peeks(ops.match_sequence, 1),
     "MATCH_KEYS": peeks(ops.match_keys, 2),
-    "SETUP_ANNOTATIONS": lambda ev, arg: None if ev.emit(Const(ops.setup_annotations), ()) else None,
+    "SETUP_ANNOTATIONS": setup_annotations,
     **dict.fromkeys(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"), jump),
     "CHECK_EG_MATCH": refused("except*"),
     "GET_AWAITABLE": refused("await"),

@@ -118,8 +118,7 @@ class Evaluator:
         else:
             read = self.builder.read
             self.stack = stack = [
-                read(draft, ~k) if k < site.floor and not isinstance(v, Marker) else v
-                for k, v in enumerate(site.stack)
+                read(draft, ~k) if k < site.floor and not isinstance(v, Marker) else v for k, v in enumerate(site.stack)
             ]
         self.ended = False
         codes, args = self.decoded.ops, self.decoded.args

@@ -6,8 +6,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.frontend import common
-from mooncake_py.frontend.common import call, jump_if, jump_if_none, pop, popn, refused, takes
-from mooncake_py.frontend.decode import Version
+from mooncake_py.frontend.common import call, jump_if, jump_if_none
+from mooncake_py.frontend.decode import Handler, Version
+from mooncake_py.frontend.patterns import nop, pop, popn, refused, takes
 from mooncake_py.frontend.stack import NULL, Marker, Super
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Operand
@@ -95,7 +96,7 @@ def _compare_op(ev: Evaluator, arg: int) -> None:
     ev.stack.append(ev.emit(common.COMPARE[arg], popn(ev, 2)))
 
 
-def _jump_or_pop(taken: bool) -> common.Handler:
+def _jump_or_pop(taken: bool) -> Handler:
     def handler(ev: Evaluator, arg: int) -> None:
         value = pop(ev)
         ev.branch(ev.truth(value), taken, kept=value)
@@ -116,7 +117,7 @@ def _yield_from(ev: Evaluator, arg: int) -> None:
 VERSION = Version(
     handlers={
         **common.HANDLERS,
-        "PRECALL": common.nop,
+        "PRECALL": nop,
         "KW_NAMES": kw_names,
         "CALL": _call,
         "LOAD_GLOBAL": load_global,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooncake_py.frontend import common, py311
-from mooncake_py.frontend.common import call, jump_if, jump_if_none, pop, popn
+from mooncake_py.frontend.common import call, jump_if, jump_if_none
 from mooncake_py.frontend.decode import STOPITERATION_ERROR, Handler, Version
+from mooncake_py.frontend.patterns import pop, popn
 from mooncake_py.frontend.ssa import UNBOUND
 from mooncake_py.frontend.stack import NONE, NULL, Slot
 from mooncake_py.ir import ops

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooncake_py.frontend import common
-from mooncake_py.frontend.common import call, pop, popn
+from mooncake_py.frontend.common import call
 from mooncake_py.frontend.decode import Version
+from mooncake_py.frontend.patterns import pop, popn
 from mooncake_py.frontend.py312 import SHARED, super_attr
 from mooncake_py.frontend.stack import NULL, Converted, Making, Marker
 

@@ -139,9 +139,7 @@ class SSABuilder:
 
     # -- terminators --
 
-    def _end(
-        self, block: Draft, kind: type, operands: tuple[Any, ...], targets: tuple[Draft, ...], pos: Pos
-    ) -> None:
+    def _end(self, block: Draft, kind: type, operands: tuple[Any, ...], targets: tuple[Draft, ...], pos: Pos) -> None:
         block.term = (kind, operands, pos)
         links = []
         for target in targets:
@@ -368,7 +366,7 @@ class SSABuilder:
                 live.add(v)
                 work.append(v)
         while work:
-            block, k, _ = joins[work.pop()]  # type: ignore[index]
+            block, k, _ = joins[work.pop()]
             for link in block.preds:
                 v = link.args[k]
                 v = final.get(v, v)  # type: ignore[arg-type]
