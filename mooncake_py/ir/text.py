@@ -212,7 +212,8 @@ class _Printer:
         return "\n".join(lines)
 
     def function(self, fn: Function) -> str:
-        head = f"{'fn' if fn.kind == 'function' else fn.kind} {fn.name}({self.definitions(fn.params)})"
+        name = fn.name if _DOTTED.match(fn.name) else repr(fn.name)
+        head = f"{'fn' if fn.kind == 'function' else fn.kind} {name}({self.definitions(fn.params)})"
         head += f" free({self.definitions(fn.free)})" if fn.free else ""
         head += f" at {fn.filename!r} {fn.firstline}" if self.positions else ""
         return "\n".join([head + ":", *[self.block(b) for b in fn.blocks]]) + "\n"
@@ -226,8 +227,8 @@ _TOKEN = re.compile(
       | (?P<block>bb\d+)(?=\()
       | (?P<const><const\ \d+>)
       | (?P<string>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
-      | (?P<number>-?(?:\d+\.?\d*(?:e[+-]?\d+)?j?|inf\b|nan\b))
-      | (?P<name><\w+>|[A-Za-z_]\w*(?:\.(?:[A-Za-z_]\w*|<\w+>))*)
+      | (?P<number>-?\d+\.?\d*(?:e[+-]?\d+)?j?|-inf\b|-nan\b)
+      | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
       | (?P<ellipsis>\.\.\.)
       | (?P<op>[(){},:=@-])
     )""",
@@ -302,7 +303,7 @@ class _Parser:
 
     def definition(self) -> Var:
         v = self.var()
-        if self.kind() == "name" and self.peek() not in ("free", "handler"):
+        if self.kind() == "name":
             v.name = self.take()
         return v
 
@@ -444,7 +445,7 @@ class _Parser:
             raise ParseError("no text")
         self.scan(self.lines[0])
         word = self.take()
-        name = self.take()
+        name = _evaluate(self.take()) if self.kind() == "string" else self.take()
         params = self.definitions()
         free = self.definitions() if self.accept("free") else ()
         filename, firstline = "<ir>", 1

@@ -47,6 +47,7 @@ class Emitter:
         self._threaded: dict[BlockId, BlockId] = {}
         self._stubs: list[tuple[Label, Jump, Pos, int, bool]] = []
         self._cold: list[tuple[Label, Sel, int, PBlock]] = []
+        self._cleanups: list[tuple[Label, Label, int, Pos, PBlock]] = []
         self._pads: dict[tuple[object, ...], tuple[Label, Jump, Pos, int]] = {}
         self._never: Label | None = None
         wrap = V.STOPITERATION_HANDLER and plan.fn.kind == "generator"
@@ -172,6 +173,9 @@ class Emitter:
         if kind == "getitem" and self._last_kid(p, k, 1) == "slice":
             self.operands(p, k, absorb=True)
             self.seq(V.GETSLICE, pos)
+        elif kind == "setitem" and self._last_kid(p, k, 2) == "slice":
+            self.operands(p, k, absorb=True)
+            self.seq(V.SETSLICE, pos)
         elif kind == "not" and self._last_kid(p, k, 0) in ("contains", "bool"):
             self.operands(p, k, absorb=True)
             name, arg, effect = p.sels[k - 1].seq[0]
@@ -183,6 +187,8 @@ class Emitter:
                 self.seq((("SWAP", 2, 0), POP), pos)
             elif kind == "check_bound":
                 self._check_bound(sel, p)
+            elif kind == "yield_from":
+                self._yield_from(p, pos)
             elif kind == "const_cell":
                 self._const_cell(pos)
             else:
@@ -214,7 +220,7 @@ class Emitter:
                     self.operands(p, d)
                     return
                 if i == 0 and sel.kind == "call":
-                    self._folded_callee(p, d)
+                    self._folded_callee(p, d, sel)
                 else:
                     self.tree(p, d)
                     if p.sels[d].void:
@@ -238,30 +244,24 @@ class Emitter:
             else:
                 self.load(x, pos)
 
-    def _folded_callee(self, p: PBlock, d: int) -> None:
+    def _folded_callee(self, p: PBlock, d: int, call: Sel) -> None:
         """The callee of a call, computed on the stack by statement d: a method, a global or anything else."""
         child = p.sels[d]
         pos = child.pos
         if child.kind == "global":
             self.ins("LOAD_GLOBAL", (True, child.data), 2, pos)
-        elif child.kind == "getattr" and not self._for_call_ex(p, d):
+        elif child.kind == "getattr" and call.seq[0][0] != "CALL_FUNCTION_EX":
             self.operands(p, d)
             self.seq((V.method(child.data),), pos)
+        elif child.kind == "super" and call.seq[0][0] != "CALL_FUNCTION_EX":
+            self.operands(p, d)
+            self.ins("LOAD_SUPER_ATTR", (True, True, child.data), -1, pos)
         elif V.NULL_FIRST:
             self.ins("PUSH_NULL", None, 1, pos)
             self.tree(p, d)
         else:
             self.tree(p, d)
             self.ins("PUSH_NULL", None, 1, pos)
-
-    @staticmethod
-    def _for_call_ex(p: PBlock, d: int) -> bool:
-        """Is the reader of statement d a `f(*args)`? It takes no method pair."""
-        x = p.sels[d].out
-        for sel in p.sels[d + 1 :]:
-            if sel.operands and sel.operands[0] is x:
-                return sel.seq[0][0] == "CALL_FUNCTION_EX"
-        return False
 
     # -- forms that need more than a sequence ----------------------------------------------------------------
 
@@ -279,6 +279,24 @@ class Emitter:
         cold = Label()
         self._cold.append((cold, sel, self.depth - 1, p))
         self.ins(V.JUMPS["true"][0], cold, -1, pos)
+
+    def _yield_from(self, p: PBlock, pos: Pos) -> None:
+        """The loop around SEND; a `throw` that ends the inner iterator is met by a handler of its own (3.12)."""
+        self.ins("LOAD_CONST", self.const(None), 1, pos)
+        again, done = Label(), Label()
+        self.code.append(again)
+        self.ins("SEND", done, 0, pos)
+        thrown = Label()
+        if V.CLEANUP_THROW:
+            self._protect(None, TryBegin(thrown, False, self.depth))
+            self._cleanups.append((thrown, done, self.depth, pos, p))
+        for name, arg in V.YIELD_FROM:
+            self.ins(name, arg, 0, pos)
+            if name == "YIELD_VALUE" and V.CLEANUP_THROW:
+                self._protect(p)
+        self.ins("JUMP_BACKWARD_NO_INTERRUPT", again, 0, pos)
+        self.code.append(done)
+        self.seq(V.SEND_DONE, pos)
 
     def _const_cell(self, pos: Pos) -> None:
         """Read a cell that is a constant: through a slot, where the interpreter has an instruction for it."""
@@ -385,15 +403,17 @@ class Emitter:
 
     # -- protected code --------------------------------------------------------------------------------------
 
-    def _protect(self, p: PBlock | None) -> None:
-        """From here on exceptions go to p's handler; with None to the function's own, or nowhere."""
+    def _protect(self, p: PBlock | None, begin: TryBegin | None = None) -> None:
+        """From here on exceptions go to p's handler (or that of `begin`); else to the function's own, or nowhere."""
         if self._open is not None:
             if self.code[-1] is self._open:
                 self.code.pop()
             else:
                 self.code.append(TryEnd(self._open))
             self._open = None
-        if p is not None and p.handler is not None:
+        if begin is not None:
+            self._open = begin
+        elif p is not None and p.handler is not None:
             depth = p.depth - p.handler.pops
             self._open = TryBegin(self._pad(p), False, depth)
         elif self._wrap is not None:
@@ -597,10 +617,16 @@ class Emitter:
             self.seq((null, callee) if V.NULL_FIRST else (callee, null), pos)
             self.seq((*args, *V.call(2, ()), ("RETURN_VALUE", None, -1)), pos)
             self._end_protected(p)
+        for label, done, depth, pos, p in self._cleanups:
+            self._protect(p)
+            self.code.append(label)
+            self.depth = depth
+            self.ins("CLEANUP_THROW", None, 1, pos)
+            self.ins("JUMP_BACKWARD", done, -1, pos)
+            self._end_protected(p)
         for label, j, pos, depth in self._pads.values():
             self.code.append(label)
             self.depth = depth
-            self.ins("NOP", None, 1, pos) if not j.takes else None
             self.depth = depth + 1
             self._edge_moves_after_landing(j, pos)
         if self._never is not None:

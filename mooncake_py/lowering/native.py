@@ -104,7 +104,7 @@ def _plain_table() -> dict[int, Plain]:
     add(operator.truth, 1, V.TRUTH, kind="truth")
     add(ops.truth, 1, V.TRUTH, kind="truth")
     add(operator.getitem, 2, (("BINARY_SUBSCR", None, -1),), kind="getitem")
-    add_void(operator.setitem, 3, (("STORE_SUBSCR", None, -3),), order=(2, 0, 1))
+    table[id(operator.setitem)] = (3, (2, 0, 1), (("STORE_SUBSCR", None, -3),), "setitem", None, True)
     add_void(operator.delitem, 2, (("DELETE_SUBSCR", None, -2),))
     add(ops.getslice, 3, V.GETSLICE)
     add_void(ops.setslice, 4, V.SETSLICE, order=(3, 0, 1, 2))
@@ -131,6 +131,8 @@ def _plain_table() -> dict[int, Plain]:
     add(ops.match_sequence, 1, (("MATCH_SEQUENCE", None, 1), *DROP_BENEATH))
     add(ops.match_keys, 2, (("MATCH_KEYS", None, 1), ("SWAP", 3, 0), POP, POP))
     add(ops.yield_, 1, V.YIELD)
+    add(ops.yield_from, 1, (), kind="yield_from")
+    add_void(ops.setup_annotations, 0, (("SETUP_ANNOTATIONS", None, 0),))
     add(ops.get_yield_from_iter, 1, (("GET_YIELD_FROM_ITER", None, 0),))
     return table
 
@@ -167,6 +169,8 @@ def _delattr(s: Call, args: tuple[Operand, ...]) -> Sel | None:
 def _slice(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     if len(args) not in (2, 3):
         return None
+    if len(args) == 3 and type(args[2]) is Const and args[2].value is None:
+        args = args[:2]
     kind = "slice" if len(args) == 2 else ""
     return Sel(s.out, args, (("BUILD_SLICE", len(args), 1 - len(args)),), s.pos, kind)
 
@@ -213,6 +217,14 @@ def _import_from(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     return Sel(s.out, (args[0],), (("IMPORT_FROM", _word(args[1]), 1), *DROP_BENEATH), s.pos)
 
 
+def _load_dict_or_global(s: Call, args: tuple[Operand, ...]) -> Sel | None:
+    return Sel(s.out, (args[0],), (("LOAD_FROM_DICT_OR_GLOBALS", _word(args[1]), 0),), s.pos)
+
+
+def _intrinsic(s: Call, args: tuple[Operand, ...]) -> Sel | None:
+    return Sel(s.out, args[1:], V.intrinsic(_word(args[0]), len(args) - 1), s.pos)
+
+
 def _match_class(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     subject, cls, n, names = args
     assert type(n) is Const
@@ -232,7 +244,7 @@ def _make_function(s: Call, args: tuple[Operand, ...]) -> Sel | None:
 def _load_super(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     name = _word(args[3])
     seq = V.load_super(name) if name is not None else None
-    return Sel(s.out, args[:3], seq, s.pos) if seq is not None else None
+    return Sel(s.out, args[:3], seq, s.pos, "super", name) if seq is not None else None
 
 
 def _call_ex(s: Call, args: tuple[Operand, ...]) -> Sel | None:
@@ -263,6 +275,13 @@ def select_unpack(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     return Sel(s.out, (args[0],), (("UNPACK_EX", n | after << 8, n + after),), s.pos, "unpack", n + after + 1)
 
 
+def select_with(enter: Call, exit: Call, call: Call) -> Sel:
+    """`__enter__` and `__exit__` looked up and the first one called: one instruction."""
+    sel = Sel(None, (enter.args[0],), (("BEFORE_WITH", None, 1),), enter.pos, "unpack")
+    sel.outs = (call.out, exit.out)
+    return sel
+
+
 SPECIAL: dict[int, Callable[[Call, tuple[Operand, ...]], Sel | None]] = {
     id(ops.load_global): _load_global,
     id(builtins.getattr): _getattr,
@@ -282,6 +301,8 @@ SPECIAL: dict[int, Callable[[Call, tuple[Operand, ...]], Sel | None]] = {
     id(ops.delete_name): _delete_name("DELETE_NAME"),
     id(ops.import_name): _import_name,
     id(ops.import_from): _import_from,
+    id(ops.load_dict_or_global): _load_dict_or_global,
+    id(ops.intrinsic): _intrinsic,
     id(ops.match_class): _match_class,
     id(ops.make_function): _make_function,
     id(ops.load_super): _load_super,
@@ -301,7 +322,8 @@ IN_FRAME = {
         *(ops.load_global, ops.store_global, ops.delete_global, ops.load_name, ops.store_name, ops.delete_name),
         *(ops.load_locals, ops.import_name, ops.import_from, ops.import_star, ops.classderef, ops.make_function),
         *(ops.push_exc_info, ops.pop_except, ops.exc_group_match, ops.match_class, ops.match_mapping),
-        *(ops.match_sequence, ops.match_keys, ops.yield_, ops.get_yield_from_iter),
+        *(ops.match_sequence, ops.match_keys, ops.yield_, ops.get_yield_from_iter, ops.yield_from),
+        *(ops.load_dict_or_global, ops.setup_annotations, ops.intrinsic),
     )
 }
 
@@ -355,6 +377,12 @@ class Selector:
             if cell in self.unbound:
                 return None
             return Sel(s.out, (cell,), (), s.pos, "make_cell", False)
+        if key == id(ops.load_dict_or_deref):
+            cell = s.args[1]
+            if cell in self.cells:
+                seq = (("LOAD_FROM_DICT_OR_DEREF", cell, 0),)
+                return Sel(s.out, s.args[:1], seq, s.pos, reads=(cell,))  # type: ignore[arg-type]
+            return None
         if key == id(ops.classderef):
             if cell in self.cells:
                 return Sel(s.out, (), V.classderef(cell), s.pos, reads=(cell,))  # type: ignore[arg-type]
@@ -368,4 +396,4 @@ class Selector:
         return None
 
 
-_CELL_MAKERS = {id(ops.make_cell), id(ops.classderef)}
+_CELL_MAKERS = {id(ops.make_cell), id(ops.classderef), id(ops.load_dict_or_deref)}

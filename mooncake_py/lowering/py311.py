@@ -23,6 +23,9 @@ GETSLICE: tuple[Ins, ...] = (("BUILD_SLICE", 2, -1), ("BINARY_SUBSCR", None, -1)
 SETSLICE: tuple[Ins, ...] = (("BUILD_SLICE", 2, -1), ("STORE_SUBSCR", None, -3))
 FOR_DONE: tuple[Ins, ...] = ()  # what stands at the target of FOR_ITER (its stack effect is nil as seen from there)
 LOAD_LOCALS: tuple[Ins, ...] | None = None
+YIELD_FROM = (("YIELD_VALUE", None), ("RESUME", 2))
+SEND_DONE: tuple[Ins, ...] = (("NOP", None, -1),)  # SEND itself has dropped the iterator
+CLEANUP_THROW = False
 YIELD: tuple[Ins, ...] = (("YIELD_VALUE", None, 0), ("RESUME", 1, 0))
 JUMPS = {
     # condition -> (forward, backward)

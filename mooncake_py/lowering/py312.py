@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bytecode.instr import Intrinsic1Op
+from bytecode.instr import Intrinsic1Op, Intrinsic2Op
 
 from mooncake_py.lowering.py311 import (  # noqa: F401
     CLOSURE_BY_LOAD_FAST,
@@ -31,6 +31,9 @@ SETSLICE: tuple[Ins, ...] = (("STORE_SLICE", None, -4),)
 FOR_DONE: tuple[Ins, ...] = (("END_FOR", None, 0),)
 LOAD_LOCALS: tuple[Ins, ...] | None = (("LOAD_LOCALS", None, 1),)
 # The argument is the depth of exception handlers: 1 would let `close` skip the handlers of this frame.
+YIELD_FROM = (("YIELD_VALUE", 2), ("RESUME", 2))
+SEND_DONE: tuple[Ins, ...] = (("END_SEND", None, -1),)
+CLEANUP_THROW = True
 YIELD: tuple[Ins, ...] = (("YIELD_VALUE", 2, 0), ("RESUME", 1, 0))
 JUMPS = {
     "true": ("POP_JUMP_IF_TRUE", ""),
@@ -59,3 +62,9 @@ def load_super(name: str) -> tuple[Ins, ...] | None:
 
 def classderef(cell: object) -> tuple[Ins, ...]:
     return (("LOAD_LOCALS", None, 1), ("LOAD_FROM_DICT_OR_DEREF", cell, 0))
+
+
+def intrinsic(name: str, n: int) -> tuple[Ins, ...]:
+    if n == 1:
+        return (("CALL_INTRINSIC_1", Intrinsic1Op[f"INTRINSIC_{name}"], 0),)
+    return (("CALL_INTRINSIC_2", Intrinsic2Op[f"INTRINSIC_{name}"], -1),)

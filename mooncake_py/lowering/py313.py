@@ -7,6 +7,7 @@ from bytecode.instr import FormatValue
 
 from mooncake_py.lowering.py312 import (  # noqa: F401
     BACKWARD_CONDITIONAL_JUMPS,
+    CLEANUP_THROW,
     GETSLICE,
     IMPORT_STAR,
     JUMPS,
@@ -14,6 +15,7 @@ from mooncake_py.lowering.py312 import (  # noqa: F401
     LOAD_LOCALS,
     POSITIVE,
     RETURN_CONST,
+    SEND_DONE,
     SETSLICE,
     STOPITERATION_HANDLER,
     Ins,
@@ -21,6 +23,7 @@ from mooncake_py.lowering.py312 import (  # noqa: F401
     binary,
     classderef,
     compare,
+    intrinsic,
     load_super,
     method,
 )
@@ -33,7 +36,8 @@ BRANCH_NEEDS_BOOL = True
 TRUTH: tuple[Ins, ...] = (("TO_BOOL", None, 0),)
 NOT: tuple[Ins, ...] = (("TO_BOOL", None, 0), ("UNARY_NOT", None, 0))
 FOR_DONE: tuple[Ins, ...] = (("END_FOR", None, 0), ("POP_TOP", None, 0))
-YIELD: tuple[Ins, ...] = (("YIELD_VALUE", 1, 0), ("RESUME", 1, 0))
+YIELD_FROM = (("YIELD_VALUE", 1), ("RESUME", 2))
+YIELD: tuple[Ins, ...] = (("YIELD_VALUE", 0, 0), ("RESUME", 1, 0))
 _CAST = {c: Compare(c + 16) for c in (0, 1, 2, 3, 4, 5)}
 
 

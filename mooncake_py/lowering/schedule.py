@@ -25,7 +25,7 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
-from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack
+from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, select_with
 
 
 class Jump:
@@ -93,9 +93,7 @@ def schedule(fn: Function) -> Plan:
     if found:
         _iterators_on_stack(plan, found, subst)
     for p in plan.blocks.values():
-        p.sels = [
-            _select(_resolved(s, subst) if subst else s, selector, items) for s in p.block.stmts if s.out not in dropped
-        ]
+        p.sels = _select(p.block.stmts, subst, selector, items, dropped)
         p.sels.append(_terminator(p, subst))
     _count(plan)
     for p in plan.blocks.values():
@@ -225,13 +223,47 @@ def _unpack_groups(fn: Function, order: list[CFGBlock]) -> tuple[Items, set[Var]
     return grouped, {x for outs in grouped.values() for x in outs if x is not None}
 
 
-def _select(s: Call, selector: Selector, items: Items) -> Sel:
-    if s.out in items:
-        sel = select_unpack(s, s.args)
-        assert sel is not None
-        sel.outs = items[s.out]
-        return sel
-    return selector.select(s)
+def _select(
+    stmts: tuple[Call, ...], subst: dict[Var, Operand], selector: Selector, items: Items, dropped: set[Var]
+) -> list[Sel]:
+    out: list[Sel] = []
+    skip = 0
+    for i, s in enumerate(stmts):
+        if skip:
+            skip -= 1
+            continue
+        if s.out in dropped:
+            continue
+        fn = s.fn
+        if subst:
+            s = _resolved(s, subst)
+        if s.out in items:
+            sel = select_unpack(s, s.args)
+            assert sel is not None
+            sel.outs = items[s.out]
+            out.append(sel)
+        elif type(fn) is Const and fn.value is ops.load_special and _enters(stmts[i : i + 3]):
+            out.append(select_with(s, stmts[i + 1], stmts[i + 2]))
+            skip = 2
+        else:
+            out.append(selector.select(s))
+    return out
+
+
+def _enters(three: tuple[Call, ...]) -> bool:
+    """Is this what `with` begins with?"""
+    if len(three) < 3:
+        return False
+    enter, exit, call = three
+    return (
+        type(exit.fn) is Const
+        and exit.fn.value is ops.load_special
+        and exit.args[0] is enter.args[0]
+        and [x.value for x in (enter.args[1], exit.args[1]) if type(x) is Const] == ["__enter__", "__exit__"]
+        and call.fn is enter.out
+        and not call.args
+        and not call.kwargs
+    )
 
 
 def _resolved(s: Call, subst: dict[Var, Operand]) -> Call:
