@@ -492,7 +492,6 @@ class Emitter:
             self._end_protected(p)
             return self._jump(then if cond.value else orelse, pos)
         condition = self._condition(p, k)
-        self._end_protected(p)
         a, b = self._target(then.target), self._target(orelse.target)
         if a in self._placed or b in self._placed:
             # the back edge: as a jump on its own where the version has none that is conditional and backward
@@ -503,6 +502,7 @@ class Emitter:
             jumped = then if b == self._next else orelse
         inline = orelse if jumped is then else then
         self._conditional(condition if jumped is then else _INVERSE[condition], jumped, pos)
+        self._end_protected(p)  # not earlier: the jump itself may call `__bool__`
         return self._jump(inline, pos)
 
     def _condition(self, p: PBlock, k: int) -> str:

@@ -48,7 +48,7 @@ class _RoundTripLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         source = self.get_data(self.get_filename(fullname))
-        return roundtrip_code(compile(source, self.get_filename(fullname), "exec"), self.refused)
+        return roundtrip_code(compile(source, self.get_filename(fullname), "exec", dont_inherit=True), self.refused)
 
 
 class _Finder(MetaPathFinder):
