@@ -52,8 +52,13 @@ def call(n: int, kwnames: tuple[str, ...]) -> tuple[Ins, ...]:
 
 
 def format_value(conversion: int, spec: bool) -> tuple[Ins, ...]:
-    head: tuple[Ins, ...] = (("CONVERT_VALUE", FormatValue(conversion), 0),) if conversion else ()
-    return head + ((("FORMAT_WITH_SPEC", None, -1),) if spec else (("FORMAT_SIMPLE", None, 0),))
+    if not spec:
+        head: tuple[Ins, ...] = (("CONVERT_VALUE", FormatValue(conversion), 0),) if conversion else ()
+        return (*head, ("FORMAT_SIMPLE", None, 0))
+    if not conversion:
+        return (("FORMAT_WITH_SPEC", None, -1),)
+    swap: Ins = ("SWAP", 2, 0)
+    return (swap, ("CONVERT_VALUE", FormatValue(conversion), 0), swap, ("FORMAT_WITH_SPEC", None, -1))
 
 
 def make_function(flags: int) -> tuple[Ins, ...]:

@@ -1,0 +1,441 @@
+"""Abstract interpretation of one function for one signature: a type for every value, a meaning for every call.
+
+Types flow forward to a fixpoint. What is written into an array or a list is not seen where the object is
+made, so a second, outer fixpoint feeds it back: writing an active value makes the whole object active, at
+every name it has (`forced`), and adds to what its elements may be.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import types as pytypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.resolve import attribute, is_code_like, result_type
+from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges
+from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
+
+
+@dataclass(slots=True)
+class CallInfo:
+    """What a call does.
+
+    kind: "plain" (nothing to differentiate), "rule" (`rule`), "op" (the engine's own: tuples, cells, functions),
+    "derived" (a Python function, `target`), "dynamic" (decided when it runs). `args` are the operands after a
+    method's receiver has been put in front, `types` theirs.
+    """
+
+    kind: str
+    target: Any = None
+    rule: Rule | None = None
+    args: tuple[Operand, ...] = ()
+    kwargs: tuple[tuple[str, Operand], ...] = ()
+    types: tuple[T, ...] = ()
+    why: str = ""
+    callee: Any = None  # for "derived": the result of the callee's own inference
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A name whose meaning the rule relies on: `scope[name]` is `value` (or, if typed, of type `type`)."""
+
+    scope: Any
+    name: str
+    value: Any
+    type: T | None = None
+
+
+@dataclass(slots=True)
+class Inferred:
+    """The result: types and calls by the variable they define, the return type, the guards."""
+
+    fn: Function
+    types: dict[Var, T]
+    calls: dict[Var, CallInfo]
+    result: T
+    guards: dict[tuple[int, str], Guard]
+    memory: Memory
+    reached: set[BlockId] = field(default_factory=set)
+
+
+_STRUCTURAL = frozenset(
+    {ops.build_tuple, ops.check_bound, ops.make_cell, ops.cell_get, ops.cell_set, ops.make_function, ops.unpack}
+)
+
+
+class Inference:
+    def __init__(
+        self,
+        fn: Function,
+        arg_types: Sequence[T],
+        globals_: dict[str, Any],
+        free_types: Sequence[T] = (),
+        aliased: bool = False,
+    ):
+        self.aliased = aliased
+        self.fn = fn
+        self.globals = globals_
+        self.builtins = globals_.get("__builtins__", builtins)
+        if isinstance(self.builtins, pytypes.ModuleType):
+            self.builtins = self.builtins.__dict__
+        self.arg_types = list(arg_types)
+        self.free_types = list(free_types)
+        self.guards: dict[tuple[int, str], Guard] = {}
+        self.forced: dict[Var, T] = {}
+        self.blocks = {b.id: b for b in fn.blocks}
+        self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
+
+    # -- driver --
+
+    def run(self) -> Inferred:
+        while True:
+            result = self.flow()
+            memory = Memory(self.fn, self.types, self.calls, self.aliased)
+            grown = memory.written_back(self.types, self.calls)
+            changed = False
+            for v, t in grown.items():
+                old = self.forced.get(v, BOT)
+                new = join(old, t)
+                if new != old:
+                    self.forced[v] = new
+                    changed = True
+            if not changed:
+                return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached)
+
+    def flow(self) -> T:
+        self.types: dict[Var, T] = {}
+        self.calls: dict[Var, CallInfo] = {}
+        self.reached: set[BlockId] = set()
+        self.result: T = BOT
+        for p, t in zip(self.fn.params, self.arg_types, strict=True):
+            self.types[p] = self._with_forced(p, t)
+        for p, t in zip(self.fn.free, self.free_types, strict=False):
+            self.types[p] = t
+        work = [self.fn.entry.id]
+        order = {b.id: i for i, b in enumerate(self.fn.blocks)}
+        queued = {self.fn.entry.id}
+        rounds: dict[BlockId, int] = {}
+        while work:
+            work.sort(key=order.__getitem__, reverse=True)
+            b = work.pop()
+            queued.discard(b)
+            self.reached.add(b)
+            rounds[b] = rounds.get(b, 0) + 1
+            for target in self.block(self.blocks[b], rounds[b] > 20):
+                if target not in queued:
+                    queued.add(target)
+                    work.append(target)
+        return self.result
+
+    def block(self, b: CFGBlock, hurry: bool) -> list[BlockId]:
+        """Interpret one block; the successors whose parameters changed (or that are new)."""
+        types = self.types
+        for s in b.stmts:
+            t = self.call(s)
+            types[s.out] = self._with_forced(s.out, t)
+        todo: list[BlockId] = []
+        term = b.term
+        if isinstance(term, Return):
+            self.result = join(self.result, self.type_of(term.value))
+        for e, first in self._live_edges(b):
+            target = self.blocks[e.target]
+            changed = e.target not in self.reached
+            incoming = [first, *map(self.type_of, e.args)] if first is not None else map(self.type_of, e.args)
+            for p, t in zip(target.params, incoming, strict=True):
+                old = types.get(p, BOT)
+                new = self._with_forced(p, join(old, t))
+                if hurry and new != old:
+                    new = Top(new.active)
+                if new != old:
+                    types[p] = new
+                    changed = True
+            if changed:
+                todo.append(e.target)
+        return todo
+
+    def _live_edges(self, b: CFGBlock) -> list[tuple[Edge, T | None]]:
+        term = b.term
+        if isinstance(term, Branch):
+            c = self.type_of(term.cond)
+            if isinstance(c, Known):
+                return [(term.then if c.value else term.orelse, None)]
+            return [(term.then, None), (term.orelse, None)]
+        if isinstance(term, ForNext):
+            return [(term.body, self.item_type(term.iterator)), (term.done, None)]
+        return [(e, None) for e in edges(term)]
+
+    def _with_forced(self, v: Var, t: T) -> T:
+        f = self.forced.get(v)
+        if f is None:
+            return t
+        if isinstance(t, (Arr, Lst, Inst, Top)) and f.active:
+            t = activate(t)
+        if isinstance(t, Lst) and isinstance(f, Lst):
+            t = Lst(join(t.elem, f.elem), t.act or f.act)
+        elif isinstance(t, Lst) and isinstance(f, Top):
+            t = Lst(Top(t.act or f.act), t.act or f.act)
+        return t
+
+    # -- operands and statements --
+
+    def type_of(self, v: Operand) -> T:
+        if isinstance(v, Const):
+            return Known(v.value)
+        return self.types.get(v, BOT)
+
+    def item_type(self, it: Operand) -> T:
+        d = self.defs.get(it) if isinstance(it, Var) else None
+        if d is not None and isinstance(d.fn, Const) and d.fn.value is iter:
+            return self.element_type(d.args[0])
+        return Top(self.type_of(it).active)
+
+    def element_type(self, x: Operand) -> T:
+        """What iterating over x gives."""
+        t = self.type_of(x)
+        d = self.defs.get(x) if isinstance(x, Var) else None
+        callee = self.type_of(d.fn) if d is not None else None
+        if d is not None and isinstance(callee, Known) and not d.kwargs:
+            if callee.value is zip:
+                return Tup(tuple(self.element_type(a) for a in d.args))
+            if callee.value is enumerate and len(d.args) == 1:
+                return Tup((Inst(int), self.element_type(d.args[0])))
+            if callee.value is reversed and len(d.args) == 1:
+                return self.element_type(d.args[0])
+        match t:
+            case Known(value=v) if isinstance(v, range):
+                return Inst(int)
+            case Known(value=v) if isinstance(v, (tuple, list)):
+                e: T = BOT
+                for item in v:
+                    e = join(e, widen(Known(item)))
+                return e
+            case Inst(cls=c) if c is range:
+                return Inst(int)
+            case Inst(cls=c) if c is str:
+                return Inst(str)
+            case Arr(dtype=dt, ndim=n, act=act) if n is not None and n > 1:
+                return Arr(dt, n - 1, act)
+            case Arr(dtype=dt, ndim=1, act=act) if dt is not None:
+                return Inst(dt.type, act)
+            case Lst(elem=e):
+                return e
+            case Tup(items=items):
+                e = BOT
+                for i in items:
+                    e = join(e, i)
+                return e
+        return Top(t.active)
+
+    def call(self, s: Call) -> T:
+        fn = self.type_of(s.fn)
+        if isinstance(fn, Bot):
+            return BOT
+        args = tuple(map(self.type_of, s.args))
+        if any(isinstance(t, Bot) for t in args):
+            return BOT
+        if isinstance(fn, Meth):
+            site = fn.site
+            return self.resolved(s, fn.func, (site.args[0], *s.args), (self.type_of(site.args[0]), *args))
+        if isinstance(fn, Known):
+            return self.resolved(s, fn.value, s.args, args)
+        if isinstance(fn, Fn):
+            return self.derived(s, fn, s.args, args)
+        return self.dynamic(s, "the callee is not known")
+
+    def dynamic(self, s: Call, why: str) -> T:
+        act = any(self.type_of(v).active for v in s.operands())
+        self.calls[s.out] = CallInfo("dynamic" if act else "plain", None, None, s.args, s.kwargs, (), why)
+        return Top(act)
+
+    def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """A call of a known object."""
+        if f is ops.load_global:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return self.global_type(s.args[0].value)  # type: ignore[union-attr]
+        if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
+            return self.getattr(s, args, types)
+        if f in _STRUCTURAL or (
+            f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)
+        ):
+            t = self.structural(s, f, args, types)
+            if t is not None:
+                self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
+                return t
+        kw = tuple((k, self.type_of(v)) for k, v in s.kwargs)
+        act = any(t.active for t in types) or any(t.active for _, t in kw)
+        if f is isinstance and isinstance(types[1], Known):
+            folded = _fold_isinstance(types[0], types[1].value)
+            if folded is not None:
+                self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                return Known(folded)
+        if f in (operator.is_, operator.is_not) and len(types) == 2:
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+            folded = _fold_is(types[0], types[1])
+            return Inst(bool) if folded is None else Known(folded is (f is operator.is_))
+        if f is ops.truth or f is operator.not_:
+            if isinstance(types[0], Known) and isinstance(types[0].value, (bool, int, float, str, type(None), tuple)):
+                self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                return Known(bool(types[0].value) is (f is ops.truth))
+        rules = rules_of(f)
+        rule = find_rule(f, types) if rules else None
+        if isinstance(rule, Rule):
+            t = result_type(f, types, kw)
+            if rule.fn is None:
+                self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
+                return activate(t, False)
+            if not act and not rule.codual:
+                self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
+                return t
+            self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
+            return t
+        if rule is False:
+            self.calls[s.out] = CallInfo(
+                "dynamic" if act else "plain", f, None, args, s.kwargs, types, "the types of the arguments are not known"
+            )
+            t = result_type(f, types, kw)
+            return Top(act) if isinstance(t, Top) else t
+        if isinstance(f, pytypes.FunctionType):
+            return self.derived(s, Known(f), args, types)
+        t = result_type(f, types, kw)
+        pure_call = not act and (is_pure(f) or not any(map(_may_be_written, types)))
+        self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
+        return Top(act) if act else t
+
+    def global_type(self, name: str) -> T:
+        g = self.globals
+        if name in g:
+            scope, value = g, g[name]
+        elif name in self.builtins:
+            scope, value = self.builtins, self.builtins[name]
+            self.guards[(id(g), name)] = Guard(g, name, ABSENT)
+        else:
+            return Top()
+        if is_code_like(value):
+            self.guards[(id(scope), name)] = Guard(scope, name, value)
+            return Known(value)
+        t = abstract(value, False)
+        self.guards[(id(scope), name)] = Guard(scope, name, value, t)
+        return t
+
+    def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        t, name = types[0], types[1].value  # type: ignore[union-attr]
+        if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):
+            value = getattr(t.value, name, ABSENT)
+            if value is not ABSENT and (is_code_like(value) or isinstance(value, (int, float, str))):
+                self.guards[(id(t.value), name)] = Guard(t.value.__dict__, name, value)
+                self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+                return Known(value)
+        if isinstance(t, Known) and isinstance(t.value, (type, np.ufunc)):
+            value = getattr(t.value, name, ABSENT)
+            if isinstance(value, (pytypes.BuiltinFunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
+                self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+                return Known(value)
+        found = attribute(widen(t), name, s)
+        if found is not None:
+            r, descriptor = found
+            if descriptor is None:
+                self.calls[s.out] = CallInfo("op", getattr, None, args, (), types)
+                return r
+            return self.resolved_attribute(s, descriptor, args[:1], (widen(t),), r)
+        act = t.active
+        self.calls[s.out] = CallInfo("dynamic" if act else "plain", getattr, None, args, (), types, f"attribute {name}")
+        return Top(act)
+
+    def resolved_attribute(self, s: Call, d: Any, args: tuple[Operand, ...], types: tuple[T, ...], r: T) -> T:
+        rule = find_rule(d, types)
+        if isinstance(rule, Rule) and rule.fn is None:
+            self.calls[s.out] = CallInfo("plain", getattr, rule, s.args, (), types)
+            return activate(r, False)
+        if not types[0].active:
+            self.calls[s.out] = CallInfo("plain", getattr, None, s.args, (), types)
+            return r
+        if isinstance(rule, Rule):
+            self.calls[s.out] = CallInfo("rule", d, rule, args, (), types)
+            return r
+        self.calls[s.out] = CallInfo("dynamic", getattr, None, s.args, (), types, f"no rule for attribute {d!r}")
+        return Top(True)
+
+    def structural(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        if f is ops.build_tuple:
+            return Tup(types)
+        if f is ops.check_bound:
+            return types[0] if not (isinstance(types[0], Known) and types[0].value is ops.UNBOUND) else BOT
+        if f is ops.unpack:
+            t, n = types[0], types[1]
+            assert isinstance(n, Known)
+            if isinstance(t, Known) and isinstance(t.value, tuple):
+                t = Tup(tuple(Known(v) for v in t.value))
+            return t if isinstance(t, Tup) and len(t.items) == n.value else None
+        if f is operator.getitem:
+            t, i = types[0], types[1]
+            assert isinstance(t, Tup) and isinstance(i, Known)
+            if type(i.value) is int and -len(t.items) <= i.value < len(t.items):
+                return t.items[i.value]
+            return None
+        if f is ops.make_function:
+            code = types[0]
+            assert isinstance(code, Known)
+            return Fn(code.value, s, any(t.active for t in types))
+        if f is ops.cell_get and isinstance(types[0], Known):
+            return None
+        return None
+
+    def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        act = fn.active or any(t.active for t in types) or any(self.type_of(v).active for _, v in s.kwargs)
+        target = fn.value if isinstance(fn, Known) else None
+        self.calls[s.out] = CallInfo("dynamic" if act else "plain", target, None, args, s.kwargs, types, "call")
+        return Top(act)
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "<absent>"
+
+
+ABSENT = _Absent()
+
+
+def _may_be_written(t: T) -> bool:
+    """Could a function that is given this value change it?"""
+    match t:
+        case Known(value=v):
+            return not is_code_like(v) and not isinstance(v, (int, float, complex, str, bytes, tuple, range, slice))
+        case Tup(items=items):
+            return any(map(_may_be_written, items))
+        case Inst(cls=c):
+            return not issubclass(c, (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType))
+        case Arr() | Lst() | Top():
+            return True
+    return False
+
+
+def _fold_isinstance(t: T, cls: Any) -> bool | None:
+    from mooncake_py.infer.resolve import class_of
+
+    if isinstance(t, Known):
+        return isinstance(t.value, cls)
+    c = class_of(t)
+    if c is None or type(c) is not type:
+        return None
+    kinds = cls if isinstance(cls, tuple) else (cls,)
+    if not all(type(k) is type for k in kinds):
+        return None
+    return issubclass(c, tuple(kinds))
+
+
+def _fold_is(a: T, b: T) -> bool | None:
+    """Are they the same object? None where the types do not tell."""
+    if isinstance(a, Known) and isinstance(b, Known):
+        return a.value is b.value
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Known) and x.value is None and isinstance(y, (Inst, Arr, Tup, Lst, Real, Fn, Meth)):
+            return isinstance(y, Inst) and y.cls is type(None)
+    return None

@@ -1,0 +1,161 @@
+"""Which values may share memory, and which of it is seen by more than value rules.
+
+Union-find over the values that have identity (arrays, lists, unknowns). A class is *shared* when one of its
+members is written to, stored somewhere, or handed to code that is not seen here: then its cotangents live in
+shadows that travel with the values. Everything else is only read: its cotangents are local variables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mooncake_py.infer.types import Arr, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
+from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges
+from mooncake_py.registry import element_effects, is_pure
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.interpret import CallInfo
+
+
+def has_identity(t: T) -> bool:
+    """May the value be changed through another name?"""
+    match t:
+        case Arr() | Lst() | Top() | Fn() | Meth():
+            return True
+        case Tup(items=items):
+            return any(map(has_identity, items))
+        case Inst(cls=c):
+            return not is_scalar(t) and c not in (str, bytes, range, slice)
+    return False
+
+
+class Memory:
+    def __init__(self, fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], aliased: bool):
+        self.parent: dict[Var, Var] = {}
+        self.types = types
+        self.marked: set[Var] = set()
+        self.written: set[Var] = set()
+        self.fn = fn
+        if aliased:  # the arguments share memory with each other
+            for p in fn.params[1:]:
+                self.join(fn.params[0], p)
+        for b in fn.blocks:
+            for s in b.stmts:
+                if s.out in types and s.out in calls:
+                    self._call(s, calls[s.out])
+            first = isinstance(b.term, ForNext)
+            for k, e in enumerate(edges(b.term)):
+                params = next(x for x in fn.blocks if x.id == e.target).params
+                if first and k == 0:
+                    item, params = params[0], params[1:]
+                    self.join(b.term.iterator, item)  # type: ignore[union-attr]
+                for p, a in zip(params, e.args, strict=True):
+                    self.join(p, a)
+        self.close()
+
+    def close(self) -> None:
+        """Settle which classes are shared."""
+        self.shared = {self.find(v) for v in self.marked}
+        for v, t in self.types.items():
+            if isinstance(t, (Top, Fn, Meth)):
+                self.shared.add(self.find(v))
+
+    def find(self, v: Var) -> Var:
+        root = v
+        while (p := self.parent.get(root, root)) is not root:
+            root = p
+        while (p := self.parent.get(v, v)) is not root:
+            self.parent[v] = root
+            v = p
+        return root
+
+    def is_shared(self, v: Operand) -> bool:
+        return isinstance(v, Var) and self.find(v) in self.shared
+
+    def _identity(self, v: Operand) -> bool:
+        t = self.types.get(v) if isinstance(v, Var) else None
+        return t is not None and has_identity(t)
+
+    def join(self, a: Operand, b: Operand) -> None:
+        if isinstance(a, Var) and isinstance(b, Var) and self._identity(a) and self._identity(b):
+            self.parent[self.find(a)] = self.find(b)
+
+    def _mark(self, v: Operand, written: bool = False) -> None:
+        if self._identity(v):
+            assert isinstance(v, Var)
+            self.marked.add(v)
+            if written:
+                self.written.add(v)
+
+    def _call(self, s: Call, info: CallInfo) -> None:
+        rule = info.rule
+        if info.kind == "dynamic" or (info.kind == "derived"):
+            for v in s.operands():
+                self._mark(v)
+                self.join(s.out, v)
+            self._mark(s.out)
+        elif info.kind == "op":
+            for v in info.args:
+                self.join(s.out, v)
+        elif rule is not None:
+            for i in rule.alias:
+                if i < len(info.args):
+                    self.join(s.out, info.args[i])
+            n = len(info.args)
+            for i in range(n) if rule.variadic and rule.codual else rule.codual:
+                if i < n:
+                    self._mark(info.args[i], i in rule.mutates)
+                    self.join(s.out, info.args[i])
+            for i in rule.mutates:
+                if i < n:
+                    for k in rule.codual:
+                        if k < n:
+                            self.join(info.args[i], info.args[k])
+        elif info.kind == "plain" and isinstance(self.types[s.out], (Arr, Lst, Top)) and not is_pure(info.target):
+            for v in info.args:
+                self.join(s.out, v)
+
+    def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
+        """What must be known of objects where they are made, because of what is written into them later."""
+        out: dict[Var, T] = {}
+        effects: dict[Var, list[T]] = {}
+
+        def effect(v: Operand, t: T) -> None:
+            if isinstance(v, Var) and self._identity(v):
+                effects.setdefault(self.find(v), []).append(t)
+
+        for info in calls.values():
+            rule = info.rule
+            if info.kind == "dynamic":
+                act = any(self._type(v).active for v in info.args) or any(self._type(v).active for _, v in info.kwargs)
+                for v in (*info.args, *(v for _, v in info.kwargs)):
+                    effect(v, Lst(Top(act), act))
+            elif rule is not None and rule.mutates:
+                act = any(t.active for t in info.types)
+                put = element_effects.get(info.target)
+                for i in rule.mutates:
+                    if i < len(info.args):
+                        effect(info.args[i], Lst(put(info.types) if put is not None else Top(act), act))
+        if effects:
+            for v, t in types.items():
+                if not has_identity(t):
+                    continue
+                for e in effects.get(self.find(v), ()):
+                    if e.active and not t.active and _can_be_active(t):
+                        out[v] = _merge(out.get(v), e)
+                    elif isinstance(t, Lst):
+                        out[v] = _merge(out.get(v), e)
+        return out
+
+    def _type(self, v: Operand) -> T:
+        return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+
+
+def _merge(old: T | None, new: T) -> T:
+    from mooncake_py.infer.types import join
+
+    return new if old is None else join(old, new)
+
+
+def _can_be_active(t: T) -> bool:
+    return activate(t).active

@@ -1,0 +1,182 @@
+"""What a name, an attribute or a call means, given the types: constants through globals and modules, attributes
+of known classes, result types of primitives."""
+
+from __future__ import annotations
+
+import types as pytypes
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import (
+    BOT,
+    Arr,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Real,
+    T,
+    Top,
+    Tup,
+    abstract,
+    activate,
+    join,
+)
+from mooncake_py.registry import infer_table, probed
+
+_MISSING = object()
+_CODE_LIKE = (
+    type,
+    pytypes.ModuleType,
+    pytypes.FunctionType,
+    pytypes.BuiltinFunctionType,
+    pytypes.MethodDescriptorType,
+    pytypes.WrapperDescriptorType,
+    np.ufunc,
+    np.dtype,
+)
+
+
+def is_code_like(value: Any) -> bool:
+    """A function, class or module: taken as a constant and guarded by identity; data is loaded and typed."""
+    return isinstance(value, _CODE_LIKE) or value is None or (callable(value) and not isinstance(value, np.ndarray))
+
+
+def class_attribute(cls: type, name: str) -> Any:
+    """What `name` is in the class, unbound, or _MISSING."""
+    for k in cls.__mro__:
+        if name in k.__dict__:
+            return k.__dict__[name]
+    return _MISSING
+
+
+def class_of(t: T) -> type | None:
+    """The exact class of the values of a type, None where they may differ."""
+    match t:
+        case Inst(cls=c):
+            return c
+        case Arr():
+            return np.ndarray
+        case Tup():
+            return tuple
+        case Lst():
+            return list
+    return None
+
+
+def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
+    """The type of `x.name` and the descriptor that computes it (None for a bound method); None if unknown."""
+    cls = class_of(t)
+    if cls is None or class_attribute(cls, "__getattribute__") is not object.__getattribute__:
+        if cls is None or cls not in (np.ndarray, float, int, complex, tuple, list, str) and not _is_np_scalar(cls):
+            return None
+    assert cls is not None
+    d = class_attribute(cls, name)
+    if isinstance(d, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType, pytypes.FunctionType)):
+        if not _may_have_dict(cls):
+            return Meth(d, site, t.active), None
+        return None
+    if isinstance(d, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)) and not _may_have_dict(cls):
+        r = result_type(d, (t,), ())
+        return r, d
+    return None
+
+
+def _is_np_scalar(cls: type) -> bool:
+    return issubclass(cls, np.generic)
+
+
+def _may_have_dict(cls: type) -> bool:
+    return getattr(cls, "__dictoffset__", 0) != 0
+
+
+# -- result types of primitives ---------------------------------------------------------------------------
+
+_probe_cache: dict[Any, T] = {}
+
+
+def result_type(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
+    """The type of `f(*args, **kwargs)` for a primitive; active where an argument is."""
+    act = any(t.active for t in args) or any(t.active for _, t in kwargs)
+    try:
+        special: Callable[..., T | None] | None = infer_table.get(f)
+        known = f in probed
+    except TypeError:
+        return Top(act)
+    if special is not None:
+        t = special(args, dict(kwargs))
+        if t is not None:
+            return t
+    if known:
+        return activate(_probe(f, args, kwargs), act) if act else _probe(f, args, kwargs)
+    return Top(act)
+
+
+def _probe(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
+    try:
+        key = (f, args, kwargs)
+        t = _probe_cache.get(key)
+    except TypeError:
+        return Top()
+    if t is None:
+        t = _probe_all(f, list(args), dict(kwargs))
+        if len(_probe_cache) > 20000:
+            _probe_cache.clear()
+        _probe_cache[key] = t
+    return t
+
+
+def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
+    """Call f on samples; where an argument may be of several classes, on samples of each."""
+    for i, t in enumerate(args):
+        if isinstance(t, Real):
+            out: T = BOT
+            for cls in (float, int, np.float64):
+                args[i] = Inst(cls)
+                out = join(out, _probe_all(f, list(args), kwargs))
+            return out
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            y = _call_probe(f, [sample(t) for t in args], {k: sample(t) for k, t in kwargs.items()})
+    except Exception:  # a sample the function refuses tells nothing about its result
+        return Top()
+    t = abstract(y, False)
+    return t if not isinstance(t, Known) or t.value is None else Top()
+
+
+def _call_probe(f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if isinstance(f, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
+        return f.__get__(args[0], type(args[0]))
+    return f(*args, **kwargs)
+
+
+class _NoSample(Exception):
+    """Values of this type cannot be made up."""
+
+
+def sample(t: T) -> Any:
+    """A small value of the type: arrays have length 2 in every direction, so that they fit together."""
+    match t:
+        case Known(value=v):
+            return v
+        case Arr(dtype=d, ndim=n) if d is not None and n is not None and d.kind in "fciub":
+            return np.full((2,) * n, 0.5 if d.kind in "fc" else 1, d)
+        case Inst(cls=c) if c in (float, int, bool, complex):
+            return c(0.5) if c in (float, complex) else c(1)
+        case Inst(cls=c) if issubclass(c, np.generic) and c is not np.void and c is not np.object_:
+            return c(0.5) if issubclass(c, np.inexact) else c(1)
+        case Inst(cls=c) if c is slice:
+            return slice(None)
+        case Inst(cls=c) if c is range:
+            return range(2)
+        case Inst(cls=c) if c is str:
+            raise _NoSample
+        case Tup(items=items):
+            return tuple(sample(x) for x in items)
+        case Lst(elem=e):
+            return [sample(e), sample(e)]
+    raise _NoSample

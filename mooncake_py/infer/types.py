@@ -1,0 +1,262 @@
+"""The lattice of abstract types. Unknown stays unknown: a type is a promise, never a guess.
+
+Activity is part of the type: `act` says that the value may carry derivative information.
+"""
+
+from __future__ import annotations
+
+import types as pytypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class T:
+    """Base of all abstract types."""
+
+    @property
+    def active(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Bot(T):
+    """No value: code that has not been seen to run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known(T):
+    """This very object."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Known:
+            return False
+        a, b = self.value, other.value
+        return a is b or (type(a) is type(b) and type(a) in _BY_VALUE and repr(a) == repr(b))
+
+    def __hash__(self) -> int:
+        v = self.value
+        return hash(v) if type(v) in _BY_VALUE else id(v)
+
+
+_BY_VALUE = frozenset({int, float, complex, str, bytes, bool, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Inst(T):
+    """An instance of exactly this class; numbers carry derivatives when `act`."""
+
+    cls: type
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Real(T):
+    """A real scalar: bool, int, float or a NumPy scalar of such a kind."""
+
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Arr(T):
+    """An exact `np.ndarray`; dtype or ndim None where unknown."""
+
+    dtype: np.dtype | None
+    ndim: int | None
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Tup(T):
+    """A tuple of known length."""
+
+    items: tuple[T, ...]
+
+    @property
+    def active(self) -> bool:
+        return any(t.active for t in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Lst(T):
+    """A list; `elem` is the join of everything that may be in it."""
+
+    elem: T
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Fn(T):
+    """A function made while the derived function runs, from this code object; `site` is the call that makes it."""
+
+    code: pytypes.CodeType
+    site: Any
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Meth(T):
+    """The attribute `func` of its class bound to the receiver of the `getattr` call `site`."""
+
+    func: Any
+    site: Any
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Top(T):
+    """Anything."""
+
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+BOT = Bot()
+NONE = Known(None)
+_FLOATING = (float, complex, np.inexact)
+
+
+def is_differentiable_class(cls: type) -> bool:
+    """Does a number of this class have a tangent?"""
+    return issubclass(cls, _FLOATING)
+
+
+def is_real_class(cls: type) -> bool:
+    return issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
+
+
+def differentiable_dtype(dtype: np.dtype | None) -> bool:
+    return dtype is None or dtype.kind in "fc"
+
+
+def abstract(value: Any, act: bool) -> T:
+    """The type of a value as it enters: numbers, arrays and containers by kind, code by identity."""
+    cls = type(value)
+    if cls is float or cls is complex:
+        return Inst(cls, act)
+    if cls is np.ndarray:
+        return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
+    if cls is tuple:
+        return Tup(tuple(abstract(v, act) for v in value))
+    if value is None or value is Ellipsis or value is NotImplemented:
+        return Known(value)
+    if cls in (int, bool, str, bytes, range, slice):
+        return Inst(cls)
+    if isinstance(value, np.generic):
+        return Inst(cls, act and issubclass(cls, np.inexact))
+    if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
+        return Known(value)
+    if cls is pytypes.FunctionType:
+        return Known(value)
+    if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
+        return Known(value)
+    if cls is list:
+        elem: T = BOT
+        for v in value:
+            elem = join(elem, abstract(v, act))
+            if isinstance(elem, Top):
+                break
+        return Lst(elem, act)
+    return Inst(cls, act)
+
+
+def widen(t: T) -> T:
+    """A known number or string as any of its class; functions, classes, modules and None stay known."""
+    if isinstance(t, Known):
+        v = t.value
+        if type(v) is tuple:
+            return Tup(tuple(widen(Known(x)) for x in v))
+        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.ndarray, np.generic)):
+            return abstract(v, False)
+    return t
+
+
+def join(a: T, b: T) -> T:
+    """The least type that has the values of both."""
+    if a is b or a == b or isinstance(b, Bot):
+        return a
+    if isinstance(a, Bot):
+        return b
+    a, b = widen(a), widen(b)
+    if a == b:
+        return a
+    act = a.active or b.active
+    if _is_real(a) and _is_real(b):
+        if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
+            return Inst(a.cls, act)
+        return Real(act)
+    if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
+        return Inst(a.cls, act)
+    if isinstance(a, Arr) and isinstance(b, Arr):
+        return Arr(a.dtype if a.dtype == b.dtype else None, a.ndim if a.ndim == b.ndim else None, act)
+    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
+        return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, Lst) and isinstance(b, Lst):
+        return Lst(join(a.elem, b.elem), act)
+    return Top(act)
+
+
+def _is_real(t: T) -> bool:
+    return isinstance(t, Real) or (isinstance(t, Inst) and is_real_class(t.cls))
+
+
+def is_scalar(t: T) -> bool:
+    """Surely a Python or NumPy number."""
+    t = widen(t)
+    return isinstance(t, Real) or (isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_)))
+
+
+def activate(t: T, act: bool = True) -> T:
+    """The same type with its differentiable parts active (or not)."""
+    match t:
+        case Inst(cls=c):
+            plain = issubclass(c, (int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_))
+            return Inst(c, act and not plain)
+        case Real():
+            return Real(act)
+        case Arr(dtype=d, ndim=n):
+            return Arr(d, n, act and differentiable_dtype(d))
+        case Tup(items=items):
+            return Tup(tuple(activate(x, act) for x in items))
+        case Lst(elem=e):
+            return Lst(activate(e, act), act)
+        case Top():
+            return Top(act)
+        case Fn(code=c, site=s):
+            return Fn(c, s, act)
+        case Meth(func=f, site=s):
+            return Meth(f, s, act)
+        case Known():
+            return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
+    return t

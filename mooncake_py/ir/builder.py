@@ -1,0 +1,292 @@
+"""Building a `Function` block by block, with variables turned into SSA on the way.
+
+Besides SSA values a builder knows *keys*: mutable variables that are written and read per block. Reading one
+finds the value that reaches the place, adding block parameters where several meet (Braun et al., "Simple and
+Efficient Construction of Static Single Assignment Form", 2013). Parameters that turn out to have one value
+are removed by `finish`. The pullback's cotangent accumulators and the forward values it needs are such keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+
+from mooncake_py.ir.nodes import (
+    NO_POS,
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Pos,
+    Return,
+    Switch,
+    Terminator,
+    Var,
+    edges,
+)
+
+
+class DraftEdge:
+    """An edge whose arguments still grow; `first` is the parameter that `args[0]` belongs to."""
+
+    __slots__ = ("args", "first", "target")
+
+    def __init__(self, target: Draft, args: list[Operand]):
+        self.target = target
+        self.args = args
+        self.first = 0
+
+
+class Draft:
+    """A block being built: statements are appended, `head` ones go before them all."""
+
+    __slots__ = ("defs", "head", "id", "incomplete", "key_params", "params", "preds", "sealed", "stmts", "term")
+
+    def __init__(self, id: BlockId, params: list[Var]):
+        self.id = id
+        self.params = params
+        self.head: list[Call] = []
+        self.stmts: list[Call] = []
+        self.term: Terminator | None = None
+        self.preds: list[tuple[Draft, DraftEdge]] = []
+        self.defs: dict[Hashable, Operand] = {}
+        self.incomplete: list[tuple[Hashable, Var]] = []
+        self.key_params: set[Var] = set()
+        self.sealed = False
+
+
+class Builder:
+    """Builds one function; `block` is where statements go."""
+
+    def __init__(self, fresh: Fresh, default: Callable[[Hashable], Operand]):
+        self.fresh = fresh
+        self.default = default
+        self.blocks: list[Draft] = []
+        self.entry = self.new_block()
+        self.entry.sealed = True
+        self.block = self.entry
+        self.pos: Pos = NO_POS
+
+    # -- blocks and statements --
+
+    def new_block(self, params: list[Var] | None = None) -> Draft:
+        block = Draft(self.fresh.block(), params if params is not None else [])
+        self.blocks.append(block)
+        return block
+
+    def call(
+        self,
+        fn: object,
+        *args: Operand,
+        kwargs: tuple[tuple[str, Operand], ...] = (),
+        pos: Pos | None = None,
+        name: str | None = None,
+    ) -> Var:
+        """Append `fn(*args)`; fn is an operand or any Python object, taken as a constant."""
+        out = self.fresh.var(name)
+        fn_op = fn if isinstance(fn, (Var, Const)) else Const(fn)
+        self.block.stmts.append(Call(out, fn_op, args, kwargs, self.pos if pos is None else pos))
+        return out
+
+    def append(self, stmt: Call) -> None:
+        self.block.stmts.append(stmt)
+
+    # -- terminators of the current block --
+
+    def edge(self, target: Draft, args: tuple[Operand, ...] | list[Operand] = ()) -> DraftEdge:
+        e = DraftEdge(target, list(args))
+        target.preds.append((self.block, e))
+        return e
+
+    def goto(self, target: Draft, *args: Operand) -> None:
+        self.block.term = Goto(self.edge(target, args), self.pos)  # type: ignore[arg-type]
+
+    def branch(self, cond: Operand, then: DraftEdge, orelse: DraftEdge) -> None:
+        self.block.term = Branch(cond, then, orelse, self.pos)  # type: ignore[arg-type]
+
+    def for_next(self, iterator: Operand, body: DraftEdge, done: DraftEdge) -> None:
+        body.first = 1
+        self.block.term = ForNext(iterator, body, done, self.pos)  # type: ignore[arg-type]
+
+    def switch(self, value: Operand, cases: list[DraftEdge]) -> None:
+        """Jump to `cases[value]`."""
+        if len(cases) == 2:
+            self.branch(value, cases[1], cases[0])
+        else:
+            numbered = tuple(enumerate(cases[:-1]))
+            self.block.term = Switch(value, numbered, cases[-1], self.pos)  # type: ignore[arg-type]
+
+    def ret(self, value: Operand) -> None:
+        self.block.term = Return(value, self.pos)
+
+    # -- variables --
+
+    def write(self, key: Hashable, value: Operand) -> None:
+        self.block.defs[key] = value
+
+    def read(self, key: Hashable) -> Operand:
+        return self._read(self.block, key)
+
+    def _read(self, block: Draft, key: Hashable) -> Operand:
+        chain = []  # straight-line ancestors, found without recursion: long functions are deep
+        while (value := block.defs.get(key)) is None:
+            if not block.sealed:
+                value = self._param(block, key)
+                block.incomplete.append((key, value))
+                break
+            if not block.preds:
+                value = self.default(key)
+                block.defs[key] = value
+                break
+            if len(block.preds) > 1:
+                param = self._param(block, key)
+                value = param
+                for pred, e in block.preds:
+                    e.args.append(self._read(pred, key))
+                break
+            chain.append(block)
+            block = block.preds[0][0]
+        for b in chain:
+            b.defs[key] = value
+        return value
+
+    def _param(self, block: Draft, key: Hashable) -> Var:
+        param = self.fresh.var()
+        block.params.append(param)
+        block.key_params.add(param)
+        block.defs[key] = param
+        return param
+
+    def seal(self, block: Draft) -> None:
+        """Every edge into `block` exists now."""
+        block.sealed = True
+        for key, _ in block.incomplete:
+            for pred, e in block.preds:
+                e.args.append(self._read(pred, key))
+        block.incomplete.clear()
+
+    # -- the end --
+
+    def simplify_params(self) -> dict[Var, Operand]:
+        """Key parameters that have only one value, with that value."""
+        subst: dict[Var, Operand] = {}
+
+        def find(v: Operand) -> Operand:
+            while isinstance(v, Var) and v in subst:
+                v = subst[v]
+            return v
+
+        changed = True
+        while changed:
+            changed = False
+            for block in self.blocks:
+                if not block.key_params:
+                    continue
+                first = len(block.params) - len(block.key_params)
+                for k in range(first, len(block.params)):
+                    param = block.params[k]
+                    if param in subst:
+                        continue
+                    same: Operand | None = None
+                    for _, e in block.preds:
+                        arg = find(e.args[k - e.first])
+                        if arg is param or arg is same:
+                            continue
+                        if same is not None and not (
+                            isinstance(arg, Const) and isinstance(same, Const) and arg.value is same.value
+                        ):
+                            break
+                        same = arg
+                    else:
+                        if same is not None:
+                            subst[param] = same
+                            changed = True
+        return {p: find(p) for p in subst}
+
+    def apply(self, subst: dict[Var, Operand]) -> None:
+        """Replace values everywhere; parameters that are replaced disappear with their arguments."""
+        if not subst:
+            return
+
+        def f(v: Operand) -> Operand:
+            return subst.get(v, v) if isinstance(v, Var) else v
+
+        for block in self.blocks:
+            gone = [k for k, p in enumerate(block.params) if p in subst]
+            if gone:
+                for k in reversed(gone):
+                    block.key_params.discard(block.params[k])
+                    del block.params[k]
+                    for _, e in block.preds:
+                        del e.args[k - e.first]
+            block.head[:] = [_replace(s, f, subst) for s in block.head]
+            block.stmts[:] = [_replace(s, f, subst) for s in block.stmts]
+            t = block.term
+            match t:
+                case Branch(cond=c, then=a, orelse=b) if c in subst:
+                    block.term = Branch(f(c), a, b, t.pos)
+                case ForNext(iterator=c, body=a, done=b) if c in subst:
+                    block.term = ForNext(f(c), a, b, t.pos)
+                case Switch(value=c, cases=cs, default=d) if c in subst:
+                    block.term = Switch(f(c), cs, d, t.pos)
+                case Return(value=c) if c in subst:
+                    block.term = Return(f(c), t.pos)
+            for e in edges(t) if t is not None else ():
+                e.args[:] = [f(v) for v in e.args]  # type: ignore[index]
+
+    def reachable(self) -> Iterator[Draft]:
+        """Blocks in reverse postorder from the entry."""
+        seen, order = {self.entry}, []
+        stack = [(self.entry, iter(_targets(self.entry)))]
+        while stack:
+            block, successors = stack[-1]
+            for s in successors:
+                if s not in seen:
+                    seen.add(s)
+                    stack.append((s, iter(_targets(s))))
+                    break
+            else:
+                order.append(block)
+                stack.pop()
+        return reversed(order)
+
+    def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
+        blocks = tuple(
+            CFGBlock(b.id, tuple(b.params), (*b.head, *b.stmts), _final(b.term)) for b in self.reachable()
+        )
+        return Function(name, filename, tuple(params), (), blocks, "function", firstline)
+
+
+def _replace(s: Call, f: Callable[[Operand], Operand], subst: dict[Var, Operand]) -> Call:
+    if s.fn in subst or any(a in subst for a in s.args) or any(v in subst for _, v in s.kwargs):
+        return Call(s.out, f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
+    return s
+
+
+def _targets(block: Draft) -> list[Draft]:
+    assert block.term is not None, f"bb{block.id} has no terminator"
+    return [e.target for e in edges(block.term)]  # type: ignore[misc]
+
+
+def _final(t: Terminator | None) -> Terminator:
+    def edge(e: object) -> Edge:
+        assert isinstance(e, DraftEdge)
+        return Edge(e.target.id, tuple(e.args))
+
+    match t:
+        case Goto(edge=e):
+            return Goto(edge(e), t.pos)
+        case Branch(cond=c, then=a, orelse=b):
+            return Branch(c, edge(a), edge(b), t.pos)
+        case ForNext(iterator=it, body=a, done=b):
+            return ForNext(it, edge(a), edge(b), t.pos)
+        case Switch(value=v, cases=cases, default=d):
+            return Switch(v, tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
+    assert t is not None
+    return t

@@ -1,0 +1,46 @@
+"""The pipeline, top to bottom: a code object and a signature become a derived rule."""
+
+from __future__ import annotations
+
+import types as pytypes
+from collections.abc import Sequence
+
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.types import T
+from mooncake_py.ir.nodes import Function
+from mooncake_py.lowering import lower
+from mooncake_py.runtime.rule import DerivedRule
+from mooncake_py.runtime.site import DynamicSite
+from mooncake_py.transform.assemble import derive
+from mooncake_py.transform.primal import prepare
+
+
+def derive_rule(
+    fn: pytypes.FunctionType, arg_types: Sequence[T], free_types: Sequence[T], aliased: bool = False
+) -> DerivedRule:
+    """The rule of a Python function for arguments (and contents of closure cells) of these types.
+
+    Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
+    """
+    primal = prepare(normalise(fn.__code__))
+    refuse(primal)
+    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
+    derived = derive(inferred, DynamicSite.at(fn.__code__))
+    forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
+    pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")
+    return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()))
+
+
+def refuse(fn: Function) -> None:
+    """Refuse what this engine has no reverse for, where the user wrote it."""
+    if fn.kind != "function":
+        raise UnsupportedError("a generator function", fn.filename, fn.firstline)
+    for b in fn.blocks:
+        if b.handler is not None:
+            line = next((s.pos.line for s in b.stmts), b.term.pos.line)
+            raise UnsupportedError("try/except or with", fn.filename, line)
+
+

@@ -1,0 +1,251 @@
+"""The rules: which function has which, by the types of its arguments.
+
+A rule is an ordinary function in closure style. It takes what the primal takes and returns the value and a
+pullback; the pullback takes the cotangent of the value and returns one cotangent per argument (a tuple, or
+the bare cotangent of the first argument), None standing for zero:
+
+    @rrule(math.sin)
+    def sin(x):
+        def pullback(dy):
+            return dy * math.cos(x)
+        return math.sin(x), pullback
+
+A parameter annotated `CoDual` sees primal and fdata together: that is how rules of mutation and containers
+reach what their arguments share. Everything else is declared beside the rule: `alias` names the arguments the
+result may share memory with.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as pytypes
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import RuleError
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, is_real_class, is_scalar, widen
+from mooncake_py.tangents import CoDual
+
+
+class Kind:
+    """A kind of argument that a rule may ask for."""
+
+    __slots__ = ("cls", "name")
+
+    def __init__(self, name: str, cls: type | tuple[type, ...]):
+        self.name = name
+        self.cls = cls
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Scalar = Kind("Scalar", (int, float, complex, np.number, np.bool_))
+"""A Python or NumPy number."""
+RealScalar = Kind("RealScalar", (int, float, np.integer, np.floating, np.bool_))
+"""A real Python or NumPy number."""
+Array = Kind("Array", np.ndarray)
+Any_ = Kind("Any", object)
+
+Pattern = Kind | type
+
+
+class Rule:
+    """One registered rule; `fn` None says that the derivative is zero."""
+
+    __slots__ = ("alias", "codual", "deferred", "fn", "mutates", "names", "pattern", "target", "variadic")
+
+    def __init__(
+        self,
+        target: Any,
+        fn: Callable | None,
+        pattern: tuple[Pattern, ...] = (),
+        alias: tuple[int, ...] = (),
+        mutates: tuple[int, ...] = (),
+        deferred: tuple[int, ...] = (),
+    ):
+        self.target = target
+        self.fn = fn
+        self.pattern = pattern
+        self.alias = alias
+        self.mutates = mutates
+        self.deferred = deferred
+        self.codual: frozenset[int] = frozenset()
+        self.variadic = False
+        self.names: tuple[str, ...] = ()
+        if fn is not None:
+            params = list(inspect.signature(fn).parameters.values())
+            self.names = tuple(p.name for p in params)
+            self.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+            self.codual = frozenset(
+                i for i, p in enumerate(params) if p.annotation is CoDual or p.annotation == "CoDual"
+            )
+
+    def matches(self, types: Sequence[T]) -> bool | None:
+        """Do arguments of these types meet the pattern? None where that is not known."""
+        if not self.pattern:
+            return True
+        if len(types) < len(self.pattern):
+            return False
+        sure: bool | None = True
+        for want, t in zip(self.pattern, types, strict=False):
+            m = _matches(want, t)
+            if m is False:
+                return False
+            if m is None:
+                sure = None
+        return sure
+
+    def matches_values(self, args: Sequence[Any]) -> bool:
+        """The same for values."""
+        if len(args) < len(self.pattern):
+            return False
+        return all(
+            isinstance(a, want.cls if isinstance(want, Kind) else want)
+            for want, a in zip(self.pattern, args, strict=False)
+        )
+
+
+def _matches(want: Pattern, t: T) -> bool | None:
+    if want is Any_:
+        return True
+    if isinstance(t, Top):
+        return None
+    if isinstance(t, Known):
+        return isinstance(t.value, want.cls if isinstance(want, Kind) else want)
+    if want is Scalar:
+        return is_scalar(t)
+    if want is RealScalar:
+        t = widen(t)
+        return isinstance(t, Real) or (isinstance(t, Inst) and is_real_class(t.cls))
+    if want is Array:
+        return isinstance(t, Arr)
+    if isinstance(t, Inst) and isinstance(want, type):
+        return issubclass(t.cls, want)
+    cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
+    if cls is not None and isinstance(want, type):
+        return issubclass(cls, want)
+    return None if isinstance(t, Real) and isinstance(want, type) else False
+
+
+_rules: dict[Any, list[Rule]] = {}
+infer_table: dict[Any, Callable[..., T | None]] = {}
+"""callable -> (argument types, keyword types) -> result type, or None where it cannot tell."""
+probed: set[Any] = set()
+"""Pure functions whose result type may be found by calling them on small sample arguments."""
+pure: set[Any] = set()
+"""Functions that change nothing: a call whose result is not used can go."""
+element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
+"""callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
+generation = 0
+"""Counts registrations: rules derived before a change of the table are not used after it."""
+
+
+def is_pure(f: Any) -> bool:
+    """Does f surely change nothing but return a value?"""
+    try:
+        return f in pure or f in probed
+    except TypeError:
+        return False
+
+
+def register(rule: Rule) -> None:
+    global generation
+    generation += 1
+    _rules.setdefault(rule.target, []).append(rule)
+
+
+def rrule(
+    *targets: Any,
+    types: tuple[Pattern, ...] = (),
+    alias: tuple[int, ...] = (),
+    mutates: tuple[int, ...] = (),
+    deferred: tuple[int, ...] = (),
+) -> Callable[[Callable], Callable]:
+    """Register the decorated function as the rule of `targets`.
+
+    `rrule(f)` is for all arguments; `rrule(f, types=(Array, Scalar))` only for calls whose leading arguments
+    are of these kinds (`Scalar`, `RealScalar`, `Array`, `Any_`, or a class). The rule registered last wins.
+    `alias`: positions of arguments that the result may share memory with (views). `mutates`: positions of
+    arguments that the function writes to; their parameters are annotated `CoDual`. `deferred`: positions whose
+    cotangent the pullback returns as `At(index, value)`, to be added in place.
+
+    Raises RuleError where a target cannot be called or the rule is not a plain function.
+    """
+    for f in targets:
+        if not callable(f) and not isinstance(f, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
+            raise RuleError(f"rrule: {f!r} is not callable; register the function the rule belongs to")
+
+    def decorate(fn: Callable) -> Callable:
+        if not isinstance(fn, pytypes.FunctionType):
+            raise RuleError(f"rrule: the rule of {targets[0]!r} must be a Python function, not {type(fn).__name__}")
+        for f in targets:
+            register(Rule(f, fn, tuple(types), tuple(alias), tuple(mutates), tuple(deferred)))
+        return fn
+
+    return decorate
+
+
+def zero_derivative(*targets: Any) -> None:
+    """Declare that these functions have a derivative of zero (or none, as for integers): they are just called.
+
+    Their results carry no derivative and they must change none of their arguments.
+    """
+    for f in targets:
+        if not callable(f) and not isinstance(f, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
+            raise RuleError(f"zero_derivative: {f!r} is not callable")
+        register(Rule(f, None))
+
+
+def rules_of(f: Any) -> list[Rule]:
+    """The rules of f, last registered first; empty where it has none."""
+    try:
+        return _rules.get(f, [])[::-1]
+    except TypeError:  # unhashable: a user's callable object
+        return []
+
+
+def find_rule(f: Any, types: Sequence[T]) -> Rule | None | bool:
+    """The rule of f for these types: None where there is none, False where the types do not decide."""
+    for rule in rules_of(f):
+        m = rule.matches(types)
+        if m is None:
+            return False
+        if m:
+            return rule
+    return None
+
+
+def find_rule_for_values(f: Any, args: Sequence[Any]) -> Rule | None:
+    for rule in rules_of(f):
+        if rule.matches_values(args):
+            return rule
+    return None
+
+
+_loaded = False
+
+
+def load_packs() -> None:
+    """Import every rule pack of the entry-point group `mooncake_py.rules`, once."""
+    global _loaded
+    if _loaded:
+        return
+    _loaded = True
+    for ep in sorted(entry_points(group="mooncake_py.rules"), key=lambda e: e.name):
+        ep.load()
+
+
+def inline(fn: Callable) -> Callable:
+    """Mark a helper of rules whose body is taken into the derived code instead of a call of it."""
+    inlined.add(fn)
+    return fn
+
+
+inlined: set[Callable] = set()
+"""Helpers of rules marked by `inline`."""
+folds: dict[Any, Callable[..., Any]] = {}
+"""Predicates that rules ask of types: function -> (argument types) -> the answer, None where it is not known."""

@@ -1,0 +1,1 @@
+"""What runs: derived rules, call sites, pullbacks."""

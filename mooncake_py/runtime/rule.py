@@ -1,0 +1,177 @@
+"""Derived rules, and the cache that finds the one for a call."""
+
+from __future__ import annotations
+
+import inspect
+import types as pytypes
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mooncake_py import registry
+from mooncake_py.errors import ArgumentError
+from mooncake_py.infer.interpret import ABSENT, Guard
+from mooncake_py.infer.types import T, abstract
+from mooncake_py.tangents import Shadow
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NUM, REF, Tree
+
+if TYPE_CHECKING:
+    from mooncake_py.transform.assemble import Derived
+
+
+class DerivedRule:
+    """The forward and pullback functions of one function for one signature; it holds no state of a call.
+
+    `forward(*params, *contents of free cells, *lanes)` returns `(value, fdata, captures)`;
+    `pullback(captures, cotangent)` the rdata of every parameter and cell.
+    """
+
+    __slots__ = ("code", "derived", "forward", "generation", "guards", "has_lanes", "lanes", "n_inputs", "pullback", "reusable")
+
+    def __init__(
+        self,
+        code: pytypes.CodeType,
+        forward: Callable[..., Any],
+        pullback: Callable[..., Any],
+        derived: Derived,
+        guards: tuple[Guard, ...],
+    ):
+        self.code = code
+        self.forward = forward
+        self.pullback = pullback
+        self.derived = derived
+        self.guards = tuple((g.scope, g.name, g.value, g.type) for g in guards)
+        self.lanes = derived.lane_args
+        self.has_lanes = bool(derived.lane_args)
+        self.n_inputs = len(derived.arg_trees)
+        self.reusable = derived.reusable
+        self.generation = registry.generation
+
+    def valid(self) -> bool:
+        """Do the names the rule relies on still mean what they meant?"""
+        if self.generation != registry.generation:
+            return False
+        for scope, name, value, t in self.guards:
+            now = scope.get(name, ABSENT)
+            if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"<DerivedRule of {self.code.co_qualname}>"
+
+    def run(self, inputs: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Forward on primals and their fdata: `(value, fdata of the value, captures)`."""
+        if self.has_lanes:
+            lanes = [_at(fdatas[i], path) for i, path in self.lanes]
+            y, fdata, captures = self.forward(*inputs, *lanes)
+        else:
+            y, fdata, captures = self.forward(*inputs)
+        tree = self.derived.result_tree
+        return y, (fdata if tree in (NONE, NUM, REF, ANY) else lift(tree, y, fdata)), captures
+
+
+def _at(fdata: Any, path: tuple[int, ...]) -> Any:
+    for i in path:
+        if fdata is None:
+            return None
+        fdata = fdata[i]
+    return fdata
+
+
+def lift(tree: Tree, y: Any, fdata: Any) -> Any:
+    """fdata for a result whose arrays have none inside the rule, because only it could see them."""
+    if tree == ARR:
+        return Shadow(y.shape, y.dtype)
+    if isinstance(tree, tuple):
+        items = tuple(lift(sub, v, _at(fdata, (i,))) for i, (sub, v) in enumerate(zip(tree, y, strict=True)))
+        return items if any(x is not None for x in items) else None
+    return fdata if tree in (REF, ANY) else None
+
+
+def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
+    """The cotangent that the rule's pullback takes: what was added to lifted fdata, and the rdata dy."""
+    if tree == ARR:
+        d = fdata.take()
+        return np.zeros(y.shape, y.dtype) if d is None else d
+    if tree == NUM:
+        return 0.0 if dy is None else dy
+    if isinstance(tree, tuple):
+        return tuple(
+            settle(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
+        )
+    return dy if tree == ANY else None
+
+
+# -- finding rules ----------------------------------------------------------------------------------------
+
+_cache: dict[Any, DerivedRule] = {}
+
+
+def rule_for(
+    fn: pytypes.FunctionType, types: tuple[T, ...], free_types: tuple[T, ...], aliased: bool = False
+) -> DerivedRule:
+    """The rule of a Python function for a signature, derived on first use."""
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased)
+    rule = _cache.get(key)
+    if rule is None or not rule.valid():
+        from mooncake_py.pipeline import derive_rule
+
+        rule = _cache[key] = derive_rule(fn, types, free_types, aliased)
+    return rule
+
+
+def bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The values of the parameters, in the order of the code's locals; TypeError as a call would raise."""
+    code = fn.__code__
+    if not kwargs and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & _STAR:
+        return list(args)
+    return _bind(fn, args, kwargs)
+
+
+_STAR = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+def _bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    code = fn.__code__
+    n, names = code.co_argcount, code.co_varnames
+    rest = dict(kwargs)
+    values: list[Any] = list(args[:n])
+    defaults = fn.__defaults__ or ()
+    missing = []
+    for i in range(len(values), n):
+        name = names[i]
+        if name in rest and i >= code.co_posonlyargcount:
+            values.append(rest.pop(name))
+        elif i >= n - len(defaults):
+            values.append(defaults[i - n + len(defaults)])
+        else:
+            missing.append(name)
+    for name in names[n : n + code.co_kwonlyargcount]:
+        if name in rest:
+            values.append(rest.pop(name))
+        elif name in (fn.__kwdefaults__ or {}):
+            values.append(fn.__kwdefaults__[name])
+        else:
+            missing.append(name)
+    extra = args[n:]
+    if (
+        missing
+        or (extra and not code.co_flags & inspect.CO_VARARGS)
+        or (rest and not code.co_flags & inspect.CO_VARKEYWORDS)
+    ):
+        inspect.signature(fn).bind(*args, **kwargs)  # raises the TypeError that says what is wrong
+        raise ArgumentError(f"{fn.__qualname__}() cannot take these arguments")
+    if code.co_flags & inspect.CO_VARARGS:
+        values.append(tuple(extra))
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        values.append(rest)
+    return values
+
+
+def cell_contents(fn: pytypes.FunctionType) -> tuple[Any, ...]:
+    """What the function's free variables hold now."""
+    return tuple(c.cell_contents for c in fn.__closure__ or ())
+
+

@@ -1,0 +1,405 @@
+"""Call sites decided when they run, and the general way to run any callable forwards with a pullback.
+
+A call takes the callee, its arguments and their fdata, and returns `(value, fdata, pullback)`. The pullback
+takes the rdata of the value and returns the rdata of callee, arguments and keyword arguments, in that order;
+None stands for a pullback with nothing to do.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types as pytypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import MissingRule, MooncakeError
+from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.infer.types import abstract
+from mooncake_py.ir.nodes import Call
+from mooncake_py.registry import Rule, find_rule_for_values, rules_of
+from mooncake_py.runtime.rule import bind, cell_contents, rule_for, settle
+from mooncake_py.tangents import CoDual, Shadow, add_rdata, has_tangent, zero_fdata
+from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
+
+Pull = Callable[[Any], Any]
+Result = tuple[Any, Any, Pull | None]
+
+
+class DynamicSite:
+    """One call in a derived rule whose callee or types were not known when it was derived."""
+
+    __slots__ = ("filename", "function", "line", "why")
+
+    def __init__(self, filename: str, line: int | None, function: str, why: str):
+        self.filename, self.line, self.function, self.why = filename, line, function, why
+
+    @classmethod
+    def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call], DynamicSite]:
+        return lambda info, s: cls(code.co_filename, s.pos.line, code.co_qualname, info.why)
+
+    def __repr__(self) -> str:
+        return f"<call site {self.filename}:{self.line}>"
+
+    def __call__(
+        self,
+        f: Any,
+        ff: Any,
+        args: tuple[Any, ...],
+        fargs: tuple[Any, ...],
+        names: tuple[str, ...] = (),
+        kwvalues: tuple[Any, ...] = (),
+        kwfdata: tuple[Any, ...] = (),
+    ) -> Result:
+        try:
+            return call(f, ff, args, fargs, names, kwvalues, kwfdata)
+        except _NoRule as e:
+            raise MissingRule(
+                f"{_name_of(e.f)} has no rule and was given an active argument ({e.argument}), in "
+                f"{self.filename}:{self.line} ({self.function}). Register one:\n\n"
+                f"    @mooncake_py.rrule({_name_of(e.f)})\n"
+                f"    def rule({e.parameters}):\n"
+                f"        def pullback(dy):\n"
+                f"            return ...  # one cotangent per argument\n"
+                f"        return {_name_of(e.f)}({e.parameters}), pullback\n\n"
+                f"or mooncake_py.zero_derivative({_name_of(e.f)}) where the derivative is zero"
+            ) from None
+
+
+class _NoRule(MooncakeError):
+    def __init__(self, f: Any, args: Sequence[Any], fargs: Sequence[Any]):
+        self.f = f
+        k = next((i for i, (a, fa) in enumerate(zip(args, fargs, strict=False)) if is_active(a, fa)), 0)
+        self.argument = f"number {k + 1}, {type(args[k]).__name__}" if args else "the callee"
+        self.parameters = ", ".join("abcdefgh"[i] if i < 8 else f"x{i}" for i in range(len(args)))
+        super().__init__(f"{_name_of(f)} has no rule")
+
+
+def _name_of(f: Any) -> str:
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    module = getattr(f, "__module__", None) or getattr(getattr(f, "__objclass__", None), "__module__", None)
+    if isinstance(f, np.ufunc):
+        module = "numpy"
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+def is_active(x: Any, fdata: Any) -> bool:
+    """May this value carry a derivative? Numbers may; things with identity do where they have fdata."""
+    if fdata is not None:
+        return True
+    if isinstance(x, (float, complex, np.inexact)):
+        return True
+    return isinstance(x, tuple) and any(is_active(v, None) for v in x)
+
+
+def call(
+    f: Any,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...] = (),
+    kwvalues: tuple[Any, ...] = (),
+    kwfdata: tuple[Any, ...] = (),
+) -> Result:
+    """Run a call forwards: the value, its fdata, and the pullback of the call."""
+    kwargs = dict(zip(names, kwvalues, strict=True))
+    if type(f) is pytypes.MethodType:
+        return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata))
+    if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
+        self = f.__self__
+        if self is not None and not isinstance(self, (pytypes.ModuleType, type)) and not rules_of(f):
+            d = class_attribute(type(self), f.__name__)
+            if callable(d):
+                return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata))
+    if f is getattr and isinstance(args[1], str):
+        return _getattr(args, fargs)
+    active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
+    rule = find_rule_for_values(f, args)
+    if rule is not None:
+        if rule.fn is None or (not active and not rule.mutates):
+            return f(*args, **kwargs), None, None
+        return run_rule(f, rule, args, fargs, kwargs, kwfdata)
+    if type(f) is pytypes.FunctionType:
+        return _python(f, ff, args, fargs, names, kwvalues, kwfdata)
+    if isinstance(f, functools.partial):
+        return _partial(f, args, fargs, names, kwvalues, kwfdata)
+    if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
+        d = class_attribute(type(f), "__call__")
+        if type(d) is pytypes.FunctionType:
+            return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata))
+    if not active:
+        y = f(*args, **kwargs)
+        return y, None, None
+    dunder = _operator_method(f, args)
+    if dunder is not None:
+        return call(dunder, None, args, fargs)
+    raise _NoRule(f, args, fargs)
+
+
+def _operator_method(f: Any, args: tuple[Any, ...]) -> Any:
+    """The method of a user's class behind an operator."""
+    name = _DUNDERS.get(f)
+    if name is not None:
+        d = class_attribute(type(args[0]), name)
+        if type(d) is pytypes.FunctionType:
+            return d
+    return None
+
+
+_DUNDERS: dict[Any, str] = {
+    getattr(operator, name): f"__{name.strip('_')}__"
+    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "pos", "getitem", "setitem")
+}
+
+
+def _shifted(result: Result) -> Result:
+    """A method's call as one of the bound method: the receiver is what the callee carries."""
+    y, fy, pb = result
+    if pb is None:
+        return result
+
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        return None if ds is None else ds[1:]
+
+    return y, fy, pullback
+
+
+def _getattr(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    x, name = args[0], args[1]
+    y = getattr(*args)
+    if type(y) in (pytypes.MethodType, pytypes.BuiltinFunctionType, pytypes.MethodWrapperType):
+        if getattr(y, "__self__", None) is x:
+            return y, fargs[0], lambda dy: (None, dy, None)
+    d = class_attribute(type(x), name)
+    if is_active(x, fargs[0]):
+        try:
+            rule = find_rule_for_values(d, (x,))
+        except TypeError:
+            rule = None
+        if rule is not None:
+            if rule.fn is None:
+                return y, None, None
+            y, fy, pb = run_rule(functools.partial(_attribute, name), rule, (x,), fargs[:1], {}, ())
+            return y, fy, None if pb is None else (lambda dy: _padded(pb(dy)))
+        if has_tangent(y):
+            raise _NoRule(d if callable(d) else getattr, args, fargs)
+    return y, None, None
+
+
+def _attribute(name: str, x: Any) -> Any:
+    return getattr(x, name)
+
+
+def _padded(ds: Any) -> Any:
+    return None if ds is None else (None, ds[1], None)
+
+
+def run_rule(
+    f: Any, rule: Rule, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any], kwfdata: tuple[Any, ...]
+) -> Result:
+    """Run a registered rule on primals and fdata."""
+    assert rule.fn is not None
+    last = len(rule.names) - 1
+
+    def given(x: Any, fx: Any, i: int) -> Any:
+        wants = i in rule.codual or (rule.variadic and bool(rule.codual) and i >= last)
+        return CoDual(x, fx) if wants else x
+
+    position = {k: rule.names.index(k) if k in rule.names else -1 for k in kwargs}
+    kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
+    y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    if type(y) is CoDual:
+        y, fy = y.primal, y.fdata
+        own = False
+    else:
+        own = True
+        fy = None
+        if rule.alias and fargs[rule.alias[0]] is not None:
+            rest = args[1:]
+            target = functools.partial(f, **kwargs) if kwargs else f
+            fy = view_shadow(args[0], fargs[0], y, target, *rest)
+        elif not rule.mutates:
+            fy = zero_fdata(y)
+    fdatas = (*fargs, *kwfdata)
+    n = len(args)
+
+    def pullback(dy: Any) -> Any:
+        if own and type(fy) is Shadow:
+            if fy.shared and rule.alias:
+                return None
+            dy = fy.take()
+        elif own and fy is not None:
+            dy = _take_all(fy, dy)
+        if dy is None and own and not rule.mutates:
+            return None
+        result = pb(dy)
+        out: list[Any] = [None]
+        for i in range(n):
+            out.append(add_any(None, fdatas[i], cotangent(result, i)))
+        for k, i in position.items():
+            out.append(add_any(None, fdatas[len(out) - 1], cotangent(result, i)) if i >= 0 else None)
+            del k
+        return tuple(out)
+
+    return y, fy, pullback
+
+
+def _take_all(fdata: Any, dy: Any) -> Any:
+    """The cotangent of a freshly made tuple: its arrays' shadows and its numbers' rdata."""
+    if type(fdata) is Shadow:
+        return fdata.take()
+    if type(fdata) is tuple:
+        return tuple(_take_all(x, None if dy is None else dy[i]) for i, x in enumerate(fdata))
+    return dy
+
+
+def _python(
+    f: pytypes.FunctionType,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+) -> Result:
+    """A Python function: its derived rule for the types at hand."""
+    if names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
+        slots = _Slots()
+        boxes = [slots.box(x, fx) for x, fx in zip((*args, *kwvalues), (*fargs, *kwfdata), strict=True)]
+        n = len(args)
+        params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)))
+        inputs = [slots.primal(v) for v in params]
+        fdatas = [slots.fdata(v) for v in params]
+    else:
+        params, slots = None, None  # type: ignore[assignment]
+        inputs, fdatas = list(args), list(fargs)
+    contents = cell_contents(f)
+    cells = ff if ff is not None else (None,) * len(contents)
+    cell_f = [None if c is None else c.f for c in cells]
+    types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
+    free = tuple(abstract_codual(x, fx, cell=c is not None) for x, fx, c in zip(contents, cell_f, cells, strict=True))
+    rule = rule_for(f, types, free)
+    y, fy, captures = rule.run([*inputs, *contents], [*fdatas, *cell_f])
+    all_f = (*fdatas, *cell_f)
+    tree = rule.derived.result_tree
+
+    def pullback(dy: Any) -> Any:
+        ds = rule.pullback(captures, settle(tree, y, fy, dy))
+        ds = [add_any(None, fx, d) if d is not None else None for fx, d in zip(all_f, ds, strict=True)]
+        for c, d in zip(cells, ds[len(inputs) :], strict=True):
+            if c is not None and d is not None:
+                c.r = add_rdata(c.r, d)
+        if params is None:
+            return (None, *ds[: len(inputs)])
+        return (None, *slots.scatter(params, ds[: len(inputs)]))
+
+    return y, fy, pullback
+
+
+def abstract_codual(x: Any, fx: Any, cell: bool = True) -> Any:
+    """The type of a value with this fdata: things with identity are active where they have some."""
+    if type(x) is tuple:
+        from mooncake_py.infer.types import Tup
+
+        fs = fx if fx is not None else (None,) * len(x)
+        return Tup(tuple(abstract_codual(v, fv, cell) for v, fv in zip(x, fs, strict=True)))
+    return abstract(x, cell and is_active(x, fx))
+
+
+class _Box:
+    """Stands for one argument while it is bound to a parameter."""
+
+    __slots__ = ("index", "primal", "shadow")
+
+    def __init__(self, index: int, primal: Any, shadow: Any):
+        self.index, self.primal, self.shadow = index, primal, shadow
+
+
+class _Slots:
+    """Follows arguments through binding: into `*args` tuples and `**kwargs` dicts and back."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def box(self, x: Any, fx: Any) -> _Box:
+        self.n += 1
+        return _Box(self.n - 1, x, fx)
+
+    def primal(self, v: Any) -> Any:
+        if type(v) is _Box:
+            return v.primal
+        if type(v) is tuple:
+            return tuple(map(self.primal, v))
+        if type(v) is dict and any(type(x) is _Box for x in v.values()):
+            return {k: self.primal(x) for k, x in v.items()}
+        return v
+
+    def fdata(self, v: Any) -> Any:
+        if type(v) is _Box:
+            return v.shadow
+        if type(v) is tuple:
+            f = tuple(map(self.fdata, v))
+            return f if any(x is not None for x in f) else None
+        if type(v) is dict and any(type(x) is _Box for x in v.values()):
+            from mooncake_py.tangents import DictShadow
+
+            return DictShadow({k: self.fdata(x) for k, x in v.items()}, {})
+        return None
+
+    def scatter(self, params: list[Any], ds: list[Any]) -> list[Any]:
+        out: list[Any] = [None] * self.n
+
+        def put(v: Any, d: Any) -> None:
+            if d is None:
+                return
+            if type(v) is _Box:
+                out[v.index] = d
+            elif type(v) is tuple:
+                for x, y in zip(v, d, strict=True):
+                    put(x, y)
+
+        for v, d in zip(params, ds, strict=True):
+            put(v, d)
+            if type(v) is dict:
+                for x in v.values():
+                    if type(x) is _Box and x.index < self.n:
+                        pass
+        return out
+
+
+def _partial(
+    f: functools.partial,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+) -> Result:
+    n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
+    y, fy, pb = call(
+        f.func,
+        None,
+        (*f.args, *args),
+        ((None,) * n + tuple(fargs)),
+        (*given, *names),
+        (*given.values(), *kwvalues),
+        (None,) * len(given) + tuple(kwfdata),
+    )
+    if pb is None:
+        return y, fy, None
+
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        if ds is None:
+            return None
+        ds = tuple(ds)
+        k = 1 + n + len(args)
+        return (None, *ds[1 + n : k], *ds[k + len(given) :])
+
+    return y, fy, pullback
+
+

@@ -1,0 +1,185 @@
+"""The border to the user: shadows for arguments on the way in, cotangents in the user's own types on the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import CotangentError, UnsupportedError
+from mooncake_py.tangents import DictShadow, ListShadow, Shadow, has_tangent, zero_fdata
+
+
+class Shadows(tuple):
+    """fdata of arguments; `aliased` where two of them share memory."""
+
+    aliased = False
+
+
+def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
+    """Fresh fdata for arguments; arguments that share memory share their fdata."""
+    seen: dict[int, Any] = {}
+    arrays: list[tuple[np.ndarray, Shadow]] = []
+    state = {"aliased": False}
+
+    def one(x: Any) -> Any:
+        if isinstance(x, (np.ndarray, list, dict)) and id(x) in seen:
+            state["aliased"] = True
+            return seen[id(x)]
+        if type(x) is np.ndarray and x.dtype.kind in "fc":
+            f: Any = _array_shadow(x, arrays, state)
+        elif type(x) is tuple:
+            items = tuple(map(one, x))
+            f = items if any(v is not None for v in items) else None
+        elif type(x) is list:
+            f = ListShadow([one(v) for v in x], [None] * len(x))
+        elif type(x) is dict:
+            f = DictShadow({k: one(v) for k, v in x.items()}, {})
+        else:
+            f = zero_fdata(x)
+        if f is not None:
+            seen[id(x)] = f
+        return f
+
+    out = Shadows(one(x) if a else None for x, a in zip(args, active, strict=True))
+    out.aliased = state["aliased"]
+    return out
+
+
+def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
+    shadow = Shadow(x.shape, x.dtype)
+    for y, other in arrays:
+        if np.may_share_memory(x, y) and np.shares_memory(x, y):
+            state["aliased"] = True
+            base = _owner(x)
+            if base is not _owner(y) or base.dtype != x.dtype or y.dtype != x.dtype or not base.flags.c_contiguous:
+                raise UnsupportedError("arguments that overlap in memory in this way", "the call", None)
+            data = other.data if other.shared and other.data is not None else None
+            whole = data.base if data is not None and isinstance(data.base, np.ndarray) else None
+            if whole is None or whole.shape != base.shape:
+                whole = np.zeros(base.shape, base.dtype)
+                other.data, other.owned, other.shared = _same_view(y, base, whole), True, True
+            shadow.data, shadow.owned, shadow.shared = _same_view(x, base, whole), True, True
+            break
+    arrays.append((x, shadow))
+    return shadow
+
+
+def _owner(x: np.ndarray) -> np.ndarray:
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def _same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The view of `whole` that x is of `base`."""
+    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return np.ndarray(x.shape, x.dtype, whole.data, offset, x.strides)
+
+
+def seed(y: Any, fdata: Any, dy: Any) -> None:
+    """Add the user's cotangent to the fdata of the value (its numbers travel as rdata)."""
+    if dy is None or fdata is None:
+        return
+    if type(fdata) is Shadow:
+        fdata.add(dy)
+    elif type(fdata) is tuple:
+        for v, f, d in zip(y, fdata, dy, strict=True):
+            seed(v, f, d)
+    elif type(fdata) is ListShadow:
+        for i, d in enumerate(dy):
+            if fdata.f[i] is not None:
+                seed(y[i], fdata.f[i], d)
+            elif d is not None:
+                fdata.r[i] = d if fdata.r[i] is None else fdata.r[i] + d
+    elif type(fdata) is DictShadow:
+        for k, d in dy.items():
+            if fdata.f.get(k) is not None:
+                seed(y[k], fdata.f[k], d)
+            elif d is not None:
+                fdata.r[k] = d if k not in fdata.r else fdata.r[k] + d
+
+
+def check_cotangent(y: Any, dy: Any, where: str = "the value") -> Any:
+    """The cotangent in the types of the value; CotangentError where it does not belong to it."""
+    if isinstance(y, (tuple, list)):
+        if dy is None:
+            return None
+        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
+            raise CotangentError(
+                f"the cotangent of {where}, a {type(y).__name__} of {len(y)}, must be a {type(y).__name__} of "
+                f"{len(y)}, got {_describe(dy)}"
+            )
+        return type(y)(check_cotangent(v, d, f"{where}[{i}]") for i, (v, d) in enumerate(zip(y, dy, strict=True)))
+    if isinstance(y, dict):
+        if dy is None:
+            return None
+        if not isinstance(dy, dict) or not dy.keys() <= y.keys():
+            raise CotangentError(f"the cotangent of {where}, a dict, must be a dict of its keys, got {_describe(dy)}")
+        return {k: check_cotangent(y[k], d, f"{where}[{k!r}]") for k, d in dy.items()}
+    if dy is None or not has_tangent(y):
+        return None
+    if isinstance(y, np.ndarray):
+        d = np.asarray(dy)
+        if d.shape != y.shape or d.dtype.kind not in "fciu" or (d.dtype.kind == "c" and y.dtype.kind != "c"):
+            raise CotangentError(
+                f"the cotangent of {where} must be an array of shape {y.shape} and dtype {y.dtype}, got {_describe(dy)}"
+            )
+        return d if d.dtype == y.dtype else d.astype(y.dtype)
+    if isinstance(dy, np.ndarray) and dy.shape == ():
+        dy = dy[()]
+    kinds = (int, float, complex, np.number) if isinstance(y, (complex, np.complexfloating)) else (int, float, np.number)
+    if not isinstance(dy, kinds) or (isinstance(dy, np.complexfloating) and not isinstance(y, (complex, np.complexfloating))):
+        raise CotangentError(f"the cotangent of {where} must be a number like {y!r}, got {_describe(dy)}")
+    return type(y)(dy)
+
+
+def _describe(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        return f"an array of shape {x.shape} and dtype {x.dtype}"
+    if isinstance(x, (tuple, list)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"{type(x).__name__}: {x!r}"
+
+
+def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: Any) -> Any:
+    """The cotangent of an argument in the argument's own structure, in buffers of its own."""
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind not in "fc":
+            return None
+        d = fdata.take() if type(fdata) is Shadow and rdata is None else rdata
+        if d is None:
+            return np.zeros(x.shape, x.dtype)
+        if (
+            type(d) is not np.ndarray
+            or d.base is not None
+            or not d.flags.c_contiguous
+            or d.dtype != x.dtype
+            or d is given
+            or d.shape != x.shape
+            or id(d) in seen
+        ):
+            d = np.array(np.broadcast_to(d, x.shape), dtype=x.dtype, order="C")
+        seen[id(d)] = d
+        return d
+    if isinstance(x, tuple):
+        n = len(x)
+        items = [
+            report(v, None if fdata is None else fdata[i], None if rdata is None else rdata[i], seen, given)
+            for i, v in enumerate(x)
+        ]
+        assert len(items) == n
+        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    if isinstance(x, list):
+        f = fdata if type(fdata) is ListShadow else None
+        return [report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given) for i, v in enumerate(x)]
+    if isinstance(x, dict):
+        g = fdata if type(fdata) is DictShadow else None
+        return {k: report(v, g.f.get(k) if g else None, g.r.get(k) if g else None, seen, given) for k, v in x.items()}
+    if not has_tangent(x):
+        return None
+    if rdata is None:
+        return type(x)(0)
+    if isinstance(rdata, (complex, np.complexfloating)) and not isinstance(x, (complex, np.complexfloating)):
+        rdata = rdata.real
+    return type(x)(rdata)

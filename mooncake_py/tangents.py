@@ -1,0 +1,188 @@
+"""Tangents: what has identity carries *fdata* beside it, what is a value has *rdata* that pullbacks return.
+
+| primal | fdata | rdata |
+|---|---|---|
+| float, complex, NumPy scalar | none | a number; None is zero |
+| array of floats or complex | `Shadow` | none |
+| list, dict, closure cell | `ListShadow`, `DictShadow`, `CellShadow` | none |
+| tuple | tuple of its items' fdata, or None where none has any | tuple of its items' rdata; None is zero |
+| int, bool, str, None, ... | none | none |
+
+Aliases share their fdata; that is what makes mutation and views right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class CoDual:
+    """A primal with its fdata, as rules see it; in an inlined rule it is never made."""
+
+    __slots__ = ("fdata", "primal")
+
+    def __init__(self, primal: Any, fdata: Any):
+        self.primal = primal
+        self.fdata = fdata
+
+
+class At:
+    """A cotangent of an array that is zero but at an index: pullbacks return it, the engine adds it in place."""
+
+    __slots__ = ("index", "value")
+
+    def __init__(self, index: Any, value: Any):
+        self.index = index
+        self.value = value
+
+
+def add_at(d: np.ndarray, index: Any, value: Any) -> None:
+    """`d[index] += value`, repeated entries of the index counting each time."""
+    parts = index if type(index) is tuple else (index,)
+    for i in parts:
+        if isinstance(i, (np.ndarray, list)) and np.asarray(i).dtype.kind != "b":
+            np.add.at(d, index, value)
+            return
+    d[index] += value
+
+
+class Shadow:
+    """The cotangent of an array, of its shape and dtype, not there until somebody adds to it.
+
+    `data` is None for zero. The first cotangent is kept by reference and is not ours to write to (`owned` is
+    False); the second makes a sum that is. A view's shadow has a view of its base's data, so both see what is
+    added through either; such data is `shared` and is emptied in place.
+    """
+
+    __slots__ = ("data", "dtype", "owned", "shape", "shared")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
+        self.data: np.ndarray | None = None
+        self.owned = False
+        self.shared = False
+        self.shape = shape
+        self.dtype = dtype
+
+    def add(self, t: Any) -> None:
+        """Add a cotangent, whose shape broadcasts to ours; the array may be kept, so it must not be written to."""
+        if type(t) is At:
+            add_at(self.dense(), t.index, t.value)
+            return
+        data = self.data
+        if data is None:
+            if type(t) is np.ndarray and t.shape == self.shape and t.dtype == self.dtype:
+                self.data = t
+                self.owned = False
+                return
+            self.data = data = np.zeros(self.shape, self.dtype)
+            self.owned = True
+        elif not self.owned:
+            self.data = data = data + t if data.ndim else np.asarray(data + t)
+            self.owned = True
+            return
+        np.add(data, t, out=data, casting="same_kind")
+
+    def dense(self) -> np.ndarray:
+        """The data as an array that may be written to."""
+        if not self.owned:
+            data = self.data
+            self.data = np.zeros(self.shape, self.dtype) if data is None else data.copy()
+            self.owned = True
+        data = self.data
+        assert data is not None
+        return data
+
+    def take(self) -> np.ndarray | None:
+        """The cotangent, leaving zero; None for zero."""
+        data = self.data
+        if data is not None:
+            if self.shared:
+                data = data.copy()
+                self.data.fill(0)  # type: ignore[union-attr]
+            else:
+                self.data = None
+                self.owned = False
+        return data
+
+    def view(self, data: np.ndarray) -> Shadow:
+        """The shadow of a view, `data` being that view of our dense data."""
+        self.shared = True
+        v = Shadow(data.shape, self.dtype)
+        v.data = data
+        v.owned = v.shared = True
+        return v
+
+
+class ListShadow:
+    """The tangent of a list: for every item its fdata in `f` and its cotangent in `r` (None is zero)."""
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: list, r: list):
+        self.f = f
+        self.r = r
+
+
+class DictShadow:
+    """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r` (absent is zero)."""
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: dict, r: dict):
+        self.f = f
+        self.r = r
+
+
+class CellShadow:
+    """The tangent of a closure cell: its content's fdata and cotangent (None is zero)."""
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: Any, r: Any = None):
+        self.f = f
+        self.r = r
+
+
+def has_tangent(x: Any) -> bool:
+    """May this value carry derivative information?"""
+    if isinstance(x, (float, complex, np.inexact)):
+        return True
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fc"
+    return isinstance(x, (list, tuple, dict))
+
+
+def zero_fdata(x: Any) -> Any:
+    """Fresh fdata for a value nobody has seen yet; None where the type has none."""
+    cls = type(x)
+    if cls is np.ndarray:
+        return Shadow(x.shape, x.dtype) if x.dtype.kind in "fc" else None
+    if cls is tuple:
+        f = tuple(zero_fdata(v) for v in x)
+        return f if any(v is not None for v in f) else None
+    if cls is list:
+        return ListShadow([zero_fdata(v) for v in x], [None] * len(x))
+    if cls is dict:
+        return DictShadow({k: zero_fdata(v) for k, v in x.items()}, {})
+    return None
+
+
+def add_rdata(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of the same value, neither being written to; None is zero."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if type(a) is tuple:
+        return tuple(add_rdata(x, y) for x, y in zip(a, b, strict=True))
+    return a + b
+
+
+def add_owned(acc: Any, t: Any) -> Any:
+    """Add the array t to an accumulator of our own (None is zero), in place where there is one."""
+    if acc is None:
+        return np.array(t)
+    acc += t
+    return acc

@@ -1,0 +1,666 @@
+"""Forward and pullback functions, assembled from the fragments of every statement.
+
+The forward function has the blocks of the primal; joins get a parameter that says which edge was taken, loops
+one that counts. It returns `(value, fdata, captures)`. The pullback takes `(captures, cotangent)` and walks the
+blocks backwards; the edge numbers and trip counts are forward values like any other, so what of them is
+captured or pushed is decided where all comms are.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.types import Inst, T, Top
+from mooncake_py.ir import ops
+from mooncake_py.ir.builder import Builder, Draft, DraftEdge
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Raise,
+    Return,
+    Switch,
+    Var,
+    edges,
+)
+from mooncake_py.registry import is_pure
+from mooncake_py.tangents import add_rdata, zero_fdata
+from mooncake_py.transform import helpers
+from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, leaves
+from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
+
+
+@dataclass(slots=True)
+class Derived:
+    """The result of a derivation: two functions in IR and the trees of what goes in and comes out."""
+
+    forward: Function
+    pullback: Function
+    arg_trees: tuple[Tree, ...]
+    lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
+    result_tree: Tree
+    reusable: bool
+    notes: tuple[tuple[int | None, str], ...]
+    stored: tuple[str, ...]
+
+
+def derive(inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any]) -> Derived:
+    """The forward and pullback functions of an inferred primal."""
+    return _Assembly(inferred, dynamic_site).run()
+
+
+class _Assembly:
+    def __init__(self, inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any]):
+        fn = inferred.fn
+        first = 1 + max(
+            [v.id for v in (*fn.params, *fn.free)]
+            + [s.out.id for b in fn.blocks for s in b.stmts]
+            + [p.id for b in fn.blocks for p in b.params],
+            default=0,
+        )
+        self.fresh = Fresh(first, 1 + max(b.id for b in fn.blocks))
+        self.types: dict[Var, T] = inferred.types
+        self.canonical: Canonical = canonicalise(inferred, self.fresh)
+        self.inferred = inferred
+        self.lanes = Lanes(self.types, inferred.memory)
+        self._note_new_params()
+        self.forward = Builder(self.fresh, lambda key: NULL)
+        self.info = ADInfo(
+            inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site
+        )
+        self.start: dict[BlockId, Draft] = {}
+        self.end: dict[BlockId, Draft] = {}
+        self.plans: dict[BlockId, list[ADStmtInfo]] = {}
+        self.lane_params: dict[BlockId, list[tuple[Var, Path]]] = {}
+        self.edge_number: dict[BlockId, Var] = {}
+        self.trips: dict[BlockId, Var] = {}
+        self.notes: list[tuple[int | None, str]] = []
+
+    def _note_new_params(self) -> None:
+        """Parameters that canonicalisation added share memory with what flows into them."""
+        memory = self.inferred.memory
+        for b in self.canonical.fn.blocks:
+            for e in edges(b.term):
+                params = self.canonical.blocks[e.target].params
+                args = e.args
+                for p, a in zip(params[len(params) - len(args) :], args, strict=True):
+                    memory.join(p, a)
+        memory.close()
+
+    def run(self) -> Derived:
+        c = self.canonical
+        fn = c.fn
+        self._plan_control()
+        params = self._forward_blocks()
+        p = self._pullback_blocks()
+        p.fold()
+        live = _sweep(p, set(), everything=True)
+        self._comms_into_pullback(p, live)
+        pullback_params = [self.captures_in, self.dy_in]
+        self._comms_into_forward(p, live)
+        subst = self.forward.simplify_params()
+        self.forward.apply(subst)
+        _sweep(self.forward, self.info.removable, everything=False)
+        _finish_helpers(p)
+        forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
+        pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
+        exit_ = c.blocks[c.exit].term if c.exit is not None else None
+        result_tree = self.lanes.tree(exit_.value) if isinstance(exit_, Return) else NONE
+        inputs = (*fn.params, *fn.free)
+        return Derived(
+            forward,
+            pullback,
+            tuple(map(self.lanes.tree, inputs)),
+            tuple(self.lane_inputs),
+            result_tree,
+            self.info.reusable,
+            tuple(self.notes),
+            tuple(v.name or repr(v) for v in p.comms.captures)
+            + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
+        )
+
+    # -- control flow, planned --
+
+    def _plan_control(self) -> None:
+        """Which joins record the edge taken and which loops count: those whose reverse has work to do."""
+        c = self.canonical
+        active = {
+            b.id
+            for b in c.fn.blocks
+            if any(self._may_reverse(s) for s in b.stmts) or any(leaves(self.lanes.tree(x)) for x in b.params)
+        }
+        self.dead_loops = {
+            h for h, loop in c.loops.items() if not (loop.body & active)
+        }
+        self.active = active
+        self.joins: dict[BlockId, list[tuple[BlockId, Edge]]] = {}
+        for b in c.order:
+            preds = [(q, e) for q, e in c.preds[b] if q in c.blocks]
+            if len(preds) > 1 and b not in c.loops and b in c.returning and not self._skips(b):
+                self.joins[b] = preds
+                self.edge_number[b] = self.fresh.var()
+                self.types[self.edge_number[b]] = Inst(int)
+        self.ranges: dict[BlockId, Var] = {}
+        for h, loop in c.loops.items():
+            if h in self.dead_loops:
+                continue
+            range_ = self._range_of(loop)
+            if range_ is not None:
+                self.ranges[h] = range_
+            if range_ is None or any(source != h for source, _ in loop.landings):
+                self.trips[h] = self.fresh.var()
+                self.types[self.trips[h]] = Inst(int)
+
+    def _may_reverse(self, s: Call) -> bool:
+        call = self.inferred.calls.get(s.out)
+        return call is not None and (call.kind in ("rule", "dynamic", "derived") or bool(leaves(self.lanes.tree(s.out))))
+
+    def _skips(self, join: BlockId) -> bool:
+        """Is there nothing to reverse between this join and the block that dominates it?"""
+        c = self.canonical
+        top = c.idom[join]
+        if any(leaves(self.lanes.tree(x)) for x in c.blocks[join].params):
+            return False
+        seen: set[BlockId] = set()
+        work = [q for q, _ in c.preds[join]]
+        while work:
+            b = work.pop()
+            if b == top or b in seen:
+                continue
+            seen.add(b)
+            if b in self.active:
+                return False
+            work.extend(q for q, _ in c.preds[b])
+        return c.loop_of[join] == c.loop_of[top] if top is not None else False
+
+    def _range_of(self, loop: Loop) -> Var | None:
+        """The range a `for` loop runs over, where its items come back by running it backwards."""
+        c = self.canonical
+        term = c.blocks[loop.header].term
+        if not isinstance(term, ForNext) or c.blocks[loop.header].stmts or not isinstance(term.iterator, Var):
+            return None
+        d = self.inferred_defs().get(term.iterator)
+        if d is None or not isinstance(d.fn, Const) or d.fn.value is not iter:
+            return None
+        r = d.args[0]
+        t = self.types.get(r) if isinstance(r, Var) else None
+        return r if isinstance(r, Var) and isinstance(t, Inst) and t.cls is range else None
+
+    def inferred_defs(self) -> dict[Var, Call]:
+        if not hasattr(self, "_defs"):
+            self._defs = {s.out: s for b in self.canonical.fn.blocks for s in b.stmts}
+        return self._defs
+
+    # -- forward --
+
+    def _forward_blocks(self) -> list[Var]:
+        c, info, F = self.canonical, self.info, self.forward
+        self.lane_inputs: list[tuple[int, Path]] = []
+        params = [*c.fn.params, *c.fn.free]
+        extra: list[Var] = []
+        for i, v in enumerate(params):
+            for path, kind in leaves(self.lanes.tree(v)):
+                if kind in (REF, ANY):
+                    lane = self.fresh.var()
+                    self.types[lane] = Top()
+                    extra.append(lane)
+                    self.lane_inputs.append((i, path))
+                    info.lane[(v, path)] = lane
+        entry = c.fn.entry.id
+        for b in c.fn.blocks:
+            draft_params = list(b.params)
+            lanes = []
+            for v in b.params:
+                for path, kind in leaves(self.lanes.tree(v)):
+                    if kind in (REF, ANY):
+                        lane = self.fresh.var()
+                        self.types[lane] = Top()
+                        info.lane[(v, path)] = lane
+                        lanes.append((v, path))
+                        draft_params.append(lane)
+            self.lane_params[b.id] = lanes
+            for control in (self.edge_number.get(b.id), self.trips.get(b.id)):
+                if control is not None:
+                    draft_params.append(control)
+            self.start[b.id] = F.entry if b.id == entry else F.new_block(draft_params)
+        for b in c.fn.blocks:
+            F.block = self.start[b.id]
+            F.block.sealed = True
+            self.plans[b.id] = [make_ad_stmts(info, s) for s in b.stmts]
+            for plan in self.plans[b.id]:
+                if plan.note:
+                    self.notes.append((plan.stmt.pos.line, plan.note))
+            self.end[b.id] = F.block
+            if b.id != c.exit:
+                self._forward_terminator(b)
+        return params + extra
+
+    def _forward_terminator(self, b: CFGBlock) -> None:
+        F, info = self.forward, self.info
+        F.pos = b.term.pos
+        term = b.term
+        es = [self._forward_edge(b, e, first=isinstance(term, ForNext) and k == 0) for k, e in enumerate(edges(term))]
+        self.end[b.id] = F.block
+        match term:
+            case Goto():
+                F.block.term = Goto(es[0], F.pos)  # type: ignore[arg-type]
+            case Branch(cond=cond):
+                F.branch(info.operand(cond), es[0], es[1])
+            case ForNext(iterator=it):
+                F.for_next(info.operand(it), es[0], es[1])
+            case Switch(value=v, cases=cases):
+                numbered = tuple((n, e) for (n, _), e in zip(cases, es, strict=False))
+                F.block.term = Switch(info.operand(v), numbered, es[-1], F.pos)  # type: ignore[arg-type]
+            case Raise(exc=exc, cause=cause, reraise=r):
+                F.block.term = Raise(
+                    None if exc is None else info.operand(exc), None if cause is None else info.operand(cause), r, F.pos
+                )
+            case Return(value=v):
+                F.ret(info.operand(v))
+
+    def _forward_edge(self, b: CFGBlock, e: Edge, first: bool) -> DraftEdge:
+        info, F = self.info, self.forward
+        args: list[Operand] = [info.operand(a) for a in e.args]
+        target = self.canonical.blocks[e.target]
+        source = dict(zip(target.params[1:] if first else target.params, e.args, strict=True))
+        for v, path in self.lane_params[e.target]:
+            args.append(coerce_lane(info, source[v], path) if v in source else NULL)
+        if e.target in self.edge_number:
+            k = next(i for i, (_, x) in enumerate(self.joins[e.target]) if x is e)
+            args.append(Const(k))
+        if e.target in self.trips:
+            n = self.trips[e.target]
+            if b.id == self.canonical.loops[e.target].latch:
+                args.append(F.call(operator.add, n, Const(1)))
+            else:
+                args.append(Const(0))
+        return F.edge(self.start[e.target], args)
+
+    # -- pullback --
+
+    def _home_of(self) -> dict[Var, BlockId]:
+        """The primal block that each value of the forward code belongs to."""
+        owner: dict[Draft, BlockId] = {}
+        for b in self.canonical.order:
+            work = [self.start[b]]
+            stop = {d for x, d in self.start.items() if x != b}
+            while work:
+                d = work.pop()
+                if d in owner or d in stop:
+                    continue
+                owner[d] = b
+                if d is not self.end[b] and d.term is not None:
+                    work.extend(e.target for e in edges(d.term))  # type: ignore[misc]
+        home: dict[Var, BlockId] = {}
+        for d, b in owner.items():
+            for v in d.params:
+                home[v] = b
+            for s in d.stmts:
+                home[s.out] = b
+        entry = self.canonical.fn.entry.id
+        for v in (*self.canonical.fn.params, *self.canonical.fn.free):
+            home[v] = entry
+        for v, d in self.info.lane.items():
+            if isinstance(d, Var) and d not in home:
+                home[d] = entry
+        return home
+
+    def _pullback_blocks(self) -> PullbackBuilder:
+        c = self.canonical
+        home = self._home_of()
+        for v, f in self.info.f.items():
+            if v not in home:
+                home[v] = home.get(f, c.fn.entry.id) if isinstance(f, Var) else c.fn.entry.id
+        for b in c.fn.blocks:
+            for s in b.stmts:
+                home.setdefault(s.out, b.id)
+        self.home = home
+        p = PullbackBuilder(
+            self.fresh, c, self.lanes, self.info.lane, home.__getitem__, self._owned(), self.types, self.info.f
+        )
+        self.captures_in, self.dy_in = self.fresh.var("captures"), self.fresh.var("dy")
+        for h, r in self.ranges.items():
+            term = c.blocks[h].term
+            assert isinstance(term, ForNext)
+            p.items[c.blocks[term.body.target].params[0]] = h
+            del r
+        for b in c.order:
+            if b in c.returning:
+                p.start[b] = p.new_block()
+        if c.exit is None:
+            p.ret(Const((None,) * (len(c.fn.params) + len(c.fn.free))))
+            return p
+        exit_term = c.blocks[c.exit].term
+        assert isinstance(exit_term, Return)
+        p.at = c.exit
+        p.pos = exit_term.pos
+        result_tree = self.lanes.tree(exit_term.value)
+        if leaves(result_tree) and result_tree != REF:
+            if not isinstance(result_tree, tuple) and result_tree != ANY:
+                p.nonnull.add(self.dy_in)
+                if isinstance(exit_term.value, Var):
+                    self.types[self.dy_in] = self.types.get(exit_term.value, Top())
+            p.block = p.entry
+            p.accumulate(exit_term.value, self.dy_in)
+        p.goto(p.start[c.exit])
+        p.start[c.exit].sealed = True
+        latches = {loop.latch: h for h, loop in c.loops.items() if h not in self.dead_loops}
+        for b in reversed([x for x in c.order if x in c.returning]):
+            if b in latches:
+                pass  # its header, which jumps here, comes later
+            elif not p.start[b].preds:
+                continue  # skipped over: there is nothing to reverse in it
+            else:
+                p.start[b].sealed = True
+            self._reverse_block(p, c.blocks[b])
+            if b in c.loops and b not in self.dead_loops:
+                p.seal(p.start[c.loops[b].latch])
+        return p
+
+    def _owned(self) -> set[Var]:
+        """Arrays whose accumulator is a buffer of our own: read element by element, or in a loop inside theirs."""
+        c = self.canonical
+        out: set[Var] = set()
+        home = self.home
+        for b in c.fn.blocks:
+            for s in b.stmts:
+                call = self.inferred.calls.get(s.out)
+                if call is None or call.kind != "rule":
+                    continue
+                for i, a in enumerate(call.args):
+                    if isinstance(a, Var) and self.lanes.tree(a) == ARR:
+                        inner = c.enclosing(c.loop_of[b.id])
+                        if call.rule is not None and i in call.rule.deferred:
+                            out.add(a)
+                        elif len(inner) > len(c.enclosing(c.loop_of[home[a]])):
+                            out.add(a)
+        return out
+
+    def _reverse_block(self, p: PullbackBuilder, b: CFGBlock) -> None:
+        c = self.canonical
+        p.set_block(b.id, p.start[b.id])
+        for plan in reversed(self.plans[b.id]):
+            if plan.rvs is not None:
+                p.pos = plan.stmt.pos
+                plan.rvs(p)
+        p.pos = b.term.pos
+        if b.id == c.fn.entry.id:
+            self._reverse_exit(p)
+            return
+        taken: dict[tuple[Var, Path], Operand] = {}
+        for v in b.params:
+            for path, kind in leaves(self.lanes.tree(v)):
+                if kind != REF:
+                    taken[(v, path)] = p.take(v, path)
+        here = p.block
+        loop = c.loops.get(b.id)
+        if loop is not None:
+            self._reverse_header(p, b, loop, taken)
+            return
+        entered = [(h, x) for h, x in c.loops.items() if any(w == b.id for _, w in x.landings)]
+        preds = c.preds[b.id]
+        if entered:  # a landing: backwards it is where its loops begin
+            outermost = max((h for h, _ in entered), key=lambda h: len(c.loops[h].body))
+            if outermost in self.dead_loops:
+                p.goto(p.start[c.loops[outermost].preheader])
+                return
+            for h, x in entered:
+                if h in self.dead_loops:
+                    continue
+                self._start_loop(p, h, x, b.id)
+        if len(preds) == 1:
+            self._reverse_edge(p, preds[0], b, taken)
+            p.goto(p.start[preds[0][0]])
+        elif b.id in self.joins:
+            number = p.forward_value(self.edge_number[b.id])
+            routes = []
+            for _ in preds:
+                routes.append(p.new_block())
+            here = p.block
+            p.switch(number, [p.edge(r) for r in routes])
+            for r, pred in zip(routes, preds, strict=True):
+                r.sealed = True
+                p.block = r
+                self._reverse_edge(p, pred, b, taken)
+                p.goto(p.start[pred[0]])
+        else:
+            top = c.idom[b.id]
+            assert top is not None
+            p.block = here
+            p.goto(p.start[top])
+
+    def _start_loop(self, p: PullbackBuilder, h: BlockId, loop: Loop, landing: BlockId) -> None:
+        """The iterator that counts the loop's iterations backwards, made where the loop was left."""
+        if h in self.ranges:
+            r = p.forward_value(self.ranges[h])
+            by_header = any(source == h and w == landing for source, w in loop.landings)
+            if not by_header:
+                r = p.call(operator.getitem, r, p.call(slice, p.forward_value(self.trips[h])))
+            it = p.call(reversed, r)
+        else:
+            it = p.call(iter, p.call(range, p.forward_value(self.trips[h])))
+        p.write(("back", h), it)
+
+    def _reverse_header(
+        self, p: PullbackBuilder, b: CFGBlock, loop: Loop, taken: dict[tuple[Var, Path], Operand]
+    ) -> None:
+        c = self.canonical
+        if b.id in self.dead_loops:
+            p.goto(p.start[loop.preheader])
+            return
+        it = p.read(("back", b.id))
+        item = self.fresh.var()
+        self.types[item] = Inst(int)
+        again, leave = p.new_block([item]), p.new_block()
+        p.for_next(it, p.edge(again), p.edge(leave))
+        again.sealed = leave.sealed = True
+        for draft, source in ((again, loop.latch), (leave, loop.preheader)):
+            p.block = draft
+            if draft is again and b.id in self.ranges:
+                p.write(("item", b.id), item)
+            pred = next((q, e) for q, e in c.preds[b.id] if q == source)
+            self._reverse_edge(p, pred, b, taken)
+            p.goto(p.start[source])
+
+    def _reverse_edge(
+        self, p: PullbackBuilder, pred: tuple[BlockId, Edge], b: CFGBlock, taken: dict[tuple[Var, Path], Operand]
+    ) -> None:
+        """What the parameters' cotangents add to the arguments of the edge that was taken."""
+        source, e = pred
+        term = self.canonical.blocks[source].term
+        first = isinstance(term, ForNext) and term.body is e
+        args = dict(zip(b.params[1:] if first else b.params, e.args, strict=True))
+        for (v, path), t in taken.items():
+            if v in args:
+                p.accumulate_edge(args[v], t, path)
+
+    def _reverse_exit(self, p: PullbackBuilder) -> None:
+        """The end of the pullback: the cotangents of the arguments."""
+        fn = self.canonical.fn
+        out = [self._argument(p, v, self.lanes.tree(v), ()) for v in (*fn.params, *fn.free)]
+        p.ret(p.call(ops.build_tuple, *out))
+
+    def _argument(self, p: PullbackBuilder, v: Var, tree: Tree, path: Path) -> Operand:
+        if isinstance(tree, tuple):
+            return p.call(ops.build_tuple, *[self._argument(p, v, sub, (*path, i)) for i, sub in enumerate(tree)])
+        return NULL if tree in (NONE, REF) else p.take(v, path)
+
+    # -- comms --
+
+    def _comms_into_pullback(self, p: PullbackBuilder, live: set[Var]) -> None:
+        head: list[Call] = []
+        pos = p.pos
+        comms = p.comms
+
+        def call(fn: Any, *args: Operand, out: Var | None = None) -> Var:
+            v = self.fresh.var() if out is None else out
+            head.append(Call(v, Const(fn), args, (), pos))
+            return v
+
+        zeros = [(out, v) for out, v in p.owned_zeros() if out in live]
+        for _, v in zeros:
+            comms.captures.setdefault(self.info.f.get(v, v), self.fresh.var(v.name)) if isinstance(
+                self.info.f.get(v, v), Var
+            ) else None
+        needed = {comms.captures[self.info.f.get(v, v)] for _, v in zeros}  # type: ignore[index]
+        comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
+        comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
+        comms.stacks = {u: st for u, st in comms.stacks.items() if st}
+        self.stack_ids = {u: self.fresh.var() for u in comms.stacks}
+        names = list(comms.captures.values()) + list(self.stack_ids.values())
+        if names:
+            whole = call(ops.unpack, self.captures_in, Const(len(names)))
+            for i, name in enumerate(names):
+                call(operator.getitem, whole, Const(i), out=name)
+        for out, v in zeros:
+            call(helpers.zeros_like, comms.captures[self.info.f.get(v, v)], out=out)  # type: ignore[index]
+        for u, stack in comms.stacks.items():
+            back = call(ops.backwards, self.stack_ids[u])
+            pulls = [Call(x, Const(ops.pull), (back,), (), pos) for x in reversed(stack.values())]
+            p.start[u].head = pulls
+        p.entry.head = head
+
+    def _comms_into_forward(self, p: PullbackBuilder, live: set[Var]) -> None:
+        c, F = self.canonical, self.forward
+        comms = p.comms
+        stacks: dict[BlockId, Var] = {}
+        pos = c.fn.blocks[0].term.pos
+        for u, stack in comms.stacks.items():
+            s = self.fresh.var()
+            stacks[u] = s
+            F.entry.head.append(Call(s, Const(ops.build_list), (), (), pos))
+            end = self.end[u]
+            for v in stack:
+                end.stmts.append(Call(self.fresh.var(), Const(ops.push), (s, v), (), c.blocks[u].term.pos))
+        if c.exit is None:
+            return
+        F.block = self.end[c.exit]
+        term = c.blocks[c.exit].term
+        assert isinstance(term, Return)
+        F.pos = term.pos
+        captured: list[Operand] = []
+        for v in comms.captures:
+            b = self.home[v]
+            if self._dominates(b, c.exit):
+                captured.append(v)
+            else:
+                self.end[b].defs[("v", v)] = v
+                captured.append(F.read(("v", v)))
+        captured += [stacks[u] for u in comms.stacks]
+        value = self.info.operand(term.value)
+        caps: Operand = F.call(ops.build_tuple, *captured) if captured else Const(())
+        fdata = self.info.lane_of(term.value)
+        F.ret(F.call(ops.build_tuple, value, fdata, caps))
+
+    def _dominates(self, a: BlockId, b: BlockId) -> bool:
+        node: BlockId | None = b
+        while node is not None:
+            if node == a:
+                return True
+            node = self.canonical.idom.get(node)
+        return False
+
+
+# -- dead code --------------------------------------------------------------------------------------------
+
+_ENGINE_PURE = frozenset(
+    {
+        ops.build_tuple, ops.unpack, ops.check_bound, ops.make_cell, ops.make_function, ops.backwards, getattr, operator.getitem,
+        iter, range, reversed, slice, operator.is_, helpers.accum_num, helpers.accum_arr, helpers.accum_maybe,
+        helpers.accum_any, helpers.zeros_like, helpers.dense_zeros, helpers.shadow_of, helpers.item_fdata,
+        helpers.CoDual, helpers.At, zero_fdata, add_rdata, helpers.with_keywords, helpers.cotangent,
+        helpers.fdata_of, helpers.primal_of, helpers.view_shadow,
+    }
+)  # fmt: skip
+
+
+def _sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
+    """Remove pure statements and block parameters that nothing needs; what is left is returned as names in use.
+
+    In the pullback all code is the engine's own and goes where it can (`everything`); in the forward code only
+    what is named in `removable`, for the user's own statements may raise.
+    """
+    blocks = list(b.reachable())
+    b.blocks = blocks
+    defs: dict[Var, Call] = {}
+    params: dict[Var, tuple[Draft, int]] = {}
+    work: list[Operand] = []
+    kept: set[Call] = set()
+
+    def may_go(s: Call) -> bool:
+        if not everything and s.out not in removable:
+            return False
+        f = s.fn.value if isinstance(s.fn, Const) else None
+        return f is not None and (is_pure(f) or (type(f).__hash__ is not None and f in _ENGINE_PURE))
+
+    for block in blocks:
+        for k, v in enumerate(block.params):
+            params[v] = (block, k)
+        for s in (*block.head, *block.stmts):
+            defs[s.out] = s
+            if not may_go(s):
+                kept.add(s)
+                work.extend(s.operands())
+        t = block.term
+        match t:
+            case Branch(cond=v) | Switch(value=v) | Return(value=v):
+                work.append(v)
+            case ForNext(iterator=v, body=e):
+                work.append(v)
+                work.extend(e.target.params[:1])  # type: ignore[attr-defined]
+            case Raise(exc=x, cause=y):
+                work.extend(o for o in (x, y) if o is not None)
+    live: set[Var] = set()
+    while work:
+        v = work.pop()
+        if not isinstance(v, Var) or v in live:
+            continue
+        live.add(v)
+        s = defs.get(v)
+        if s is not None:
+            if s not in kept:
+                kept.add(s)
+                work.extend(s.operands())
+        elif v in params:
+            block, k = params[v]
+            work.extend(e.args[k - e.first] for _, e in block.preds if k >= e.first)
+    for block in blocks:
+        block.head = [s for s in block.head if s in kept]
+        block.stmts = [s for s in block.stmts if s in kept]
+        gone = [k for k, v in enumerate(block.params) if v not in live]
+        for k in reversed(gone):
+            block.key_params.discard(block.params[k])
+            del block.params[k]
+            for _, e in block.preds:
+                del e.args[k - e.first]
+    return live
+
+
+def _finish_helpers(p: PullbackBuilder) -> None:
+    """Placeholders as what they are."""
+    for block in p.blocks:
+        for i, s in enumerate(block.stmts):
+            f = s.fn.value if isinstance(s.fn, Const) else None
+            if f is helpers.accum_num:
+                g: Any = operator.add
+            elif f is helpers.accum_arr:
+                g = operator.add if s.args[0] in p.nonnull else add_rdata
+            elif f is helpers.accum_any:
+                g = add_rdata
+            else:
+                continue
+            block.stmts[i] = Call(s.out, Const(g), s.args, s.kwargs, s.pos)

@@ -1,0 +1,222 @@
+"""The primal CFG in the shape that reversing needs.
+
+Branches that the types decide are taken; there is one return; every loop has one block before it (preheader),
+one that closes it (latch), and every way out of it has a block of its own (landing). Blocks from which no
+return can be reached run forwards only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Known, T
+from mooncake_py.ir.graph import dominators, innermost_loop, loops, rpo
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Return,
+    Switch,
+    Terminator,
+    Var,
+    edges,
+)
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop in canonical form; `landings` are the blocks that its exits lead to (those that return)."""
+
+    header: BlockId
+    body: set[BlockId]
+    preheader: BlockId
+    latch: BlockId
+    landings: list[tuple[BlockId, BlockId]]  # (source in the loop, landing)
+    parent: BlockId | None = None
+
+
+@dataclass(slots=True)
+class Canonical:
+    """The canonical function with its graph; `exit` is the returning block, None where there is none."""
+
+    fn: Function
+    blocks: dict[BlockId, CFGBlock]
+    order: list[BlockId]
+    idom: dict[BlockId, BlockId | None]
+    loops: dict[BlockId, Loop]
+    loop_of: dict[BlockId, BlockId | None]
+    exit: BlockId | None
+    preds: dict[BlockId, list[tuple[BlockId, Edge]]] = field(default_factory=dict)
+    returning: set[BlockId] = field(default_factory=set)
+
+    def enclosing(self, header: BlockId | None) -> list[BlockId]:
+        """The loop and those around it, innermost first."""
+        out = []
+        while header is not None:
+            out.append(header)
+            header = self.loops[header].parent
+        return out
+
+
+def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
+    types = inferred.types
+    blocks = _pruned(inferred)
+    exit_ = _single_return(blocks, types, inferred.result, fresh)
+    fn = _function(inferred.fn, blocks)
+    found = loops(fn)
+    if found:
+        for header, body in reversed(list(found.items())):
+            _shape_loop(header, body, blocks, types, fresh, found)
+        fn = _function(inferred.fn, blocks)
+        found = loops(fn)
+    blocks = {b.id: b for b in fn.blocks}
+    loop_of = innermost_loop(fn, found)
+    c = Canonical(fn, blocks, [b.id for b in fn.blocks], dominators(fn), {}, loop_of, exit_)
+    c.preds = {b: [] for b in blocks}
+    for b in fn.blocks:
+        for e in edges(b.term):
+            c.preds[e.target].append((b.id, e))
+    if exit_ is not None:
+        work = [exit_]
+        while work:
+            b_id = work.pop()
+            if b_id not in c.returning:
+                c.returning.add(b_id)
+                work.extend(p for p, _ in c.preds[b_id])
+    for header, body in found.items():
+        inside = [p for p, _ in c.preds[header] if p in body]
+        outside = [p for p, _ in c.preds[header] if p not in body]
+        landings = [
+            (b_id, e.target)
+            for b_id in c.order
+            if b_id in body
+            for e in edges(blocks[b_id].term)
+            if e.target not in body and e.target in c.returning
+        ]
+        parents = [h for h, other in found.items() if header in other and h != header]
+        parent = min(parents, key=lambda h: len(found[h])) if parents else None
+        assert len(inside) == 1 and len(outside) == 1
+        c.loops[header] = Loop(header, body, outside[0], inside[0], landings, parent)
+    return c
+
+
+def _function(like: Function, blocks: dict[BlockId, CFGBlock]) -> Function:
+    ordered = tuple(blocks.values())
+    ordered = tuple(blocks[b] for b in rpo(ordered))
+    return Function(like.name, like.filename, like.params, like.free, ordered, like.kind, like.firstline)
+
+
+def _pruned(inferred: Inferred) -> dict[BlockId, CFGBlock]:
+    out = {}
+    for b in inferred.fn.blocks:
+        if b.id not in inferred.reached:
+            continue
+        term = b.term
+        if isinstance(term, Branch):
+            cond = term.cond
+            t = Known(cond.value) if isinstance(cond, Const) else inferred.types.get(cond)
+            if isinstance(t, Known):
+                b = CFGBlock(b.id, b.params, b.stmts, Goto(term.then if t.value else term.orelse, term.pos), b.handler)
+        out[b.id] = b
+    return out
+
+
+def _single_return(
+    blocks: dict[BlockId, CFGBlock], types: dict[Var, T], result: T, fresh: Fresh
+) -> BlockId | None:
+    returns = [b for b in blocks.values() if isinstance(b.term, Return)]
+    if not returns:
+        return None
+    if len(returns) == 1:
+        return returns[0].id
+    target, value = fresh.block(), fresh.var()
+    types[value] = result
+    for b in returns:
+        assert isinstance(b.term, Return)
+        blocks[b.id] = _with_term(b, Goto(Edge(target, (b.term.value,)), b.term.pos))
+    blocks[target] = CFGBlock(target, (value,), (), Return(value, returns[0].term.pos))
+    return target
+
+
+def _shape_loop(
+    header: BlockId,
+    body: set[BlockId],
+    blocks: dict[BlockId, CFGBlock],
+    types: dict[Var, T],
+    fresh: Fresh,
+    found: dict[BlockId, set[BlockId]],
+) -> None:
+    """Give one loop its preheader, latch and landings; inner loops come first."""
+    around = [b for h, b in found.items() if header in b and h != header]
+
+    def split(sources: list[BlockId], target: BlockId, skip: bool, members: list[set[BlockId]]) -> None:
+        """One new block through which all edges from the sources to the target go."""
+        if skip:
+            return
+        new = fresh.block()
+        params = tuple(_copy(p, types, fresh) for p in blocks[target].params)
+        for s in sources:
+            blocks[s] = _with_term(blocks[s], _retarget(blocks[s].term, target, new))
+        blocks[new] = CFGBlock(new, params, (), Goto(Edge(target, params), blocks[sources[0]].term.pos))
+        for m in members:
+            m.add(new)
+
+    def only_goes_there(sources: list[BlockId]) -> bool:
+        return len(sources) == 1 and isinstance(blocks[sources[0]].term, Goto)
+
+    preds = [b.id for b in blocks.values() if any(e.target == header for e in edges(b.term))]
+    inside = [p for p in preds if p in body]
+    outside = [p for p in preds if p not in body]
+    split(outside, header, only_goes_there(outside), around)
+    split(inside, header, only_goes_there(inside) and inside[0] != header, [*around, body])
+    for b in list(body):
+        for e in edges(blocks[b].term):
+            if e.target in body or (isinstance(blocks[b].term, ForNext) and e is edges(blocks[b].term)[0]):
+                continue
+            targets = [x for x in blocks.values() if any(f.target == e.target for f in edges(x.term))]
+            inner = _innermost(b, found)
+            alone = len(targets) == 1 and inner is body and sum(f.target == e.target for f in edges(blocks[b].term)) == 1
+            members = [m for m in around if e.target in m]
+            split([b], e.target, alone, members)
+
+
+def _innermost(b: BlockId, found: dict[BlockId, set[BlockId]]) -> set[BlockId]:
+    return min((m for m in found.values() if b in m), key=len)
+
+
+def _copy(p: Var, types: dict[Var, T], fresh: Fresh) -> Var:
+    v = fresh.var(p.name)
+    if p in types:
+        types[v] = types[p]
+    return v
+
+
+def _with_term(b: CFGBlock, term: Terminator) -> CFGBlock:
+    return CFGBlock(b.id, b.params, b.stmts, term, b.handler)
+
+
+def _retarget(term: Terminator, old: BlockId, new: BlockId) -> Terminator:
+    def f(e: Edge) -> Edge:
+        return Edge(new, e.args) if e.target == old else e
+
+    match term:
+        case Goto(edge=e):
+            return Goto(f(e), term.pos)
+        case Branch(cond=c, then=a, orelse=b):
+            return Branch(c, f(a), f(b), term.pos)
+        case ForNext(iterator=it, body=a, done=b):
+            assert a.target != old, "the body of a ForNext takes an item that an edge block could not pass on"
+            return ForNext(it, a, f(b), term.pos)
+        case Switch(value=v, cases=cases, default=d):
+            return Switch(v, tuple((i, f(e)) for i, e in cases), f(d), term.pos)
+    return term
+
+

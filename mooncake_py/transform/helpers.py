@@ -1,0 +1,169 @@
+"""The functions that derived code calls besides the rules: few, stateless, plain Python.
+
+`accum_*` are placeholders: once it is known whether their first argument is zero they become the value
+itself, `operator.add` or `add_rdata`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
+from mooncake_py.tangents import At as At
+from mooncake_py.tangents import CoDual, Shadow, add_owned, add_rdata, zero_fdata
+from mooncake_py.tangents import add_at as add_at
+
+
+def accum_num(acc: Any, t: Any) -> Any:
+    """The sum of two numbers."""
+    return acc + t
+
+
+def accum_maybe(acc: Any, t: Any) -> Any:
+    """A number plus a cotangent that may be None."""
+    return acc if t is None else acc + t
+
+
+def accum_arr(acc: Any, t: Any) -> Any:
+    """The sum of two arrays, neither being written to; the first may be None."""
+    return add_rdata(acc, t)
+
+
+def accum_any(acc: Any, t: Any) -> Any:
+    """The sum of two cotangents of unknown type; None is zero."""
+    return add_rdata(acc, t)
+
+
+def add_any(acc: Any, fdata: Any, t: Any) -> Any:
+    """Add a cotangent to a value of unknown type: into its fdata if it has any, else to the accumulator."""
+    if t is None:
+        return acc
+    if fdata is None:
+        return add_rdata(acc, t)
+    if type(fdata) is tuple:
+        olds = acc if acc is not None else (None,) * len(fdata)
+        return tuple(add_any(a, f, x) for a, f, x in zip(olds, fdata, t, strict=True))
+    fdata.add(t)
+    return acc
+
+
+def add_owned_maybe(acc: Any, t: Any) -> Any:
+    """`add_owned`, for a cotangent that may be None."""
+    return acc if t is None else add_owned(acc, t)
+
+
+def dense_zeros(acc: Any, like: np.ndarray) -> np.ndarray:
+    """An accumulator that may be written to."""
+    return np.zeros(like.shape, like.dtype) if acc is None else acc
+
+
+def zeros_like(a: Any) -> Any:
+    """Zeros of an array's shape and dtype; None where the run did not reach the array."""
+    return None if a is None else np.zeros(a.shape, a.dtype)
+
+
+def shadow_dense(shadow: Shadow) -> np.ndarray:
+    return shadow.dense()
+
+
+def shadow_add(shadow: Shadow, t: Any) -> None:
+    if t is not None:
+        shadow.add(t)
+
+
+def shadow_take(shadow: Shadow) -> Any:
+    return shadow.take()
+
+
+def take_any(acc: Any, fdata: Any) -> Any:
+    """The whole cotangent of a value of unknown type."""
+    return fdata.take() if type(fdata) is Shadow else acc
+
+
+def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
+    """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
+    if shadow is None:
+        return zero_fdata(view)
+    if type(view) is np.ndarray and np.may_share_memory(view, base):
+        return shadow.view(f(shadow.dense(), *rest))
+    return zero_fdata(view)
+
+
+def shadow_of(a: np.ndarray) -> Shadow:
+    """A zero shadow for an array."""
+    return Shadow(a.shape, a.dtype)
+
+
+def item_fdata(fdata: Any, i: int) -> Any:
+    """The fdata of a tuple's item."""
+    return None if fdata is None else fdata[i]
+
+
+def copy_take(shadow: Any) -> Any:
+    """The cotangent of a result that could have been a view: None where it was one, for its base has it then."""
+    return None if shadow is None or shadow.shared else shadow.take()
+
+
+def with_keywords(f: Any, *pairs: Any) -> Any:
+    """f with keyword arguments bound: `with_keywords(f, k1, v1, ...)`."""
+    return functools.partial(_call_keywords, f, dict(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+def _call_keywords(f: Any, kwargs: dict[str, Any], x: Any, *rest: Any) -> Any:
+    return f(x, *rest, **kwargs)
+
+
+def rule_pullback(rule: Any, dy: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run a rule for its pullback's sake."""
+    return rule(*args, **kwargs)[1](dy)
+
+
+def primal_of(x: Any) -> Any:
+    return x.primal if type(x) is CoDual else x
+
+
+def fdata_of(x: Any) -> Any:
+    return x.fdata if type(x) is CoDual else zero_fdata(x)
+
+
+def cotangent(result: Any, i: int) -> Any:
+    """The i-th cotangent of what a pullback returned: a tuple has one per argument, anything else is the first."""
+    if type(result) is tuple:
+        return result[i] if i < len(result) else None
+    return result if i == 0 else None
+
+
+def run_pullback(pb: Any, dy: Any) -> Any:
+    return None if pb is None else pb(dy)
+
+
+def index_kind(t: T, ndim: int | None) -> str:
+    """How an index of this type selects: "element", "basic" (a view), "advanced" (a copy) or "unknown"."""
+    items = t.items if isinstance(t, Tup) else (t,)
+    if isinstance(t, Known) and isinstance(t.value, tuple):
+        items = tuple(map(Known, t.value))
+    kinds = set()
+    for x in items:
+        if isinstance(x, Known):
+            v = x.value
+            if isinstance(v, (bool, np.bool_)):
+                return "advanced"
+            if isinstance(v, (int, np.integer)):
+                kinds.add("int")
+            elif v is None or v is Ellipsis or isinstance(v, slice):
+                kinds.add("slice")
+            else:
+                return "advanced"
+        elif isinstance(x, Inst) and x.cls is slice:
+            kinds.add("slice")
+        elif is_scalar(x) and isinstance(x, Inst) and issubclass(x.cls, (int, np.integer)) and x.cls is not bool:
+            kinds.add("int")
+        elif isinstance(x, (Arr, Lst)):
+            return "advanced"
+        else:
+            return "unknown"
+    return "element" if kinds <= {"int"} and len(items) == ndim else "basic"
+

@@ -1,0 +1,79 @@
+"""Lanes: how the tangent of each value travels through derived code.
+
+A value's tangent has the shape of its type. Every leaf is one of
+
+- NONE: no derivative;
+- NUM: a number, its cotangent a local variable of the pullback (zero is 0.0);
+- ARR: an array nobody can write to, its cotangent a local variable of the pullback (zero is None);
+- REF: a thing with identity that others see, its fdata a second value in the forward code;
+- ANY: not known before it runs: fdata (perhaps None) beside it, and a cotangent variable (zero is None).
+
+A tuple has the tuple of its items' lanes.
+"""
+
+from __future__ import annotations
+
+from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.types import Arr, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, is_scalar
+from mooncake_py.ir.nodes import Const, Operand, Var
+
+NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
+
+Tree = str | tuple["Tree", ...]
+Path = tuple[int, ...]
+
+ZERO = Const(0.0)
+NULL = Const(None)
+
+
+def tree_of(t: T, shared: bool) -> Tree:
+    """The lanes of a value of this type; `shared` as its memory class is."""
+    if not t.active:
+        return NONE
+    match t:
+        case Real():
+            return NUM
+        case Inst():
+            return NUM if is_scalar(t) else ANY
+        case Arr():
+            return REF if shared else ARR
+        case Lst() | Fn() | Meth():
+            return REF
+        case Tup(items=items):
+            trees = tuple(tree_of(x, shared) for x in items)
+            return NONE if all(x == NONE for x in trees) else trees
+        case Top():
+            return ANY
+    return NONE
+
+
+def leaves(tree: Tree, path: Path = ()) -> list[tuple[Path, str]]:
+    """The leaves that carry a tangent."""
+    if isinstance(tree, tuple):
+        return [x for i, sub in enumerate(tree) for x in leaves(sub, (*path, i))]
+    return [] if tree == NONE else [(path, tree)]
+
+
+def subtree(tree: Tree, path: Path) -> Tree:
+    for i in path:
+        if not isinstance(tree, tuple):
+            return tree if tree == ANY else NONE
+        tree = tree[i]
+    return tree
+
+
+class Lanes:
+    """Trees of operands."""
+
+    def __init__(self, types: dict[Var, T], memory: Memory):
+        self.types = types
+        self.memory = memory
+        self.trees: dict[Var, Tree] = {}
+
+    def tree(self, v: Operand) -> Tree:
+        if isinstance(v, Const):
+            return NONE
+        t = self.trees.get(v)
+        if t is None:
+            t = self.trees[v] = tree_of(self.types.get(v, Known(None)), self.memory.is_shared(v))
+        return t

@@ -1,0 +1,404 @@
+"""Building the pullback: cotangent accumulators, and the forward values that reverse code names.
+
+Reverse code names forward values freely (`forward_value`). Where the value comes from depends on where it was
+made: at most once per call, it is captured when the forward function returns; inside a loop, it is pushed on
+the comms stack of the block that needs it and pulled by that block's reverse.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from mooncake_py.infer.types import BOT, T, Top
+from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
+from mooncake_py.tangents import add_owned, add_rdata
+from mooncake_py.transform import helpers
+from mooncake_py.transform.canonical import Canonical
+from mooncake_py.transform.lanes import ANY, ARR, NULL, NUM, REF, ZERO, Lanes, Path, leaves, subtree
+from mooncake_py.transform.specialise import AV, Specialiser, VAt, VTuple
+
+
+@dataclass(slots=True)
+class Comms:
+    """What travels from forward to reverse.
+
+    `captures`: forward value -> its name in the pullback. `stacks`: per block, the pushed values in order with
+    their names in the reverse block.
+    """
+
+    captures: dict[Var, Var] = field(default_factory=dict)
+    stacks: dict[BlockId, dict[Var, Var]] = field(default_factory=dict)
+
+
+class PullbackBuilder(Builder):
+    """A builder whose keys are cotangents `("c", value, path)` and forward values kept from a loop's exit."""
+
+    def __init__(
+        self,
+        fresh: Fresh,
+        canonical: Canonical,
+        lanes: Lanes,
+        lane: dict[tuple[Var, Path], Operand],
+        home: Callable[[Var], BlockId],
+        owned: set[Var],
+        types: dict[Var, T],
+        f: dict[Var, Operand],
+    ):
+        self.lanes = lanes
+        self.lane = lane
+        self.canonical = canonical
+        self.home = home
+        self.owned = owned
+        self.f = f
+        super().__init__(fresh, self._zero)
+        self.types = types
+        self.comms = Comms()
+        self.at: BlockId = canonical.fn.entry.id
+        self.start: dict[BlockId, Draft] = {}
+        self.nonnull: set[Var] = set()
+        self.items: dict[Var, BlockId] = {}
+        self._kept: set[Hashable] = set()
+        self._owned_zero: dict[tuple[Var, Path], Var] = {}
+        self.specialiser = Specialiser(self, types)
+
+    # -- forward values --
+
+    def forward_value(self, v: Operand) -> Operand:
+        """A value of the forward run, as an operand here."""
+        if isinstance(v, Const):
+            return v
+        return self._value_at(v, self.at)
+
+    def _value_at(self, v: Var, u: BlockId) -> Operand:
+        c = self.canonical
+        d = self.home(v)
+        loop = c.loop_of[d]
+        if loop is None:
+            return self._capture(v)
+        around_u = c.enclosing(c.loop_of[u])
+        if loop not in around_u:  # used after the loop that made it
+            return self._capture(v) if not around_u else self._pull(v, u)
+        item_of = self.items.get(v)
+        if item_of == loop:  # the item of a range loop comes back with the reversed range
+            key = ("item", loop)
+            if key not in self._kept:
+                self._kept.add(key)
+                for source, landing in c.loops[loop].landings:
+                    if source != loop:
+                        self.start[landing].defs[key] = self._value_at_landing(v, landing)
+            return self._read(self.block, key)
+        if around_u[0] == loop:
+            return self._pull(v, u)
+        inner = around_u[around_u.index(loop) - 1]  # the outermost loop inside the value's own: it does not change there
+        key = ("kept", v, inner)
+        if key not in self._kept:
+            self._kept.add(key)
+            for _, landing in c.loops[inner].landings:
+                self.start[landing].defs[key] = self._value_at_landing(v, landing)
+        if u == self.at:
+            return self._read(self.block, key)
+        return self._read(self.start[u], key)
+
+    def _value_at_landing(self, v: Var, landing: BlockId) -> Operand:
+        if v in self.items and self.canonical.loop_of[landing] != self.canonical.loop_of[self.home(v)]:
+            around = self.canonical.enclosing(self.canonical.loop_of[landing])
+            return self._capture(v) if not around else self._pull(v, landing)
+        return self._value_at(v, landing)
+
+    def _capture(self, v: Var) -> Var:
+        out = self.comms.captures.get(v)
+        if out is None:
+            out = self.comms.captures[v] = self._named(v)
+        return out
+
+    def _pull(self, v: Var, u: BlockId) -> Var:
+        stack = self.comms.stacks.setdefault(u, {})
+        out = stack.get(v)
+        if out is None:
+            out = stack[v] = self._named(v)
+        return out
+
+    def _named(self, v: Var) -> Var:
+        out = self.fresh.var(v.name)
+        self.types[out] = self.types.get(v, Top())
+        if not isinstance(self.types[out], Top):
+            self.nonnull.add(out)
+        return out
+
+    def translate(self, v: AV) -> AV:
+        """An abstract value of the forward code, with its operands as they are here."""
+        from mooncake_py.transform.specialise import VCell, VClosure, VCoDual
+
+        match v:
+            case Var():
+                return self.forward_value(v)
+            case VTuple(items=items):
+                return VTuple(tuple(map(self.translate, items)))
+            case VCell(content=c):
+                return VCell(None if c is None else self.translate(c))
+            case VClosure():
+                return VClosure(
+                    v.code,
+                    v.globals,
+                    tuple(map(self.translate, v.defaults)),
+                    {k: self.translate(x) for k, x in v.kwdefaults.items()},
+                    tuple(VCell(None if x.content is None else self.translate(x.content)) for x in v.cells),
+                )
+            case VCoDual(primal=p, fdata=fd):
+                return VCoDual(self.translate(p), self.translate(fd))
+        return v
+
+    # -- cotangents --
+
+    def _zero(self, key: Hashable) -> Operand:
+        """What a cotangent is before anything was added to it."""
+        if isinstance(key, tuple) and key[0] == "c":
+            _, v, path = key
+            kind = subtree(self.lanes.tree(v), path)
+            if kind == NUM:
+                return ZERO
+            if v in self.owned and self.canonical.loop_of[self.home(v)] is None:
+                out = self._owned_zero.get((v, path))
+                if out is None:
+                    out = self.fresh.var()
+                    self._owned_zero[(v, path)] = out
+                    self.types[out] = self.types.get(v, Top())
+                    self.nonnull.add(out)
+                return out
+        return NULL
+
+    def owned_zeros(self) -> list[tuple[Var, Var]]:
+        """(accumulator, the forward value it belongs to): arrays of zeros to make on entry."""
+        return [(out, v) for (v, _), out in self._owned_zero.items()]
+
+    def take(self, v: Var, path: Path = ()) -> Operand:
+        """The cotangent of a leaf, leaving zero."""
+        key = ("c", v, path)
+        value = self.read(key)
+        self.write(key, ZERO if subtree(self.lanes.tree(v), path) == NUM else NULL)
+        return value
+
+    def is_zero(self, value: Operand) -> bool:
+        return value is ZERO or value is NULL
+
+    def if_nonnull(self, value: Operand, body: Callable[[], None]) -> None:
+        """Run the fragment only where the cotangent exists."""
+        if self.is_zero(value):
+            return
+        if value in self.nonnull or isinstance(value, Const):
+            body()
+            return
+        null = self.call(operator.is_, value, NULL)
+        go, done = self.new_block(), self.new_block()
+        self.block.term = Branch(null, self.edge(done), self.edge(go), self.pos)  # type: ignore[arg-type]
+        go.sealed = True
+        self.block = go
+        body()
+        self.goto(done)
+        done.sealed = True
+        self.block = done
+
+    def accumulate(self, v: Operand, t: AV, path: Path = ()) -> None:
+        """Add a cotangent (perhaps structured, perhaps None at run time) to a forward value's."""
+        if isinstance(v, Const) or (isinstance(t, Const) and t.value is None):
+            return
+        tree = subtree(self.lanes.tree(v), path)
+        if isinstance(tree, tuple):
+            if isinstance(t, VTuple):
+                for i, x in enumerate(t.items):
+                    self.accumulate(v, x, (*path, i))
+            elif leaves(tree):
+                whole = self.specialiser.materialise(t)
+
+                def spread() -> None:
+                    for i in range(len(tree)):
+                        if leaves(tree[i]):
+                            self.accumulate(v, self.call(operator.getitem, whole, Const(i)), (*path, i))
+
+                self.if_nonnull(whole, spread)
+            return
+        if tree == NUM:
+            self._accumulate_num(v, path, self.specialiser.materialise(t))
+        elif tree == ARR:
+            self._accumulate_arr(v, path, t)
+        elif tree == REF:
+            shadow = self.forward_value(self.lane[(v, path)])
+            if isinstance(t, VAt):
+                d = self.call(helpers.shadow_dense, shadow)
+                self.types[d] = self.types.get(v, Top())
+                self._add_at(d, t)
+            else:
+                self.call(helpers.shadow_add, shadow, self.specialiser.materialise(t))
+        elif tree == ANY:
+            key = ("c", v, path)
+            shadow = self.forward_value(self.lane[(v, path)])
+            if isinstance(t, VAt):
+                t = self.specialiser.emit(Const(helpers.At), [t.index, t.value], {})
+            value = self.specialiser.materialise(t)
+            if isinstance(shadow, Const) and shadow.value is None:
+                self.write(key, self.call(helpers.accum_any, self.read(key), value))
+            else:
+                self.write(key, self.call(helpers.add_any, self.read(key), shadow, value))
+
+    def accumulate_edge(self, v: Operand, t: Operand, path: Path) -> None:
+        """The same for the cotangent of a block parameter, which may be of another kind than its argument's.
+
+        Where the argument has fdata the parameter has the same, and everything was added to that.
+        """
+        if isinstance(v, Const) or self.is_zero(t):
+            return
+        tree = subtree(self.lanes.tree(v), path)
+        if isinstance(tree, tuple):
+
+            def spread() -> None:
+                for i in range(len(tree)):
+                    if any(kind != REF for _, kind in leaves(tree[i])):
+                        self.accumulate_edge(v, self.call(operator.getitem, t, Const(i)), (*path, i))
+
+            self.if_nonnull(t, spread)
+        elif tree == ANY:
+            key = ("c", v, path)
+            self.write(key, self.call(helpers.accum_any, self.read(key), t))
+        elif tree in (NUM, ARR):
+            self.accumulate(v, t, path)
+
+    def _accumulate_num(self, v: Var, path: Path, t: Operand) -> None:
+        key = ("c", v, path)
+        old = self.read(key)
+        sure = isinstance(t, Const) or t in self.nonnull
+        new = self.call(helpers.accum_num if sure else helpers.accum_maybe, old, t)
+        self.nonnull.add(new)
+        self.types[new] = self.types.get(v, BOT)
+        self.write(key, new)
+
+    def _accumulate_arr(self, v: Var, path: Path, t: AV) -> None:
+        key = ("c", v, path)
+        old = self.read(key)
+        if isinstance(t, VAt):
+            if old not in self.nonnull:
+                old = self.call(helpers.dense_zeros, old, self.forward_value(self.f.get(v, v)))
+                self.nonnull.add(old)
+                self.types[old] = self.types.get(v, Top())
+            self._add_at(old, t)
+            self.write(key, old)
+            return
+        value = self.specialiser.materialise(t)
+        if v in self.owned:
+            if value not in self.nonnull:
+                new = self.call(helpers.add_owned_maybe, old, value)
+            elif old in self.nonnull:
+                new = self.call(operator.iadd, old, value)
+            else:
+                new = self.call(add_owned, old, value)
+        elif value in self.nonnull:
+            new = self.call(helpers.accum_arr, old, value)
+        else:
+            new = self.call(add_rdata, old, value)
+        if value in self.nonnull or old in self.nonnull:
+            self.nonnull.add(new)
+        self.types[new] = self.types.get(v, BOT)
+        self.write(key, new)
+
+    def _add_at(self, dense: Operand, t: VAt) -> None:
+        index = self.specialiser.materialise(t.index)
+        value = self.specialiser.materialise(t.value)
+        ndim = getattr(self.specialiser.type_of(dense), "ndim", None)
+        how = helpers.index_kind(self.specialiser.type_of(t.index), ndim)
+        if how == "element":
+            old = self.call(operator.getitem, dense, index)
+            self.call(operator.setitem, dense, index, self.call(operator.add, old, value))
+        elif how == "basic":
+            self.call(operator.iadd, self.call(operator.getitem, dense, index), value)
+        else:
+            self.call(helpers.add_at, dense, index, value)
+
+    def set_block(self, u: BlockId, block: Draft, pos: Pos | None = None) -> None:
+        self.at = u
+        self.block = block
+
+    # -- after assembly --
+
+    def fold(self) -> None:
+        """Remove what turned out to be decided: parameters with one value, tests of what is surely there."""
+        while True:
+            subst = self.simplify_params()
+            self._fold_accumulations(subst)
+            self.apply(subst)
+            self._grow_nonnull()
+            if not self._fold_tests() and not subst:
+                return
+
+    def _fold_accumulations(self, subst: dict[Var, Operand]) -> None:
+        """`0 + t` is t."""
+
+        def f(v: Operand) -> Operand:
+            while isinstance(v, Var) and v in subst:
+                v = subst[v]
+            return v
+
+        for block in self.blocks:
+            kept = []
+            for s in block.stmts:
+                fn = s.fn.value if isinstance(s.fn, Const) else None
+                if fn in _ACCUMULATIONS and self.is_zero(f(s.args[0])):
+                    subst[s.out] = f(s.args[1])
+                else:
+                    kept.append(s)
+            block.stmts = kept
+        for v in subst:
+            subst[v] = f(v)
+
+    def _grow_nonnull(self) -> None:
+        maybe = {p for b in self.blocks for p in b.params}
+        nonnull = self.nonnull | maybe
+        changed = True
+        while changed:
+            changed = False
+            for b in self.blocks:
+                for k, p in enumerate(b.params):
+                    if p in maybe and not all(
+                        (isinstance(a, Const) and a.value is not None) or a in nonnull
+                        for _, e in b.preds
+                        for a in (e.args[k - e.first : k - e.first + 1] if k >= e.first else NOTHING)
+                    ):
+                        maybe.discard(p)
+                        nonnull.discard(p)
+                        changed = True
+        self.nonnull |= maybe
+
+    def _fold_tests(self) -> bool:
+        tests = {
+            s.out: s.args[0]
+            for b in self.blocks
+            for s in b.stmts
+            if isinstance(s.fn, Const) and s.fn.value is operator.is_ and s.args[1] is NULL
+        }
+        changed = False
+        for b in self.blocks:
+            t = b.term
+            if isinstance(t, Branch) and t.cond in tests:
+                x = tests[t.cond]
+                if x is NULL or (isinstance(x, Const) and x.value is None):
+                    gone, stays = t.orelse, t.then
+                elif x in self.nonnull or isinstance(x, Const):
+                    gone, stays = t.then, t.orelse
+                else:
+                    continue
+                gone.target.preds = [(p, e) for p, e in gone.target.preds if e is not gone]  # type: ignore[attr-defined]
+                from mooncake_py.ir.nodes import Goto
+
+                b.term = Goto(stays, t.pos)
+                changed = True
+        if changed:
+            alive = set(self.reachable())
+            self.blocks = [b for b in self.blocks if b in alive]
+            for b in self.blocks:
+                b.preds = [(p, e) for p, e in b.preds if p in alive]
+        return changed
+
+
+NOTHING = (NULL,)  # the item of a loop, which may be None
+_ACCUMULATIONS = frozenset({helpers.accum_num, helpers.accum_arr, helpers.accum_any})

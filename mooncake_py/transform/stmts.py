@@ -1,0 +1,487 @@
+"""`make_ad_stmts`: one primal statement into its forward and reverse fragments.
+
+The forward fragment is emitted into the forward builder at once. The reverse fragment is a function that emits
+into the pullback builder; it runs when the pullback is assembled, last statement first.
+"""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.resolve import result_type
+from mooncake_py.infer.types import Arr, T, Top
+from mooncake_py.ir import ops
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
+from mooncake_py.registry import Rule
+from mooncake_py.tangents import zero_fdata
+from mooncake_py.transform import helpers
+from mooncake_py.transform.canonical import Canonical
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, leaves, subtree
+from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VClosure, VCoDual, VTuple
+
+Reverse = Callable[[PullbackBuilder], None]
+
+
+@dataclass(slots=True)
+class ADStmtInfo:
+    """The plan of one statement: its reverse fragment (None: nothing to do), and what was decided for it.
+
+    What travels from forward to reverse (the statement's comms) is not chosen here: reverse fragments name
+    forward values freely and `PullbackBuilder.comms` collects them.
+    """
+
+    stmt: Call
+    rvs: Reverse | None
+    note: str = ""
+
+
+@dataclass(slots=True)
+class ADInfo:
+    """The state of one derivation."""
+
+    inferred: Inferred
+    canonical: Canonical
+    fresh: Fresh
+    lanes: Lanes
+    forward: Builder
+    types: dict[Var, T]
+    dynamic_site: Callable[[CallInfo, Call], Any]
+    f: dict[Var, Operand] = field(default_factory=dict)
+    lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
+    removable: set[Var] = field(default_factory=set)
+    reusable: bool = True
+
+    def operand(self, v: Operand) -> Operand:
+        """A primal operand in the forward code."""
+        return self.f.get(v, v) if isinstance(v, Var) else v
+
+    def tree(self, v: Operand) -> Tree:
+        return self.lanes.tree(v)
+
+    def lane_of(self, v: Operand, path: Path = ()) -> Operand:
+        """The fdata of (part of) a value as one operand: nested tuples of lanes, None where there is none."""
+        tree = subtree(self.tree(v), path)
+        if isinstance(tree, tuple):
+            assert isinstance(v, Var)
+            items = [self.lane_of(v, (*path, i)) for i in range(len(tree))]
+            if all(x is NULL for x in items):
+                return NULL
+            return self.emit(ops.build_tuple, *items)
+        if tree in (REF, ANY):
+            assert isinstance(v, Var)
+            return self.lane[(v, path)]
+        return NULL
+
+    def emit(self, fn: Any, *args: Operand) -> Var:
+        """A statement of the engine's own in the forward code: it goes where nobody uses it."""
+        out = self.forward.call(fn, *args)
+        self.removable.add(out)
+        self.types[out] = Top()
+        return out
+
+    def set_lanes(self, v: Var, source: Operand, tree: Tree, path: Path = ()) -> None:
+        """Read the lanes of v from an operand that holds its fdata."""
+        if isinstance(tree, tuple):
+            for i, sub in enumerate(tree):
+                if any(k in (REF, ANY) for _, k in leaves(sub)):
+                    self.set_lanes(v, self.emit(helpers.item_fdata, source, Const(i)), sub, (*path, i))
+        elif tree in (REF, ANY):
+            self.lane[(v, path)] = source
+
+    def fresh_lanes(self, v: Var) -> None:
+        """fdata for a value that was just made and carries no derivative from anywhere."""
+        tree = self.tree(v)
+        if any(k in (REF, ANY) for _, k in leaves(tree)):
+            t = self.types.get(v)
+            y = self.operand(v)
+            if tree == REF and isinstance(t, Arr):
+                f = self.emit(helpers.shadow_of, y)
+            else:
+                f = self.emit(zero_fdata, y)
+            self.set_lanes(v, f, tree)
+
+
+def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
+    """Forward: emitted into `info.forward`. Reverse: in the result."""
+    call = info.inferred.calls.get(s.out)
+    info.forward.pos = s.pos
+    if call is None:  # never reached with values: an operand is never bound
+        return _plain(info, s)
+    if call.kind == "op":
+        return _structural(info, s, call)
+    if call.kind == "rule":
+        assert call.rule is not None
+        return _rule(info, s, call, call.rule)
+    if call.kind == "dynamic":
+        return _dynamic(info, s, call)
+    return _plain(info, s)
+
+
+def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
+    """Forward: the statement itself. Reverse: nothing; what it made may become active later by being written to."""
+    info.forward.append(
+        Call(
+            s.out, info.operand(s.fn), tuple(map(info.operand, s.args)),
+            tuple((k, info.operand(v)) for k, v in s.kwargs), s.pos,
+        )
+    )  # fmt: skip
+    info.fresh_lanes(s.out)
+    return ADStmtInfo(s, None)
+
+
+def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """Tuples and functions: forward, the statement; lanes and cotangents go between the whole and its parts."""
+    out, f = s.out, call.target
+    info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), (), s.pos))
+    if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack, ops.check_bound):
+        info.removable.add(out)
+    tree = info.tree(out)
+    if not leaves(tree):
+        return ADStmtInfo(s, None)
+    if f is ops.build_tuple:
+        parts: list[tuple[Path, Operand, Path]] = [((i,), a, ()) for i, a in enumerate(call.args)]
+    elif f is operator.getitem:
+        i = call.args[1].value  # type: ignore[union-attr]
+        n = len(info.tree(call.args[0]))
+        parts = [((), call.args[0], (i % n,))]
+    elif f in (ops.unpack, ops.check_bound):
+        parts = [((), call.args[0], ())]
+    elif f is getattr:
+        receiver = call.args[0]
+        info.lane[(out, ())] = info.lane_of(receiver)
+        return ADStmtInfo(s, None)
+    else:
+        info.lane[(out, ())] = info.lane_of(s.args[4])
+        return ADStmtInfo(s, None)
+    for mine, source, theirs in parts:
+        for path, kind in leaves(subtree(tree, mine), mine):
+            if kind in (REF, ANY):
+                info.lane[(out, path)] = coerce_lane(info, source, (*theirs, *path[len(mine) :]))
+
+    def rvs(p: PullbackBuilder) -> None:
+        for mine, source, theirs in parts:
+            for path, kind in leaves(subtree(tree, mine), mine):
+                if kind != REF:
+                    t = p.take(out, path)
+                    if not p.is_zero(t):
+                        p.accumulate(source, t, (*theirs, *path[len(mine) :]))
+
+    return ADStmtInfo(s, rvs if any(k != REF for _, k in leaves(tree)) else None)
+
+
+def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
+    """The fdata of part of a value where something of the value's shared memory class is expected."""
+    kind = subtree(info.tree(v), path)
+    if kind in (REF, ANY) or isinstance(kind, tuple):
+        return info.lane_of(v, path)
+    value = info.operand(v)
+    for i in path:
+        value = info.emit(operator.getitem, value, Const(i))
+    return NULL if isinstance(value, Const) else info.emit(zero_fdata, value)
+
+
+def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
+    """Forward: the rule's body. Reverse: the body of the pullback it returned."""
+    tree = info.tree(s.out)
+    if rule.alias and tree == REF and info.tree(call.args[rule.alias[0]]) == REF:
+        return _view(info, s, call, rule)
+    if rule.mutates:
+        info.reusable = False
+    operands, values = _rule_arguments(info, call, rule)
+    sp = Specialiser(info.forward, info.types)
+    mark = info.forward.block, len(info.forward.block.stmts)
+    try:
+        result = sp.call_function(rule.fn, values[0], values[1])  # type: ignore[arg-type]
+        if not isinstance(result, VTuple) or len(result.items) != 2:
+            raise NotSpecialised("it does not return a pair on every path")
+        y, pb = result.items
+    except NotSpecialised as e:
+        block, n = mark
+        block.term = None
+        del block.stmts[n:]
+        info.forward.block = block
+        return _opaque_rule(info, s, call, rule, operands, str(e))
+    for st in mark[0].stmts[mark[1] :]:
+        info.removable.add(st.out)
+    fdata: AV = NULL
+    if isinstance(y, VCoDual):
+        y, fdata = y.primal, y.fdata
+        given = True
+    else:
+        given = False
+    value = sp.materialise(y)
+    if isinstance(value, Var):
+        info.removable.discard(value)
+        if value.name is None:
+            value.name = s.out.name
+    info.f[s.out] = value
+    _result_lanes(info, s, tree, given, fdata, sp)
+
+    def rvs(p: PullbackBuilder) -> None:
+        def body(dy: Operand) -> None:
+            closure = p.translate(pb)
+            if isinstance(closure, VClosure):
+                try:
+                    result = p.specialiser.call_closure(closure, [dy], {})
+                except NotSpecialised:
+                    result = p.call(p.specialiser.materialise(closure), dy)
+            else:
+                result = p.call(p.specialiser.materialise(closure), dy)
+            _distribute(p, result, operands)
+
+        _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
+
+    return ADStmtInfo(s, rvs)
+
+
+def _rule_arguments(
+    info: ADInfo, call: CallInfo, rule: Rule
+) -> tuple[list[Operand | None], tuple[list[AV], dict[str, AV]]]:
+    """For every parameter of the rule the primal operand whose cotangent it returns, and what the rule is given."""
+
+    def value(v: Operand, i: int) -> AV:
+        x = info.operand(v)
+        wants = i in rule.codual or (rule.variadic and i >= len(rule.names) - 1 and bool(rule.codual))
+        return VCoDual(x, info.lane_of(v)) if wants else x
+
+    positional = [value(v, i) for i, v in enumerate(call.args)]
+    operands: list[Operand | None] = list(call.args)
+    keyword: dict[str, AV] = {}
+    for k, v in call.kwargs:
+        i = rule.names.index(k) if k in rule.names else -1
+        keyword[k] = value(v, i)
+        if i >= 0:
+            operands.extend([None] * (i + 1 - len(operands)))
+            operands[i] = v
+    return operands, (positional, keyword)
+
+
+def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp: Specialiser) -> None:
+    if not any(k in (REF, ANY) for _, k in leaves(tree)):
+        return
+    if given:
+        info.set_lanes(s.out, sp.materialise(fdata), tree)
+    else:
+        info.fresh_lanes(s.out)
+
+
+def _with_cotangent(
+    info: ADInfo,
+    p: PullbackBuilder,
+    out: Var,
+    tree: Tree,
+    body: Callable[[Operand], None],
+    always: bool,
+    given: bool,
+) -> None:
+    """Take the result's cotangent and run the fragment with it, if it is there (or anyway, if it must run)."""
+    if tree == NONE:
+        dy: Operand = NULL
+        if not always:
+            return
+    elif isinstance(tree, tuple):
+        dy = _take_tree(info, p, out, tree, ())
+    elif tree in (NUM, ARR):
+        dy = p.take(out)
+    elif given:
+        dy = p.take(out) if tree == ANY else NULL
+        if tree == REF and not always:
+            return
+    elif tree == REF:
+        dy = p.call(helpers.shadow_take, p.forward_value(info.lane[(out, ())]))
+        p.types[dy] = info.types.get(out, Top())
+    else:
+        dy = p.call(helpers.take_any, p.take(out), p.forward_value(info.lane[(out, ())]))
+    if always or (tree == ANY and given):
+        body(dy)
+    else:
+        p.if_nonnull(dy, lambda: body(dy))
+
+
+def _take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path) -> Operand:
+    """The cotangent of a tuple as one value."""
+    if isinstance(tree, tuple):
+        items = [_take_tree(info, p, out, sub, (*path, i)) for i, sub in enumerate(tree)]
+        if all(p.is_zero(x) for x in items):
+            return NULL
+        v = p.call(ops.build_tuple, *items)
+        p.nonnull.add(v)
+        return v
+    if tree == NONE:
+        return NULL
+    if tree == REF:
+        return p.call(helpers.shadow_take, p.forward_value(info.lane[(out, path)]))
+    if tree == ANY:
+        return p.call(helpers.take_any, p.take(out, path), p.forward_value(info.lane[(out, path)]))
+    return p.take(out, path)
+
+
+def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None]) -> None:
+    """Add the cotangents a pullback returned to the arguments they belong to."""
+    if isinstance(result, VTuple):
+        for v, t in zip(operands, result.items, strict=False):
+            if v is not None:
+                _mark(p, t)
+                p.accumulate(v, t)
+    elif isinstance(result, Const) and result.value is None:
+        return
+    elif isinstance(result, Var) and p.specialiser.type_of(result) == Top():
+        for i, v in enumerate(operands):
+            if v is not None and leaves(p.lanes.tree(v)):
+                p.accumulate(v, p.call(helpers.cotangent, result, Const(i)))
+    elif operands and operands[0] is not None:
+        _mark(p, result)
+        p.accumulate(operands[0], result)
+
+
+def _mark(p: PullbackBuilder, t: AV) -> None:
+    """What a pullback computes for an argument is there: only a literal None says zero."""
+    if isinstance(t, Var) and t not in p.specialiser.maybe_none:
+        p.nonnull.add(t)
+
+
+def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
+    """A view of shared memory. Forward: the call, and the same view of the fdata. Reverse: only if it was a copy."""
+    plain = Call(s.out, info.operand(s.fn), tuple(map(info.operand, s.args)), _kw(info, s), s.pos)
+    info.forward.append(plain)
+    base = call.args[rule.alias[0]]
+    lane = info.lane_of(base)
+    x = info.operand(base)
+    rest = [info.operand(a) for a in call.args[1:]]
+    target = call.target
+    if isinstance(target, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
+        target, rest = getattr, [s.args[1]]
+    f: Operand = Const(target)
+    if call.kwargs:
+        f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
+    shadow = info.emit(helpers.view_shadow, x, lane, s.out, f, *rest)
+    info.lane[(s.out, ())] = shadow
+    if call.target is operator.getitem and helpers.index_kind(call.types[1], None) == "basic":
+        return ADStmtInfo(s, None)
+    copied = _copied(info, s, call, rule)
+
+    def rvs(p: PullbackBuilder) -> None:
+        dy = p.call(helpers.copy_take, p.forward_value(shadow))
+        p.types[dy] = info.types.get(s.out, Top())
+        p.if_nonnull(dy, lambda: copied(p, dy))
+
+    return ADStmtInfo(s, rvs)
+
+
+def _copied(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> Callable[[PullbackBuilder, Operand], None]:
+    """The pullback of a function that returned a copy where it could have returned a view."""
+    operands, (args, kwargs) = _rule_arguments(info, call, rule)
+    flat = [info.f.get(a, a) if isinstance(a, Var) else a for a in args]
+
+    def run(p: PullbackBuilder, dy: Operand) -> None:
+        values = [p.specialiser.materialise(p.translate(a)) for a in flat]
+        kw = tuple((k, p.specialiser.materialise(p.translate(v))) for k, v in kwargs.items())
+        result = p.call(helpers.rule_pullback, Const(rule.fn), dy, *values, kwargs=kw)
+        _distribute(p, result, operands)
+
+    return run
+
+
+def _kw(info: ADInfo, s: Call) -> tuple[tuple[str, Operand], ...]:
+    return tuple((k, info.operand(v)) for k, v in s.kwargs)
+
+
+def _opaque_rule(
+    info: ADInfo, s: Call, call: CallInfo, rule: Rule, operands: list[Operand | None], why: str
+) -> ADStmtInfo:
+    """A rule that is called as a function; the closure it returns travels to the pullback."""
+    tree = info.tree(s.out)
+    args: list[Operand] = []
+    for i, v in enumerate(call.args):
+        x = info.operand(v)
+        wants = i in rule.codual or (rule.variadic and i >= len(rule.names) - 1 and bool(rule.codual))
+        args.append(info.emit(helpers.CoDual, x, info.lane_of(v)) if wants else x)
+    kwargs = tuple((k, info.operand(v)) for k, v in call.kwargs)
+    pair = info.forward.call(Const(rule.fn), *args, kwargs=kwargs)
+    raw = info.forward.call(operator.getitem, pair, Const(0))
+    pb = info.forward.call(operator.getitem, pair, Const(1))
+    y = info.forward.call(helpers.primal_of, raw)
+    info.types[y] = result_type(call.target, call.types, ())
+    info.types[pb] = Top()
+    info.f[s.out] = y
+    given = bool(rule.codual) and not rule.mutates
+    if any(k in (REF, ANY) for _, k in leaves(tree)):
+        info.set_lanes(s.out, info.emit(helpers.fdata_of, raw), tree)
+
+    def rvs(p: PullbackBuilder) -> None:
+        def body(dy: Operand) -> None:
+            _distribute(p, _unknown(p, p.call(p.forward_value(pb), dy)), operands)
+
+        _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
+
+    return ADStmtInfo(s, rvs, f"the rule of {call.target!r} is called, not inlined: {why}")
+
+
+def _unknown(p: PullbackBuilder, v: Var) -> Var:
+    p.types[v] = Top()
+    return v
+
+
+def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A call decided when it runs. Forward: the call site finds the rule. Reverse: the pullback it gave, if any."""
+    info.reusable = False
+    tree = info.tree(s.out)
+    site = Const(info.dynamic_site(call, s))
+    args = info.emit(ops.build_tuple, *map(info.operand, s.args))
+    fargs = _tuple_of(info, [info.lane_of(v) for v in s.args])
+    f = info.operand(s.fn)
+    ff = info.lane_of(s.fn)
+    extra: list[Operand] = []
+    if s.kwargs:
+        extra = [
+            Const(tuple(k for k, _ in s.kwargs)),
+            info.emit(ops.build_tuple, *(info.operand(v) for _, v in s.kwargs)),
+            _tuple_of(info, [info.lane_of(v) for _, v in s.kwargs]),
+        ]
+    triple = info.forward.call(site, f, ff, args, fargs, *extra)
+    y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
+    fdata = info.emit(operator.getitem, triple, Const(1))
+    pb = info.emit(operator.getitem, triple, Const(2))
+    for v in (triple, y, fdata, pb):
+        info.types[v] = Top()
+    info.types[y] = info.types.get(s.out, Top())
+    info.f[s.out] = y
+    info.set_lanes(s.out, fdata, tree)
+    operands = [s.fn, *s.args, *(v for _, v in s.kwargs)]
+
+    def rvs(p: PullbackBuilder) -> None:
+        dy = _take_dynamic(info, p, s.out, tree)
+        result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
+        p.types[result] = Top()
+        active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
+        if not active:
+            return
+
+        def spread() -> None:
+            for i, v in active:
+                p.accumulate(v, p.call(operator.getitem, result, Const(i)))
+
+        p.if_nonnull(result, spread)
+
+    return ADStmtInfo(s, rvs, call.why)
+
+
+def _take_dynamic(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path = ()) -> Operand:
+    """The rdata of a result: its fdata went to the call site's own pullback already."""
+    if isinstance(tree, tuple):
+        items = [_take_dynamic(info, p, out, sub, (*path, i)) for i, sub in enumerate(tree)]
+        return NULL if all(p.is_zero(x) for x in items) else p.call(ops.build_tuple, *items)
+    return NULL if tree in (NONE, REF) else p.take(out, path)
+
+
+def _tuple_of(info: ADInfo, items: list[Operand]) -> Operand:
+    if all(x is NULL for x in items):
+        return Const((None,) * len(items))
+    return info.emit(ops.build_tuple, *items)

@@ -1,0 +1,95 @@
+"""What rules share: summing a cotangent down to the shape it was broadcast from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, is_scalar, widen
+from mooncake_py.registry import folds, inline, pure
+
+_sum = np.add.reduce
+
+
+def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
+    """The cotangent t summed down to `shape`, which broadcasts to t's."""
+    if type(t) is not np.ndarray:
+        t = np.asarray(t)
+    if t.shape == shape:
+        return t
+    if t.ndim > len(shape):
+        t = _sum(t, axis=tuple(range(t.ndim - len(shape))))
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and t.shape[i] != 1)
+    if axes:
+        t = _sum(t, axis=axes, keepdims=True)
+    t = np.asarray(t)
+    return t if t.shape == shape else np.broadcast_to(t, shape)
+
+
+def total(t: Any) -> Any:
+    """The sum of all of t, for an argument that is a scalar."""
+    return _sum(t, axis=None)
+
+
+def is_number(x: Any) -> bool:
+    """Is x a scalar (a question the engine answers when it derives)?"""
+    return not isinstance(x, np.ndarray)
+
+
+def _is_number(t: T) -> bool | None:
+    if isinstance(t, Arr):
+        return False
+    return True if is_scalar(t) else None
+
+
+def is_complex(x: Any) -> bool:
+    """May x be complex?"""
+    return isinstance(x, complex) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "c")
+
+
+def _is_complex(t: T) -> bool | None:
+    t = widen(t)
+    match t:
+        case Arr(dtype=d) if d is not None:
+            return d.kind == "c"
+        case Real():
+            return False
+        case Inst(cls=c):
+            return issubclass(c, (complex, np.complexfloating))
+        case Known():
+            return False
+    return None
+
+
+def is_plain_array(x: Any) -> bool:
+    """Is x surely an array of at least one dimension, so that a scalar operand does not change its shape?"""
+    return isinstance(x, np.ndarray) and x.ndim > 0
+
+
+def _is_plain_array(t: T) -> bool | None:
+    if isinstance(t, Arr):
+        return None if t.ndim is None else t.ndim > 0
+    return False if is_scalar(t) else None
+
+
+folds[is_number] = _is_number
+folds[is_complex] = _is_complex
+folds[is_plain_array] = _is_plain_array
+pure.update({unbroadcast, total, is_number, is_complex, is_plain_array, np.asarray})
+
+
+@inline
+def conj(x: Any) -> Any:
+    """The conjugate; x itself where it is real."""
+    return np.conjugate(x) if is_complex(x) else x
+
+
+@inline
+def real_of(t: Any, like: Any) -> Any:
+    """t without its imaginary part where `like` is real."""
+    if is_complex(like):
+        return t
+    if is_complex(t):
+        return t.real
+    return t

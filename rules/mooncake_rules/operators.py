@@ -1,0 +1,279 @@
+"""The operators of Python, and the ufuncs behind them, on numbers and arrays in every mix."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule, zero_derivative
+from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+
+_COMPARE = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_ARITHMETIC = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.neg,
+    operator.pos, operator.abs, operator.matmul, operator.and_, operator.or_, operator.xor, operator.invert,
+    operator.lshift, operator.rshift, abs, divmod,
+)  # fmt: skip
+probed.update(_ARITHMETIC, _COMPARE)
+probed.update({np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.power, np.remainder})
+probed.update({np.floor_divide, np.float_power, np.fmod, np.absolute})
+pure.update({operator.is_, operator.is_not, operator.not_, operator.contains, operator.truth, operator.index})
+
+zero_derivative(*_COMPARE, operator.not_, operator.contains, operator.is_, operator.is_not, operator.truth)
+zero_derivative(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)
+zero_derivative(operator.index, np.floor_divide)
+
+MIXES = ((Scalar, Scalar), (Array, Array), (Array, Scalar), (Scalar, Array))
+
+
+@inline
+def shape_of(x: Any, other: Any) -> Any:
+    """What to keep of x to sum a cotangent down to it: nothing where one side is a number."""
+    return () if is_number(x) or is_number(other) else x.shape
+
+
+@inline
+def down(t: Any, like: Any, shape: Any, other: Any) -> Any:
+    """The cotangent t of `like` in an elementwise operation with `other`, in like's shape and kind."""
+    if is_number(like):
+        if is_number(other):
+            return real_of(t, like)
+        return real_of(total(t), like)
+    if is_number(other):
+        return real_of(t, like)
+    return real_of(unbroadcast(t, shape), like)
+
+
+def binary(make: Any, *targets: Any) -> None:
+    """Register the rule that `make(f)` gives for every target f."""
+    for f in targets:
+        rule = make(f)
+        for types in MIXES:
+            rrule(f, types=types)(rule)
+
+
+def _add(f: Any) -> Any:
+    def add(a, b):
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            return down(dy, a, sa, b), down(dy, b, sb, a)
+
+        return f(a, b), pullback
+
+    return add
+
+
+def _sub(f: Any) -> Any:
+    def sub(a, b):
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            return down(dy, a, sa, b), down(-dy, b, sb, a)
+
+        return f(a, b), pullback
+
+    return sub
+
+
+def _mul(f: Any) -> Any:
+    def mul(a, b):
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            return down(dy * conj(b), a, sa, b), down(dy * conj(a), b, sb, a)
+
+        return f(a, b), pullback
+
+    return mul
+
+
+def _div(f: Any) -> Any:
+    def div(a, b):
+        y = f(a, b)
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            da = dy / conj(b)
+            return down(da, a, sa, b), down(-da * conj(y), b, sb, a)
+
+        return y, pullback
+
+    return div
+
+
+binary(_add, operator.add, operator.iadd, np.add)
+binary(_sub, operator.sub, operator.isub, np.subtract)
+binary(_mul, operator.mul, operator.imul, np.multiply)
+binary(_div, operator.truediv, operator.itruediv, np.divide)
+
+
+# -- powers -----------------------------------------------------------------------------------------------
+
+
+def _pow_type(args: Any, kwargs: Any) -> Any:
+    """`float ** float` may be complex, `int ** int` a float: only a known integer exponent decides."""
+    from mooncake_py.infer.resolve import _probe
+    from mooncake_py.infer.types import Arr, Inst, Known, Real, Top, activate, is_scalar, widen
+
+    if len(args) != 2:
+        return None
+    a, b = args
+    act = a.active or b.active
+    whole = isinstance(b, Known) and isinstance(b.value, int) and not isinstance(b.value, bool)
+    if is_scalar(a) and is_scalar(b):
+        wa, wb = widen(a), widen(b)
+        if isinstance(wa, Inst) and issubclass(wa.cls, (complex, np.complexfloating)):
+            return None if isinstance(wb, Real) else activate(_probe(operator.pow, (wa, wb), ()), act)
+        if isinstance(wb, Inst) and issubclass(wb.cls, (complex, np.complexfloating)):
+            return activate(_probe(operator.pow, (wa, wb), ()), act)
+        if isinstance(wa, Real) or isinstance(wb, Real) or wa.cls in (int, bool):
+            return Real(act)
+        return Inst(float, act) if wa.cls is float and wb.cls in (float, int, bool) else Real(act) if not whole else None
+    if isinstance(a, Arr) or isinstance(b, Arr):
+        return activate(_probe(operator.mul, args, ()), act) if not isinstance(a, Top) else None
+    return None
+
+
+def exponent_log(a: Any) -> Any:
+    """log(a), zero where a is zero: the derivative of 0 ** b by b is zero for b > 0."""
+    if is_number(a) and not isinstance(a, np.generic):
+        if isinstance(a, complex):
+            return np.log(a) if a else 0.0
+        return np.log(a) if a > 0 else 0.0 if a == 0 else np.nan
+    safe = np.where(a == 0, 1, a)
+    return np.log(safe)
+
+
+def check_real_power(y: Any) -> Any:
+    """y itself; a negative float to a fractional power is complex in Python, which a real derivative cannot follow."""
+    if type(y) is complex:
+        raise ValueError("a negative number to a fractional power is complex: make the base complex to differentiate it")
+    return y
+
+
+pure.add(exponent_log)
+
+
+def _pow(f: Any) -> Any:
+    def pow_(a, b):
+        y = f(a, b) if is_complex(a) or is_complex(b) else check_real_power(f(a, b))
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            da = dy * conj(b * power_below(a, b))
+            return down(da, a, sa, b), down(dy * conj(y * exponent_log(a)), b, sb, a)
+
+        return y, pullback
+
+    return pow_
+
+
+def power_below(a: Any, b: Any) -> Any:
+    """a ** (b - 1); where b is zero the value does not matter, for it is multiplied by b."""
+    if is_number(a) and is_number(b):
+        if not b:
+            return 1.0
+        return a ** (b - 1) if a or b >= 1 else float("inf")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = np.power(np.asarray(a, dtype=np.result_type(a, 1.0)) if is_number(a) or a.dtype.kind in "iub" else a, b - 1)
+    if is_number(b):
+        return r if b else np.ones_like(r)
+    return np.where(b == 0, 1, r)
+
+
+pure.add(power_below)
+binary(_pow, operator.pow, operator.ipow, np.power, np.float_power)
+
+
+@rrule(pow)
+def pow_builtin(a, b):
+    y = a**b
+
+    def pullback(dy):
+        return dy * conj(b * power_below(a, b)), dy * conj(y * exponent_log(a))
+
+    return y, pullback
+
+
+# -- remainder and floor ----------------------------------------------------------------------------------
+
+
+def _mod(f: Any) -> Any:
+    def mod(a, b):
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            return down(dy, a, sa, b), down(-dy * (a // b), b, sb, a)
+
+        return f(a, b), pullback
+
+    return mod
+
+
+binary(_mod, operator.mod, operator.imod, np.remainder)
+zero_derivative(operator.floordiv)
+
+
+# -- unary ------------------------------------------------------------------------------------------------
+
+
+def _neg(f: Any) -> Any:
+    def neg(a):
+        def pullback(dy):
+            return -dy
+
+        return f(a), pullback
+
+    return neg
+
+
+def _pos(f: Any) -> Any:
+    def pos(a):
+        def pullback(dy):
+            return dy
+
+        return f(a), pullback
+
+    return pos
+
+
+def sign(x: Any) -> Any:
+    """x / |x|, zero at zero: the derivative of |x|."""
+    if type(x) is float:
+        return 1.0 if x > 0 else -1.0 if x < 0 else 0.0
+    return np.sign(x)
+
+
+pure.add(sign)
+
+
+def _abs(f: Any) -> Any:
+    def abs_(a):
+        def pullback(dy):
+            return dy * sign(a)
+
+        return f(a), pullback
+
+    return abs_
+
+
+for _make, _targets in (
+    (_neg, (operator.neg, np.negative)),
+    (_pos, (operator.pos, np.positive)),
+    (_abs, (abs, operator.abs, np.absolute, np.fabs)),
+):
+    for _f in _targets:
+        for _kind in (Scalar, Array):
+            rrule(_f, types=(_kind,))(_make(_f))
+
+for _f in (operator.pow, operator.ipow, np.power):
+    infer_table[_f] = _pow_type
