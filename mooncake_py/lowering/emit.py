@@ -49,6 +49,7 @@ class Emitter:
         self._cold: list[tuple[Label, Sel, int, PBlock]] = []
         self._cleanups: list[tuple[Label, Label, int, Pos, PBlock]] = []
         self._pads: dict[tuple[object, ...], tuple[Label, Jump, Pos, int]] = {}
+        self._landed: set[tuple[object, ...]] = set()
         self._never: Label | None = None
         wrap = V.STOPITERATION_HANDLER and plan.fn.kind == "generator"
         self._wrap = Label() if wrap else None
@@ -80,6 +81,8 @@ class Emitter:
             self._next = layout[i + 1].id if i + 1 < len(layout) else None
             if not self._block(p):
                 self._flush_stubs()
+                if self._next is not None and not self._falls:
+                    self._flush_pads(self._next)
         self._finish()
 
     # -- single instructions ---------------------------------------------------------------------------------
@@ -370,7 +373,7 @@ class Emitter:
             self.load(a, pos)
         for q, _ in reversed(moves):
             self.store(q, pos)
-        if j.takes:
+        if j.takes and not j.keeps:
             self.store(j.first, pos)
         for _ in range(j.pops):
             self.ins("POP_TOP", None, -1, pos)
@@ -438,13 +441,29 @@ class Emitter:
             found = self._pads[key] = (Label(), j, p.block.term.pos, depth)
         return found[0]
 
+    def _flush_pads(self, block: BlockId) -> None:
+        """The landing pads of a handler, at a place that nothing falls into."""
+        keys = [key for key, pad in self._pads.items() if pad[1].target == block and key not in self._landed]
+        following = self._next
+        for key in keys:
+            label, j, pos, depth = self._pads[key]
+            self._landed.add(key)
+            self._next = following if key is keys[-1] else None
+            self.code.append(label)
+            self.depth = depth + 1
+            self.stacksize = max(self.stacksize, self.depth)
+            landed = Jump(j.target, True)  # what the exception table unwound needs no pops
+            landed.first, landed.moves, landed.push, landed.keeps = j.first, j.moves, j.push, j.keeps
+            self._jump(landed, pos)
+        self._next = following
+
     # -- blocks ----------------------------------------------------------------------------------------------
 
     def _block(self, p: PBlock) -> bool:
         """One block; whether it falls through into the next."""
         self.code.append(self._label(p.id))
         self._placed.add(p.id)
-        self.depth = p.depth
+        self.depth = p.depth + p.arrives
         last = len(p.sels) - 1
         if p.handler is not None:
             self._protect(p)
@@ -542,7 +561,7 @@ class Emitter:
         self.ins("FOR_ITER", exit, 1, pos)
         self._end_protected(p)
         if not p.on_stack:
-            if any(self._moves(q, a) for q, a in body.moves) or body.pops:
+            if body.keeps or any(self._moves(q, a) for q, a in body.moves) or body.pops:
                 self.seq((("SWAP", 2, 0), POP), pos)
             else:  # nothing reads the slots that are written here, so the iterator may be dropped last
                 self.store(body.first, pos)
@@ -624,11 +643,8 @@ class Emitter:
             self.ins("CLEANUP_THROW", None, 1, pos)
             self.ins("JUMP_BACKWARD", done, -1, pos)
             self._end_protected(p)
-        for label, j, pos, depth in self._pads.values():
-            self.code.append(label)
-            self.depth = depth
-            self.depth = depth + 1
-            self._edge_moves_after_landing(j, pos)
+        for j in [pad[1] for pad in self._pads.values()]:
+            self._flush_pads(j.target)
         if self._never is not None:
             self.code.append(self._never)
             self.depth = 2
@@ -639,12 +655,6 @@ class Emitter:
             self.depth = 2
             self.ins("CALL_INTRINSIC_1", Intrinsic1Op.INTRINSIC_STOPITERATION_ERROR, 0, NO_POS)
             self.ins("RERAISE", 1, -1, NO_POS)
-
-    def _edge_moves_after_landing(self, j: Jump, pos: Pos) -> None:
-        landed = Jump(j.target, True)
-        landed.first, landed.moves, landed.push = j.first, j.moves, j.push
-        self.stacksize = max(self.stacksize, self.depth)
-        self._jump(landed, pos)  # what the exception table unwound needs no pops
 
     def _protect_end(self) -> None:
         if self._open is not None:

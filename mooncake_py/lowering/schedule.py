@@ -25,6 +25,7 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
+from mooncake_py.lowering.chains import Substitution, merged
 from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, select_with
 
 
@@ -32,10 +33,11 @@ class Jump:
     """An edge: what to store (`moves`), whose iterator to push, how many iterators to drop.
 
     `first` is the parameter that takes the value already on the stack (an item, an exception), where there is
-    one: `takes` says so, `first` is None when it is not read.
+    one: `takes` says so, `first` is None when it is not read. `keeps`: it stays on the stack, the target begins
+    with it there.
     """
 
-    __slots__ = ("first", "moves", "pops", "push", "takes", "target")
+    __slots__ = ("first", "keeps", "moves", "pops", "push", "takes", "target")
 
     def __init__(self, target: BlockId, takes: bool):
         self.target, self.takes = target, takes
@@ -43,6 +45,7 @@ class Jump:
         self.moves: list[tuple[Var, Operand]] = []
         self.push: Operand | None = None
         self.pops = 0
+        self.keeps = False
 
 
 class PBlock:
@@ -52,7 +55,7 @@ class PBlock:
     stack, as (index of the operand, statement).
     """
 
-    __slots__ = ("block", "depth", "handler", "id", "jumps", "kids", "on_stack", "sels", "start")
+    __slots__ = ("arrives", "block", "depth", "handler", "id", "jumps", "kids", "on_stack", "sels", "start")
 
     def __init__(self, block: CFGBlock):
         self.block, self.id = block, block.id
@@ -62,6 +65,7 @@ class PBlock:
         self.jumps: list[Jump] = []
         self.handler: Jump | None = None
         self.depth = 0  # iterators on the stack at its entry
+        self.arrives = False  # begins with a value on the stack, the result of its first statement
         self.on_stack = False  # its ForNext finds the iterator on the stack
 
 
@@ -80,13 +84,14 @@ class Plan:
 
 
 def schedule(fn: Function) -> Plan:
+    fn, subst = merged(fn)
     plan = Plan(fn)
     idom = graph.dominators(fn)
     found = graph.loops(fn)
     plan.loop_depth = graph.loop_depth(fn, found)
     by_id = graph.by_id(fn)
     order = [by_id[i] for i in idom]
-    subst = _make_jumps(plan, order)
+    _make_jumps(plan, order, subst)
     _find_cells(plan, order, subst)
     items, dropped = _unpack_groups(fn, order)
     selector = Selector(fn.filename, plan.cells, plan.unbound)
@@ -95,6 +100,8 @@ def schedule(fn: Function) -> Plan:
     for p in plan.blocks.values():
         p.sels = _select(p.block.stmts, subst, selector, items, dropped)
         p.sels.append(_terminator(p, subst))
+        if p.arrives:
+            p.sels.insert(0, Sel(p.block.params[0], (), (), p.sels[0].pos, "arrived"))
     _count(plan)
     for p in plan.blocks.values():
         if type(p.block.term) is Goto:
@@ -107,7 +114,7 @@ def schedule(fn: Function) -> Plan:
 # -- edges --------------------------------------------------------------------------------------------------
 
 
-def _make_jumps(plan: Plan, order: list[CFGBlock]) -> dict[Var, Operand]:
+def _make_jumps(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
     """Jumps of every block; a parameter with one incoming edge is replaced by its argument."""
     incoming: dict[BlockId, int] = {b.id: 0 for b in order}
     raw: list[tuple[PBlock, list[tuple[Edge, bool]], Edge | None]] = []
@@ -123,7 +130,6 @@ def _make_jumps(plan: Plan, order: list[CFGBlock]) -> dict[Var, Operand]:
         if b.handler is not None:
             incoming[b.handler.target] += 1
         raw.append((p, out, b.handler))
-    subst: dict[Var, Operand] = {}
     for p, out, handler in raw:
         for e, takes in out:
             p.jumps.append(_jump(plan, e, takes, incoming, subst))
@@ -133,14 +139,14 @@ def _make_jumps(plan: Plan, order: list[CFGBlock]) -> dict[Var, Operand]:
         for p in plan.blocks.values():
             for j in (*p.jumps, p.handler) if p.handler is not None else p.jumps:
                 j.moves = [(q, subst.get(a, a)) for q, a in j.moves]  # type: ignore[arg-type, union-attr]
-    return subst
 
 
-def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst: dict[Var, Operand]) -> Jump:
+def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst: Substitution) -> Jump:
     j = Jump(e.target, takes)
     params = plan.blocks[e.target].block.params
     if takes:
         j.first, params = params[0], params[1:]
+        j.keeps = plan.blocks[e.target].arrives = incoming[e.target] == 1
     if incoming[e.target] == 1:
         for q, a in zip(params, e.args, strict=True):
             subst[q] = subst.get(a, a)  # type: ignore[arg-type]
@@ -149,7 +155,7 @@ def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst:
     return j
 
 
-def _find_cells(plan: Plan, order: list[CFGBlock], subst: dict[Var, Operand]) -> None:
+def _find_cells(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
     """Which variables certainly hold cells of this frame, and which may hold UNBOUND."""
     sources: dict[Var, list[Operand]] = {}
     seen_unbound = False
@@ -224,7 +230,7 @@ def _unpack_groups(fn: Function, order: list[CFGBlock]) -> tuple[Items, set[Var]
 
 
 def _select(
-    stmts: tuple[Call, ...], subst: dict[Var, Operand], selector: Selector, items: Items, dropped: set[Var]
+    stmts: tuple[Call, ...], subst: Substitution, selector: Selector, items: Items, dropped: set[Var]
 ) -> list[Sel]:
     out: list[Sel] = []
     skip = 0
@@ -266,7 +272,7 @@ def _enters(three: tuple[Call, ...]) -> bool:
     )
 
 
-def _resolved(s: Call, subst: dict[Var, Operand]) -> Call:
+def _resolved(s: Call, subst: Substitution) -> Call:
     for x in s.operands():
         if x in subst:
             break
@@ -277,7 +283,7 @@ def _resolved(s: Call, subst: dict[Var, Operand]) -> Call:
     return Call(s.out, subst.get(s.fn, s.fn), args, kwargs, s.pos)  # type: ignore[arg-type]
 
 
-def _terminator(p: PBlock, subst: dict[Var, Operand]) -> Sel:
+def _terminator(p: PBlock, subst: Substitution) -> Sel:
     """The operands a terminator takes from the stack; those of a Goto are found later."""
     t = p.block.term
     found: tuple[Operand, ...] = ()
@@ -297,7 +303,7 @@ def _terminator(p: PBlock, subst: dict[Var, Operand]) -> Sel:
     return Sel(None, found, (), t.pos, "end")
 
 
-def _iterators_on_stack(plan: Plan, found: dict[BlockId, set[BlockId]], subst: dict[Var, Operand]) -> None:
+def _iterators_on_stack(plan: Plan, found: dict[BlockId, set[BlockId]], subst: Substitution) -> None:
     """Let a loop headed by a ForNext keep its iterator on the stack, as CPython's compiler does.
 
     Whoever enters the loop pushes the iterator; whoever leaves it other than by exhaustion drops it.
@@ -392,7 +398,8 @@ def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
     """Decide which values wait on the stack for their consumer.
 
     A value may wait when it is read once (or twice side by side), and everything computed between its
-    definition and its consumer leaves the stack as it was, so that order of evaluation is kept. `start[k]` is
+    definition and its consumer leaves the stack as it was, so that order of evaluation is kept, and is not
+    itself a value that could wait for a later consumer. `start[k]` is
     the first statement of the tree that ends in k; statements inside that range that are not part of the tree
     run while values wait beneath them.
     """
@@ -404,6 +411,14 @@ def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
         for x in sel.outs:
             if x is not None:
                 position[x] = i
+    consumer: dict[Operand, int] = {}
+    for k, sel in enumerate(sels):
+        for y in sel.operands:
+            consumer[y] = k
+
+    def waits(x: Var | None, k: int) -> bool:
+        return x is not None and counts.get(x) == 1 and consumer.get(x, 0) > k
+
     start: list[int] = []
     kids: list[list[tuple[int, int]]] = []
     for k, sel in enumerate(sels):
@@ -423,7 +438,7 @@ def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
             if n != 1 and not (n == 2 and i > 0 and operands[i - 1] is x):
                 continue
             m = j
-            while m > d:
+            while m > d and not waits(sels[m].out, k):
                 m = start[m] - 1
             if m != d:
                 continue

@@ -57,7 +57,7 @@ def _number(plan: Plan) -> _Numbers:
             add(v)
     for p in plan.layout:
         for v in p.block.params:
-            if v in counts and v not in free:
+            if v in counts and v not in free and v not in folded:
                 add(v)
         for sel in p.sels:
             if sel.outs:

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-from mooncake_py.infer.types import BOT, T, Top
+from mooncake_py.infer.types import BOT, Inst, T, Top, Tup
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
 from mooncake_py.tangents import add_owned, add_rdata
@@ -169,6 +169,25 @@ class PullbackBuilder(Builder):
                     self.nonnull.add(out)
                 return out
         return NULL
+
+    def _param(self, block: Draft, key: Hashable) -> Var:
+        param = super()._param(block, key)
+        assert isinstance(key, tuple)
+        if key[0] == "c":
+            _, v, path = key
+            t = self.types.get(v, Top())
+            for i in path:
+                t = t.items[i] if isinstance(t, Tup) else Top()
+            self.types[param] = t
+            if subtree(self.lanes.tree(v), path) == NUM:
+                self.nonnull.add(param)
+        elif key[0] == "kept":
+            self.types[param] = self.types.get(key[1], Top())
+            self.nonnull.add(param)
+        elif key[0] == "item":
+            self.types[param] = Inst(int)
+            self.nonnull.add(param)
+        return param
 
     def owned_zeros(self) -> list[tuple[Var, Var]]:
         """(accumulator, the forward value it belongs to): arrays of zeros to make on entry."""

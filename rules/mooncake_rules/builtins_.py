@@ -1,1 +1,144 @@
-"""x"""
+"""Builtin functions and the language's own operations."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
+
+probed.update({range, float, int, bool, complex, abs, round, slice, ops.truth, hash, ord, chr, bin, hex, oct, math.prod})
+pure.update({range, float, int, bool, complex, str, repr, len, isinstance, issubclass, type, callable, slice, id, ops.truth})
+pure.update({ops.format_value, ops.build_string, ops.load_global, hasattr, iter, zip, enumerate, reversed, format, ascii})
+pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.check_bound, ops.list_to_tuple})
+
+zero_derivative(
+    range, bool, len, isinstance, issubclass, callable, hasattr, type, id, repr, str, format, ascii, hash, print,
+    slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
+)  # fmt: skip
+
+
+def _len(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    if len(args) == 1 and isinstance(args[0], Tup):
+        return Known(len(args[0].items))
+    return Inst(int)
+
+
+for _f in (len, id, hash):
+    infer_table[_f] = _len if _f is len else lambda args, kwargs: Inst(int)
+for _f in (isinstance, issubclass, callable, hasattr, operator.contains, operator.not_, operator.is_, operator.is_not):
+    infer_table[_f] = lambda args, kwargs: Inst(bool)
+for _f in (str, repr, format, ascii, ops.format_value, ops.build_string):
+    infer_table[_f] = lambda args, kwargs: Inst(str)
+infer_table[print] = lambda args, kwargs: Known(None)
+
+
+def _type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    from mooncake_py.infer.resolve import class_of
+
+    c = class_of(widen(args[0])) if len(args) == 1 else None
+    return None if c is None else Known(c)
+
+
+infer_table[type] = _type
+
+
+def _int(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    return Inst(int)
+
+
+for _f in (int, math.floor, math.ceil, math.trunc):
+    infer_table[_f] = _int
+zero_derivative(int, math.floor, math.ceil, math.trunc)
+
+
+def _float(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    return Inst(float, any(t.active for t in args))
+
+
+infer_table[float] = _float
+
+
+@rrule(float, types=(Scalar,))
+def float_(x):
+    def pullback(dy):
+        return dy
+
+    return float(x), pullback
+
+
+@rrule(float, types=(Array,))
+def float_of_array(x):
+    def pullback(dy):
+        return np.full(x.shape, dy, x.dtype)
+
+    return float(x), pullback
+
+
+@rrule(complex, types=(Scalar,))
+def complex_(re, im=0):
+    def pullback(dy):
+        return dy.real if isinstance(re, (int, float)) else dy, dy.imag
+
+    return complex(re, im), pullback
+
+
+@rrule(round)
+def round_(x, ndigits=None):
+    def pullback(dy):
+        return 0.0 * dy if isinstance(x, float) else None
+
+    return round(x, ndigits), pullback
+
+
+infer_table[round] = lambda args, kwargs: Inst(int) if len(args) == 1 and is_scalar(args[0]) else None
+
+
+# -- min, max, sum ----------------------------------------------------------------------------------------
+
+
+def _extreme(f: Any) -> None:
+    @rrule(f, types=(RealScalar, RealScalar))
+    def pair(a, b):
+        y = f(a, b)
+
+        def pullback(dy):
+            if y is a:
+                return dy, 0.0
+            return 0.0, dy
+
+        return y, pullback
+
+    def result(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+        if len(args) >= 2 and not kwargs:
+            t: T = args[0]
+            for x in args[1:]:
+                t = join(t, x)
+            return t if is_scalar(t) or isinstance(t, Real) else None
+        return None
+
+    infer_table[f] = result
+
+
+_extreme(min)
+_extreme(max)
+
+
+@rrule(divmod, types=(RealScalar, RealScalar))
+def divmod_(a, b):
+    def pullback(dy):
+        return dy[1], -dy[1] * (a // b)
+
+    return divmod(a, b), pullback
+
+
+def iadd_types(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """In-place operators: the array or list itself, else what the plain operator gives."""
+    return args[0] if isinstance(args[0], (Arr, Lst)) else None
+
+
