@@ -80,8 +80,8 @@ class Emitter:
         for i, p in enumerate(layout):
             self._next = layout[i + 1].id if i + 1 < len(layout) else None
             if not self._block(p):
-                self._flush_stubs()
-                if self._next is not None and not self._falls:
+                falls = self._flush_stubs()
+                if self._next is not None and not falls:
                     self._flush_pads(self._next)
         self._finish()
 
@@ -390,19 +390,24 @@ class Emitter:
         else:
             self.ins(backward if target in self._placed else forward, self._label(target), -1, pos)
 
-    def _flush_stubs(self) -> None:
-        """Out-of-line edges, at a place that nothing falls into; one that leads to what comes next stands last."""
+    def _flush_stubs(self) -> bool:
+        """Out-of-line edges, at a place that nothing falls into; one that leads to what comes next stands last.
+
+        Whether that one falls through.
+        """
         stubs, self._stubs = self._stubs, []
         stubs.sort(key=lambda s: self._target(s[1].target) == self._next)
         following = self._next
+        falls = False
         for i, (label, j, pos, depth, loop_done) in enumerate(stubs):
             self._next = following if i == len(stubs) - 1 else None
             self.code.append(label)
             self.depth = depth
             if loop_done:
                 self.seq(V.FOR_DONE, pos)
-            self._jump(j, pos)
+            falls = self._jump(j, pos)
         self._next = following
+        return falls
 
     # -- protected code --------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 from mooncake_py.lowering.chains import Substitution, merged
-from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, select_with
+from mooncake_py.lowering.native import UNPACKS, Sel, Selector, V, select_unpack, select_with
 
 
 class Jump:
@@ -445,6 +445,8 @@ def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
             if n == 2:
                 i -= 1
             begin = start[d]
+            if p.arrives and begin == 0 and not _comes_first(sel, sels[d], i):
+                continue
             for y in operands[:i]:
                 if type(y) is Var and position.get(y, -1) >= begin:
                     break
@@ -456,6 +458,15 @@ def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
         mine.reverse()
         kids.append(mine)
     p.start, p.kids = start, kids
+
+
+def _comes_first(sel: Sel, operand: Sel, i: int) -> bool:
+    """May what has been on the stack since the block began become operand i of `sel`?"""
+    if i > 0:
+        return False
+    if sel.kind != "call" or not V.NULL_FIRST:
+        return True
+    return operand.kind == "getattr" and sel.seq[0][0] != "CALL_FUNCTION_EX"
 
 
 _STORED = frozenset(("unpack", "make_cell"))  # kinds whose results always go to slots
