@@ -4,8 +4,8 @@ The hand-written gradient beside each function is the yardstick, so its rules ar
 it runs the primal's own forward computation, saving what it needs, and then the cheapest reverse sweep we can write;
 loops are reversed as loops and array expressions as array expressions; constants are folded (the cotangent of a sum is
 never built); what the sweep adds for itself (stacks, accumulators) uses the fastest structure Python has. It does not
-replace the algorithm by mathematics (no implicit function theorem for a Newton iteration): that is not the derivative of
-the program. A faster one that follows these rules is a bug fix here.
+replace the algorithm by mathematics (no implicit function theorem for a Newton iteration): that is no longer
+the derivative of the program. A faster one that follows these rules is a bug fix here.
 """
 
 from __future__ import annotations

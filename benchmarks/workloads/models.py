@@ -160,7 +160,7 @@ def gp_lml(x, y, s):
     k = np.exp(-0.5 * gaps**2) + s * np.eye(n)
     factor = np.linalg.cholesky(k)
     alpha = np.linalg.solve(k, y)
-    return -0.5 * (y @ alpha) - np.sum(np.log(np.diagonal(factor))) - 0.5 * n * math.log(2.0 * math.pi)
+    return -0.5 * (y @ alpha) - np.sum(np.log(np.diag(factor))) - 0.5 * n * math.log(2.0 * math.pi)
 
 
 def gp_lml_by_hand(x, y, s):
@@ -170,7 +170,7 @@ def gp_lml_by_hand(x, y, s):
     k = kernel + s * np.eye(n)
     factor = np.linalg.cholesky(k)
     alpha = np.linalg.solve(k, y)
-    value = -0.5 * (y @ alpha) - np.sum(np.log(np.diagonal(factor))) - 0.5 * n * math.log(2.0 * math.pi)
+    value = -0.5 * (y @ alpha) - np.sum(np.log(np.diag(factor))) - 0.5 * n * math.log(2.0 * math.pi)
     # d/dK = (alpha alpha^T - K^-1) / 2, symmetric: both places of an x give the same
     dk = np.multiply.outer(alpha, alpha)
     dk -= np.linalg.inv(k)
