@@ -37,8 +37,8 @@ def interleaved(
     """Median seconds per call of each variant.
 
     Every round times one block of every variant, so that a change of the machine's speed hits them all alike. A slow
-    variant takes part until it has had its share of `budget` seconds, and in three rounds at least. `around` gives a context that a
-    variant's blocks run in; entering it is not timed.
+    variant takes part until it has had its share of `budget` seconds, and in three rounds at least. `around` gives a
+    context that a variant's blocks run in; entering it is not timed.
     """
     assert gc.isenabled()
     contexts = {name: nullcontext for name in variants} | dict(around or {})
