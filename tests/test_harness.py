@@ -55,7 +55,7 @@ def placed(value: Any, path: tuple[int, ...], unit: Any) -> Any:
 
 
 def difference_engine(spoil: Callable[[tuple[Any, ...]], tuple[Any, ...]], restore: bool = True) -> dict[str, Any]:
-    """The public functions, by differences; `spoil` changes the cotangents, without `restore` arguments stay written."""
+    """The public functions, by differences; `spoil` changes cotangents, without `restore` arguments stay written."""
 
     def value_and_pullback(fn: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
         originals = copy.deepcopy(args)
