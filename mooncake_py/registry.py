@@ -247,5 +247,7 @@ def inline(fn: Callable) -> Callable:
 
 inlined: set[Callable] = set()
 """Helpers of rules marked by `inline`."""
+maybe_none: set[Any] = set()
+"""Functions used by pullbacks that may return None for a cotangent of zero."""
 folds: dict[Any, Callable[..., Any]] = {}
 """Predicates that rules ask of types: function -> (argument types) -> the answer, None where it is not known."""

@@ -124,6 +124,16 @@ class ListShadow:
         self.f = f
         self.r = r
 
+    def add(self, ts: Any) -> None:
+        """Add a cotangent for every item (None is zero)."""
+        for i, t in enumerate(ts):
+            self.add_item(i, t)
+
+    def add_item(self, i: Any, t: Any) -> None:
+        if t is not None:
+            f = self.f[i]
+            self.r[i] = add_rdata(self.r[i], t) if f is None else add_any(self.r[i], f, t)
+
 
 class DictShadow:
     """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r` (absent is zero)."""
@@ -133,6 +143,17 @@ class DictShadow:
     def __init__(self, f: dict, r: dict):
         self.f = f
         self.r = r
+
+    def add(self, ts: Any) -> None:
+        """Add a cotangent for every key of ts."""
+        for k, t in ts.items():
+            self.add_item(k, t)
+
+    def add_item(self, k: Any, t: Any) -> None:
+        if t is not None:
+            r = add_any(self.r.get(k), self.f.get(k), t)
+            if r is not None:
+                self.r[k] = r
 
 
 class CellShadow:
@@ -185,4 +206,17 @@ def add_owned(acc: Any, t: Any) -> Any:
     if acc is None:
         return np.array(t)
     acc += t
+    return acc
+
+
+def add_any(acc: Any, fdata: Any, t: Any) -> Any:
+    """Add a cotangent to a value of unknown type: into its fdata if it has any, else to the accumulator."""
+    if t is None:
+        return acc
+    if fdata is None:
+        return add_rdata(acc, t)
+    if type(fdata) is tuple:
+        olds = acc if acc is not None else (None,) * len(fdata)
+        return tuple(add_any(a, f, x) for a, f, x in zip(olds, fdata, t, strict=True))
+    fdata.add(t)
     return acc

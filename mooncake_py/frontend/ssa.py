@@ -438,7 +438,7 @@ def _terminator(block: Draft, live: set[Operand], final: dict[Var, Operand]) -> 
     kind, operands, pos = block.term
     operands = tuple([final.get(a, a) for a in operands])
     edges = [_edge(link, live, final) for link in block.links]
-    return kind(*operands, *edges, pos=pos)  # type: ignore[no-any-return]
+    return kind(*operands, *edges, pos=pos)
 
 
 def _edge(link: Link, live: set[Operand], final: dict[Var, Operand]) -> Edge:

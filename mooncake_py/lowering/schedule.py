@@ -382,14 +382,15 @@ def _count(plan: Plan) -> None:
 
 
 def _order_moves(p: PBlock, counts: dict[Var, int]) -> None:
-    """The moves of a Goto as operands of its terminator: what this block computes for them comes first."""
+    """The moves of a Goto as operands of its terminator: what is there already, then what is computed, in order."""
     j = p.jumps[0]
     if not j.moves and j.push is None:
         return
     if len(j.moves) > 1:
         last = len(p.sels)
-        position = {sel.out: i for i, sel in enumerate(p.sels) if sel.out is not None and counts.get(sel.out) == 1}
-        j.moves.sort(key=lambda m: position.get(m[1], last))  # type: ignore[call-overload]
+        place = {sel.out: i if counts.get(sel.out) == 1 else last for i, sel in enumerate(p.sels) if sel.out is not None}
+        elsewhere = last if p.arrives and counts.get(p.sels[0].out) == 1 else -1  # type: ignore[arg-type]
+        j.moves.sort(key=lambda m: place.get(m[1], elsewhere))  # type: ignore[call-overload]
     end = p.sels[-1]
     end.operands = tuple([a for _, a in j.moves]) if j.push is None else (j.push, *[a for _, a in j.moves])
 

@@ -39,7 +39,7 @@ from mooncake_py.registry import is_pure
 from mooncake_py.tangents import add_rdata, zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, leaves
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 
@@ -216,7 +216,7 @@ class _Assembly:
             for path, kind in leaves(self.lanes.tree(v)):
                 if kind in (REF, ANY):
                     lane = self.fresh.var()
-                    self.types[lane] = Top()
+                    self.types[lane] = fdata_type(self.types.get(v), path)
                     extra.append(lane)
                     self.lane_inputs.append((i, path))
                     info.lane[(v, path)] = lane
@@ -228,7 +228,7 @@ class _Assembly:
                 for path, kind in leaves(self.lanes.tree(v)):
                     if kind in (REF, ANY):
                         lane = self.fresh.var()
-                        self.types[lane] = Top()
+                        self.types[lane] = fdata_type(self.types.get(v), path)
                         info.lane[(v, path)] = lane
                         lanes.append((v, path))
                         draft_params.append(lane)

@@ -14,6 +14,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.tangents import At as At
 from mooncake_py.tangents import CoDual, Shadow, add_owned, add_rdata, zero_fdata
+from mooncake_py.tangents import add_any as add_any
 from mooncake_py.tangents import add_at as add_at
 
 
@@ -35,19 +36,6 @@ def accum_arr(acc: Any, t: Any) -> Any:
 def accum_any(acc: Any, t: Any) -> Any:
     """The sum of two cotangents of unknown type; None is zero."""
     return add_rdata(acc, t)
-
-
-def add_any(acc: Any, fdata: Any, t: Any) -> Any:
-    """Add a cotangent to a value of unknown type: into its fdata if it has any, else to the accumulator."""
-    if t is None:
-        return acc
-    if fdata is None:
-        return add_rdata(acc, t)
-    if type(fdata) is tuple:
-        olds = acc if acc is not None else (None,) * len(fdata)
-        return tuple(add_any(a, f, x) for a, f, x in zip(olds, fdata, t, strict=True))
-    fdata.add(t)
-    return acc
 
 
 def add_owned_maybe(acc: Any, t: Any) -> Any:

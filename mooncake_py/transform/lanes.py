@@ -16,6 +16,7 @@ from __future__ import annotations
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
+from mooncake_py.tangents import ListShadow, Shadow
 
 NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
 
@@ -60,6 +61,17 @@ def subtree(tree: Tree, path: Path) -> Tree:
             return tree if tree == ANY else NONE
         tree = tree[i]
     return tree
+
+
+def fdata_type(t: T | None, path: Path) -> T:
+    """The type of the fdata of (part of) an active value of this type."""
+    for i in path:
+        t = t.items[i] if isinstance(t, Tup) else None
+    if isinstance(t, Arr):
+        return Inst(Shadow)
+    if isinstance(t, Lst):
+        return Inst(ListShadow)
+    return Top()
 
 
 class Lanes:

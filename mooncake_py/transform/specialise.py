@@ -27,7 +27,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.graph import rpo
 from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, ForNext, Function, Goto, Operand, Raise, Return, Var, edges
-from mooncake_py.registry import folds, inlined
+from mooncake_py.registry import folds, inlined, maybe_none
 from mooncake_py.tangents import At, CoDual
 
 
@@ -300,6 +300,8 @@ class Specialiser:
         callee = self.materialise(fn)
         out = self.b.call(callee, *operands, kwargs=kw)
         if isinstance(callee, Const):
+            if _hashable(callee.value) and callee.value in maybe_none:
+                self.maybe_none.add(out)
             types = tuple(map(self.type_of, operands))
             self.types[out] = result_type(callee.value, types, tuple((k, self.type_of(v)) for k, v in kw))
         else:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, T, Top
+from mooncake_py.infer.types import Arr, Inst, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
@@ -22,7 +22,7 @@ from mooncake_py.registry import Rule
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, leaves, subtree
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VClosure, VCoDual, VTuple
 
@@ -94,6 +94,8 @@ class ADInfo:
                     self.set_lanes(v, self.emit(helpers.item_fdata, source, Const(i)), sub, (*path, i))
         elif tree in (REF, ANY):
             self.lane[(v, path)] = source
+            if tree == REF and isinstance(source, Var):
+                self.types[source] = fdata_type(self.types.get(v), path)
 
     def fresh_lanes(self, v: Var) -> None:
         """fdata for a value that was just made and carries no derivative from anywhere."""
@@ -332,7 +334,7 @@ def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None]) 
                 p.accumulate(v, t)
     elif isinstance(result, Const) and result.value is None:
         return
-    elif isinstance(result, Var) and p.specialiser.type_of(result) == Top():
+    elif isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Arr, Inst, Real)):
         for i, v in enumerate(operands):
             if v is not None and leaves(p.lanes.tree(v)):
                 p.accumulate(v, p.call(helpers.cotangent, result, Const(i)))
@@ -363,6 +365,7 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
     shadow = info.emit(helpers.view_shadow, x, lane, s.out, f, *rest)
     info.lane[(s.out, ())] = shadow
+    info.types[shadow] = fdata_type(info.types.get(s.out), ())
     if call.target is operator.getitem and helpers.index_kind(call.types[1], None) == "basic":
         return ADStmtInfo(s, None)
     copied = _copied(info, s, call, rule)

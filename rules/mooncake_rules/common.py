@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Real, T, is_scalar, widen
-from mooncake_py.registry import folds, inline, pure
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Tup, is_scalar, widen
+from mooncake_py.registry import folds, infer_table, inline, pure
 
 _sum = np.add.reduce
 
@@ -73,6 +73,22 @@ def _is_plain_array(t: T) -> bool | None:
     return False if is_scalar(t) else None
 
 
+def _summed(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    t = args[0]
+    if isinstance(t, Arr):
+        return Arr(t.dtype, len(args[1].items) if isinstance(args[1], Tup) else None, t.act)
+    return None
+
+
+def _totalled(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    t = args[0]
+    if isinstance(t, Arr) and t.dtype is not None:
+        return Inst(t.dtype.type, t.act)
+    return t if is_scalar(t) else None
+
+
+infer_table[unbroadcast] = _summed
+infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex
 folds[is_plain_array] = _is_plain_array

@@ -1,1 +1,235 @@
-"""x"""
+"""Reading and writing parts of arrays, and the in-place operators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
+from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule
+from mooncake_py.tangents import At, CoDual, Shadow
+from mooncake_py.transform.helpers import index_kind
+from mooncake_rules.common import conj, is_number, real_of, total, unbroadcast
+
+# -- types ------------------------------------------------------------------------------------------------
+
+
+def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """The type of `a[i]` from the number of axes that the index takes away and puts in."""
+    a, i = args
+    if isinstance(a, Lst):
+        i = widen(i)
+        if isinstance(i, Inst) and issubclass(i.cls, (int, np.integer)):
+            return a.elem
+        return a if isinstance(i, Inst) and i.cls is slice else None
+    if not isinstance(a, Arr) or a.dtype is None or a.ndim is None or a.dtype.kind not in "fciub":
+        return Inst(int) if isinstance(a, Inst) and a.cls is range and _is_int(i) else None
+    parts: tuple[T, ...] = i.items if isinstance(i, Tup) else (i,)
+    if isinstance(i, Known) and isinstance(i.value, tuple):
+        parts = tuple(map(Known, i.value))
+    ndim, advanced, taken = 0, None, 0
+    for p in parts:
+        v = p.value if isinstance(p, Known) else None
+        if isinstance(p, Known) and v is None:
+            ndim += 1
+        elif isinstance(p, Known) and v is Ellipsis:
+            pass
+        elif _is_int(p):
+            taken += 1
+        elif (isinstance(p, Inst) and p.cls is slice) or isinstance(v, slice):
+            taken += 1
+            ndim += 1
+        elif isinstance(p, Arr) and p.dtype is not None and p.ndim is not None:
+            if p.dtype.kind == "b":
+                taken += p.ndim
+                advanced = max(advanced or 0, 1)
+            else:
+                taken += 1
+                advanced = max(advanced or 0, p.ndim)
+        elif isinstance(p, Lst) and _is_int(p.elem):
+            taken += 1
+            advanced = max(advanced or 0, 1)
+        else:
+            return None
+    ndim += a.ndim - taken + (advanced or 0)
+    ellipsis = any(isinstance(p, Known) and p.value is Ellipsis for p in parts)
+    if ndim == 0 and advanced is None and not ellipsis:
+        return Inst(a.dtype.type, a.act)
+    return Arr(a.dtype, ndim, a.act) if ndim >= 0 else None
+
+
+def _is_int(t: T) -> bool:
+    t = widen(t)
+    return isinstance(t, Inst) and issubclass(t.cls, (int, np.integer)) and t.cls is not bool
+
+
+infer_table[operator.getitem] = _getitem_type
+pure.add(operator.getitem)
+
+
+# -- reading ----------------------------------------------------------------------------------------------
+
+
+@rrule(operator.getitem, types=(Array, Any_), alias=(0,), deferred=(0,))
+def getitem(a, i):
+    def pullback(dy):
+        return At(i, dy), None
+
+    return a[i], pullback
+
+
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+def is_element(a: Any, i: Any) -> bool:
+    """Does `a[i]` name one element?"""
+    return isinstance(a, np.ndarray) and np.ndim(a[i]) == 0 and not isinstance(a[i], np.ndarray)
+
+
+def _is_element(a: T, i: T) -> bool | None:
+    how = index_kind(i, a.ndim if isinstance(a, Arr) else None)
+    return None if how == "unknown" or not isinstance(a, Arr) or a.ndim is None else how == "element"
+
+
+folds[is_element] = _is_element
+
+
+def saved(x: np.ndarray, i: Any) -> Any:
+    """A copy of what `x[i] = ...` overwrites."""
+    return np.array(x[i])
+
+
+def take_at(shadow: Shadow, i: Any) -> Any:
+    """The cotangent of `x[i]`, leaving zero there; where an index names a place twice the last write has it."""
+    d = shadow.dense()
+    out = np.array(d[i])
+    parts = i if type(i) is tuple else (i,)
+    if any(isinstance(p, (np.ndarray, list)) and np.asarray(p).dtype.kind != "b" for p in parts):
+        order = np.full(d.shape, -1)
+        mine = np.arange(out.size).reshape(out.shape)
+        order[i] = mine
+        out[order[i] != mine] = 0
+    d[i] = 0
+    return out
+
+
+pure.add(saved)
+
+
+@inline
+def _written(dv: Any, v: Any, shape: Any) -> Any:
+    """The cotangent of the value that was written, broadcast to dv's shape."""
+    return real_of(total(dv), v) if is_number(v) else real_of(unbroadcast(dv, shape), v)
+
+
+@rrule(operator.setitem, types=(Array, Any_, Array), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, Scalar), mutates=(0,))
+def setitem(a: CoDual, i, v):
+    x = a.primal
+    f = a.fdata
+    if is_element(x, i):
+        old = x[i]
+        x[i] = v
+
+        def pullback_element(_):
+            x[i] = old
+            if f is None:
+                return None
+            d = f.dense()
+            dv = d[i]
+            d[i] = 0.0
+            return None, None, (real_of(dv, v) if is_number(v) else np.reshape(real_of(dv, v), np.shape(v)))
+
+        return None, pullback_element
+    old = saved(x, i)
+    shape = () if is_number(v) else v.shape
+    x[i] = v
+
+    def pullback(_):
+        x[i] = old
+        if f is None:
+            return None
+        return None, None, _written(take_at(f, i), v, shape)
+
+    return None, pullback
+
+
+@rrule(operator.setitem, types=(Array, Any_, list), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, tuple), mutates=(0,))
+def setitem_sequence(a: CoDual, i, v):
+    x = a.primal
+    f = a.fdata
+    old = saved(x, i)
+    x[i] = v
+
+    def pullback(_):
+        x[i] = old
+        if f is None:
+            return None
+        return None, None, _spread(unbroadcast(take_at(f, i), np.shape(v)), v)
+
+    return None, pullback
+
+
+def _spread(d: Any, v: Any) -> Any:
+    """The array d as cotangents of the nested sequence v."""
+    return tuple(_spread(x, y) for x, y in zip(d, v, strict=True)) if isinstance(v, (list, tuple)) else d
+
+
+# -- in place ---------------------------------------------------------------------------------------------
+
+Partial = Callable[[Any, Any, Any], Any]
+
+
+def _inplace(f: Callable, da: Partial, db: Partial) -> None:
+    """`a op= b` on arrays: da and db give the cotangents of a and b from (dy, a, b), a being the old content."""
+    da, db = inline(da), inline(db)
+
+    def rule(a: CoDual, b):
+        x = a.primal
+        shadow = a.fdata
+        old = x.copy()
+        shape = () if is_number(b) else b.shape
+        y = f(x, b)
+
+        def pullback(_):
+            x[...] = old
+            if shadow is None:
+                return None
+            dy = shadow.take()
+            if dy is None:
+                return None
+            shadow.add(da(dy, x, b))
+            t = db(dy, x, b)
+            return None, (real_of(total(t), b) if is_number(b) else real_of(unbroadcast(t, shape), b))
+
+        return CoDual(y, shadow), pullback
+
+    for kind in (Array, Scalar):
+        rrule(f, types=(Array, kind), mutates=(0,))(rule)
+    plain = getattr(operator, f.__name__[1:])
+
+    def result(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+        from mooncake_py.infer.resolve import result_type
+
+        if isinstance(args[0], (Arr, Lst)):
+            return args[0]
+        return result_type(plain, args, tuple(kwargs.items())) if not isinstance(args[0], Top) else None
+
+    infer_table[f] = result
+
+
+_inplace(operator.iadd, lambda dy, a, b: dy, lambda dy, a, b: dy)
+_inplace(operator.isub, lambda dy, a, b: dy, lambda dy, a, b: -dy)
+_inplace(operator.imul, lambda dy, a, b: dy * conj(b), lambda dy, a, b: dy * conj(a))
+_inplace(operator.itruediv, lambda dy, a, b: dy / conj(b), lambda dy, a, b: -dy * conj(a / (b * b)))
+_inplace(
+    operator.ipow,
+    lambda dy, a, b: dy * conj(b * a ** (b - 1)),
+    lambda dy, a, b: dy * conj(a**b * np.log(np.where(a == 0, 1, a))),
+)
+_inplace(operator.imod, lambda dy, a, b: dy, lambda dy, a, b: -dy * (a // b))
+_inplace(operator.ifloordiv, lambda dy, a, b: 0.0 * dy, lambda dy, a, b: 0.0 * dy)

@@ -50,8 +50,10 @@ def binary(make: Any, *targets: Any) -> None:
     """Register the rule that `make(f)` gives for every target f."""
     for f in targets:
         rule = make(f)
+        in_place = getattr(f, "__name__", "")[:1] == "i" and getattr(operator, f.__name__, None) is f
         for types in MIXES:
-            rrule(f, types=types)(rule)
+            if not (in_place and types[0] is Array):  # those write into the array: numpy_indexing has them
+                rrule(f, types=types)(rule)
 
 
 def _add(f: Any) -> Any:
