@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import types as pytypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -56,7 +56,7 @@ Pattern = Kind | type
 class Rule:
     """One registered rule; `fn` None says that the derivative is zero."""
 
-    __slots__ = ("alias", "codual", "deferred", "fn", "mutates", "names", "pattern", "target", "variadic")
+    __slots__ = ("_most", "_needs", "alias", "codual", "deferred", "fn", "mutates", "names", "pattern", "target", "variadic")
 
     def __init__(
         self,
@@ -76,13 +76,35 @@ class Rule:
         self.codual: frozenset[int] = frozenset()
         self.variadic = False
         self.names: tuple[str, ...] = ()
+        self._needs: tuple[str, ...] = ()
+        self._most = 0
         if fn is not None:
             params = list(inspect.signature(fn).parameters.values())
             self.names = tuple(p.name for p in params)
             self.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+            positional = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            self._most = len(positional)
+            self._needs = tuple(p.name for p in positional if p.default is p.empty)
             self.codual = frozenset(
                 i for i, p in enumerate(params) if p.annotation is CoDual or p.annotation == "CoDual"
             )
+
+    def accepts(self, n: int, keywords: Iterable[str]) -> bool:
+        """Can the rule be called with n positional arguments and these keywords?
+
+        A call that passes more than the rule knows of (`out=`, `where=`) must not lose it silently. Where the
+        derivative is zero everything is taken but a place to write the result to.
+        """
+        if self.fn is None:
+            return not writes_out(self.target, n, keywords)
+        if n > self._most and not self.variadic:
+            return False
+        given = {*self.names[: min(n, self._most)]}
+        for k in keywords:
+            if k in given or k not in self.names:
+                return False
+            given.add(k)
+        return given.issuperset(self._needs)
 
     def matches(self, types: Sequence[T]) -> bool | None:
         """Do arguments of these types meet the pattern? None where that is not known."""
@@ -144,12 +166,17 @@ generation = 0
 """Counts registrations: rules derived before a change of the table are not used after it."""
 
 
-def is_pure(f: Any) -> bool:
-    """Does f surely change nothing but return a value?"""
+def is_pure(f: Any, n: int = 1, keywords: Iterable[str] = ()) -> bool:
+    """Does f, called with n positional arguments and these keywords, surely change nothing but return a value?"""
     try:
-        return f in pure or f in probed
+        return (f in pure or f in probed) and not writes_out(f, n, keywords)
     except TypeError:
         return False
+
+
+def writes_out(f: Any, n: int, keywords: Iterable[str]) -> bool:
+    """Is NumPy function f given an array to write its result to?"""
+    return "out" in keywords or (isinstance(f, np.ufunc) and n > f.nin)
 
 
 def register(rule: Rule) -> None:
@@ -208,9 +235,11 @@ def rules_of(f: Any) -> list[Rule]:
         return []
 
 
-def find_rule(f: Any, types: Sequence[T]) -> Rule | None | bool:
+def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule | None | bool:
     """The rule of f for these types: None where there is none, False where the types do not decide."""
     for rule in rules_of(f):
+        if not rule.accepts(len(types), keywords):
+            continue
         m = rule.matches(types)
         if m is None:
             return False
@@ -219,9 +248,10 @@ def find_rule(f: Any, types: Sequence[T]) -> Rule | None | bool:
     return None
 
 
-def find_rule_for_values(f: Any, args: Sequence[Any]) -> Rule | None:
+def find_rule_for_values(f: Any, args: Sequence[Any], keywords: Iterable[str] = ()) -> Rule | None:
+    """The same for values."""
     for rule in rules_of(f):
-        if rule.matches_values(args):
+        if rule.accepts(len(args), keywords) and rule.matches_values(args):
             return rule
     return None
 

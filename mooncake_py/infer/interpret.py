@@ -20,7 +20,7 @@ from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
 from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges
+from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges, term_operands
 from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
 
 
@@ -92,6 +92,11 @@ class Inference:
         self.forced: dict[Var, T] = {}
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
+        self.users: dict[Var, set[BlockId]] = {}
+        for b in fn.blocks:
+            for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
+                if isinstance(v, Var):
+                    self.users.setdefault(v, set()).add(b.id)
 
     # -- driver --
 
@@ -138,10 +143,13 @@ class Inference:
     def block(self, b: CFGBlock, hurry: bool) -> list[BlockId]:
         """Interpret one block; the successors whose parameters changed (or that are new)."""
         types = self.types
-        for s in b.stmts:
-            t = self.call(s)
-            types[s.out] = self._with_forced(s.out, t)
         todo: list[BlockId] = []
+        for s in b.stmts:
+            t = self._with_forced(s.out, self.call(s))
+            if types.get(s.out) != t:
+                types[s.out] = t
+                todo += self.users.get(s.out, ())
+        todo = [x for x in todo if x in self.reached and x != b.id]
         term = b.term
         if isinstance(term, Return):
             self.result = join(self.result, self.type_of(term.value))
@@ -157,6 +165,7 @@ class Inference:
                 if new != old:
                     types[p] = new
                     changed = True
+                    todo += [x for x in self.users.get(p, ()) if x in self.reached]
             if changed:
                 todo.append(e.target)
         return todo
@@ -285,7 +294,7 @@ class Inference:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(bool(types[0].value) is (f is ops.truth))
         rules = rules_of(f)
-        rule = find_rule(f, types) if rules else None
+        rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
         if isinstance(rule, Rule):
             t = result_type(f, types, kw)
             if rule.fn is None:
@@ -305,7 +314,7 @@ class Inference:
         if isinstance(f, pytypes.FunctionType):
             return self.derived(s, Known(f), args, types)
         t = result_type(f, types, kw)
-        pure_call = not act and (is_pure(f) or not any(map(_may_be_written, types)))
+        pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return Top(act) if act else t
 

@@ -111,7 +111,9 @@ class Memory:
                     for k in rule.codual:
                         if k < n:
                             self.join(info.args[i], info.args[k])
-        elif info.kind == "plain" and isinstance(self.types[s.out], (Arr, Lst, Top)) and not is_pure(info.target):
+        elif info.kind == "plain" and isinstance(self.types[s.out], (Arr, Lst, Top)) and not is_pure(
+            info.target, len(info.args), [k for k, _ in info.kwargs]
+        ):
             for v in info.args:
                 self.join(s.out, v)
 

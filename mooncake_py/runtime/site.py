@@ -21,7 +21,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, rules_of
-from mooncake_py.runtime.rule import bind, cell_contents, rule_for, settle
+from mooncake_py.runtime.rule import bind, cell_contents, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, Shadow, add_rdata, has_tangent, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
 
@@ -117,7 +117,7 @@ def call(
     if f is getattr and isinstance(args[1], str):
         return _getattr(args, fargs)
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
-    rule = find_rule_for_values(f, args)
+    rule = find_rule_for_values(f, args, names)
     if rule is not None:
         if rule.fn is None or (not active and not rule.mutates):
             return f(*args, **kwargs), None, None
@@ -283,9 +283,10 @@ def _python(
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract_codual(x, fx, cell=c is not None) for x, fx, c in zip(contents, cell_f, cells, strict=True))
     rule = rule_for(f, types, free)
-    y, fy, captures = rule.run([*inputs, *contents], [*fdatas, *cell_f])
+    y, inner, captures = rule.run([*inputs, *contents], [*fdatas, *cell_f])
     all_f = (*fdatas, *cell_f)
     tree = rule.derived.result_tree
+    fy = lift(tree, y, inner)
 
     def pullback(dy: Any) -> Any:
         ds = rule.pullback(captures, settle(tree, y, fy, dy))

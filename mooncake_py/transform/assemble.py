@@ -605,7 +605,9 @@ def _sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
         if not everything and s.out not in removable:
             return False
         f = s.fn.value if isinstance(s.fn, Const) else None
-        return f is not None and (is_pure(f) or (type(f).__hash__ is not None and f in _ENGINE_PURE))
+        return f is not None and (
+            is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (type(f).__hash__ is not None and f in _ENGINE_PURE)
+        )
 
     for block in blocks:
         for k, v in enumerate(block.params):
