@@ -250,8 +250,10 @@ def check_case(case: Case) -> None:
     y, pullback = value_and_pullback(case.fn, *args)
     assert same(y, plain), f"value {y!r}, plain Python gives {plain!r}"
     assert bits(args) == bits(plain_args), "the forward run left other arguments than the plain call"
+    seed = bits(ybar)
     cotangents = pullback(ybar)
     assert bits(args) == before, "the pullback did not restore the arguments"
+    assert bits(ybar) == seed, "the pullback wrote into the cotangent it was given"
 
     assert type(cotangents) is tuple and len(cotangents) == len(args), f"not one cotangent per argument: {cotangents!r}"
     for i, (arg, cotangent) in enumerate(zip(case.args, cotangents, strict=True)):

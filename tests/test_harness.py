@@ -139,3 +139,22 @@ def test_other_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, engine | {"value_and_pullback": wrong})
     with pytest.raises(AssertionError, match="plain Python"):
         check_case(by_name("scalars.straight_line"))
+
+
+def test_written_cotangent_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = difference_engine(lambda cotangents: cotangents)
+    right = engine["value_and_pullback"]
+
+    def greedy(fn: Callable[..., Any], *args: Any) -> tuple[Any, Pullback]:
+        value, pullback = right(fn, *args)
+
+        def accumulate(ybar: Any) -> tuple[Any, ...]:
+            cotangents = pullback(ybar)
+            ybar += 1.0
+            return cotangents
+
+        return value, accumulate
+
+    install(monkeypatch, engine | {"value_and_pullback": greedy})
+    with pytest.raises(AssertionError, match="wrote into the cotangent"):
+        check_case(by_name("elementwise.operators"))
