@@ -319,7 +319,11 @@ class Emitter:
             return
         assert sel.out is not None
         name = self.slots.names[self.slots.of[sel.out]]
-        self.ins("STORE_FAST", name, -1, pos)
+        if self.code[-1] == ("LOAD_FAST", name, pos):
+            self.code.pop()
+            self.depth -= 1
+        else:
+            self.ins("STORE_FAST", name, -1, pos)
         if sel.data:
             self.ins("DELETE_FAST", name, 0, pos)
         self.ins("MAKE_CELL", self._cells[name], 0, pos)
@@ -636,10 +640,10 @@ class Emitter:
             self.code.append(label)
             self.depth = depth + 1
             pos = sel.pos
-            null, callee = ("PUSH_NULL", None, 1), ("LOAD_CONST", ops.check_bound, 1)
-            args = (("LOAD_CONST", ops.UNBOUND, 1), ("LOAD_CONST", sel.data.value, 1))
-            self.seq((null, callee) if V.NULL_FIRST else (callee, null), pos)
-            self.seq((*args, *V.call(2, ()), ("RETURN_VALUE", None, -1)), pos)
+            text = f"cannot access local variable {sel.data.value!r} where it is not associated with a value"
+            null, callee = ("PUSH_NULL", None, 1), ("LOAD_CONST", UnboundLocalError, 1)
+            self.seq((null, callee) if V.NULL_FIRST else (callee, null), pos)  # raised here: no frame of ours shows
+            self.seq((("LOAD_CONST", text, 1), *V.call(1, ()), ("RAISE_VARARGS", 1, -1)), pos)
             self._end_protected(p)
         for label, done, depth, pos, p in self._cleanups:
             self._protect(p)

@@ -13,8 +13,8 @@ from typing import Any
 from bytecode import BinaryOp, Compare
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand, Pos, Var
+from mooncake_py.ir import graph, ops
+from mooncake_py.ir.nodes import Call, Const, Function, Operand, Pos, Var
 
 Ins = tuple[str, Any, int]
 Seq = tuple[Ins, ...]
@@ -331,8 +331,9 @@ IN_FRAME = {
 class Selector:
     """Selection within one function: which variables are cells of the frame decides how cells are read."""
 
-    def __init__(self, filename: str, cells: set[Var], unbound: set[Var]):
-        self.filename = filename
+    def __init__(self, fn: Function, cells: set[Var], unbound: set[Var]):
+        self.fn = fn
+        self._uses: dict[Var, int] | None = None
         self.cells = cells  # variables whose slot is a cell slot
         self.unbound = unbound  # variables that may hold UNBOUND
 
@@ -358,10 +359,16 @@ class Selector:
                 if found is not None:
                     return found
             if key in IN_FRAME:
-                raise UnsupportedError(f"lowering of {IN_FRAME[key]!r}", self.filename, s.pos.line)
+                raise UnsupportedError(f"lowering of {IN_FRAME[key]!r}", self.fn.filename, s.pos.line)
         names = tuple([k for k, _ in s.kwargs])
         operands = (fn, *args, *[v for _, v in s.kwargs]) if names else (fn, *args)
         return Sel(s.out, operands, V.call(len(operands) - 1, names), s.pos, "call")
+
+    def uses(self, v: Var) -> int:
+        """How often v is read in the whole function."""
+        if self._uses is None:
+            self._uses = graph.use_counts(self.fn)
+        return self._uses.get(v, 0)
 
     @staticmethod
     def _is_none(args: tuple[Operand, ...], negated: int) -> tuple[str, Any]:

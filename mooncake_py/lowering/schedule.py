@@ -5,6 +5,7 @@ The result, a `Plan`, still speaks of variables; `slots` gives them local slots,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import getitem
 
 from mooncake_py.ir import graph, ops
@@ -94,7 +95,7 @@ def schedule(fn: Function) -> Plan:
     _make_jumps(plan, order, subst)
     _find_cells(plan, order, subst)
     items, dropped = _unpack_groups(fn, order)
-    selector = Selector(fn.filename, plan.cells, plan.unbound)
+    selector = Selector(fn, plan.cells, plan.unbound)
     if found:
         _iterators_on_stack(plan, found, subst)
     for p in plan.blocks.values():
@@ -248,7 +249,7 @@ def _select(
             assert sel is not None
             sel.outs = items[s.out]
             out.append(sel)
-        elif type(fn) is Const and fn.value is ops.load_special and _enters(stmts[i : i + 3]):
+        elif type(fn) is Const and fn.value is ops.load_special and _enters(stmts[i : i + 3], selector.uses):
             out.append(select_with(s, stmts[i + 1], stmts[i + 2]))
             skip = 2
         else:
@@ -256,9 +257,9 @@ def _select(
     return out
 
 
-def _enters(three: tuple[Call, ...]) -> bool:
+def _enters(three: tuple[Call, ...], uses: Callable[[Var], int]) -> bool:
     """Is this what `with` begins with?"""
-    if len(three) < 3:
+    if len(three) < 3 or uses(three[0].out) != 1:
         return False
     enter, exit, call = three
     return (

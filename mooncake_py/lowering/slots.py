@@ -215,10 +215,18 @@ def _color(
             taken[n], hostile[n] = members[i], conflicts[i]
     if pinned and taken:
         hostile[0] = -1
+    arguments = _cells_of_arguments(plan, bit) if cells else {}
     for i in members:
         if i in where:
             continue
         mine, bad = members[i], conflicts[i]
+        at = where.get(arguments.get(i, -1))  # type: ignore[arg-type]
+        if at is not None and not (bad & taken[at]) and not (hostile[at] & mine) and taken[at].bit_count() == 1:
+            is_cell[at] = True  # the argument's slot becomes the cell's, and the name stays what the user wrote
+            taken[at] |= mine
+            hostile[at] |= bad
+            where[i] = at
+            continue
         cell = numbers.vars[i] in cells
         for n in range(len(taken)):
             if is_cell[n] == cell and not (bad & taken[n]) and not (hostile[n] & mine):
@@ -238,6 +246,16 @@ def _color(
             i = leader[i]
         slots.of[v] = where[i]
     return slots
+
+
+def _cells_of_arguments(plan: Plan, bit: dict[Var, int]) -> dict[int, int]:
+    """For a cell made from an argument, that argument (by number)."""
+    params = set(plan.fn.params)
+    return {
+        bit[sel.out]: bit[sel.operands[0]]  # type: ignore[index]
+        for sel in plan.layout[0].sels
+        if sel.kind == "make_cell" and sel.out in bit and sel.operands[0] in params
+    }
 
 
 def _name(numbers: _Numbers, i: int, mine: int, used: set[str]) -> str:
