@@ -154,7 +154,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for work in WORKLOADS:
         if chosen.only and work.name not in chosen.only:
             continue
-        print(f"{work.name} ...", end="\r", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"{work.name:<40s}", end="\r", file=sys.stderr)
         try:
             row = run_workload(work, peers=chosen.peers, ablate=chosen.ablate, rounds=7 if chosen.quick else 41)
         except WrongGradient as wrong:
