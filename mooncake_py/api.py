@@ -14,7 +14,7 @@ from mooncake_py.errors import ArgumentError, NonScalarOutput, PullbackReuse
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
-from mooncake_py.runtime.rule import DerivedRule, bind, cell_contents, rule_for, settle
+from mooncake_py.runtime.rule import DerivedRule, bind, cell_contents, rule_for, seed_result
 from mooncake_py.runtime.user import check_cotangent, report, seed, shadows_of
 from mooncake_py.tangents import has_tangent
 
@@ -131,8 +131,7 @@ def _forward(
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
-        seed(y, fy, dy)
-        return rule.pullback(captures, settle(tree, y, fy, dy))[extra : extra + len(args)]
+        return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + len(args)]
 
     return y, Pullback(y, args, fdata[extra : extra + len(args)], run, rule.reusable)
 
@@ -186,8 +185,7 @@ def _forward_bound(
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
-        seed(y, fy, dy)
-        ds = rule.pullback(captures, settle(tree, y, fy, dy))
+        ds = rule.pullback(captures, seed_result(tree, y, fy, dy))
         return slots.scatter(params, list(ds[: len(params)]))[extra:n]
 
     return y, Pullback(y, args, fdata[extra:], run, rule.reusable)

@@ -16,6 +16,7 @@ from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.primal import prepare
+from mooncake_py.transform.rewrite import rewrite
 
 
 def derive_rule(
@@ -28,6 +29,8 @@ def derive_rule(
     primal = prepare(normalise(fn.__code__))
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
+    while (simpler := rewrite(inferred)) is not None:
+        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
     derived = derive(inferred, DynamicSite.at(fn.__code__))
     forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")

@@ -110,6 +110,14 @@ def unpack_ex(xs: Any, before: int, after: int) -> tuple:
     return (*items[:before], items[before:cut], *items[cut:])
 
 
+def check_length(xs: Any, n: int) -> None:
+    """Raise what unpacking xs into n names would raise."""
+    if len(xs) > n:
+        raise ValueError(f"too many values to unpack (expected {n})")
+    if len(xs) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(xs)})")
+
+
 def getslice(x: Any, start: Any, stop: Any) -> Any:
     return x[start:stop]
 

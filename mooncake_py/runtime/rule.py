@@ -14,7 +14,7 @@ from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.tangents import Shadow
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NUM, REF, Tree
+from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
     from mooncake_py.transform.assemble import Derived
@@ -62,14 +62,10 @@ class DerivedRule:
         return f"<DerivedRule of {self.code.co_qualname}>"
 
     def run(self, inputs: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """Forward on primals and their fdata: `(value, fdata of the value, captures)`."""
+        """Forward on primals and their fdata: `(value, fdata inside the rule, captures)`."""
         if self.has_lanes:
-            lanes = [_at(fdatas[i], path) for i, path in self.lanes]
-            y, fdata, captures = self.forward(*inputs, *lanes)
-        else:
-            y, fdata, captures = self.forward(*inputs)
-        tree = self.derived.result_tree
-        return y, (fdata if tree in (NONE, NUM, REF, ANY) else lift(tree, y, fdata)), captures
+            return self.forward(*inputs, *[_at(fdatas[i], path) for i, path in self.lanes])
+        return self.forward(*inputs)
 
 
 def _at(fdata: Any, path: tuple[int, ...]) -> Any:
@@ -78,6 +74,23 @@ def _at(fdata: Any, path: tuple[int, ...]) -> Any:
             return None
         fdata = fdata[i]
     return fdata
+
+
+def seed_result(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
+    """The cotangent that the rule's pullback takes, for the user's cotangent dy of the whole value."""
+    if tree == REF:
+        if dy is not None:
+            fdata.add(dy)
+        return None
+    if tree == NUM:
+        return 0.0 if dy is None else dy
+    if tree == ARR:
+        return np.zeros(y.shape, y.dtype) if dy is None else dy
+    if isinstance(tree, tuple):
+        return tuple(
+            seed_result(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
+        )
+    return dy if tree == ANY else None
 
 
 def lift(tree: Tree, y: Any, fdata: Any) -> Any:

@@ -4,6 +4,7 @@ that are made and called on the spot (comprehensions, local lambdas) are taken i
 from __future__ import annotations
 
 import types as pytypes
+from collections.abc import Callable, Set
 
 from mooncake_py.frontend import normalise
 from mooncake_py.ir import ops
@@ -88,7 +89,7 @@ def _splice(
 ) -> Function:
     """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks."""
     fresh = Fresh(
-        1 + max(v.id for v in _vars(fn)),
+        1 + max(v.id for v in all_vars(fn)),
         1 + max(b.id for b in fn.blocks),
     )
     call = block.stmts[at]
@@ -110,19 +111,9 @@ def _splice(
         return Edge(ids[e.target], tuple(map(f, e.args)))
 
     def term(t: Terminator) -> Terminator:
-        match t:
-            case Goto(edge=e):
-                return Goto(edge(e), t.pos)
-            case Branch(cond=c, then=a, orelse=b):
-                return Branch(f(c), edge(a), edge(b), t.pos)
-            case ForNext(iterator=it, body=a, done=b):
-                return ForNext(f(it), edge(a), edge(b), t.pos)
-            case Switch(value=v, cases=cases, default=d):
-                return Switch(f(v), tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
-            case Return(value=v):
-                return Goto(Edge(after, (f(v),)), t.pos)
-            case Raise(exc=x, cause=y, reraise=r):
-                return Raise(None if x is None else f(x), None if y is None else f(y), r, t.pos)
+        if isinstance(t, Return):
+            return Goto(Edge(after, (f(t.value),)), t.pos)
+        return map_terminator(t, f, edge)
 
     first = body.blocks[0]
     inner = [
@@ -152,7 +143,8 @@ def _operator_getitem(cells: tuple, i: int) -> object:
     raise AssertionError("cells of an inlined closure are known")
 
 
-def _vars(fn: Function) -> list[Var]:
+def all_vars(fn: Function) -> list[Var]:
+    """Every variable a function defines."""
     return [
         *fn.params,
         *fn.free,
@@ -234,7 +226,7 @@ def _promote_cells(fn: Function) -> Function:
     dead.update(s for _, _, s in defs.values() if _is(s.fn, _operator_getitem))
     if not subst:
         return fn
-    return _substitute(fn, find, dead)
+    return map_function(fn, find, dead)
 
 
 def _in_loop(fn: Function, b: CFGBlock) -> bool:
@@ -282,29 +274,11 @@ def writes_free(code: pytypes.CodeType, name: str) -> bool:
     )
 
 
-def _substitute(fn: Function, find: object, dead: set[Call]) -> Function:
-    from collections.abc import Callable
-    from typing import cast
-
-    f = cast("Callable[[Operand], Operand]", find)
+def map_function(fn: Function, f: Callable[[Operand], Operand], dead: Set[Call] = frozenset()) -> Function:
+    """The function with every operand replaced, and without the dead statements."""
 
     def edge(e: Edge) -> Edge:
         return Edge(e.target, tuple(map(f, e.args)))
-
-    def term(t: Terminator) -> Terminator:
-        match t:
-            case Goto(edge=e):
-                return Goto(edge(e), t.pos)
-            case Branch(cond=c, then=a, orelse=b):
-                return Branch(f(c), edge(a), edge(b), t.pos)
-            case ForNext(iterator=it, body=a, done=b):
-                return ForNext(f(it), edge(a), edge(b), t.pos)
-            case Switch(value=v, cases=cases, default=d):
-                return Switch(f(v), tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
-            case Return(value=v):
-                return Return(f(v), t.pos)
-            case Raise(exc=x, cause=y, reraise=r):
-                return Raise(None if x is None else f(x), None if y is None else f(y), r, t.pos)
 
     blocks = tuple(
         CFGBlock(
@@ -315,9 +289,26 @@ def _substitute(fn: Function, find: object, dead: set[Call]) -> Function:
                 for s in b.stmts
                 if s not in dead
             ),
-            term(b.term),
+            map_terminator(b.term, f, edge),
             None if b.handler is None else edge(b.handler),
         )
         for b in fn.blocks
     )
     return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
+
+
+def map_terminator(t: Terminator, f: Callable[[Operand], Operand], edge: Callable[[Edge], Edge]) -> Terminator:
+    """The terminator with operands and edges replaced."""
+    match t:
+        case Goto(edge=e):
+            return Goto(edge(e), t.pos)
+        case Branch(cond=c, then=a, orelse=b):
+            return Branch(f(c), edge(a), edge(b), t.pos)
+        case ForNext(iterator=it, body=a, done=b):
+            return ForNext(f(it), edge(a), edge(b), t.pos)
+        case Switch(value=v, cases=cases, default=d):
+            return Switch(f(v), tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
+        case Return(value=v):
+            return Return(f(v), t.pos)
+        case Raise(exc=x, cause=y, reraise=r):
+            return Raise(None if x is None else f(x), None if y is None else f(y), r, t.pos)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Inst, Known, Real, T, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
 
@@ -137,8 +137,12 @@ def divmod_(a, b):
     return divmod(a, b), pullback
 
 
-def iadd_types(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-    """In-place operators: the array or list itself, else what the plain operator gives."""
-    return args[0] if isinstance(args[0], (Arr, Lst)) else None
+def _slice(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    if all(isinstance(a, Known) for a in args):
+        return Known(slice(*[a.value for a in args]))  # type: ignore[union-attr]
+    return Inst(slice)
 
 
+infer_table[slice] = _slice
+infer_table[ops.check_length] = lambda args, kwargs: Known(None)
+zero_derivative(ops.check_length)

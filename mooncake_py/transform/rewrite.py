@@ -1,0 +1,283 @@
+"""Rewriting the primal by its types, before it is differentiated.
+
+Iteration over arrays, lists, tuples, `zip` and `enumerate` becomes a loop over indices; unpacking, starred calls and
+displays of tuples become reads of their items. Each is a case the engine then needs no rule for.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto, Operand, Pos, Var
+from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.transform.primal import all_vars, map_function
+
+Emit = Callable[..., Var]
+
+
+def rewrite(inferred: Inferred) -> Function | None:
+    """The function in simpler terms, None where there is nothing to simplify."""
+    return _Rewriter(inferred).run()
+
+
+class _Rewriter:
+    def __init__(self, inferred: Inferred):
+        self.fn = inferred.fn
+        self.inferred = inferred
+        self.types = inferred.types
+        self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
+        self.fresh = Fresh(
+            1 + max((v.id for v in all_vars(self.fn)), default=0), 1 + max(b.id for b in self.fn.blocks)
+        )
+        self.subst: dict[Var, Operand] = {}
+        self.changed = False
+        self.uses: dict[Var, list[Call]] = {}
+        for s in self.defs.values():
+            for v in s.operands():
+                if isinstance(v, Var):
+                    self.uses.setdefault(v, []).append(s)
+
+    def run(self) -> Function | None:
+        loops = self._loops()
+        blocks: list[CFGBlock] = []
+        for b in self.fn.blocks:
+            stmts: list[Call] = []
+            self.out = stmts
+            for s in b.stmts:
+                if b.id in self.inferred.reached and self._statement(s):
+                    self.changed = True
+                else:
+                    stmts.append(s)
+            term = b.term
+            if b.id in loops:
+                assert isinstance(term, ForNext)
+                item_block, count = self._item_block(term, loops[b.id])
+                blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
+                blocks.append(item_block)
+                self.changed = True
+            else:
+                blocks.append(CFGBlock(b.id, b.params, tuple(stmts), term, b.handler))
+        if not self.changed:
+            return None
+        fn = self.fn
+        new = Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
+
+        def find(v: Operand) -> Operand:
+            while isinstance(v, Var) and v in self.subst:
+                v = self.subst[v]
+            return v
+
+        return map_function(new, find)
+
+    def type_of(self, v: Operand) -> T:
+        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Known(UNBOUND))
+
+    def emit(self, pos: Pos, fn: object, *args: Operand, name: str | None = None) -> Var:
+        out = self.fresh.var(name)
+        self.out.append(Call(out, Const(fn), args, (), pos))
+        return out
+
+    # -- loops --
+
+    def _loops(self) -> dict[BlockId, Var]:
+        """The loops over an active sequence: block -> what is iterated over."""
+        found = {}
+        for b in self.fn.blocks:
+            if isinstance(b.term, ForNext) and isinstance(b.term.iterator, Var):
+                d = self.defs.get(b.term.iterator)
+                if d is None or not self._is(d, iter) or len(d.args) != 1 or not isinstance(d.args[0], Var):
+                    continue
+                if self.types.get(b.term.iterator) is None or b.id not in self.inferred.reached:
+                    continue
+                if self._sequence(d.args[0]) and self._active(d.args[0]):
+                    found[b.id] = d.args[0]
+                    self.subst[d.out] = self.fresh.var()
+        self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
+        return found
+
+    def _is(self, s: Call, f: object) -> bool:
+        t = self.type_of(s.fn)
+        return isinstance(t, Known) and t.value is f and not s.kwargs
+
+    def _combines(self, x: Var) -> Call | None:
+        """The call of zip, enumerate or reversed that made x, where only this loop uses it."""
+        d = self.defs.get(x)
+        if d is None or len(self.uses.get(x, ())) != 1:
+            return None
+        if self._is(d, zip) or (self._is(d, enumerate) and len(d.args) in (1, 2)):
+            return d
+        return d if self._is(d, reversed) and len(d.args) == 1 else None
+
+    def _sequence(self, x: Operand) -> bool:
+        """Can x be read by index, its length not changing while it is?"""
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            return all(map(self._sequence, d.args[:1] if self._is(d, enumerate) else d.args)) and bool(d.args)
+        t = self.type_of(x)
+        if isinstance(t, Lst):
+            memory = self.inferred.memory
+            return isinstance(x, Var) and memory.find(x) not in {memory.find(v) for v in memory.written}
+        if isinstance(t, Known):
+            return isinstance(t.value, (range, tuple))
+        return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, Tup) or _is_range(t)
+
+    def _active(self, x: Operand) -> bool:
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            return any(map(self._active, d.args))
+        return self.type_of(x).active
+
+    def _length(self, x: Operand, pos: Pos) -> Operand:
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            lengths = [self._length(a, pos) for a in (d.args if self._is(d, zip) else d.args[:1])]
+            n = lengths[0]
+            for m in lengths[1:]:
+                n = self.emit(pos, min, n, m)
+            return n
+        return self.emit(pos, len, x)
+
+    def _item(self, x: Operand, i: Operand, pos: Pos) -> Operand:
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            if self._is(d, zip):
+                return self.emit(pos, ops.build_tuple, *[self._item(a, i, pos) for a in d.args])
+            if self._is(d, reversed):
+                last = self.emit(pos, operator.sub, self._length(d.args[0], pos), Const(1))
+                return self._item(d.args[0], self.emit(pos, operator.sub, last, i), pos)
+            n: Operand = i if len(d.args) == 1 else self.emit(pos, operator.add, d.args[1], i)
+            return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
+        return self.emit(pos, operator.getitem, x, i)
+
+    def _item_block(self, term: ForNext, x: Var) -> tuple[CFGBlock, ForNext]:
+        index, block = self.fresh.var(), self.fresh.block()
+        self.out = []
+        item = self._item(x, index, term.pos)
+        body = CFGBlock(block, (index,), tuple(self.out), Goto(Edge(term.body.target, (item, *term.body.args)), term.pos))
+        return body, ForNext(term.iterator, Edge(block), term.done, term.pos)
+
+    # -- statements --
+
+    def _statement(self, s: Call) -> bool:
+        """Emit something simpler for s, if there is."""
+        if s.out in self.iterators:
+            n = self._length(s.args[0], s.pos)
+            r = self.emit(s.pos, range, n)
+            new = self.subst.pop(s.out)
+            assert isinstance(new, Var)
+            self.out.append(Call(s.out, Const(iter), (r,), (), s.pos))
+            return True
+        if not isinstance(s.fn, Const):
+            return False
+        f = s.fn.value
+        if f is ops.unpack:
+            return self._unpack(s)
+        if f is ops.unpack_ex:
+            return self._unpack_ex(s)
+        if f is ops.call_ex:
+            return self._call_ex(s)
+        if f is ops.list_to_tuple:
+            return self._display(s)
+        if f is operator.getitem:
+            return self._known_item(s)
+        return False
+
+    def _unpack(self, s: Call) -> bool:
+        """`a, b = xs` for an active array or list: its length checked, its items read."""
+        x, n = s.args[0], s.args[1].value  # type: ignore[union-attr]
+        t = self.type_of(x)
+        if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.ndim):
+            return False
+        self.emit(s.pos, ops.check_length, x, Const(n))
+        items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(n)]
+        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
+        return True
+
+    def _unpack_ex(self, s: Call) -> bool:
+        x, before, after = s.args[0], s.args[1].value, s.args[2].value  # type: ignore[union-attr]
+        t = self.type_of(x)
+        if not isinstance(t, Tup) or len(t.items) < before + after or not t.active:
+            return False
+        items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(len(t.items))]
+        cut = len(items) - after
+        middle = self.emit(s.pos, ops.build_list, *items[before:cut])
+        self.out.append(Call(s.out, Const(ops.build_tuple), (*items[:before], middle, *items[cut:]), (), s.pos))
+        return True
+
+    def _call_ex(self, s: Call) -> bool:
+        """`f(*args, **kwargs)` where the tuple's length and the dict's keys are known."""
+        f, args, kwargs = s.args
+        t = self.type_of(args)
+        keywords: list[tuple[str, Operand]] = []
+        if not (isinstance(kwargs, Const) and kwargs.value is None):
+            found = self._keywords(kwargs)
+            if found is None:
+                return False
+            keywords = found
+        if isinstance(t, Known) and isinstance(t.value, tuple):
+            items: list[Operand] = [Const(v) for v in t.value]
+        elif isinstance(t, Tup):
+            items = [self.emit(s.pos, operator.getitem, args, Const(i)) for i in range(len(t.items))]
+        else:
+            return False
+        self.out.append(Call(s.out, f, tuple(items), tuple(keywords), s.pos))
+        return True
+
+    def _keywords(self, kwargs: Operand) -> list[tuple[str, Operand]] | None:
+        """The items of a dict that is built for this call only, keys being constants."""
+        d = self.defs.get(kwargs) if isinstance(kwargs, Var) else None
+        if d is None or not self._is(d, ops.build_map) or len(self.uses.get(d.out, ())) != 1:
+            return None
+        keys = d.args[::2]
+        if not all(isinstance(k, Const) and type(k.value) is str for k in keys):
+            return None
+        return list(zip((k.value for k in keys), d.args[1::2], strict=True))  # type: ignore[union-attr]
+
+    def _display(self, s: Call) -> bool:
+        """`(*a, b)`: the tuple of the items, where the list behind it is used for nothing else."""
+        d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
+        if d is None or not self._is(d, ops.build_list):
+            return False
+        items: list[Operand] = list(d.args)
+        for u in self.uses.get(d.out, ()):
+            if u is s:
+                continue
+            if self._is(u, ops.list_append) and u.args[0] is d.out:
+                items.append(u.args[1])
+            elif self._is(u, ops.list_extend) and u.args[0] is d.out:
+                t = self.type_of(u.args[1])
+                if isinstance(t, Known) and isinstance(t.value, tuple):
+                    items += [Const(v) for v in t.value]
+                elif isinstance(t, Tup):
+                    items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
+                else:
+                    return False
+            else:
+                return False
+        if not any(self.type_of(v).active for v in items):
+            return False
+        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
+        return True
+
+    def _known_item(self, s: Call) -> bool:
+        """An item of a tuple that was put together in sight, or a slice of one."""
+        t, i = self.type_of(s.args[0]), self.type_of(s.args[1])
+        if not isinstance(t, Tup) or not isinstance(i, Known) or not t.active:
+            return False
+        if isinstance(i.value, slice):
+            items = [
+                self.emit(s.pos, operator.getitem, s.args[0], Const(k)) for k in range(*i.value.indices(len(t.items)))
+            ]
+            self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
+            return True
+        d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
+        while d is not None and self._is(d, ops.unpack) and isinstance(d.args[0], Var):
+            d = self.defs.get(d.args[0])
+        if d is not None and self._is(d, ops.build_tuple) and type(i.value) is int and -len(d.args) <= i.value < len(d.args):
+            self.subst[s.out] = d.args[i.value]
+            return True
+        return False
+
+
+def _is_range(t: T) -> bool:
+    return isinstance(t, Inst) and t.cls is range
