@@ -14,7 +14,7 @@ from mooncake_py.errors import ArgumentError, NonScalarOutput, PullbackReuse
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
-from mooncake_py.runtime.rule import DerivedRule, bind, cell_contents, rule_for, seed_result
+from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import check_cotangent, report, seed, shadows_of
 from mooncake_py.tangents import has_tangent
 
@@ -123,11 +123,11 @@ def _forward(
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
         return _forward_bound(g, all_args, all_kwargs, act, args, extra)
-    contents = cell_contents(g)
+    cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
-    rule = rule_for(g, types, tuple(abstract(x, False) for x in contents))
-    rule, fdata = _with_shadows(g, rule, types, contents, all_args, act)
-    y, fy, captures = rule.run([*all_args, *contents], [*fdata, *(None for _ in contents)])
+    rule = rule_for(g, types, tuple(abstract(c, False) for c in cells))
+    rule, fdata = _with_shadows(g, rule, types, cells, all_args, act)
+    y, fy, captures = rule.run([*all_args, *cells], [*fdata, *(None for _ in cells)])
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
@@ -140,7 +140,7 @@ def _with_shadows(
     g: pytypes.FunctionType,
     rule: DerivedRule,
     types: tuple[Any, ...],
-    contents: tuple[Any, ...],
+    cells: tuple[Any, ...],
     args: tuple[Any, ...],
     act: tuple[bool, ...],
 ) -> tuple[DerivedRule, tuple[Any, ...]]:
@@ -149,7 +149,7 @@ def _with_shadows(
         return rule, (None,) * len(args)
     fdata = shadows_of(args, act)
     if fdata.aliased:
-        rule = rule_for(g, types, tuple(abstract(x, False) for x in contents), aliased=True)
+        rule = rule_for(g, types, tuple(abstract(c, False) for c in cells), aliased=True)
     return rule, tuple(fdata)
 
 
@@ -179,9 +179,9 @@ def _forward_bound(
             return Tup(tuple(map(typed, v)))
         return abstract(slots.primal(v), type(v) is dict and any(type(x) is site._Box for x in v.values()))
 
-    contents = cell_contents(g)
-    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(x, False) for x in contents), fdata.aliased)
-    y, fy, captures = rule.run([*inputs, *contents], [*fdatas, *(None for _ in contents)])
+    cells = cells_of(g)
+    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, False) for c in cells), fdata.aliased)
+    y, fy, captures = rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
@@ -274,7 +274,7 @@ def build_rrule(f: Callable[..., Any], *args: Any) -> Callable[..., tuple[Any, P
     if type(g) is pytypes.FunctionType and not kwargs and len(all_args) == g.__code__.co_argcount:
         extra = len(all_args) - len(args)
         types = tuple(abstract(x, i >= extra) for i, x in enumerate(all_args))
-        rule_for(g, types, tuple(abstract(x, False) for x in cell_contents(g)))
+        rule_for(g, types, tuple(abstract(c, False) for c in cells_of(g)))
 
     def rule(*args: Any) -> tuple[Any, Pullback]:
         return value_and_pullback(f, *args)

@@ -18,7 +18,7 @@ import numpy as np
 
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
-from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, join, widen
+from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges, term_operands
 from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
@@ -67,7 +67,7 @@ class Inferred:
 
 
 _STRUCTURAL = frozenset(
-    {ops.build_tuple, ops.check_bound, ops.make_cell, ops.cell_get, ops.cell_set, ops.make_function, ops.unpack}
+    {ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack}
 )
 
 
@@ -185,12 +185,12 @@ class Inference:
         f = self.forced.get(v)
         if f is None:
             return t
-        if isinstance(t, (Arr, Lst, Inst, Top)) and f.active:
+        if isinstance(t, (Arr, Inst, Top)) and f.active:
             t = activate(t)
-        if isinstance(t, Lst) and isinstance(f, Lst):
-            t = Lst(join(t.elem, f.elem), t.act or f.act)
-        elif isinstance(t, Lst) and isinstance(f, Top):
-            t = Lst(Top(t.act or f.act), t.act or f.act)
+        if isinstance(t, (Lst, Cell)) and isinstance(f, Lst):
+            t = type(t)(join(t.elem, f.elem), t.act or f.act)
+        elif isinstance(t, (Lst, Cell)) and isinstance(f, Top):
+            t = type(t)(Top(t.act or f.act), t.act or f.act)
         return t
 
     # -- operands and statements --
@@ -393,8 +393,6 @@ class Inference:
             code = types[0]
             assert isinstance(code, Known)
             return Fn(code.value, s, any(t.active for t in types))
-        if f is ops.cell_get and isinstance(types[0], Known):
-            return None
         return None
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:

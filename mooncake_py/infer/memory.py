@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.types import Arr, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
 from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges
 from mooncake_py.registry import element_effects, is_pure
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def has_identity(t: T) -> bool:
     """May the value be changed through another name?"""
     match t:
-        case Arr() | Lst() | Top() | Fn() | Meth():
+        case Arr() | Lst() | Cell() | Top() | Fn() | Meth():
             return True
         case Tup(items=items):
             return any(map(has_identity, items))
@@ -57,7 +57,7 @@ class Memory:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
         for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Meth)):
+            if isinstance(t, (Top, Fn, Meth, Lst, Cell)):
                 self.shared.add(self.find(v))
 
     def find(self, v: Var) -> Var:
@@ -145,7 +145,7 @@ class Memory:
                 for e in effects.get(self.find(v), ()):
                     if e.active and not t.active and _can_be_active(t):
                         out[v] = _merge(out.get(v), e)
-                    elif isinstance(t, Lst):
+                    elif isinstance(t, (Lst, Cell)):
                         out[v] = _merge(out.get(v), e)
         return out
 

@@ -36,11 +36,29 @@ class Known(T):
         if type(other) is not Known:
             return False
         a, b = self.value, other.value
-        return a is b or (type(a) is type(b) and type(a) in _BY_VALUE and repr(a) == repr(b))
+        if a is b:
+            return True
+        if type(a) is not type(b):
+            return False
+        return repr(a) == repr(b) if type(a) in _BY_VALUE else _same_function(a, b)
 
     def __hash__(self) -> int:
         v = self.value
+        if type(v) is pytypes.FunctionType:
+            v = v.__code__
         return hash(v) if type(v) in _BY_VALUE else id(v)
+
+
+def _same_function(a: Any, b: Any) -> bool:
+    """Two functions made from the same code that cannot behave differently."""
+    return (
+        type(a) is pytypes.FunctionType
+        and a.__code__ is b.__code__
+        and a.__globals__ is b.__globals__
+        and a.__closure__ is None
+        and a.__defaults__ is b.__defaults__
+        and a.__kwdefaults__ is b.__kwdefaults__
+    )
 
 
 _BY_VALUE = frozenset({int, float, complex, str, bytes, bool, type(None)})
@@ -96,6 +114,18 @@ class Tup(T):
 @dataclass(frozen=True, slots=True)
 class Lst(T):
     """A list; `elem` is the join of everything that may be in it."""
+
+    elem: T
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(T):
+    """A closure cell; `elem` is the join of everything it may hold."""
 
     elem: T
     act: bool = False
@@ -177,8 +207,13 @@ def abstract(value: Any, act: bool) -> T:
         return Inst(cls, act and issubclass(cls, np.inexact))
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
         return Known(value)
-    if cls is pytypes.FunctionType:
-        return Known(value)
+    if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only
+        return Known(value) if value.__closure__ is None else Inst(cls, act)
+    if cls is pytypes.CellType:
+        try:
+            return Cell(abstract(value.cell_contents, act), act)
+        except ValueError:
+            return Cell(BOT, act)
     if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return Known(value)
     if cls is list:
@@ -222,8 +257,8 @@ def join(a: T, b: T) -> T:
         return Arr(a.dtype if a.dtype == b.dtype else None, a.ndim if a.ndim == b.ndim else None, act)
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
-    if isinstance(a, Lst) and isinstance(b, Lst):
-        return Lst(join(a.elem, b.elem), act)
+    if isinstance(a, (Lst, Cell)) and type(a) is type(b):
+        return type(a)(join(a.elem, b.elem), act)  # type: ignore[union-attr]
     return Top(act)
 
 
@@ -249,14 +284,14 @@ def activate(t: T, act: bool = True) -> T:
             return Arr(d, n, act and differentiable_dtype(d))
         case Tup(items=items):
             return Tup(tuple(activate(x, act) for x in items))
-        case Lst(elem=e):
-            return Lst(activate(e, act), act)
+        case Lst(elem=e) | Cell(elem=e):
+            return type(t)(activate(e, act), act)
         case Top():
             return Top(act)
         case Fn(code=c, site=s):
             return Fn(c, s, act)
-        case Meth(func=f, site=s):
-            return Meth(f, s, act)
+        case Meth(func=m, site=s):
+            return Meth(m, s, act)
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class DerivedRule:
     """The forward and pullback functions of one function for one signature; it holds no state of a call.
 
-    `forward(*params, *contents of free cells, *lanes)` returns `(value, fdata, captures)`;
+    `forward(*params, *cells of free variables, *lanes)` returns `(value, fdata, captures)`;
     `pullback(captures, cotangent)` the rdata of every parameter and cell.
     """
 
@@ -183,8 +183,6 @@ def _bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any
     return values
 
 
-def cell_contents(fn: pytypes.FunctionType) -> tuple[Any, ...]:
-    """What the function's free variables hold now."""
-    return tuple(c.cell_contents for c in fn.__closure__ or ())
-
-
+def cells_of(fn: pytypes.FunctionType) -> tuple[pytypes.CellType, ...]:
+    """The cells of the function's free variables."""
+    return fn.__closure__ or ()

@@ -21,8 +21,8 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, rules_of
-from mooncake_py.runtime.rule import bind, cell_contents, lift, rule_for, settle
-from mooncake_py.tangents import CoDual, Shadow, add_rdata, has_tangent, zero_fdata
+from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
+from mooncake_py.tangents import CoDual, Shadow, has_tangent, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
 
 Pull = Callable[[Any], Any]
@@ -277,38 +277,31 @@ def _python(
     else:
         params, slots = None, None  # type: ignore[assignment]
         inputs, fdatas = list(args), list(fargs)
-    contents = cell_contents(f)
-    cells = ff if ff is not None else (None,) * len(contents)
-    cell_f = [None if c is None else c.f for c in cells]
+    cells = cells_of(f)
+    cell_f = ff if ff is not None else (None,) * len(cells)
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
-    free = tuple(abstract_codual(x, fx, cell=c is not None) for x, fx, c in zip(contents, cell_f, cells, strict=True))
+    free = tuple(abstract(c, fc is not None) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free)
-    y, inner, captures = rule.run([*inputs, *contents], [*fdatas, *cell_f])
-    all_f = (*fdatas, *cell_f)
+    y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
     tree = rule.derived.result_tree
     fy = lift(tree, y, inner)
 
     def pullback(dy: Any) -> Any:
         ds = rule.pullback(captures, settle(tree, y, fy, dy))
-        ds = [add_any(None, fx, d) if d is not None else None for fx, d in zip(all_f, ds, strict=True)]
-        for c, d in zip(cells, ds[len(inputs) :], strict=True):
-            if c is not None and d is not None:
-                c.r = add_rdata(c.r, d)
-        if params is None:
-            return (None, *ds[: len(inputs)])
-        return (None, *slots.scatter(params, ds[: len(inputs)]))
+        ds = [None if d is None else add_any(None, fx, d) for fx, d in zip(fdatas, ds, strict=False)]
+        return (None, *ds) if params is None else (None, *slots.scatter(params, ds))
 
     return y, fy, pullback
 
 
-def abstract_codual(x: Any, fx: Any, cell: bool = True) -> Any:
+def abstract_codual(x: Any, fx: Any) -> Any:
     """The type of a value with this fdata: things with identity are active where they have some."""
     if type(x) is tuple:
         from mooncake_py.infer.types import Tup
 
         fs = fx if fx is not None else (None,) * len(x)
-        return Tup(tuple(abstract_codual(v, fv, cell) for v, fv in zip(x, fs, strict=True)))
-    return abstract(x, cell and is_active(x, fx))
+        return Tup(tuple(abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)))
+    return abstract(x, is_active(x, fx))
 
 
 class _Box:

@@ -14,9 +14,9 @@ A tuple has the tuple of its items' lanes.
 from __future__ import annotations
 
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import Arr, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
-from mooncake_py.tangents import ListShadow, Shadow
+from mooncake_py.tangents import CellShadow, ListShadow, Shadow
 
 NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
 
@@ -38,7 +38,7 @@ def tree_of(t: T, shared: bool) -> Tree:
             return NUM if is_scalar(t) else ANY
         case Arr():
             return REF if shared else ARR
-        case Lst() | Fn() | Meth():
+        case Lst() | Cell() | Fn() | Meth():
             return REF
         case Tup(items=items):
             trees = tuple(tree_of(x, shared) for x in items)
@@ -71,6 +71,8 @@ def fdata_type(t: T | None, path: Path) -> T:
         return Inst(Shadow)
     if isinstance(t, Lst):
         return Inst(ListShadow)
+    if isinstance(t, Cell):
+        return Inst(CellShadow)
     return Top()
 
 

@@ -35,6 +35,7 @@ class _Rewriter:
         )
         self.subst: dict[Var, Operand] = {}
         self.changed = False
+        self.consumed: set[Var] = set()
         self.uses: dict[Var, list[Call]] = {}
         for s in self.defs.values():
             for v in s.operands():
@@ -95,9 +96,18 @@ class _Rewriter:
                     continue
                 if self._sequence(d.args[0]) and self._active(d.args[0]):
                     found[b.id] = d.args[0]
+                    self._consume(d.args[0])
                     self.subst[d.out] = self.fresh.var()
         self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
         return found
+
+    def _consume(self, x: Operand) -> None:
+        """The zip, enumerate and reversed objects of a loop over indices are not made."""
+        d = self._combines(x) if isinstance(x, Var) else None
+        if d is not None:
+            self.consumed.add(d.out)
+            for a in d.args:
+                self._consume(a)
 
     def _is(self, s: Call, f: object) -> bool:
         t = self.type_of(s.fn)
@@ -160,6 +170,8 @@ class _Rewriter:
 
     def _statement(self, s: Call) -> bool:
         """Emit something simpler for s, if there is."""
+        if s.out in self.consumed:
+            return True
         if s.out in self.iterators:
             n = self._length(s.args[0], s.pos)
             r = self.emit(s.pos, range, n)

@@ -294,14 +294,13 @@ def _with_cotangent(
         dy = p.take(out)
     elif given:
         dy = p.take(out) if tree == ANY else NULL
-        if tree == REF and not always:
-            return
+        always = True  # a rule that gives fdata decides itself what there is to do
     elif tree == REF:
         dy = p.call(helpers.shadow_take, p.forward_value(info.lane[(out, ())]))
         p.types[dy] = info.types.get(out, Top())
     else:
         dy = p.call(helpers.take_any, p.take(out), p.forward_value(info.lane[(out, ())]))
-    if always or (tree == ANY and given):
+    if always:
         body(dy)
     else:
         p.if_nonnull(dy, lambda: body(dy))
