@@ -1,1 +1,442 @@
-"""x"""
+"""NumPy's elementwise functions: tables of derivatives, for numbers and arrays of every dtype.
+
+`x` and `y` in a table are argument and value, `a`, `b` and `y` those of functions of two; constants are Python
+numbers, so that float32 stays float32. Complex functions are holomorphic unless they stand below the tables:
+their pullback multiplies by the conjugate of the derivative.
+
+Subgradients: where both arguments of maximum, minimum, fmax or fmin are equal, each gets half of the cotangent;
+`clip` gives all of it to the clipped array at the bounds; |x| and sign have derivative zero at zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import Array, Scalar, inline, probed, pure, rrule, zero_derivative
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.operators import MIXES, binary, down, shape_of
+
+# -- functions of one argument ----------------------------------------------------------------------------
+
+_LN2, _LN10, _DEGREE = math.log(2.0), math.log(10.0), math.pi / 180.0
+
+
+def sinc_slope(x: Any) -> Any:
+    """The derivative of sin(pi x) / (pi x), zero at zero."""
+    safe = np.where(x == 0, 1, x)
+    return (np.cos(math.pi * safe) - np.sinc(safe)) / safe * (x != 0)
+
+
+pure.add(sinc_slope)
+
+_UNARY: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
+    (np.sin, lambda x, y: np.cos(x)),
+    (np.cos, lambda x, y: -np.sin(x)),
+    (np.tan, lambda x, y: 1.0 + y * y),
+    (np.arcsin, lambda x, y: 1.0 / np.sqrt(1.0 - x * x)),
+    (np.arccos, lambda x, y: -1.0 / np.sqrt(1.0 - x * x)),
+    (np.arctan, lambda x, y: 1.0 / (1.0 + x * x)),
+    (np.sinh, lambda x, y: np.cosh(x)),
+    (np.cosh, lambda x, y: np.sinh(x)),
+    (np.tanh, lambda x, y: 1.0 - y * y),
+    (np.arcsinh, lambda x, y: 1.0 / np.sqrt(x * x + 1.0)),
+    (np.arccosh, lambda x, y: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))),
+    (np.arctanh, lambda x, y: 1.0 / (1.0 - x * x)),
+    (np.exp, lambda x, y: y),
+    (np.exp2, lambda x, y: y * _LN2),
+    (np.expm1, lambda x, y: y + 1.0),
+    (np.log2, lambda x, y: 1.0 / (x * _LN2)),
+    (np.log10, lambda x, y: 1.0 / (x * _LN10)),
+    (np.log1p, lambda x, y: 1.0 / (1.0 + x)),
+    (np.sqrt, lambda x, y: 0.5 / y),
+    (np.cbrt, lambda x, y: 1.0 / (3.0 * y * y)),
+    (np.square, lambda x, y: 2.0 * x),
+    (np.reciprocal, lambda x, y: -y * y),
+    (np.degrees, lambda x, y: 1.0 / _DEGREE),
+    (np.rad2deg, lambda x, y: 1.0 / _DEGREE),
+    (np.radians, lambda x, y: _DEGREE),
+    (np.deg2rad, lambda x, y: _DEGREE),
+    (np.sinc, lambda x, y: sinc_slope(x)),
+]
+
+
+def unary(f: Callable, derivative: Callable[[Any, Any], Any]) -> None:
+    """The rule of an elementwise function: `derivative(x, y)` is that of y = f(x)."""
+    d = inline(derivative)
+
+    def rule(x):
+        y = f(x)
+
+        def pullback(dy):
+            return dy * conj(d(x, y))
+
+        return y, pullback
+
+    def rule_with_dtype(x, dtype):
+        y = f(x, dtype=dtype)
+
+        def pullback(dy):
+            return real_of(dy * conj(d(x, y)), x)
+
+        return y, pullback
+
+    for kind in (Scalar, Array):
+        if isinstance(f, np.ufunc):
+            rrule(f, types=(kind,))(rule_with_dtype)
+        rrule(f, types=(kind,))(rule)
+    probed.add(f)
+
+
+for _f, _d in _UNARY:
+    unary(_f, _d)
+
+
+@rrule(np.log, types=(Scalar,))
+@rrule(np.log, types=(Array,))
+def log(x):
+    def pullback(dy):
+        return dy / conj(x)
+
+    return np.log(x), pullback
+
+
+probed.add(np.log)
+
+# -- functions of two arguments ---------------------------------------------------------------------------
+
+
+def _identity(a: Any, b: Any, y: Any) -> Any:
+    return 1.0
+
+
+def above(a: Any, b: Any) -> Any:
+    """1 where a > b, 1/2 where they are equal, else 0."""
+    if is_number(a) and is_number(b):
+        return 1.0 if a > b else 0.5 if a == b else 0.0
+    return np.heaviside(a - b, 0.5)
+
+
+def above_or_alone(a: Any, b: Any) -> Any:
+    """The same, and 1 where b is not a number (as fmax and fmin have it)."""
+    w = above(a, b)
+    return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, w))
+
+
+pure.update({above, above_or_alone})
+
+_BINARY: list[tuple[Callable, Callable, Callable]] = [
+    (np.arctan2, lambda a, b, y: b / (a * a + b * b), lambda a, b, y: -a / (a * a + b * b)),
+    (np.hypot, lambda a, b, y: a / y, lambda a, b, y: b / y),
+    (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
+    (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
+    (np.maximum, lambda a, b, y: above(a, b), lambda a, b, y: above(b, a)),
+    (np.minimum, lambda a, b, y: above(b, a), lambda a, b, y: above(a, b)),
+    (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
+    (np.fmin, lambda a, b, y: above_or_alone(-a, -b), lambda a, b, y: above_or_alone(-b, -a)),
+    (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(a / b)),
+]
+
+
+def _of_two(df_da: Callable, df_db: Callable) -> Callable:
+    da, db = inline(df_da), inline(df_db)
+
+    def make(f: Any) -> Any:
+        def rule(a, b):
+            y = f(a, b)
+            sa = shape_of(a, b)
+            sb = shape_of(b, a)
+
+            def pullback(dy):
+                return down(dy * conj(da(a, b, y)), a, sa, b), down(dy * conj(db(a, b, y)), b, sb, a)
+
+            return y, pullback
+
+        return rule
+
+    return make
+
+
+for _f, _a, _b in _BINARY:
+    binary(_of_two(_a, _b), _f)
+    probed.add(_f)
+
+
+def _copysign(f: Any) -> Any:
+    def copysign(a, b):
+        sa = shape_of(a, b)
+
+        def pullback(dy):
+            return down(dy * (np.copysign(1.0, a) * np.copysign(1.0, b)), a, sa, b), None
+
+        return np.copysign(a, b), pullback
+
+    return copysign
+
+
+def _ldexp(f: Any) -> Any:
+    def ldexp(x, n):
+        sx = shape_of(x, n)
+
+        def pullback(dy):
+            return down(np.ldexp(dy, n), x, sx, n), None
+
+        return np.ldexp(x, n), pullback
+
+    return ldexp
+
+
+def _heaviside(f: Any) -> Any:
+    def heaviside(x, h):
+        sh = shape_of(h, x)
+
+        def pullback(dy):
+            return None, down(dy * (x == 0), h, sh, x)
+
+        return np.heaviside(x, h), pullback
+
+    return heaviside
+
+
+binary(_copysign, np.copysign)
+binary(_ldexp, np.ldexp)
+binary(_heaviside, np.heaviside)
+probed.update({np.copysign, np.ldexp, np.heaviside})
+
+
+def _with_dtype(f: np.ufunc) -> None:
+    """The arithmetic of operators.py once more, with the keyword `dtype`."""
+    from mooncake_py.registry import rules_of
+
+    plain = inline(next(r.fn for r in rules_of(f) if r.fn is not None))
+
+    def rule(a, b, dtype):
+        pullback = plain(a, b)[1]
+        return f(a, b, dtype=dtype), pullback
+
+    for types in MIXES:
+        rrule(f, types=types)(rule)
+
+
+for _f in (np.add, np.subtract, np.multiply, np.maximum, np.minimum):
+    _with_dtype(_f)
+
+# -- where and clip ---------------------------------------------------------------------------------------
+
+
+@inline
+def keep(x: Any) -> Any:
+    """What to keep of x to sum a cotangent down to it."""
+    return () if is_number(x) else x.shape
+
+
+@inline
+def onto(t: Any, like: Any, shape: Any) -> Any:
+    """The cotangent t of a broadcast result summed down to `like`, whose shape is `shape`."""
+    return real_of(total(t), like) if is_number(like) else real_of(unbroadcast(t, shape), like)
+
+
+zero_derivative(np.where)  # with one argument: indices
+
+
+@rrule(np.where)
+def where(condition, x, y):
+    sx = keep(x)
+    sy = keep(y)
+
+    def pullback(dy):
+        return None, onto(np.where(condition, dy, 0), x, sx), onto(np.where(condition, 0, dy), y, sy)
+
+    return np.where(condition, x, y), pullback
+
+
+def inside(a: Any, lo: Any, hi: Any) -> Any:
+    """Where a is not clipped."""
+    if lo is None:
+        return True if hi is None else a <= hi
+    return a >= lo if hi is None else (a >= lo) & (a <= hi)
+
+
+pure.add(inside)
+probed.update({np.where, np.clip, np.ndarray.clip})
+
+
+@inline
+def _clip(y: Any, a: Any, lo: Any, hi: Any) -> Any:
+    sa = keep(a)
+    sl = keep(lo)
+    sh = keep(hi)
+
+    def pullback(dy):
+        da = onto(dy * inside(a, lo, hi), a, sa)
+        dl = None if lo is None else onto(dy * (a < lo), lo, sl)
+        dh = None if hi is None else onto(dy * (a > hi), hi, sh)
+        return da, dl, dh
+
+    return y, pullback
+
+
+@rrule(np.clip, np.ndarray.clip)
+def clip_between(a, min=None, max=None):
+    if min is None:
+        if max is None:
+            return _clip(np.clip(a, None, None), a, None, None)
+        return _clip(np.minimum(a, max), a, None, max)
+    if max is None:
+        return _clip(np.maximum(a, min), a, min, None)
+    return _clip(np.clip(a, min, max), a, min, max)
+
+
+@rrule(np.clip)
+def clip(a, a_min, a_max):
+    return _clip(np.clip(a, a_min, a_max), a, a_min, a_max)
+
+
+# -- complex numbers --------------------------------------------------------------------------------------
+
+
+@inline
+def _complex_of(t: Any, like: Any) -> Any:
+    """A real cotangent as one of a complex argument."""
+    return t + 0j if is_complex(like) else t
+
+
+@inline
+def _imaginary_of(t: Any, like: Any) -> Any:
+    return t * 1j if is_complex(like) else None
+
+
+@rrule(np.real, types=(Scalar,))
+@rrule(np.real, types=(Array,), alias=(0,))
+@rrule(np.ndarray.real, alias=(0,))
+@rrule(np.generic.real)
+@rrule(np.complexfloating.real, float.real, complex.real)
+def real(z):
+    def pullback(dy):
+        return _complex_of(dy, z)
+
+    return z.real, pullback
+
+
+@rrule(np.imag, types=(Scalar,))
+@rrule(np.imag, types=(Array,), alias=(0,))
+@rrule(np.ndarray.imag, alias=(0,))
+@rrule(np.generic.imag)
+@rrule(np.complexfloating.imag, float.imag, complex.imag)
+def imag(z):
+    def pullback(dy):
+        return _imaginary_of(dy, z)
+
+    return z.imag, pullback
+
+
+@rrule(np.conjugate, types=(Scalar,))
+@rrule(np.conjugate, types=(Array,))
+@rrule(np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate, alias=(0,))
+@rrule(complex.conjugate, float.conjugate)
+def conjugate(z):
+    def pullback(dy):
+        return dy.conjugate() if is_complex(z) else dy
+
+    return z.conjugate(), pullback
+
+
+@rrule(np.angle)
+def angle(z, deg=False):
+    def pullback(dy):
+        if not is_complex(z):
+            return None
+        t = dy * (1j * z) / (z.real * z.real + z.imag * z.imag)
+        return t * (180.0 / math.pi) if deg else t
+
+    return np.angle(z, deg), pullback
+
+
+probed.update({np.real, np.imag, np.conjugate, np.angle, np.ndarray.conj, np.ndarray.conjugate, np.generic.conj})
+probed.update({np.ndarray.real, np.ndarray.imag, np.generic.real, np.generic.imag, np.complexfloating.real})
+probed.update({np.complexfloating.imag, complex.conjugate, float.conjugate, np.generic.conjugate})
+probed.update({float.real, float.imag, complex.real, complex.imag})
+
+# -- the rest ---------------------------------------------------------------------------------------------
+
+
+@rrule(np.nan_to_num)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    def pullback(dy):
+        return np.where(np.isfinite(x), dy, 0)
+
+    return np.nan_to_num(x, True, nan, posinf, neginf), pullback
+
+
+@rrule(np.modf, types=(Scalar,))
+@rrule(np.modf, types=(Array,))
+def modf(x):
+    def pullback(dy):
+        return dy[0]
+
+    return np.modf(x), pullback
+
+
+@rrule(np.unwrap)
+def unwrap(p, discont=None, axis=-1):
+    def pullback(dy):
+        return dy
+
+    return np.unwrap(p, discont, axis), pullback
+
+
+probed.update({np.nan_to_num, np.modf, np.unwrap})
+
+_ZERO: list[Any] = [
+    np.sign, np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.ndarray.round, np.floor_divide,
+    np.signbit, np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isreal, np.iscomplex,
+    np.iscomplexobj, np.isrealobj, np.isscalar, np.isposinf, np.isneginf, np.array_equiv, np.spacing, np.nextafter,
+    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or,
+    np.logical_not, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift,
+    np.right_shift, np.gcd, np.lcm,
+]  # fmt: skip
+zero_derivative(*_ZERO)
+probed.update(_ZERO)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.6, -0.8, 0.9, 0.3])
+_P = np.array([0.4, 1.3, 2.2, 0.9])
+_Z = np.array([0.5 + 0.2j, -0.7 + 1.0j, 0.3 - 0.7j])
+_M = np.array([[0.5, -1.2, 2.0, 0.7], [0.3, 1.4, -0.6, 0.2]])
+_POSITIVE = {np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.arccosh, np.reciprocal}
+_REAL_ONLY = {np.cbrt, np.degrees, np.radians, np.rad2deg, np.deg2rad, np.sinc, np.exp2}
+
+CASES: list[RuleCase] = []
+for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, np.positive, np.conjugate):
+    _x = _P + 1 if _f is np.arccosh else _P if _f in _POSITIVE else _V
+    CASES += [case(_f, _x), case(_f, 1.5 if _f is np.arccosh else 0.4), case(_f, _x.astype(np.float32))]
+    CASES += [case(_f, np.float64(_x[0])), case(_f, np.array(_x[0])), case(_f, _M[:0])]
+    if _f not in _REAL_ONLY and _f is not np.fabs:
+        CASES += [case(_f, _Z), case(_f, 0.4 + 0.3j), case(_f, _Z.astype(np.complex64))]
+for _f in (*(f for f, _, _ in _BINARY), np.add, np.subtract, np.multiply, np.divide, np.power, np.remainder, np.copysign):
+    for _pair in (
+        (_P, _P[::-1] + 0.05), (_P, _M[:, :1] + 3), (_M[:1] + 3, _P), (_P, 0.7), (0.7, _P), (1.3, 0.6), (np.array(0.3), _P),
+        (_P.astype(np.float32), _P[::-1].astype(np.float32) + np.float32(0.05)), (np.float64(1.3), _P), (np.array(0.3), 0.2),
+        (_P, np.array([1, 2, 3, 4])), (np.array([1, 2, 3, 4]), _P),
+    ):  # fmt: skip
+        CASES.append(case(_f, *_pair))
+for _f in (np.add, np.subtract, np.multiply, np.divide, np.power):
+    CASES += [case(_f, _Z, _Z[::-1] * 2), case(_f, _Z, _P[:3]), case(_f, _P[:3], _Z), case(_f, 0.3 + 0.2j, _P)]
+CASES += [
+    case(np.ldexp, _V, np.array([1, 2, 0, -1])), case(np.ldexp, 1.5, 3), case(np.heaviside, _V, 0.5),
+    case(np.heaviside, np.array([0.0, 0.0]), np.array([0.5, 0.7])) if False else case(np.heaviside, _V, _P),
+    case(np.where, _V > 0, _V, _P), case(np.where, _V > 0, 1.5, _P), case(np.where, _M > 0, _P, 0.3),
+    case(np.where, True, 0.5, 0.2), case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
+    case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5), case(np.clip, 0.3, 0.0, 1.0),
+    case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0), case(np.ndarray.clip, _V, max=0.4),
+    case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j), case(np.imag, _Z), case(np.imag, 0.3 + 0.2j),
+    case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z),
+    case(np.nan_to_num, np.array([0.5, np.inf, 0.2])) if False else case(np.nan_to_num, _V), case(np.modf, _V + 1.2),
+    case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64), case(np.add, _V, _P, dtype=np.float64),
+    case(np.sign, _V), case(np.floor, _V), case(np.rint, _V), case(np.round, _V, 1), case(np.isnan, _V),
+]  # fmt: skip
