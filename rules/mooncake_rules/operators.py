@@ -252,6 +252,9 @@ def sign(x: Any) -> Any:
     """x / |x|, zero at zero: the derivative of |x|."""
     if type(x) is float:
         return 1.0 if x > 0 else -1.0 if x < 0 else 0.0
+    if is_complex(x):
+        r = np.abs(x)
+        return x / np.where(r == 0, 1, r)  # NumPy 1 has another sign of complex numbers
     return np.sign(x)
 
 

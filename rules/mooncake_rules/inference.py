@@ -1,0 +1,102 @@
+"""Result types of NumPy functions whose result depends on the value of an argument (`axis`, `keepdims`, a shape)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.resolve import _probe
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, activate, widen
+from mooncake_py.registry import infer_table, probed
+
+Types = tuple[T, ...]
+_FLAGS = ("keepdims", "return_index", "return_inverse", "return_counts", "returned", "full", "retstep", "sparse")
+
+
+def _active(args: Types, kwargs: dict[str, T]) -> bool:
+    return any(t.active for t in args) or any(t.active for t in kwargs.values())
+
+
+def reduces(*fs: Any) -> None:
+    """Functions of an array with axes and flags: flags must be known, an axis that is any integer may be the first."""
+    for f in fs:
+        infer_table[f] = _reduces(f)
+        probed.add(f)
+
+
+def _reduces(f: Any) -> Callable[[Types, dict[str, T]], T | None]:
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        act = _active(args, kwargs)
+        if any(k in _FLAGS and not isinstance(t, Known) for k, t in kwargs.items()):
+            return Top(act)
+        args = tuple(_some_axis(t) if i else t for i, t in enumerate(args))
+        kwargs = {k: _some_axis(t) if k == "axis" else t for k, t in kwargs.items()}
+        t = _probe(f, args, tuple(kwargs.items()))
+        return activate(t, act) if act else t
+
+    return infer
+
+
+def _some_axis(t: T) -> T:
+    return Known(0) if isinstance(t, Inst) and t.cls is int else t
+
+
+def shape_ndim(t: T) -> int | None:
+    """How many dimensions an array of this shape has."""
+    if isinstance(t, Known):
+        v = t.value
+        return 1 if isinstance(v, (int, np.integer)) else len(v) if isinstance(v, (tuple, list)) else None
+    if isinstance(t, Tup):
+        return len(t.items)
+    return 1 if isinstance(t, Inst) and issubclass(t.cls, (int, np.integer)) else None
+
+
+def dtype_of(t: T | None, default: np.dtype | None) -> np.dtype | None:
+    """The dtype that a `dtype` argument of this type means."""
+    if t is None:
+        return default
+    if isinstance(t, Known):
+        if t.value is None:
+            return default
+        try:
+            return np.dtype(t.value)
+        except TypeError:
+            return None
+    return None
+
+
+def element_dtype(t: T) -> np.dtype | None:
+    """The dtype of an array made of numbers of this type."""
+    t = widen(t)
+    if isinstance(t, Arr):
+        return t.dtype
+    if isinstance(t, Inst):
+        if t.cls in (float, int, bool, complex):
+            return np.dtype(t.cls)
+        if issubclass(t.cls, (np.number, np.bool_)):
+            return np.dtype(t.cls)
+    return None
+
+
+def nested(t: T) -> tuple[int, np.dtype | None] | None:
+    """Dimensions and dtype of `np.array(x)` for x of this type; None where it cannot be told."""
+    t = widen(t)
+    if isinstance(t, Arr):
+        return None if t.ndim is None else (t.ndim, t.dtype)
+    if isinstance(t, Real):
+        return 0, None
+    if isinstance(t, Inst):
+        d = element_dtype(t)
+        return None if d is None else (0, d)
+    items = t.items if isinstance(t, Tup) else (t.elem,) if isinstance(t, Lst) else ()
+    if not items:
+        return (1, np.dtype(float)) if isinstance(t, Tup) else None
+    parts = [nested(x) for x in items]
+    dims = {p[0] for p in parts if p is not None}
+    if None in parts or len(dims) != 1:
+        return None
+    dtypes = [p[1] for p in parts if p is not None]
+    known = [d for d in dtypes if d is not None]
+    return dims.pop() + 1, np.result_type(*known) if len(known) == len(dtypes) else None

@@ -1,0 +1,69 @@
+"""NumPy functions of one array, given a list or tuple of numbers or arrays instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, T
+from mooncake_py.registry import infer_table, pure, rrule
+from mooncake_rules.inference import nested
+
+
+def unstack(t: Any, like: Any) -> Any:
+    """The cotangent of `np.array(like)` in the structure of `like`."""
+    if type(like) in (list, tuple):
+        return type(like)([unstack(t[i], x) for i, x in enumerate(like)])
+    if isinstance(like, np.ndarray):
+        t = np.asarray(t)
+        if like.dtype.kind != "c" and t.dtype.kind == "c":
+            t = t.real
+        return t if like.dtype.kind in "fc" else None
+    if isinstance(like, (float, np.floating)):
+        return t.real if isinstance(t, (complex, np.complexfloating)) else t
+    return t if isinstance(like, (complex, np.complexfloating)) else None
+
+
+pure.add(unstack)
+
+
+def also_of_sequences(f: Any, rule: Callable) -> None:
+    """Register `rule`, a rule of f on arrays, for lists and tuples as well."""
+
+    def rule_of_sequence(xs, *rest):
+        y, pb = rule(np.array(xs), *rest)
+
+        def pullback(dy):
+            ds = pb(dy)
+            return unstack(ds[0] if type(ds) is tuple else ds, xs)
+
+        return y, pullback
+
+    def rule_of_sequence_axis(xs, axis):
+        y, pb = rule(np.array(xs), axis)
+
+        def pullback(dy):
+            ds = pb(dy)
+            return unstack(ds[0] if type(ds) is tuple else ds, xs)
+
+        return y, pullback
+
+    for kind in (list, tuple):
+        rrule(f, types=(kind,))(rule_of_sequence)
+        rrule(f, types=(kind,))(rule_of_sequence_axis)
+    inner = infer_table.get(f)
+
+    def infer(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+        from mooncake_py.infer.types import Top
+
+        if inner is None or isinstance(args[0], Arr):
+            return None if inner is None else inner(args, kwargs)
+        act = args[0].active
+        n = nested(args[0])
+        if n is None or n[1] is None:
+            return Top(act)
+        return inner((Arr(n[1], n[0], act), *args[1:]), kwargs)
+
+    infer_table[f] = infer

@@ -1,0 +1,30 @@
+"""Every case of every rule file, inlined and called."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import mooncake_rules
+import pytest
+
+from mooncake_py.registry import load_packs
+from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
+
+load_packs()
+CASES: list[tuple[str, RuleCase]] = []
+for _info in pkgutil.iter_modules(mooncake_rules.__path__):
+    _module = importlib.import_module(f"mooncake_rules.{_info.name}")
+    CASES += [(f"{_info.name}-{i}-{c.name}", c) for i, c in enumerate(getattr(_module, "CASES", []))]
+
+
+@pytest.mark.parametrize("case", [c for _, c in CASES], ids=[name for name, _ in CASES])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_inlined(case: RuleCase) -> None:
+    check_grads(*known_call(case.fn, case.args, case.kwargs))
+
+
+@pytest.mark.parametrize("case", [c for _, c in CASES], ids=[name for name, _ in CASES])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_called(case: RuleCase) -> None:
+    check_grads(*unknown_call(case.fn, case.args, case.kwargs))
