@@ -166,7 +166,7 @@ def _forward_bound(
     fdata = shadows_of(all_args, act)
     boxes = [slots.box(x, fx) for x, fx in zip(all_args, fdata, strict=True)]
     n = len(boxes)
-    params = bind(g, tuple(boxes), kwargs)
+    params = bind(g, tuple(boxes), kwargs, g.__defaults__, g.__kwdefaults__)
     inputs = [slots.primal(v) for v in params]
     fdatas = [slots.fdata(v) for v in params]
 

@@ -166,6 +166,20 @@ class CellShadow:
         self.r = r
 
 
+class FunctionShadow:
+    """The tangent of a function made in the run: its cells' shadows, and those of its default values.
+
+    `defaults` is a `ListShadow` of the positional defaults, `kwdefaults` a `DictShadow` of the keyword-only ones.
+    """
+
+    __slots__ = ("cells", "defaults", "kwdefaults")
+
+    def __init__(self, cells: tuple, defaults: ListShadow | None, kwdefaults: DictShadow | None):
+        self.cells = cells
+        self.defaults = defaults
+        self.kwdefaults = kwdefaults
+
+
 def has_tangent(x: Any) -> bool:
     """May this value carry derivative information?"""
     if isinstance(x, (float, complex, np.inexact)):

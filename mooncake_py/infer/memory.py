@@ -126,11 +126,12 @@ class Memory:
             if isinstance(v, Var) and self._identity(v):
                 effects.setdefault(self.find(v), []).append(t)
 
-        for info in calls.values():
+        for s in (s for b in self.fn.blocks for s in b.stmts if s.out in calls):
+            info = calls[s.out]
             rule = info.rule
             if info.kind == "dynamic":
-                act = any(self._type(v).active for v in info.args) or any(self._type(v).active for _, v in info.kwargs)
-                for v in (*info.args, *(v for _, v in info.kwargs)):
+                act = any(self._type(v).active for v in s.operands())
+                for v in s.operands():
                     effect(v, Lst(Top(act), act))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)

@@ -135,23 +135,15 @@ def rule_for(
     return rule
 
 
-def bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def bind(
+    fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: Any, kwdefaults: Any
+) -> list[Any]:
     """The values of the parameters, in the order of the code's locals; TypeError as a call would raise."""
-    code = fn.__code__
-    if not kwargs and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & _STAR:
-        return list(args)
-    return _bind(fn, args, kwargs)
-
-
-_STAR = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-
-
-def _bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     code = fn.__code__
     n, names = code.co_argcount, code.co_varnames
     rest = dict(kwargs)
     values: list[Any] = list(args[:n])
-    defaults = fn.__defaults__ or ()
+    defaults = defaults or ()
     missing = []
     for i in range(len(values), n):
         name = names[i]
@@ -164,8 +156,8 @@ def _bind(fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any
     for name in names[n : n + code.co_kwonlyargcount]:
         if name in rest:
             values.append(rest.pop(name))
-        elif name in (fn.__kwdefaults__ or {}):
-            values.append(fn.__kwdefaults__[name])
+        elif name in (kwdefaults or {}):
+            values.append(kwdefaults[name])
         else:
             missing.append(name)
     extra = args[n:]

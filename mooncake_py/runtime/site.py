@@ -19,10 +19,11 @@ from mooncake_py.errors import MissingRule, MooncakeError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
+from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, rules_of
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
-from mooncake_py.tangents import CoDual, Shadow, has_tangent, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
 
 Pull = Callable[[Any], Any]
@@ -114,6 +115,8 @@ def call(
             d = class_attribute(type(self), f.__name__)
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata))
+    if f is ops.call_ex:
+        return _call_ex(args, fargs)
     if f is getattr and isinstance(args[1], str):
         return _getattr(args, fargs)
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
@@ -137,6 +140,46 @@ def call(
     if dunder is not None:
         return call(dunder, None, args, fargs)
     raise _NoRule(f, args, fargs)
+
+
+def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """`f(*args, **kwargs)`."""
+    f, star, double = args
+    ff, fstar, fdouble = fargs
+    items, fitems = _parts(star, fstar)
+    names = tuple(double) if double is not None else ()
+    values = tuple(double.values()) if double is not None else ()
+    fvalues = tuple(fdouble.f.get(k) for k in names) if fdouble is not None else (None,) * len(names)
+    y, fy, pb = call(f, ff, items, fitems, names, values, fvalues)
+    if pb is None:
+        return y, fy, None
+    n = len(items)
+
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        if ds is None:
+            return None
+        if fdouble is not None:
+            for k, t in zip(names, ds[1 + n :], strict=True):
+                if t is not None:
+                    fdouble.r[k] = add_rdata(fdouble.r.get(k), t)
+        return None, ds[0], _give(star, fstar, ds[1 : 1 + n]), None
+
+    return y, fy, pullback
+
+
+def _parts(x: Any, fx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    items = tuple(x)
+    if type(fx) is ListShadow:
+        return items, tuple(fx.f)
+    return items, fx if type(fx) is tuple else (None,) * len(items)
+
+
+def _give(x: Any, fx: Any, ts: tuple[Any, ...]) -> Any:
+    if type(fx) is ListShadow:
+        fx.add(ts)
+        return None
+    return ts if type(x) is tuple else None
 
 
 def _operator_method(f: Any, args: tuple[Any, ...]) -> Any:
@@ -271,14 +314,14 @@ def _python(
         slots = _Slots()
         boxes = [slots.box(x, fx) for x, fx in zip((*args, *kwvalues), (*fargs, *kwfdata), strict=True)]
         n = len(args)
-        params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)))
+        params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)), *slots.defaults(f, ff))
         inputs = [slots.primal(v) for v in params]
         fdatas = [slots.fdata(v) for v in params]
     else:
         params, slots = None, None  # type: ignore[assignment]
         inputs, fdatas = list(args), list(fargs)
     cells = cells_of(f)
-    cell_f = ff if ff is not None else (None,) * len(cells)
+    cell_f = ff.cells if ff is not None else (None,) * len(cells)
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free)
@@ -318,6 +361,9 @@ class _Slots:
 
     def __init__(self) -> None:
         self.n = 0
+        self.dicts: list[tuple[dict, DictShadow]] = []
+        self.boxed_defaults: tuple[ListShadow, int] | None = None
+        self.boxed_kwdefaults: tuple[DictShadow, int, list] | None = None
 
     def box(self, x: Any, fx: Any) -> _Box:
         self.n += 1
@@ -339,10 +385,23 @@ class _Slots:
             f = tuple(map(self.fdata, v))
             return f if any(x is not None for x in f) else None
         if type(v) is dict and any(type(x) is _Box for x in v.values()):
-            from mooncake_py.tangents import DictShadow
-
-            return DictShadow({k: self.fdata(x) for k, x in v.items()}, {})
+            shadow = DictShadow({k: self.fdata(x) for k, x in v.items()}, {})
+            self.dicts.append((v, shadow))
+            return shadow
         return None
+
+    def defaults(self, f: pytypes.FunctionType, ff: Any) -> tuple[Any, Any]:
+        """The default values, boxed where they carry a derivative."""
+        if ff is None or (ff.defaults is None and ff.kwdefaults is None):
+            return f.__defaults__, f.__kwdefaults__
+        d, kd = f.__defaults__, f.__kwdefaults__
+        if ff.defaults is not None and d is not None:
+            self.boxed_defaults = ff.defaults, self.n
+            d = tuple(self.box(x, fx) for x, fx in zip(d, ff.defaults.f, strict=True))
+        if ff.kwdefaults is not None and kd is not None:
+            self.boxed_kwdefaults = ff.kwdefaults, self.n, list(kd)
+            kd = {k: self.box(x, ff.kwdefaults.f.get(k)) for k, x in kd.items()}
+        return d, kd
 
     def scatter(self, params: list[Any], ds: list[Any]) -> list[Any]:
         out: list[Any] = [None] * self.n
@@ -358,11 +417,20 @@ class _Slots:
 
         for v, d in zip(params, ds, strict=True):
             put(v, d)
-            if type(v) is dict:
-                for x in v.values():
-                    if type(x) is _Box and x.index < self.n:
-                        pass
-        return out
+        for v, shadow in self.dicts:
+            for k, t in shadow.r.items():
+                put(v[k], t)
+            shadow.r.clear()
+        n = self.n
+        if self.boxed_kwdefaults is not None:
+            kwshadow, n, keys = self.boxed_kwdefaults
+            for k, t in zip(keys, out[n:], strict=False):
+                kwshadow.add_item(k, t)
+        if self.boxed_defaults is not None:
+            dshadow, first = self.boxed_defaults
+            dshadow.add(out[first:n])
+            n = first
+        return out[:n]
 
 
 def _partial(

@@ -13,7 +13,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.tangents import At as At
-from mooncake_py.tangents import CoDual, Shadow, add_owned, add_rdata, zero_fdata
+from mooncake_py.tangents import CoDual, FunctionShadow, ListShadow, Shadow, add_owned, add_rdata, zero_fdata
 from mooncake_py.tangents import add_any as add_any
 from mooncake_py.tangents import add_at as add_at
 
@@ -88,6 +88,27 @@ def shadow_of(a: np.ndarray) -> Shadow:
 def item_fdata(fdata: Any, i: int) -> Any:
     """The fdata of a tuple's item."""
     return None if fdata is None else fdata[i]
+
+
+def function_shadow(defaults: Any, fdefaults: Any, kwdefaults: Any, closure: Any, fclosure: Any) -> FunctionShadow:
+    """fdata for a function that is made from these."""
+    n = 0 if defaults is None else len(defaults)
+    k = 0 if closure is None else len(closure)
+    return FunctionShadow(
+        fclosure if fclosure is not None else (None,) * k,
+        ListShadow(list(fdefaults) if fdefaults is not None else [None] * n, [None] * n) if n else None,
+        kwdefaults,
+    )
+
+
+def take_defaults(shadow: FunctionShadow) -> Any:
+    """The cotangents of the default values, leaving zero."""
+    d = shadow.defaults
+    if d is None:
+        return None
+    r = tuple(d.r)
+    d.r[:] = [None] * len(r)
+    return r
 
 
 def copy_take(shadow: Any) -> Any:

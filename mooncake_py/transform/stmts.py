@@ -160,8 +160,7 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         info.lane[(out, ())] = info.lane_of(receiver)
         return ADStmtInfo(s, None)
     else:
-        info.lane[(out, ())] = info.lane_of(s.args[4])
-        return ADStmtInfo(s, None)
+        return _function(info, s)
     for mine, source, theirs in parts:
         for path, kind in leaves(subtree(tree, mine), mine):
             if kind in (REF, ANY):
@@ -176,6 +175,25 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
                         p.accumulate(source, t, (*theirs, *path[len(mine) :]))
 
     return ADStmtInfo(s, rvs if any(k != REF for _, k in leaves(tree)) else None)
+
+
+def _function(info: ADInfo, s: Call) -> ADStmtInfo:
+    """A function that is made. Forward: its fdata, from its cells' and defaults'. Reverse: the defaults' cotangents."""
+    _, defaults, kwdefaults, _, closure = s.args
+    shadow = info.emit(
+        helpers.function_shadow,
+        info.operand(defaults),
+        info.lane_of(defaults),
+        info.lane_of(kwdefaults),
+        info.operand(closure),
+        info.lane_of(closure),
+    )
+    info.lane[(s.out, ())] = shadow
+
+    def rvs(p: PullbackBuilder) -> None:
+        p.accumulate(defaults, p.call(helpers.take_defaults, p.forward_value(shadow)))
+
+    return ADStmtInfo(s, rvs if leaves(info.tree(defaults)) else None)
 
 
 def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:

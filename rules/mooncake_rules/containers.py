@@ -488,6 +488,31 @@ def tuple_of(xs: CoDual):
 rrule(ops.list_to_tuple)(tuple_of)
 
 
+@rrule(ops.unpack)
+def unpack(xs: CoDual, n):
+    y = ops.unpack(xs.primal, n)
+    _, pullback = tuple_of(xs)
+    _, fs = parts(xs.primal, xs.fdata)
+    return CoDual(y, tuple(fs) if any(f is not None for f in fs) else None), pullback
+
+
+@rrule(ops.unpack_ex)
+def unpack_ex(xs: CoDual, before, after):
+    x, fx = xs.primal, xs.fdata
+    y = ops.unpack_ex(x, before, after)
+    items, fs = parts(x, fx)
+    cut = len(items) - after
+    middle = ListShadow(fs[before:cut], [None] * (cut - before))
+
+    def pullback(dy):
+        ends = (None,) * len(y) if dy is None else dy
+        r = [*ends[:before], *middle.r, *ends[before + 1 :]]
+        middle.r[:] = [None] * len(middle.r)
+        return (give_parts(x, fx, r),)
+
+    return CoDual(y, (*fs[:before], middle, *fs[cut:])), pullback
+
+
 @rrule(operator.add, types=(list, list))
 def list_add(a: CoDual, b: CoDual):
     xa, xb, fa, fb = a.primal, b.primal, a.fdata, b.fdata
@@ -586,7 +611,7 @@ def spread(dy: Any, i: Any, n: int) -> Any:
     return tuple(out)
 
 
-maybe_none.update({spread, part_fdata})
+maybe_none.update({spread, part_fdata, give_parts})
 pure.update({part_fdata, spread, item_fdata, slice_shadow})
 
 
