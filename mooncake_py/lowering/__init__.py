@@ -11,10 +11,11 @@ from bytecode import UNSET, Bytecode, CompilerFlags, Instr
 from bytecode.instr import InstrLocation
 
 from mooncake_py.ir.nodes import Function, Pos
-from mooncake_py.lowering.emit import Emitter, Line
+from mooncake_py.lowering.emit import Emitter
 from mooncake_py.lowering.native import V
 from mooncake_py.lowering.schedule import schedule
 from mooncake_py.lowering.slots import allocate
+from mooncake_py.lowering.writer import Line
 
 __all__ = ["lower"]
 
@@ -84,7 +85,7 @@ def _assemble(
     else:
         bc.argcount, bc.posonlyargcount = like.co_argcount, like.co_posonlyargcount
         bc.kwonlyargcount, bc.flags = like.co_kwonlyargcount, CompilerFlags(like.co_flags)
-    bc.docstring = 0
+    bc.docstring = 0  # type: ignore[assignment]  # a number, as every constant here
     concrete = bc.to_concrete_bytecode(compute_exception_stack_depths=False)
     # The library tells constants apart by value; here they are numbers, and the objects take their place now.
     concrete.consts = [emitter.consts[i] for i in concrete.consts]

@@ -7,9 +7,9 @@ again: their handler's arguments are the same and so defined before the first of
 from __future__ import annotations
 
 from mooncake_py.ir import graph
-from mooncake_py.ir.nodes import BlockId, CFGBlock, Const, Edge, Function, Goto, Operand, Var
+from mooncake_py.ir.nodes import BlockId, CFGBlock, Const, Edge, Function, Goto, Operand
 
-Substitution = dict[Var, Operand]
+Substitution = dict[Operand, Operand]  # keys are variables; any operand may be looked up
 
 
 def merged(fn: Function) -> tuple[Function, Substitution]:
@@ -34,7 +34,7 @@ def merged(fn: Function) -> tuple[Function, Substitution]:
             if incoming[c.id] != 1 or c.id == i or not _same(b.handler, c.handler, subst):
                 break
             for q, a in zip(c.params, edge.args, strict=True):
-                subst[q] = subst.get(a, a)  # type: ignore[arg-type]
+                subst[q] = subst.get(a, a)
             stmts += c.stmts
             gone.add(c.id)
             last = c
@@ -48,8 +48,7 @@ def _same(a: Edge | None, b: Edge | None, subst: Substitution) -> bool:
     if a is None or b is None:
         return a is b
     return a.target == b.target and all(
-        _same_operand(subst.get(x, x), subst.get(y, y))  # type: ignore[arg-type]
-        for x, y in zip(a.args, b.args, strict=True)
+        _same_operand(subst.get(x, x), subst.get(y, y)) for x, y in zip(a.args, b.args, strict=True)
     )
 
 

@@ -145,6 +145,10 @@ def _word(x: Operand) -> str | None:
     return x.value if type(x) is Const and type(x.value) is str else None
 
 
+def _number(x: Operand) -> int | None:
+    return x.value if type(x) is Const and type(x.value) is int else None
+
+
 def _load_global(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     return Sel(s.out, (), (("LOAD_GLOBAL", (False, _word(args[0])), 1),), s.pos, "global", _word(args[0]))
 
@@ -264,14 +268,14 @@ def _check_bound(s: Call, args: tuple[Operand, ...]) -> Sel | None:
 
 def select_unpack(s: Call, args: tuple[Operand, ...]) -> Sel | None:
     """Only for a tuple that is read item by item, which the scheduler finds out."""
-    if type(args[1]) is not Const:
+    n = _number(args[1])
+    if n is None:
         return None
-    n: int = args[1].value  # type: ignore[assignment]
-    if s.fn.value is ops.unpack:  # type: ignore[union-attr]
+    if len(args) == 2:
         return Sel(s.out, (args[0],), (("UNPACK_SEQUENCE", n, n - 1),), s.pos, "unpack", n)
-    if type(args[2]) is not Const:
+    after = _number(args[2])
+    if after is None:
         return None
-    after: int = args[2].value  # type: ignore[assignment]
     return Sel(s.out, (args[0],), (("UNPACK_EX", n | after << 8, n + after),), s.pos, "unpack", n + after + 1)
 
 
@@ -388,11 +392,11 @@ class Selector:
             cell = s.args[1]
             if cell in self.cells:
                 seq = (("LOAD_FROM_DICT_OR_DEREF", cell, 0),)
-                return Sel(s.out, s.args[:1], seq, s.pos, reads=(cell,))  # type: ignore[arg-type]
+                return Sel(s.out, s.args[:1], seq, s.pos, reads=(cell,))
             return None
         if key == id(ops.classderef):
             if cell in self.cells:
-                return Sel(s.out, (), V.classderef(cell), s.pos, reads=(cell,))  # type: ignore[arg-type]
+                return Sel(s.out, (), V.classderef(cell), s.pos, reads=(cell,))
             return None
         opcode, effect, void = CELL_OPS[key]
         if type(cell) is Var and cell in self.cells:

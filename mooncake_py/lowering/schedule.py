@@ -27,61 +27,10 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 from mooncake_py.lowering.chains import Substitution, merged
-from mooncake_py.lowering.native import UNPACKS, Sel, Selector, V, select_unpack, select_with
-
-
-class Jump:
-    """An edge: what to store (`moves`), whose iterator to push, how many iterators to drop.
-
-    `first` is the parameter that takes the value already on the stack (an item, an exception), where there is
-    one: `takes` says so, `first` is None when it is not read. `keeps`: it stays on the stack, the target begins
-    with it there.
-    """
-
-    __slots__ = ("first", "keeps", "moves", "pops", "push", "takes", "target")
-
-    def __init__(self, target: BlockId, takes: bool):
-        self.target, self.takes = target, takes
-        self.first: Var | None = None
-        self.moves: list[tuple[Var, Operand]] = []
-        self.push: Operand | None = None
-        self.pops = 0
-        self.keeps = False
-
-
-class PBlock:
-    """A block of the plan. The last of `sels` is the terminator's operands.
-
-    `start[k]` is the first statement of the tree that ends in k; `kids[k]` are its operands that wait on the
-    stack, as (index of the operand, statement).
-    """
-
-    __slots__ = ("arrives", "block", "depth", "handler", "id", "jumps", "kids", "on_stack", "sels", "start")
-
-    def __init__(self, block: CFGBlock):
-        self.block, self.id = block, block.id
-        self.sels: list[Sel] = []
-        self.start: list[int] = []
-        self.kids: list[list[tuple[int, int]]] = []
-        self.jumps: list[Jump] = []
-        self.handler: Jump | None = None
-        self.depth = 0  # iterators on the stack at its entry
-        self.arrives = False  # begins with a value on the stack, the result of its first statement
-        self.on_stack = False  # its ForNext finds the iterator on the stack
-
-
-class Plan:
-    __slots__ = ("blocks", "cells", "counts", "folded", "fn", "layout", "loop_depth", "unbound")
-
-    def __init__(self, fn: Function):
-        self.fn = fn
-        self.blocks: dict[BlockId, PBlock] = {}
-        self.layout: list[PBlock] = []
-        self.counts: dict[Var, int] = {}
-        self.folded: set[Var] = set()
-        self.cells: set[Var] = set()
-        self.unbound: set[Var] = set()
-        self.loop_depth: dict[BlockId, int] = {}
+from mooncake_py.lowering.folding import count_uses, fold, order_moves
+from mooncake_py.lowering.layout import layout
+from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, select_with
+from mooncake_py.lowering.plan import Jump, PBlock, Plan
 
 
 def schedule(fn: Function) -> Plan:
@@ -103,12 +52,12 @@ def schedule(fn: Function) -> Plan:
         p.sels.append(_terminator(p, subst))
         if p.arrives:
             p.sels.insert(0, Sel(p.block.params[0], (), (), p.sels[0].pos, "arrived"))
-    _count(plan)
+    count_uses(plan)
     for p in plan.blocks.values():
         if type(p.block.term) is Goto:
-            _order_moves(p, plan.counts)
-        _fold(p, plan.counts, plan.folded)
-    plan.layout = [plan.blocks[i] for i in _layout(order, found)]
+            order_moves(p, plan.counts)
+        fold(p, plan.counts, plan.folded)
+    plan.layout = [plan.blocks[i] for i in layout(order, found)]
     return plan
 
 
@@ -139,7 +88,7 @@ def _make_jumps(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
     if subst:
         for p in plan.blocks.values():
             for j in (*p.jumps, p.handler) if p.handler is not None else p.jumps:
-                j.moves = [(q, subst.get(a, a)) for q, a in j.moves]  # type: ignore[arg-type, union-attr]
+                j.moves = [(q, subst.get(a, a)) for q, a in j.moves]
 
 
 def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst: Substitution) -> Jump:
@@ -150,7 +99,7 @@ def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst:
         j.keeps = plan.blocks[e.target].arrives = incoming[e.target] == 1
     if incoming[e.target] == 1:
         for q, a in zip(params, e.args, strict=True):
-            subst[q] = subst.get(a, a)  # type: ignore[arg-type]
+            subst[q] = subst.get(a, a)
     elif params:
         j.moves = list(zip(params, e.args, strict=True))
     return j
@@ -220,12 +169,12 @@ def _unpack_groups(fn: Function, order: list[CFGBlock]) -> tuple[Items, set[Var]
     for b in order:
         for s in b.stmts:
             if type(s.fn) is Const and s.fn.value is getitem and s.args[0] in sizes:
-                index, n = s.args[1], sizes[s.args[0]]  # type: ignore[index]
+                index, n = s.args[1], sizes[s.args[0]]
                 if type(index) is Const and type(index.value) is int and 0 <= index.value < n:
-                    outs = items.setdefault(s.args[0], [None] * n)  # type: ignore[arg-type]
+                    outs = items.setdefault(s.args[0], [None] * n)
                     if outs[index.value] is None:
                         outs[index.value] = s.out
-                        counts[s.args[0]] -= 1  # type: ignore[index]
+                        counts[s.args[0]] -= 1
     grouped = {v: tuple(items.get(v, [None] * n)) for v, n in sizes.items() if not counts.get(v)}
     return grouped, {x for outs in grouped.values() for x in outs if x is not None}
 
@@ -279,9 +228,9 @@ def _resolved(s: Call, subst: Substitution) -> Call:
             break
     else:
         return s
-    args = tuple([subst.get(a, a) for a in s.args])  # type: ignore[arg-type]
-    kwargs = tuple([(k, subst.get(a, a)) for k, a in s.kwargs])  # type: ignore[arg-type]
-    return Call(s.out, subst.get(s.fn, s.fn), args, kwargs, s.pos)  # type: ignore[arg-type]
+    args = tuple([subst.get(a, a) for a in s.args])
+    kwargs = tuple([(k, subst.get(a, a)) for k, a in s.kwargs])
+    return Call(s.out, subst.get(s.fn, s.fn), args, kwargs, s.pos)
 
 
 def _terminator(p: PBlock, subst: Substitution) -> Sel:
@@ -293,14 +242,14 @@ def _terminator(p: PBlock, subst: Substitution) -> Sel:
     elif type(t) is Return or (type(t) is Switch and len(t.cases) == 1):
         found = (t.value,)
     elif type(t) is Switch:
-        value = subst.get(t.value, t.value)  # type: ignore[arg-type]
+        value = subst.get(t.value, t.value)
         return Sel(None, (), (), t.pos, "end", reads=(value,) if type(value) is Var else ())
     elif type(t) is ForNext:
         found = () if p.on_stack else (t.iterator,)
     elif type(t) is Raise:
         found = tuple([x for x in (t.exc, t.cause) if x is not None])
     if subst:
-        found = tuple([subst.get(x, x) for x in found])  # type: ignore[arg-type]
+        found = tuple([subst.get(x, x) for x in found])
     return Sel(None, found, (), t.pos, "end")
 
 
@@ -315,7 +264,7 @@ def _iterators_on_stack(plan: Plan, found: dict[BlockId, set[BlockId]], subst: S
         t = p.block.term
         if type(t) is not ForNext or t.body.target not in body or t.done.target in body:
             continue
-        iterator = subst.get(t.iterator, t.iterator)  # type: ignore[arg-type]
+        iterator = subst.get(t.iterator, t.iterator)
         if iterator in p.block.params or any(_defines(plan.blocks[i].block, iterator) for i in body):
             continue
         p.on_stack = True
@@ -331,7 +280,7 @@ def _iterators_on_stack(plan: Plan, found: dict[BlockId, set[BlockId]], subst: S
             if theirs and theirs[-1] == j.target and j.target not in mine:
                 header_term = plan.blocks[j.target].block.term
                 assert type(header_term) is ForNext
-                j.push = subst.get(header_term.iterator, header_term.iterator)  # type: ignore[arg-type]
+                j.push = subst.get(header_term.iterator, header_term.iterator)
     for header in found:
         p = plan.blocks[header]
         if p.on_stack:
@@ -340,180 +289,3 @@ def _iterators_on_stack(plan: Plan, found: dict[BlockId, set[BlockId]], subst: S
 
 def _defines(block: CFGBlock, x: Operand) -> bool:
     return x in block.params or any(s.out is x for s in block.stmts)
-
-
-# -- uses -------------------------------------------------------------------------------------------------------
-
-
-def _count(plan: Plan) -> None:
-    """Use counts. A parameter nobody reads gets no moves, and does not count as a reader of its arguments."""
-    counts = plan.counts
-    get = counts.get
-    sources: dict[Var, list[Operand]] = {}
-    jumps = [j for p in plan.blocks.values() for j in (p.jumps if p.handler is None else (*p.jumps, p.handler))]
-    for p in plan.blocks.values():
-        for sel in p.sels:
-            for x in sel.operands:
-                if type(x) is Var:
-                    counts[x] = get(x, 0) + 1
-            for x in sel.reads:
-                counts[x] = get(x, 0) + 1
-    for j in jumps:
-        for q, a in j.moves:
-            sources.setdefault(q, []).append(a)
-        if type(j.push) is Var:
-            counts[j.push] = get(j.push, 0) + 1
-    live = [q for q in sources if q in counts]
-    done = set(live)
-    while live:
-        for a in sources[live.pop()]:
-            if type(a) is Var:
-                counts[a] = get(a, 0) + 1
-                if a in sources and a not in done:
-                    done.add(a)
-                    live.append(a)
-    for j in jumps:
-        if j.moves:
-            j.moves = [m for m in j.moves if m[0] in counts]
-        if j.first is not None and j.first not in counts:
-            j.first = None
-
-
-# -- folding ----------------------------------------------------------------------------------------------------
-
-
-def _order_moves(p: PBlock, counts: dict[Var, int]) -> None:
-    """The moves of a Goto as operands of its terminator: what is there already, then what is computed, in order."""
-    j = p.jumps[0]
-    if not j.moves and j.push is None:
-        return
-    if len(j.moves) > 1:
-        last = len(p.sels)
-        place = {sel.out: i if counts.get(sel.out) == 1 else last for i, sel in enumerate(p.sels) if sel.out is not None}
-        elsewhere = last if p.arrives and counts.get(p.sels[0].out) == 1 else -1  # type: ignore[arg-type]
-        j.moves.sort(key=lambda m: place.get(m[1], elsewhere))  # type: ignore[call-overload]
-    end = p.sels[-1]
-    end.operands = tuple([a for _, a in j.moves]) if j.push is None else (j.push, *[a for _, a in j.moves])
-
-
-def _fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
-    """Decide which values wait on the stack for their consumer.
-
-    A value may wait when it is read once (or twice side by side), and everything computed between its
-    definition and its consumer leaves the stack as it was, so that order of evaluation is kept, and is not
-    itself a value that could wait for a later consumer. `start[k]` is
-    the first statement of the tree that ends in k; statements inside that range that are not part of the tree
-    run while values wait beneath them.
-    """
-    sels = p.sels
-    position: dict[Var, int] = {}
-    for i, sel in enumerate(sels):
-        if sel.out is not None:
-            position[sel.out] = i
-        for x in sel.outs:
-            if x is not None:
-                position[x] = i
-    consumer: dict[Operand, int] = {}
-    for k, sel in enumerate(sels):
-        for y in sel.operands:
-            consumer[y] = k
-
-    def waits(x: Var | None, k: int) -> bool:
-        return x is not None and counts.get(x) == 1 and consumer.get(x, 0) > k
-
-    start: list[int] = []
-    kids: list[list[tuple[int, int]]] = []
-    for k, sel in enumerate(sels):
-        j = k - 1
-        operands = sel.operands
-        mine: list[tuple[int, int]] = []
-        i = len(operands)
-        while i > 0:
-            i -= 1
-            x = operands[i]
-            if type(x) is not Var:
-                continue
-            d = position.get(x)
-            if d is None or d > j or sels[d].kind in _STORED:
-                continue
-            n = counts[x]
-            if n != 1 and not (n == 2 and i > 0 and operands[i - 1] is x):
-                continue
-            m = j
-            while m > d and not waits(sels[m].out, k):
-                m = start[m] - 1
-            if m != d:
-                continue
-            if n == 2:
-                i -= 1
-            begin = start[d]
-            if p.arrives and begin == 0 and not _comes_first(sel, sels[d], i):
-                continue
-            for y in operands[:i]:
-                if type(y) is Var and position.get(y, -1) >= begin:
-                    break
-            else:
-                mine.append((i, d))
-                folded.add(x)
-                j = begin - 1
-        start.append(j + 1)
-        mine.reverse()
-        kids.append(mine)
-    p.start, p.kids = start, kids
-
-
-def _comes_first(sel: Sel, operand: Sel, i: int) -> bool:
-    """May what has been on the stack since the block began become operand i of `sel`?"""
-    if i > 0:
-        return False
-    if sel.kind != "call" or not V.NULL_FIRST:
-        return True
-    return operand.kind == "getattr" and sel.seq[0][0] != "CALL_FUNCTION_EX"
-
-
-_STORED = frozenset(("unpack", "make_cell"))  # kinds whose results always go to slots
-
-
-# -- layout -----------------------------------------------------------------------------------------------------
-
-
-def _layout(order: list[CFGBlock], found: dict[BlockId, set[BlockId]]) -> list[BlockId]:
-    """Depth-first order that keeps loops together: what leaves a loop is visited first, so it is placed last.
-
-    Then the likely successor falls through: a handler or a block that raises is the unlikely one.
-    """
-    raising = {b.id for b in order if type(b.term) is Raise}
-    around: dict[BlockId, list[set[BlockId]]] = {b.id: [] for b in order}
-    for body in found.values():
-        for i in body:
-            around[i].append(body)
-
-    def successors(b: CFGBlock) -> list[BlockId]:
-        plain = graph.successors(b)
-        if len(plain) < 2:
-            return list(plain)
-        handler = None if b.handler is None else len(plain) - 1
-        mine = around[b.id]
-        ranked = sorted(
-            (-sum(1 for body in mine if s not in body), i != handler, s not in raising, -i, s)
-            for i, s in enumerate(plain)
-        )
-        return [r[-1] for r in ranked]
-
-    succs = {b.id: successors(b) for b in order}
-    entry = order[0].id
-    seen = {entry}
-    post: list[BlockId] = []
-    stack = [(entry, iter(succs[entry]))]
-    while stack:
-        node, it = stack[-1]
-        for s in it:
-            if s not in seen:
-                seen.add(s)
-                stack.append((s, iter(succs[s])))
-                break
-        else:
-            stack.pop()
-            post.append(node)
-    post.reverse()
-    return post

@@ -7,8 +7,8 @@ other is written, so `conflicts[v]` (what is live where v is written) is looked 
 
 from __future__ import annotations
 
-from mooncake_py.ir.nodes import BlockId, ForNext, Raise, Var
-from mooncake_py.lowering.schedule import Jump, PBlock, Plan
+from mooncake_py.ir.nodes import BlockId, ForNext, Operand, Raise, Var
+from mooncake_py.lowering.plan import Jump, PBlock, Plan
 
 
 class Slots:
@@ -26,7 +26,7 @@ class _Numbers:
     __slots__ = ("bit", "conflicts", "vars")
 
     def __init__(self) -> None:
-        self.bit: dict[Var, int] = {}
+        self.bit: dict[Operand | None, int] = {}
         self.vars: list[Var] = []
         self.conflicts: list[int] = []
 
@@ -71,7 +71,7 @@ def _number(plan: Plan) -> _Numbers:
 
 def _conflicts(plan: Plan, numbers: _Numbers) -> None:
     bit = numbers.bit
-    masks = {v: 1 << i for v, i in bit.items()}
+    masks: dict[Operand | None, int] = {v: 1 << i for v, i in bit.items()}
     uses: dict[BlockId, int] = {}
     defs: dict[BlockId, int] = {}
     at_end: dict[BlockId, int] = {}
@@ -79,8 +79,8 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
         end = 0
         for j in p.jumps:
             for _, a in j.moves:
-                end |= masks.get(a, 0)  # type: ignore[call-overload]
-            end |= masks.get(j.push, 0)  # type: ignore[call-overload]
+                end |= masks.get(a, 0)
+            end |= masks.get(j.push, 0)
         at_end[p.id] = end
         used, own = end, 0
         for x in p.block.params:
@@ -89,11 +89,11 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
             used |= _handler_uses(p.handler, masks)
         for sel in p.sels:
             for y in sel.operands:
-                used |= masks.get(y, 0)  # type: ignore[call-overload]
+                used |= masks.get(y, 0)
             for y in sel.reads:
                 used |= masks.get(y, 0)
             for z in sel.outs or (sel.out,):
-                own |= masks.get(z, 0)  # type: ignore[call-overload]
+                own |= masks.get(z, 0)
         uses[p.id], defs[p.id] = used & ~own, own
     live_in = dict(uses)
     live_out = dict.fromkeys(uses, 0)
@@ -120,14 +120,16 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
     _written_together(plan.fn.params, live_in[entry.id], numbers)
 
 
-def _handler_uses(j: Jump, masks: dict[Var, int]) -> int:
-    used = masks.get(j.push, 0)  # type: ignore[call-overload]
+def _handler_uses(j: Jump, masks: dict[Operand | None, int]) -> int:
+    used = masks.get(j.push, 0)
     for _, a in j.moves:
-        used |= masks.get(a, 0)  # type: ignore[call-overload]
+        used |= masks.get(a, 0)
     return used
 
 
-def _walk(p: PBlock, live: int, masks: dict[Var, int], numbers: _Numbers, live_in: dict[BlockId, int]) -> int:
+def _walk(
+    p: PBlock, live: int, masks: dict[Operand | None, int], numbers: _Numbers, live_in: dict[BlockId, int]
+) -> int:
     """Backwards through a block, from what is live at its end to what is live at its start."""
     conflicts, bit = numbers.conflicts, numbers.bit
     caught = 0 if p.handler is None else live_in[p.handler.target] | _handler_uses(p.handler, masks)
@@ -142,7 +144,7 @@ def _walk(p: PBlock, live: int, masks: dict[Var, int], numbers: _Numbers, live_i
         if sel.outs:
             _written_together(sel.outs, live, numbers)
             for x in sel.outs:
-                live &= ~masks.get(x, 0)  # type: ignore[call-overload]
+                live &= ~masks.get(x, 0)
         elif sel.out is not None:
             i = bit.get(sel.out)
             if i is not None:
@@ -151,7 +153,7 @@ def _walk(p: PBlock, live: int, masks: dict[Var, int], numbers: _Numbers, live_i
         if k == last and caught:
             live |= caught
         for y in sel.operands:
-            live |= masks.get(y, 0)  # type: ignore[call-overload]
+            live |= masks.get(y, 0)
         for y in sel.reads:
             live |= masks.get(y, 0)
     return live
@@ -159,7 +161,7 @@ def _walk(p: PBlock, live: int, masks: dict[Var, int], numbers: _Numbers, live_i
 
 def _written_together(written: tuple[Var | None, ...], live: int, numbers: _Numbers) -> None:
     bit, conflicts = numbers.bit, numbers.conflicts
-    found = [bit[v] for v in written if v in bit]  # type: ignore[index]
+    found = [bit[v] for v in written if v in bit]
     for i in found:
         live |= 1 << i
     for i in found:
@@ -220,7 +222,7 @@ def _color(
         if i in where:
             continue
         mine, bad = members[i], conflicts[i]
-        at = where.get(arguments.get(i, -1))  # type: ignore[arg-type]
+        at = where.get(arguments.get(i, -1))
         if at is not None and not (bad & taken[at]) and not (hostile[at] & mine) and taken[at].bit_count() == 1:
             is_cell[at] = True  # the argument's slot becomes the cell's, and the name stays what the user wrote
             taken[at] |= mine
@@ -241,18 +243,18 @@ def _color(
         hostile[n] |= bad
         where[i] = n
     slots.cell_names = [slots.names[n] for n in range(len(taken)) if is_cell[n]]
-    for v, i in bit.items():
+    for v, i in zip(numbers.vars, range(len(numbers.vars)), strict=True):
         while leader[i] != i:
             i = leader[i]
         slots.of[v] = where[i]
     return slots
 
 
-def _cells_of_arguments(plan: Plan, bit: dict[Var, int]) -> dict[int, int]:
+def _cells_of_arguments(plan: Plan, bit: dict[Operand | None, int]) -> dict[int, int]:
     """For a cell made from an argument, that argument (by number)."""
     params = set(plan.fn.params)
     return {
-        bit[sel.out]: bit[sel.operands[0]]  # type: ignore[index]
+        bit[sel.out]: bit[sel.operands[0]]
         for sel in plan.layout[0].sels
         if sel.kind == "make_cell" and sel.out in bit and sel.operands[0] in params
     }
