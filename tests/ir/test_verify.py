@@ -28,9 +28,7 @@ BAD = {
     "which is not there when it runs": (
         "bb0() handler bb1(%1):\n  %1 = math.sin(%0)\n  return %1\nbb1(%2, %3):\n  return %3"
     ),
-    "reads %1, which is not there": (
-        "bb0() handler bb1():\n  %1 = math.sin(%0)\n  return %1\nbb1(%2):\n  return %1"
-    ),
+    "reads %1, which is not there": ("bb0() handler bb1():\n  %1 = math.sin(%0)\n  return %1\nbb1(%2):\n  return %1"),
     "two blocks": "bb0():\n  goto bb1()\nbb1():\n  return 1\nbb1():\n  return 2",
     "two cases are equal": "bb0():\n  switch %0 {1: bb1(), 1: bb1()} else bb1()\nbb1():\n  return 1",
     "keyword is given twice": "bb0():\n  %1 = builtins.dict(a=1, a=2)\n  return %1",

@@ -39,6 +39,7 @@ def roundtrip(f: Callable[..., Any]) -> Callable[..., Any]:
     assert isinstance(f, FunctionType)
     g = FunctionType(roundtrip_code(f.__code__), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     g.__kwdefaults__ = f.__kwdefaults__
+    g.__annotations__ = f.__annotations__
     g.__dict__.update(f.__dict__)
     return g
 
