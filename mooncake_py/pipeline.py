@@ -13,7 +13,7 @@ from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
-from mooncake_py.runtime.site import DynamicSite
+from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.primal import prepare
 from mooncake_py.transform.rewrite import rewrite
@@ -31,7 +31,7 @@ def derive_rule(
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
     while (simpler := rewrite(inferred)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
-    derived = derive(inferred, DynamicSite.at(fn.__code__))
+    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of)
     forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")
     return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()))

@@ -129,7 +129,7 @@ def _caller(
             inner = "".join(spell(v) + ", " for v in x)
             return f"({inner})" if type(x) is tuple else f"[{inner}]"
         names.append(f"x{len(names)}")
-        values.append(x)
+        values.append(copy.deepcopy(x))  # arguments that alias would get one cotangent together
         return names[-1]
 
     words = [spell(a) for a in args] + [f"{k}={spell(v)}" for k, v in kwargs.items()]

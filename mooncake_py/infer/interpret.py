@@ -18,7 +18,7 @@ import numpy as np
 
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
-from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, join, widen
+from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges, term_operands
 from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
@@ -300,15 +300,15 @@ class Inference:
             if rule.fn is None:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
                 return activate(t, False)
-            if not act and not rule.codual:
+            if not act and not rule.mutates:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
                 return t
             self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
             return t
         if rule is False:
-            self.calls[s.out] = CallInfo(
-                "dynamic" if act else "plain", f, None, args, s.kwargs, types, "the types of the arguments are not known"
-            )
+            decided_late = act or any(r.mutates for r in rules)
+            why = "the types of the arguments are not known"
+            self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
             t = result_type(f, types, kw)
             return Top(act) if isinstance(t, Top) else t
         if isinstance(f, pytypes.FunctionType):
@@ -396,10 +396,76 @@ class Inference:
         return None
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
-        act = fn.active or any(t.active for t in types) or any(self.type_of(v).active for _, v in s.kwargs)
+        """A call of a Python function: known by its rule where only numbers go in and out, else decided late."""
+        kw = [self.type_of(v) for _, v in s.kwargs]
+        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
         target = fn.value if isinstance(fn, Known) else None
-        self.calls[s.out] = CallInfo("dynamic" if act else "plain", target, None, args, s.kwargs, types, "call")
+        if target is not None and not s.kwargs and len(types) == target.__code__.co_argcount and is_numeric_call(
+            target, types
+        ):
+            t = result_of(target, types)
+            if t is not None and (only_numbers(t) or isinstance(t, Bot)):
+                self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
+                return t
+        written = any(map(_may_be_written, (*types, *kw)))
+        self.calls[s.out] = CallInfo("dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call")
         return Top(act)
+
+
+def is_numeric_call(f: pytypes.FunctionType, types: Sequence[T]) -> bool:
+    """Does a plain function get numbers only?"""
+    code = f.__code__
+    if f.__closure__ is not None or code.co_flags & 0x2AC or code.co_kwonlyargcount:
+        return False
+    return all(only_numbers(widen(t)) for t in types)
+
+
+def only_numbers(t: T) -> bool:
+    """A number, or a tuple of such."""
+    if isinstance(t, Tup):
+        return all(map(only_numbers, t.items))
+    return is_scalar(t) or (isinstance(t, Known) and t.value is None)
+
+
+_results: dict[Any, T] = {}
+_running: dict[Any, bool] = {}
+
+
+def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
+    """The type of a plain function's result; of a recursive one by iteration from nothing. None if not known."""
+    from mooncake_py.errors import UnsupportedError
+    from mooncake_py.frontend import normalise
+    from mooncake_py.transform.primal import prepare
+
+    key = (f.__code__, id(f.__globals__), tuple(map(widen, types)))
+    if key in _running:
+        _running[key] = True
+        return _results.get(key, BOT)
+    found = _results.get(key)
+    if found is not None:
+        return found
+    _running[key] = False
+    try:
+        primal = prepare(normalise(f.__code__))
+        if primal.kind != "function" or any(b.handler is not None for b in primal.blocks) or len(_running) > 30:
+            return None
+        while True:
+            t = Inference(primal, key[2], f.__globals__).run().result
+            old = _results.get(key, BOT)
+            new = join(old, widen(t))
+            recursive = _running[key]
+            if not recursive or new == old:
+                break
+            _results[key] = new
+    except UnsupportedError:
+        return None
+    finally:
+        del _running[key]
+        if _running:  # an outer function's type may still grow
+            _results.pop(key, None)
+    if not _running:
+        _results[key] = new
+    return new
 
 
 class _Absent:

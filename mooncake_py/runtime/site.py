@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import MissingRule, MooncakeError
+from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.infer.types import abstract
+from mooncake_py.infer.types import abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call
-from mooncake_py.registry import Rule, find_rule_for_values, rules_of
+from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
@@ -68,6 +68,29 @@ class DynamicSite:
                 f"        return {_name_of(e.f)}({e.parameters}), pullback\n\n"
                 f"or mooncake_py.zero_derivative({_name_of(e.f)}) where the derivative is zero"
             ) from None
+
+
+class StaticSite:
+    """A call of a Python function whose types are known; its rule is derived when the call first runs.
+
+    Recursive functions need the delay, and code that never runs costs nothing.
+    """
+
+    __slots__ = ("forward", "function", "pullback", "types")
+
+    def __init__(self, function: pytypes.FunctionType, types: tuple[Any, ...]):
+        self.function, self.types = function, types
+        self.forward: Callable[..., Any] = self._first
+        self.pullback: Callable[..., Any] | None = None
+
+    @classmethod
+    def of(cls, info: CallInfo) -> StaticSite:
+        return cls(info.target, tuple(map(widen, info.types)))
+
+    def _first(self, *args: Any) -> Any:
+        rule = rule_for(self.function, self.types, ())
+        self.forward, self.pullback = rule.forward, rule.pullback
+        return rule.forward(*args)
 
 
 class _NoRule(MooncakeError):
@@ -126,7 +149,12 @@ def call(
             return f(*args, **kwargs), None, None
         return run_rule(f, rule, args, fargs, kwargs, kwfdata)
     if type(f) is pytypes.FunctionType:
-        return _python(f, ff, args, fargs, names, kwvalues, kwfdata)
+        try:
+            return _python(f, ff, args, fargs, names, kwvalues, kwfdata)
+        except UnsupportedError:
+            if active:
+                raise
+            return _unknown(f, args, kwargs, names)
     if isinstance(f, functools.partial):
         return _partial(f, args, fargs, names, kwvalues, kwfdata)
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
@@ -134,12 +162,52 @@ def call(
         if type(d) is pytypes.FunctionType:
             return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata))
     if not active:
-        y = f(*args, **kwargs)
-        return y, None, None
+        return _unknown(f, args, kwargs, names)
     dunder = _operator_method(f, args)
     if dunder is not None:
         return call(dunder, None, args, fargs)
     raise _NoRule(f, args, fargs)
+
+
+def _unknown(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> Result:
+    """A call without derivative of a function that may write to what it is given: undone from a snapshot."""
+    if is_pure(f, len(args), names):
+        return f(*args, **kwargs), None, None
+    saved = [(x, _copy(x)) for x in (*args, *kwargs.values()) if type(x) in _MUTABLE]
+    y = f(*args, **kwargs)
+    changed = [(x, old) for x, old in saved if not _same(x, old)]
+    if not changed:
+        return y, None, None
+
+    def pullback(dy: Any) -> Any:
+        for x, old in changed:
+            if type(x) is dict:
+                x.clear()
+                x.update(old)
+            elif type(x) is np.ndarray:
+                x[...] = old
+            else:
+                x[:] = old
+        return None
+
+    return y, None, pullback
+
+
+_MUTABLE = frozenset({np.ndarray, list, dict, bytearray})
+
+
+def _copy(x: Any) -> Any:
+    return x.copy()
+
+
+def _same(x: Any, old: Any) -> bool:
+    if type(x) is np.ndarray:
+        return x.shape == old.shape and x.tobytes() == old.tobytes()
+    if type(x) is list:
+        return len(x) == len(old) and all(a is b for a, b in zip(x, old, strict=True))
+    if type(x) is dict:
+        return list(x) == list(old) and all(a is b for a, b in zip(x.values(), old.values(), strict=True))
+    return bool(x == old)
 
 
 def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:

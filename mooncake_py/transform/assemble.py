@@ -58,13 +58,20 @@ class Derived:
     stored: tuple[str, ...]
 
 
-def derive(inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any]) -> Derived:
-    """The forward and pullback functions of an inferred primal."""
-    return _Assembly(inferred, dynamic_site).run()
+def derive(
+    inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any], static_site: Callable[[CallInfo], Any]
+) -> Derived:
+    """The forward and pullback functions of an inferred primal; the sites are what its calls go through."""
+    return _Assembly(inferred, dynamic_site, static_site).run()
 
 
 class _Assembly:
-    def __init__(self, inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any]):
+    def __init__(
+        self,
+        inferred: Inferred,
+        dynamic_site: Callable[[CallInfo, Call], Any],
+        static_site: Callable[[CallInfo], Any],
+    ):
         fn = inferred.fn
         first = 1 + max(
             [v.id for v in (*fn.params, *fn.free)]
@@ -80,7 +87,7 @@ class _Assembly:
         self._note_new_params()
         self.forward = Builder(self.fresh, lambda key: NULL)
         self.info = ADInfo(
-            inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site
+            inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site, static_site
         )
         self.start: dict[BlockId, Draft] = {}
         self.end: dict[BlockId, Draft] = {}
@@ -579,7 +586,7 @@ class _Assembly:
 
 _ENGINE_PURE = frozenset(
     {
-        ops.build_tuple, ops.unpack, ops.check_bound, ops.make_cell, ops.make_function, ops.backwards, getattr, operator.getitem,
+        ops.build_tuple, ops.unpack, ops.check_bound, ops.make_cell, ops.make_function, ops.backwards, ops.load_global, getattr, operator.getitem,
         iter, range, reversed, slice, operator.is_, helpers.accum_num, helpers.accum_arr, helpers.accum_maybe,
         helpers.accum_any, helpers.zeros_like, helpers.dense_zeros, helpers.shadow_of, helpers.item_fdata,
         helpers.CoDual, helpers.At, zero_fdata, add_rdata, helpers.with_keywords, helpers.cotangent,

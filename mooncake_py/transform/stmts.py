@@ -14,7 +14,7 @@ from typing import Any
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, Inst, Real, T, Top
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
@@ -53,14 +53,20 @@ class ADInfo:
     forward: Builder
     types: dict[Var, T]
     dynamic_site: Callable[[CallInfo, Call], Any]
+    static_site: Callable[[CallInfo], Any]
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
     removable: set[Var] = field(default_factory=set)
     reusable: bool = True
 
     def operand(self, v: Operand) -> Operand:
-        """A primal operand in the forward code."""
-        return self.f.get(v, v) if isinstance(v, Var) else v
+        """A primal operand in the forward code; functions and modules that are known are constants there."""
+        if not isinstance(v, Var):
+            return v
+        t = self.types.get(v)
+        if isinstance(t, Known) and v in self.removable:
+            return Const(t.value)
+        return self.f.get(v, v)
 
     def tree(self, v: Operand) -> Tree:
         return self.lanes.tree(v)
@@ -121,6 +127,8 @@ def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
     if call.kind == "rule":
         assert call.rule is not None
         return _rule(info, s, call, call.rule)
+    if call.kind == "derived":
+        return _derived(info, s, call)
     if call.kind == "dynamic":
         return _dynamic(info, s, call)
     return _plain(info, s)
@@ -134,6 +142,9 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
             tuple((k, info.operand(v)) for k, v in s.kwargs), s.pos,
         )
     )  # fmt: skip
+    f = s.fn.value if isinstance(s.fn, Const) else None
+    if f in (ops.load_global, getattr) and isinstance(info.types.get(s.out), Known):
+        info.removable.add(s.out)
     info.fresh_lanes(s.out)
     return ADStmtInfo(s, None)
 
@@ -491,6 +502,34 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         p.if_nonnull(result, spread)
 
     return ADStmtInfo(s, rvs, call.why)
+
+
+def _derived(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A Python function of numbers. Forward: its rule's forward function. Reverse: its pullback."""
+    site = Const(info.static_site(call))
+    forward = info.forward.call(getattr, site, Const("forward"))
+    triple = info.forward.call(forward, *map(info.operand, call.args))
+    y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
+    captures = info.emit(operator.getitem, triple, Const(2))
+    info.types[y] = info.types.get(s.out, Top())
+    info.f[s.out] = y
+    tree = info.tree(s.out)
+
+    def rvs(p: PullbackBuilder) -> None:
+        dy = _take_tree(info, p, s.out, tree, ())
+        active = [(i, v) for i, v in enumerate(call.args) if leaves(p.lanes.tree(v))]
+
+        def body() -> None:
+            pullback = p.call(getattr, site, Const("pullback"))
+            ds = p.call(pullback, p.forward_value(captures), dy)
+            for i, v in active:
+                d = p.call(operator.getitem, ds, Const(i))
+                p.nonnull.add(d)
+                p.accumulate(v, d)
+
+        p.if_nonnull(dy, body)
+
+    return ADStmtInfo(s, rvs if leaves(tree) else None)
 
 
 def _take_dynamic(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path = ()) -> Operand:
