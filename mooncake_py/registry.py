@@ -84,7 +84,9 @@ class Rule:
             self.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
             positional = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
             self._most = len(positional)
-            self._needs = tuple(p.name for p in positional if p.default is p.empty)
+            self._needs = tuple(
+                p.name for p in params if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            )
             self.codual = frozenset(
                 i for i, p in enumerate(params) if p.annotation is CoDual or p.annotation == "CoDual"
             )

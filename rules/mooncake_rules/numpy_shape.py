@@ -1,1 +1,495 @@
-"""x"""
+"""Shapes: reshaping and transposing (views: the engine makes the shadow's view), joining and splitting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
+from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, ListShadow, Shadow
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import real_of, unbroadcast
+from mooncake_rules.inference import Types, element_dtype, nested, reduces, shape_ndim
+from mooncake_rules.sequences import unstack
+
+
+def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """dy, perhaps a number, in another shape."""
+    return np.asarray(dy).reshape(shape)
+
+
+pure.add(reshaped)
+infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
+
+# -- one array in another shape ---------------------------------------------------------------------------
+
+
+@rrule(np.ndarray.reshape, alias=(0,))
+def reshape_method(a, *shape):
+    old = a.shape
+
+    def pullback(dy):
+        return reshaped(dy, old)
+
+    if len(shape) == 1:
+        return np.ndarray.reshape(a, shape[0]), pullback
+    return np.ndarray.reshape(a, shape), pullback
+
+
+@rrule(np.reshape, types=(Array,), alias=(0,))
+def reshape(a, shape):
+    old = a.shape
+
+    def pullback(dy):
+        return reshaped(dy, old)
+
+    return np.ndarray.reshape(a, shape), pullback
+
+
+@rrule(np.reshape, types=(Array,), alias=(0,))
+def reshape_ordered(a, shape, order):
+    old = a.shape
+
+    def pullback(dy):
+        return np.reshape(dy, old, order)
+
+    return np.reshape(a, shape, order), pullback
+
+
+@rrule(np.ndarray.reshape, alias=(0,))
+def reshape_method_ordered(a, shape, *, order):
+    old = a.shape
+
+    def pullback(dy):
+        return np.reshape(dy, old, order)
+
+    return np.reshape(a, shape, order), pullback
+
+
+def _elements_in_order(f: Any, method: Any, alias: tuple[int, ...], types: tuple = ()) -> None:
+    """A function of one array that gives the same elements, in C order, in another shape."""
+
+    @rrule(f, types=types, alias=alias)
+    def rule(a):
+        shape = a.shape
+
+        def pullback(dy):
+            return reshaped(dy, shape)
+
+        return method(a), pullback
+
+
+for _f, _m in (
+    (np.ravel, np.ndarray.ravel), (np.ndarray.ravel, np.ndarray.ravel), (np.squeeze, np.ndarray.squeeze),
+    (np.ndarray.squeeze, np.ndarray.squeeze), (np.atleast_1d, np.atleast_1d), (np.atleast_2d, np.atleast_2d),
+    (np.atleast_3d, np.atleast_3d),
+):  # fmt: skip
+    _elements_in_order(_f, _m, (0,), (Array,))
+_elements_in_order(np.ndarray.flatten, np.ndarray.flatten, ())
+for _f in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+
+    def _of_number(f: Any) -> None:
+        @rrule(f, types=(Scalar,))
+        def rule(x):
+            def pullback(dy):
+                return dy.item()
+
+            return f(x), pullback
+
+    _of_number(_f)
+
+
+def _flattened(f: Any, alias: tuple[int, ...]) -> None:
+    @rrule(f, types=(Array,), alias=alias)
+    def rule(a, order):
+        shape = a.shape
+
+        def pullback(dy):
+            return np.reshape(dy, shape, order) if order in ("C", "F") else np.reshape(dy, shape, _order(a, order))
+
+        return f(a, order), pullback
+
+
+def _order(a: np.ndarray, order: str) -> str:
+    return "F" if np.isfortran(a) else "C"
+
+
+for _f in (np.ravel, np.ndarray.ravel):
+    _flattened(_f, (0,))
+_flattened(np.ndarray.flatten, ())
+
+
+def _with_axis(f: Any) -> None:
+    @rrule(f, types=(Array,), alias=(0,))
+    def rule(a, axis):
+        shape = a.shape
+
+        def pullback(dy):
+            return reshaped(dy, shape)
+
+        return f(a, axis), pullback
+
+
+for _f in (np.squeeze, np.ndarray.squeeze, np.expand_dims):
+    _with_axis(_f)
+
+# -- axes in another order --------------------------------------------------------------------------------
+
+
+def back(axes: Any, n: int) -> tuple[int, ...]:
+    """The permutation that undoes `axes`."""
+    out = [0] * n
+    for i, k in enumerate(axes):
+        out[k] = i
+    return tuple(out)
+
+
+pure.add(back)
+
+
+@rrule(np.transpose, types=(Array,), alias=(0,))
+def transpose(a, axes=None):
+    def pullback(dy):
+        if axes is None:
+            return np.ndarray.transpose(dy)
+        return np.ndarray.transpose(dy, back(axes, dy.ndim))
+
+    return np.ndarray.transpose(a, axes), pullback
+
+
+@rrule(np.ndarray.transpose, alias=(0,))
+def transpose_method(a, *axes):
+    if len(axes) == 0:
+
+        def pullback(dy):
+            return np.ndarray.transpose(dy)
+
+        return np.ndarray.transpose(a), pullback
+    order = axes[0] if len(axes) == 1 else axes
+
+    def pullback_axes(dy):
+        return np.ndarray.transpose(dy, back(range(dy.ndim - 1, -1, -1) if order is None else order, dy.ndim))
+
+    return np.ndarray.transpose(a, order), pullback_axes
+
+
+@rrule(np.ndarray.T, alias=(0,))
+def transposed(a):
+    def pullback(dy):
+        return np.ndarray.transpose(dy)
+
+    return np.ndarray.transpose(a), pullback
+
+
+if hasattr(np.ndarray, "mT"):
+
+    @rrule(np.ndarray.mT, alias=(0,))
+    def matrix_transposed(a):
+        def pullback(dy):
+            return np.ndarray.swapaxes(dy, -1, -2)
+
+        return np.ndarray.swapaxes(a, -1, -2), pullback
+
+
+@rrule(np.swapaxes, types=(Array,), alias=(0,))
+@rrule(np.ndarray.swapaxes, alias=(0,))
+def swapaxes(a, axis1, axis2):
+    def pullback(dy):
+        return np.ndarray.swapaxes(dy, axis1, axis2)
+
+    return np.ndarray.swapaxes(a, axis1, axis2), pullback
+
+
+@rrule(np.moveaxis, types=(Array,), alias=(0,))
+def moveaxis(a, source, destination):
+    def pullback(dy):
+        return np.moveaxis(dy, destination, source)
+
+    return np.moveaxis(a, source, destination), pullback
+
+
+# Elements of the result share memory with each other, so its shadow cannot be a view: it is a value of its own.
+@rrule(np.broadcast_to, types=(Array,))
+@rrule(np.broadcast_to, types=(Scalar,))
+def broadcast_to(a, shape):
+    old = np.shape(a)
+
+    def pullback(dy):
+        return unbroadcast(dy, old) if isinstance(a, np.ndarray) else np.add.reduce(dy, None)
+
+    return np.broadcast_to(a, shape), pullback
+
+
+# -- types ------------------------------------------------------------------------------------------------
+
+
+def _ndim(f: Any, ndim: Callable[[Types, dict[str, T]], int | None]) -> None:
+    """The result is an array like the first argument with `ndim(args, kwargs)` dimensions."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        a = args[0]
+        if not isinstance(a, Arr):
+            return Top(a.active)
+        return Arr(a.dtype, ndim(args, kwargs), a.act)
+
+    infer_table[f] = infer
+    pure.add(f)
+
+
+def _reshape_ndim(args: Types, kwargs: dict[str, T]) -> int | None:
+    shape = kwargs.get("shape") or (args[1] if len(args) > 1 else None)
+    if len(args) > 2 and isinstance(shape, (Known, Inst)) and shape_ndim(shape) == 1:
+        return len(args) - 1
+    return None if shape is None else shape_ndim(shape)
+
+
+def _squeezed(args: Types, kwargs: dict[str, T]) -> int | None:
+    a, axis = args[0], kwargs.get("axis") or (args[1] if len(args) > 1 else None)
+    if axis is None or not isinstance(a, Arr) or a.ndim is None:
+        return None
+    n = shape_ndim(axis)
+    return None if n is None or (isinstance(axis, Known) and axis.value is None) else a.ndim - n
+
+
+def _same(args: Types, kwargs: dict[str, T]) -> int | None:
+    return args[0].ndim if isinstance(args[0], Arr) else None
+
+
+_ndim(np.ndarray.reshape, _reshape_ndim)
+_ndim(np.reshape, lambda args, kwargs: _reshape_ndim(args[:2], kwargs))
+_ndim(np.squeeze, _squeezed)
+_ndim(np.ndarray.squeeze, _squeezed)
+for _f in (np.transpose, np.ndarray.transpose, np.ndarray.T, np.swapaxes, np.ndarray.swapaxes, np.moveaxis):
+    _ndim(_f, _same)
+if hasattr(np.ndarray, "mT"):
+    _ndim(np.ndarray.mT, _same)
+for _f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten):
+    _ndim(_f, lambda args, kwargs: 1)
+reduces(np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d)
+infer_table[np.broadcast_to] = lambda args, kwargs: Arr(
+    element_dtype(args[0]), shape_ndim(args[1] if len(args) > 1 else kwargs["shape"]), args[0].active
+)
+pure.add(np.broadcast_to)
+
+# -- joining ----------------------------------------------------------------------------------------------
+
+
+def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> list[tuple[Any, ...]]:
+    """Of every joined piece its shape, the shape it is joined in, and whether it is real."""
+    out: list[tuple[Any, ...]] = []
+    for x in xs:
+        shape = np.shape(x)
+        out.append((shape, shape if like is None else like(shape), not np.iscomplexobj(x), type(x)))
+    return out
+
+
+def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
+    """The cotangents of pieces that were joined along an axis."""
+    out: list[Any] = []
+    at = 0
+    lead = (slice(None),) * (axis % dy.ndim)
+    for shape, joined, real, cls in parts:
+        n = joined[axis]
+        t = dy[(*lead, slice(at, at + n))]
+        at += n
+        if real and t.dtype.kind == "c":
+            t = t.real
+        out.append(t.item() if cls in _NUMBERS else t.reshape(shape))
+    return out
+
+
+_NUMBERS = (float, complex)
+
+
+pure.update({pieces, cut})
+
+
+def _tall(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (2 - len(shape)) + shape
+
+
+def _line(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape or (1,)
+
+
+def _column(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if len(shape) >= 2 else (*_line(shape), 1)
+
+
+def _deep(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1, *_line(shape), 1) if len(shape) < 2 else (*shape, 1) if len(shape) == 2 else shape
+
+
+@rrule(np.concatenate)
+def concatenate(arrays, axis=0):
+    parts = pieces(arrays, None)
+
+    def pullback(dy):
+        if axis is None:
+            return (cut(dy, [((s), (int(np.prod(s)),), r, c) for s, _, r, c in parts], 0),)
+        return (cut(dy, parts, axis),)
+
+    return np.concatenate(arrays, axis), pullback
+
+
+def _stacked(f: Any, axis_of: Callable[[int], int], like: Callable) -> None:
+    @rrule(f)
+    def rule(tup):
+        parts = pieces(tup, like)
+
+        def pullback(dy):
+            return (cut(dy, parts, axis_of(dy.ndim)),)
+
+        return f(tup), pullback
+
+
+_stacked(np.vstack, lambda n: 0, _tall)
+_stacked(np.hstack, lambda n: 0 if n == 1 else 1, _line)
+_stacked(np.column_stack, lambda n: 1, _column)
+_stacked(np.dstack, lambda n: 2, _deep)
+
+
+def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
+    """The cotangents of pieces that were stacked along a new axis."""
+    moved = np.moveaxis(dy, axis, 0)
+    out: list[Any] = []
+    for t, (_, _, real, cls) in zip(moved, parts, strict=True):
+        t = t.real if real and np.iscomplexobj(t) else t
+        out.append(t.item() if cls in _NUMBERS else t)
+    return out
+
+
+pure.add(unstacked)
+
+
+@rrule(np.stack)
+def stack(arrays, axis=0):
+    parts = pieces(arrays, None)
+
+    def pullback(dy):
+        return (unstacked(dy, parts, axis),)
+
+    return np.stack(arrays, axis), pullback
+
+
+@rrule(np.append)
+def append(arr, values, axis=None):
+    parts = pieces((arr, values), None if axis is not None else lambda s: (int(np.prod(s)),))
+
+    def pullback(dy):
+        ta, tv = cut(dy, parts, 0 if axis is None else axis)
+        return (unstack(ta, arr), unstack(tv, values))
+
+    return np.append(arr, values, axis), pullback
+
+
+def _joined(extra: int, least: int) -> Callable[[Types, dict[str, T]], T | None]:
+    """Joining arrays: `extra` new axes, at least `least` of them."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        xs = args[0]
+        axis = kwargs.get("axis") or (args[1] if len(args) > 1 else None)
+        items = xs.items if isinstance(xs, Tup) else (xs.elem,) if isinstance(xs, Lst) else ()
+        found = [nested(x) for x in items]
+        if not found or None in found:
+            return Top(xs.active)
+        dtypes = [f[1] for f in found if f is not None]
+        n: int | None = max(max(f[0] for f in found if f is not None) + extra, least)
+        if isinstance(axis, Known) and axis.value is None and axis is not None:
+            n = 1
+        known = [d for d in dtypes if d is not None]
+        return Arr(np.result_type(*known) if len(known) == len(dtypes) else None, n, xs.active)
+
+    return infer
+
+
+for _f, _extra, _least in (
+    (np.concatenate, 0, 1), (np.stack, 1, 1), (np.vstack, 0, 2), (np.hstack, 0, 1), (np.column_stack, 0, 2), (np.dstack, 0, 3),
+):  # fmt: skip
+    infer_table[_f] = _joined(_extra, _least)
+    pure.add(_f)
+reduces(np.append)
+
+# -- splitting --------------------------------------------------------------------------------------------
+
+
+def _split(f: Any) -> None:
+    """A list of views; their shadows are the same views of the array's shadow."""
+
+    @rrule(f, types=(Array,))
+    def rule(ary: CoDual, indices_or_sections, axis=0):
+        return split_views(f, ary.primal, ary.fdata, indices_or_sections, axis)
+
+
+def split_views(f: Any, a: np.ndarray, shadow: Shadow | None, *args: Any) -> tuple[CoDual, Any]:
+    xs = f(a, *args)
+    fx = None if shadow is None else ListShadow([shadow.view(d) for d in f(shadow.dense(), *args)], [None] * len(xs))
+
+    def pullback(_: Any) -> None:
+        return None
+
+    return CoDual(xs, fx), pullback
+
+
+def _split_fixed(f: Any) -> None:
+    @rrule(f, types=(Array,))
+    def rule(ary: CoDual, indices_or_sections):
+        return split_views(f, ary.primal, ary.fdata, indices_or_sections)
+
+
+_split(np.split)
+_split(np.array_split)
+for _f in (np.hsplit, np.vsplit, np.dsplit):
+    _split_fixed(_f)
+for _f in (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit):
+    infer_table[_f] = lambda args, kwargs: Lst(args[0], args[0].active) if isinstance(args[0], Arr) else None
+
+# -- what arrays say about themselves ---------------------------------------------------------------------
+
+_ATTRIBUTES = [np.ndarray.ndim, np.ndarray.size, np.ndarray.itemsize, np.ndarray.nbytes, np.ndarray.strides, np.ndarray.shape]
+_ATTRIBUTES += [np.ndarray.dtype, np.ndarray.flags, np.generic.shape, np.generic.ndim, np.generic.size, np.generic.dtype]
+zero_derivative(*_ATTRIBUTES, np.shape, np.size, np.ndim, np.may_share_memory, np.shares_memory, np.result_type)
+probed.update({np.ndarray.itemsize, np.shape, np.ndim, np.generic.shape, np.generic.ndim, np.generic.size})
+for _f in (np.ndarray.ndim, np.ndarray.size, np.ndarray.nbytes, np.size):
+    infer_table[_f] = lambda args, kwargs: Inst(int)
+    pure.add(_f)
+
+
+def _shape_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    a = args[0]
+    return Tup((Inst(int),) * a.ndim) if isinstance(a, Arr) and a.ndim is not None else None
+
+
+infer_table[np.ndarray.shape] = infer_table[np.ndarray.strides] = _shape_type
+pure.update({np.ndarray.shape, np.ndarray.strides})
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3, 1.1, -0.4])
+_M = _V.reshape(2, 3).copy()
+_T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
+_Z = _M * (1 + 0.5j)
+
+CASES: list[RuleCase] = [
+    case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"), case(np.ndarray.reshape, _V, 2, 3),
+    case(np.ndarray.reshape, _V, (3, 2)), case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
+    case(np.ndarray.reshape, _T, (6, 4), order="F"), case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T),
+    case(np.ndarray.flatten, _M, "F"), case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]), case(np.squeeze, _M[None], axis=0),
+    case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1), case(np.expand_dims, _M, (0, -1)),
+    case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M), case(np.atleast_2d, 0.7), case(np.transpose, _T),
+    case(np.transpose, _T, (2, 0, 1)), case(np.ndarray.transpose, _T), case(np.ndarray.transpose, _T, 1, 2, 0),
+    case(np.ndarray.transpose, _T, (2, 0, 1)), case(lambda a: a.T * 2, _T), case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1),
+    case(np.moveaxis, _T, 0, -1), case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)), case(np.broadcast_to, 0.5, (2, 3)),
+    case(np.concatenate, (_V, _V * 2)), case(np.concatenate, [_V, _V[:2], np.zeros(0)]), case(np.concatenate, (_M, _M * 2), axis=1),
+    case(np.concatenate, [_M, _M], axis=None), case(np.concatenate, (_M, _Z)), case(np.concatenate, [_T, _T[:, :1]], axis=-2),
+    case(np.vstack, [_M, _V[:3]]), case(np.vstack, (_V, _V)), case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)),
+    case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)), case(np.dstack, [_V, _V]),
+    case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1), case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]),
+    case(np.append, _V, _V[:2]), case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]),
+    case(np.split, _V, 3), case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
+]  # fmt: skip
+if hasattr(np.ndarray, "mT"):
+    CASES.append(case(lambda a: a.mT * 2, _T))

@@ -15,6 +15,8 @@ from mooncake_rules.inference import nested
 def unstack(t: Any, like: Any) -> Any:
     """The cotangent of `np.array(like)` in the structure of `like`."""
     if type(like) in (list, tuple):
+        if all([type(x) is float for x in like]) and t.dtype.kind == "f":
+            return type(like)(t.tolist())
         return type(like)([unstack(t[i], x) for i, x in enumerate(like)])
     if isinstance(like, np.ndarray):
         t = np.asarray(t)
@@ -22,7 +24,7 @@ def unstack(t: Any, like: Any) -> Any:
             t = t.real
         return t if like.dtype.kind in "fc" else None
     if isinstance(like, (float, np.floating)):
-        return t.real if isinstance(t, (complex, np.complexfloating)) else t
+        return t.real if isinstance(t, (complex, np.complexfloating)) else float(t) if type(like) is float else t
     return t if isinstance(like, (complex, np.complexfloating)) else None
 
 
@@ -32,12 +34,12 @@ pure.add(unstack)
 def also_of_sequences(f: Any, rule: Callable) -> None:
     """Register `rule`, a rule of f on arrays, for lists and tuples as well."""
 
-    def rule_of_sequence(xs, *rest):
-        y, pb = rule(np.array(xs), *rest)
+    def rule_of_sequence(xs):
+        y, pb = rule(np.array(xs))
 
         def pullback(dy):
             ds = pb(dy)
-            return unstack(ds[0] if type(ds) is tuple else ds, xs)
+            return (unstack(ds[0] if type(ds) is tuple else ds, xs),)
 
         return y, pullback
 
@@ -46,7 +48,7 @@ def also_of_sequences(f: Any, rule: Callable) -> None:
 
         def pullback(dy):
             ds = pb(dy)
-            return unstack(ds[0] if type(ds) is tuple else ds, xs)
+            return (unstack(ds[0] if type(ds) is tuple else ds, xs),)
 
         return y, pullback
 
