@@ -1,0 +1,390 @@
+"""Making arrays: of zeros and ones, of ranges, of numbers and lists, copies, conversions, and back to numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, widen
+from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import is_complex, real_of, total
+from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
+from mooncake_rules.sequences import unstack
+
+# -- constants --------------------------------------------------------------------------------------------
+
+_NEW = [np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri, np.indices]
+_INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.ix_, np.unravel_index, np.ravel_multi_index, np.ndindex]
+_WINDOWS = [np.hanning, np.hamming, np.blackman, np.bartlett, np.broadcast_shapes, np.finfo, np.iinfo, np.dtype]
+zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange, np.fromiter, np.frombuffer)
+pure.update({*_NEW, *_INDEX, np.arange})
+probed.update({np.eye, np.identity, np.tri, np.tril_indices, np.triu_indices, np.diag_indices})
+
+
+def _argument(args: Types, kwargs: dict[str, T], i: int, name: str) -> T | None:
+    return args[i] if len(args) > i else kwargs.get(name)
+
+
+def _filled(args: Types, kwargs: dict[str, T]) -> T | None:
+    shape = _argument(args, kwargs, 0, "shape")
+    return None if shape is None else Arr(dtype_of(_argument(args, kwargs, 1, "dtype"), np.dtype(float)), shape_ndim(shape))
+
+
+def _like(at: int) -> Any:
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        a = args[0]
+        if "shape" in kwargs or not isinstance(a, Arr):
+            return None
+        d = dtype_of(_argument(args, kwargs, at, "dtype"), a.dtype)
+        return Arr(d, a.ndim, any(t.active for t in args[1:2]) and at == 2)
+
+    return infer
+
+
+for _f in (np.zeros, np.ones, np.empty):
+    infer_table[_f] = _filled
+for _f in (np.zeros_like, np.ones_like, np.empty_like):
+    infer_table[_f] = _like(1)
+
+
+@rrule(np.full)
+def full(shape, fill_value, dtype=None):
+    def pullback(dy):
+        return None, real_of(total(dy), fill_value)
+
+    return np.full(shape, fill_value, dtype), pullback
+
+
+@rrule(np.full_like)
+def full_like(a, fill_value, dtype=None):
+    def pullback(dy):
+        return None, real_of(total(dy), fill_value)
+
+    return np.full_like(a, fill_value, dtype), pullback
+
+
+def _full_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    shape, fill = _argument(args, kwargs, 0, "shape"), _argument(args, kwargs, 1, "fill_value")
+    if shape is None or fill is None:
+        return None
+    return Arr(dtype_of(_argument(args, kwargs, 2, "dtype"), element_dtype(fill)), shape_ndim(shape), fill.active)
+
+
+infer_table[np.full] = _full_type
+infer_table[np.full_like] = _like(2)
+pure.update({np.full, np.full_like})
+
+# -- ranges -----------------------------------------------------------------------------------------------
+
+
+@rrule(np.arange)
+def arange(start, stop=None, step=1):
+    def pullback(dy):
+        if stop is None:
+            return None
+        return total(dy), None, np.add.reduce(dy * np.arange(len(dy)))
+
+    if stop is None:
+        return np.arange(start), pullback
+    return np.arange(start, stop, step), pullback
+
+
+def _range_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    act = any(t.active for t in args)
+    dtype = kwargs.get("dtype")
+    if dtype is not None:
+        return Arr(dtype_of(dtype, None), 1, act)
+    kinds = [element_dtype(t) for t in args]
+    known = [d for d in kinds if d is not None]
+    return Arr(np.result_type(*known) if len(known) == len(kinds) and known else None, 1, act)
+
+
+infer_table[np.arange] = _range_type
+
+
+@rrule(np.linspace, types=(Scalar, Scalar))
+def linspace(start, stop, num=50, endpoint=True):
+    def pullback(dy):
+        t = np.linspace(0.0, 1.0, num, endpoint)
+        right = np.add.reduce(dy * t)
+        return total(dy) - right, right
+
+    return np.linspace(start, stop, num, endpoint), pullback
+
+
+def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    if "retstep" in kwargs or "dtype" in kwargs or "axis" in kwargs or len(args) > 4:
+        return None
+    ends = [element_dtype(widen(t)) for t in args[:2]]
+    if len(ends) < 2 or any(d is None or d.kind not in "fiub" for d in ends):
+        return None
+    return Arr(np.dtype(float), 1, any(t.active for t in args)) if all(d is not None and d.itemsize >= 8 for d in ends) else None
+
+
+infer_table[np.linspace] = _linspace_type
+pure.update({np.linspace, np.logspace, np.geomspace})
+
+# -- arrays of things -------------------------------------------------------------------------------------
+
+
+def _array_of(f: Any) -> None:
+    """`np.array` and its kind on numbers, lists and tuples."""
+
+    @rrule(f, types=(list,))
+    @rrule(f, types=(tuple,))
+    @rrule(f, types=(Scalar,))
+    def rule(x, dtype=None):
+        def pullback(dy):
+            return (unstack(dy, x),)
+
+        return f(x, dtype), pullback
+
+
+def as_kind(t: Any, a: Any) -> Any:
+    """A cotangent of a converted array as one of the array a: real, complex, of its precision."""
+    t = np.asarray(t)
+    if a.dtype.kind not in "fc" or t.dtype == a.dtype:
+        return t
+    return (t.real if t.dtype.kind == "c" and a.dtype.kind != "c" else t).astype(a.dtype)
+
+
+pure.add(as_kind)
+infer_table[as_kind] = lambda args, kwargs: Arr(element_dtype(args[1]), getattr(args[0], "ndim", None))
+
+
+@rrule(np.array, types=(Array,))
+@rrule(np.copy, types=(Array,))
+@rrule(np.ndarray.copy)
+def copy(a):
+    def pullback(dy):
+        return dy
+
+    return np.ndarray.copy(a), pullback
+
+
+@rrule(np.ndarray.copy)
+@rrule(np.copy, types=(Array,))
+def copy_ordered(a, order):
+    def pullback(dy):
+        return dy
+
+    return np.array(a, order=order), pullback
+
+
+@rrule(np.array, types=(Array,), alias=(0,))
+def array_of_array(a, dtype=None, *, copy=True):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.array(a, dtype, copy=copy), pullback
+
+
+def _as(f: Any) -> None:
+    @rrule(f, types=(Array,), alias=(0,))
+    def rule(a, dtype=None):
+        def pullback(dy):
+            return as_kind(dy, a)
+
+        return f(a, dtype), pullback
+
+
+rrule(np.array, types=(Array,))(copy)
+for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
+    if _f is not np.array:
+        _as(_f)
+    _array_of(_f)
+
+
+@rrule(np.copy, types=(list,))
+@rrule(np.copy, types=(tuple,))
+@rrule(np.copy, types=(Scalar,))
+def copy_of_sequence(x):
+    def pullback(dy):
+        return (unstack(dy, x),)
+
+    return np.copy(x), pullback
+
+
+@rrule(np.ndarray.astype)
+def astype(a, dtype):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.ndarray.astype(a, dtype), pullback
+
+
+@rrule(np.ndarray.astype, alias=(0,))
+def astype_sharing(a, dtype, *, copy):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.ndarray.astype(a, dtype, copy=copy), pullback
+
+
+def _array_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    act = args[0].active
+    found = nested(args[0])
+    dtype = _argument(args, kwargs, 1, "dtype")
+    if found is None or "ndmin" in kwargs:
+        return Top(act)
+    d = dtype_of(dtype, found[1])
+    return Arr(d, found[0], act and (d is None or d.kind in "fc"))
+
+
+def _at_least_one(args: Types, kwargs: dict[str, T]) -> T | None:
+    t = _array_type(args, kwargs)
+    return Arr(t.dtype, 1, t.act) if isinstance(t, Arr) and t.ndim == 0 else t
+
+
+def _astype_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    a, dtype = args[0], _argument(args, kwargs, 1, "dtype")
+    if not isinstance(a, Arr) or dtype is None:
+        return None
+    d = dtype_of(dtype, np.dtype(float))
+    return Arr(d, a.ndim, a.act and (d is None or d.kind in "fc"))
+
+
+for _f in (np.array, np.asarray, np.asanyarray):
+    infer_table[_f] = _array_type
+infer_table[np.ascontiguousarray] = infer_table[np.asfortranarray] = _at_least_one
+infer_table[np.copy] = infer_table[np.ndarray.copy] = lambda args, kwargs: _array_type(args[:1], {})
+infer_table[np.ndarray.astype] = _astype_type
+pure.update({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.copy, np.ndarray.copy})
+pure.add(np.ndarray.astype)
+
+# -- numbers of NumPy's classes ---------------------------------------------------------------------------
+
+for _cls in (np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64):
+
+    def _number_class(cls: Any) -> None:
+        @rrule(cls, types=(Scalar,))
+        def rule(x):
+            def pullback(dy):
+                return real_of(dy, x)
+
+            return cls(x), pullback
+
+    _number_class(_cls)
+    probed.add(_cls)
+_INTEGERS = [np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+zero_derivative(*_INTEGERS)
+probed.update(_INTEGERS)
+
+
+@rrule(np.ndarray.item)
+def item(a, *index):
+    shape = a.shape
+
+    def pullback(dy):
+        return (place_item(dy, shape, a.dtype, index),)
+
+    if len(index) == 0:
+        return np.ndarray.item(a), pullback
+    return np.ndarray.item(a, index[0] if len(index) == 1 else index), pullback
+
+
+def place_item(dy: Any, shape: tuple[int, ...], dtype: Any, index: tuple[Any, ...]) -> np.ndarray:
+    """The cotangent of `a.item(*index)`."""
+    t = np.zeros(shape, dtype)
+    if index and isinstance(index[0], tuple):
+        index = index[0]
+    if len(index) <= 1:
+        t.reshape(-1)[index[0] if index else 0] = dy
+    else:
+        t[index] = dy
+    return t
+
+
+@rrule(np.generic.item)
+def generic_item(x):
+    def pullback(dy):
+        return dy
+
+    return x.item(), pullback
+
+
+def _item_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    a = args[0]
+    if isinstance(a, Arr) and a.dtype in (np.dtype(float), np.dtype(np.float32)):
+        return Inst(float, a.act)
+    return Inst(complex, a.act) if isinstance(a, Arr) and a.dtype == np.dtype(complex) else None
+
+
+infer_table[np.ndarray.item] = _item_type
+pure.update({place_item, np.ndarray.item})
+probed.add(np.generic.item)
+
+
+@rrule(np.ndarray.tolist)
+def tolist(a: CoDual):
+    return list_of(a.primal, a.fdata)
+
+
+def list_of(a: np.ndarray, shadow: Shadow | None) -> tuple[CoDual, Any]:
+    xs = a.tolist()
+    fx = zero_fdata(xs) if shadow is not None else None
+
+    def pullback(dy: Any) -> None:
+        if shadow is not None:
+            t = dy if fx is None else gathered(fx, a.shape)
+            if t is not None:
+                shadow.add(np.asarray(t, a.dtype))
+
+    return CoDual(xs, fx), pullback
+
+
+def gathered(fx: ListShadow, shape: tuple[int, ...]) -> list:
+    """The cotangents of a nested list of numbers, as one."""
+    if len(shape) == 1:
+        out = [0.0 if r is None else r for r in fx.r]
+        fx.r[:] = [None] * len(out)
+        return out
+    return [gathered(f, shape[1:]) for f in fx.f]
+
+
+def _tolist_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    a = args[0]
+    if not isinstance(a, Arr) or a.dtype is None or a.ndim is None:
+        return None
+    cls = {"f": float, "c": complex, "i": int, "u": int, "b": bool}.get(a.dtype.kind)
+    if cls is None:
+        return None
+    t: T = Inst(cls, a.act)
+    for _ in range(a.ndim):
+        t = Lst(t, a.act)
+    return t
+
+
+infer_table[np.ndarray.tolist] = _tolist_type
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3])
+_M = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
+
+
+def _listed(a: np.ndarray) -> float:
+    xs = a.tolist()
+    return xs[0] * xs[2] + xs[1]
+
+
+def _listed_rows(a: np.ndarray) -> float:
+    xs = a.tolist()
+    return xs[0][1] * xs[1][2]
+
+
+CASES: list[RuleCase] = [
+    case(np.full, (2, 3), 0.5), case(np.full, 3, 0.5), case(np.full_like, _M, 0.5), case(np.arange, 0.5, 3.0, 0.7),
+    case(np.linspace, 0.5, 2.0, 5), case(np.linspace, 0.5, 2.0), case(np.linspace, 0.5, 2.0, num=4, endpoint=False),
+    case(np.array, [0.5, 1.5]), case(np.array, (0.5, 1)), case(np.array, [[0.5, 1.5], [0.2, 0.1]]), case(np.array, 0.5),
+    case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32), case(np.array, [0.5, 1j * 0.5]), case(np.array, _M),
+    case(np.array, _M, dtype=np.float32), case(np.array, _M, copy=True), case(np.asarray, _M), case(np.asarray, [0.5, 1.5]),
+    case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T), case(np.copy, _M), case(np.ndarray.copy, _M.T),
+    case(np.ndarray.astype, _M, np.float32), case(np.ndarray.astype, _M, complex), case(np.ndarray.astype, _M, float, copy=False),
+    case(np.float64, 0.5), case(np.complex128, 0.5), case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2),
+    case(np.ndarray.item, _M, 1, 2), case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M),
+    case(lambda x: np.zeros(3) + x, 0.5), case(lambda a: np.ones_like(a) * a, _M), case(np.asarray, 0.5),
+]  # fmt: skip
