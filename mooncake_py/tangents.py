@@ -13,6 +13,7 @@ Aliases share their fdata; that is what makes mutation and views right.
 
 from __future__ import annotations
 
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,13 @@ class Shadow:
     added through either; such data is `shared` and is emptied in place.
     """
 
-    __slots__ = ("data", "dtype", "owned", "shape", "shared")
+    __slots__ = ("data", "dtype", "is_view", "owned", "shape", "shared")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.data: np.ndarray | None = None
         self.owned = False
         self.shared = False
+        self.is_view = False
         self.shape = shape
         self.dtype = dtype
 
@@ -111,7 +113,7 @@ class Shadow:
         self.shared = True
         v = Shadow(data.shape, self.dtype)
         v.data = data
-        v.owned = v.shared = True
+        v.owned = v.shared = v.is_view = True
         return v
 
 
@@ -199,6 +201,11 @@ def zero_fdata(x: Any) -> Any:
         return f if any(v is not None for v in f) else None
     if cls is list:
         return ListShadow([zero_fdata(v) for v in x], [None] * len(x))
+    if cls is CellType:
+        try:
+            return CellShadow(zero_fdata(x.cell_contents))
+        except ValueError:
+            return CellShadow(None)
     if cls is dict:
         return DictShadow({k: zero_fdata(v) for k, v in x.items()}, {})
     return None

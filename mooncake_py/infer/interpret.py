@@ -8,6 +8,7 @@ every name it has (`forced`), and adds to what its elements may be.
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
 import types as pytypes
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ class Inference:
     # -- driver --
 
     def run(self) -> Inferred:
-        while True:
+        for round_ in itertools.count():
             result = self.flow()
             memory = Memory(self.fn, self.types, self.calls, self.aliased)
             grown = memory.written_back(self.types, self.calls)
@@ -109,11 +110,14 @@ class Inference:
             for v, t in grown.items():
                 old = self.forced.get(v, BOT)
                 new = join(old, t)
+                if round_ > 8 and new != old:  # a list in itself, say: there is no end to its type
+                    new = Lst(Top(new.active), new.active)
                 if new != old:
                     self.forced[v] = new
                     changed = True
             if not changed:
-                return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached)
+                break
+        return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached)
 
     def flow(self) -> T:
         self.types: dict[Var, T] = {}

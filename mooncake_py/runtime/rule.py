@@ -13,7 +13,7 @@ from mooncake_py import registry
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
-from mooncake_py.tangents import Shadow
+from mooncake_py.tangents import Shadow, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ class DerivedRule:
     def run(self, inputs: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Forward on primals and their fdata: `(value, fdata inside the rule, captures)`."""
         if self.has_lanes:
-            return self.forward(*inputs, *[_at(fdatas[i], path) for i, path in self.lanes])
+            lanes = [_at(fdatas[i], path) for i, path in self.lanes]
+            for k, (i, path) in enumerate(self.lanes):
+                if lanes[k] is None:  # not asked for, but written to with what was
+                    lanes[k] = zero_fdata(_at(inputs[i], path))
+            return self.forward(*inputs, *lanes)
         return self.forward(*inputs)
 
 

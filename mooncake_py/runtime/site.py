@@ -340,7 +340,7 @@ def run_rule(
 
     def pullback(dy: Any) -> Any:
         if own and type(fy) is Shadow:
-            if fy.shared and rule.alias:
+            if fy.is_view:
                 return None
             dy = fy.take()
         elif own and fy is not None:

@@ -113,7 +113,7 @@ def take_defaults(shadow: FunctionShadow) -> Any:
 
 def copy_take(shadow: Any) -> Any:
     """The cotangent of a result that could have been a view: None where it was one, for its base has it then."""
-    return None if shadow is None or shadow.shared else shadow.take()
+    return None if shadow is None or shadow.is_view else shadow.take()
 
 
 def with_keywords(f: Any, *pairs: Any) -> Any:
