@@ -110,8 +110,8 @@ class Inference:
             for v, t in grown.items():
                 old = self.forced.get(v, BOT)
                 new = join(old, t)
-                if round_ > 8 and new != old:  # a list in itself, say: there is no end to its type
-                    new = Lst(Top(new.active), new.active)
+                if round_ > 8:  # a list in itself, say: there is no end to its type
+                    new = Top(new.active)
                 if new != old:
                     self.forced[v] = new
                     changed = True

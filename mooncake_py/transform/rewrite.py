@@ -7,12 +7,13 @@ displays of tuples become reads of their items. Each is a case the engine then n
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto, Operand, Pos, Var
+from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
 from mooncake_py.transform.primal import all_vars, map_function
 
@@ -56,9 +57,9 @@ class _Rewriter:
             term = b.term
             if b.id in loops:
                 assert isinstance(term, ForNext)
-                item_block, count = self._item_block(term, loops[b.id])
+                count, *item_blocks = self._item_blocks(term, loops[b.id])
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
-                blocks.append(item_block)
+                blocks.extend(item_blocks)
                 self.changed = True
             else:
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), term, b.handler))
@@ -123,16 +124,24 @@ class _Rewriter:
         return d if self._is(d, reversed) and len(d.args) == 1 else None
 
     def _sequence(self, x: Operand) -> bool:
-        """Can x be read by index, its length not changing while it is?"""
+        """Can x be read by index?"""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             return all(map(self._sequence, d.args[:1] if self._is(d, enumerate) else d.args)) and bool(d.args)
         t = self.type_of(x)
-        if isinstance(t, Lst):
-            memory = self.inferred.memory
-            return isinstance(x, Var) and memory.find(x) not in {memory.find(v) for v in memory.written}
         if isinstance(t, Known):
             return isinstance(t.value, (range, tuple))
-        return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, Tup) or _is_range(t)
+        return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
+
+    def _may_grow(self, x: Operand) -> bool:
+        """Does the function write to a list that is iterated over? Then its length is asked for at each item."""
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            return any(map(self._may_grow, d.args))
+        memory = self.inferred.memory
+        return (
+            isinstance(self.type_of(x), Lst)
+            and isinstance(x, Var)
+            and memory.find(x) in {memory.find(v) for v in memory.written}
+        )
 
     def _active(self, x: Operand) -> bool:
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
@@ -159,12 +168,23 @@ class _Rewriter:
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
         return self.emit(pos, operator.getitem, x, i)
 
-    def _item_block(self, term: ForNext, x: Var) -> tuple[CFGBlock, ForNext]:
+    def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, *tuple[CFGBlock, ...]]:
+        """The loop over indices, and the blocks that read the item."""
         index, block = self.fresh.var(), self.fresh.block()
+        count = ForNext(term.iterator, Edge(block), term.done, term.pos)
         self.out = []
+        blocks: list[CFGBlock] = []
+        if self._may_grow(x):
+            inside = self.emit(term.pos, operator.lt, index, self._length(x, term.pos))
+            read = self.fresh.block()
+            blocks.append(CFGBlock(block, (index,), tuple(self.out), Branch(inside, Edge(read), term.done, term.pos)))
+            block, params = read, ()
+            self.out = []
+        else:
+            params = (index,)  # type: ignore[assignment]
         item = self._item(x, index, term.pos)
-        body = CFGBlock(block, (index,), tuple(self.out), Goto(Edge(term.body.target, (item, *term.body.args)), term.pos))
-        return body, ForNext(term.iterator, Edge(block), term.done, term.pos)
+        to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
+        return count, *blocks, CFGBlock(block, params, tuple(self.out), to)
 
     # -- statements --
 
@@ -173,7 +193,8 @@ class _Rewriter:
         if s.out in self.consumed:
             return True
         if s.out in self.iterators:
-            n = self._length(s.args[0], s.pos)
+            grows = self._may_grow(s.args[0])
+            n: Operand = Const(sys.maxsize) if grows else self._length(s.args[0], s.pos)
             r = self.emit(s.pos, range, n)
             new = self.subst.pop(s.out)
             assert isinstance(new, Var)
@@ -251,23 +272,20 @@ class _Rewriter:
         if d is None or not self._is(d, ops.build_list):
             return False
         items: list[Operand] = list(d.args)
-        for u in self.uses.get(d.out, ()):
-            if u is s:
-                continue
-            if self._is(u, ops.list_append) and u.args[0] is d.out:
-                items.append(u.args[1])
-            elif self._is(u, ops.list_extend) and u.args[0] is d.out:
-                t = self.type_of(u.args[1])
-                if isinstance(t, Known) and isinstance(t.value, tuple):
-                    items += [Const(v) for v in t.value]
-                elif isinstance(t, Tup):
-                    items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
-                else:
-                    return False
-            else:
+        grown = [u for u in self.uses.get(d.out, ()) if u is not s]
+        for u in grown:
+            t = self.type_of(u.args[1]) if len(u.args) > 1 else None
+            known = isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple))
+            if u.args[0] is not d.out or not (self._is(u, ops.list_append) or (self._is(u, ops.list_extend) and known)):
                 return False
-        if not any(self.type_of(v).active for v in items):
-            return False
+        for u in grown:
+            t = self.type_of(u.args[1])
+            if self._is(u, ops.list_append):
+                items.append(u.args[1])
+            elif isinstance(t, Tup):
+                items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
+            elif isinstance(t, Known):
+                items += [Const(v) for v in t.value]
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Inst, Known, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
+from mooncake_rules.containers import elements
+from mooncake_py.tangents import At
 from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
 
-probed.update({range, float, int, bool, complex, abs, round, slice, ops.truth, hash, ord, chr, bin, hex, oct, math.prod})
+probed.update({range, float, int, bool, complex, abs, round, slice, ops.truth, hash, ord, chr, bin, hex, oct})
 pure.update({range, float, int, bool, complex, str, repr, len, isinstance, issubclass, type, callable, slice, id, ops.truth})
 pure.update({ops.format_value, ops.build_string, ops.load_global, hasattr, iter, zip, enumerate, reversed, format, ascii})
 pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.check_bound, ops.list_to_tuple})
@@ -103,6 +105,22 @@ infer_table[round] = lambda args, kwargs: Inst(int) if len(args) == 1 and is_sca
 
 
 def _extreme(f: Any) -> None:
+    @rrule(f)
+    def of_many(*xs, **options):
+        y = f(*xs, **options)
+        items = xs[0] if len(xs) == 1 else xs
+        chosen = next((i for i, x in enumerate(items) if x is y or (isinstance(items, np.ndarray) and x == y)), None)
+
+        def pullback(dy):
+            if chosen is None:  # the default of an empty sequence
+                return None
+            if isinstance(items, np.ndarray):
+                return (At(chosen, dy),)
+            ds = tuple([dy if i == chosen else None for i in range(len(items))])
+            return (ds,) if len(xs) == 1 else ds
+
+        return y, pullback
+
     @rrule(f, types=(RealScalar, RealScalar))
     def pair(a, b):
         y = f(a, b)
@@ -120,13 +138,52 @@ def _extreme(f: Any) -> None:
             for x in args[1:]:
                 t = join(t, x)
             return t if is_scalar(t) or isinstance(t, Real) else None
-        return None
+        t = elements(args[0]) if len(args) == 1 and not kwargs else Top()
+        return t if is_scalar(t) else None
 
     infer_table[f] = result
 
 
 _extreme(min)
 _extreme(max)
+
+
+@rrule(math.fsum)
+def fsum(xs):
+    n = len(xs)
+
+    def pullback(dy):
+        return (At(slice(None), dy) if isinstance(xs, np.ndarray) else (dy,) * n,)
+
+    return math.fsum(xs), pullback
+
+
+@rrule(math.dist)
+def dist(p, q):
+    y = math.dist(p, q)
+
+    def pullback(dy):
+        ds = tuple([dy * (a - b) / y if y else 0.0 for a, b in zip(p, q, strict=True)])
+        return ds, tuple([-d for d in ds])
+
+    return y, pullback
+
+
+@rrule(math.prod)
+def prod(xs, *, start=1):
+    items = list(xs)
+    y = math.prod(items, start=start)
+
+    def pullback(dy):
+        ds = tuple([dy * math.prod(items[:i] + items[i + 1 :], start=start) for i in range(len(items))])
+        dstart = dy * math.prod(items) if isinstance(start, float) else None
+        return (np.array(ds) if isinstance(xs, np.ndarray) else ds), dstart
+
+    return y, pullback
+
+
+for _f in (math.fsum, math.dist):
+    infer_table[_f] = lambda args, kwargs: Inst(float, any(t.active for t in args))
 
 
 @rrule(divmod, types=(RealScalar, RealScalar))
