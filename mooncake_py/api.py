@@ -29,7 +29,9 @@ class Pullback:
 
     __slots__ = ("_args", "_fdata", "_run", "_spent", "_value", "reusable")
 
-    def __init__(self, value: Any, args: Sequence[Any], fdata: Sequence[Any], run: Callable[[Any], Any], reusable: bool):
+    def __init__(
+        self, value: Any, args: Sequence[Any], fdata: Sequence[Any], run: Callable[[Any], Any], reusable: bool
+    ):
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
         self._spent = False
 
@@ -104,15 +106,15 @@ def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
             return f, args, kwargs
 
 
-def _forward(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
-) -> tuple[Any, Pullback]:
+def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]) -> tuple[Any, Pullback]:
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     act = (False,) * extra + active
     if type(g) is not pytypes.FunctionType:
         fdata = shadows_of(all_args, act)
-        y, fy, pb = site.call(g, None, all_args, fdata, tuple(all_kwargs), tuple(all_kwargs.values()), (None,) * len(all_kwargs))
+        y, fy, pb = site.call(
+            g, None, all_args, fdata, tuple(all_kwargs), tuple(all_kwargs.values()), (None,) * len(all_kwargs)
+        )
 
         def run_site(dy: Any) -> Any:
             seed(y, fy, dy)

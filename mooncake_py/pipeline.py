@@ -5,17 +5,17 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Sequence
 
-
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.interpret import Inference, Inferred
 from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.transform.assemble import derive
-from mooncake_py.transform.primal import prepare
+from mooncake_py.transform.inline import inline_calls
+from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.rewrite import rewrite
 
 
@@ -29,12 +29,18 @@ def derive_rule(
     primal = prepare(normalise(fn.__code__))
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
-    while (simpler := rewrite(inferred)) is not None:
+    while (simpler := rewrite(inferred) or take_in(inferred, fn)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
     derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of)
     forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")
     return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()))
+
+
+def take_in(inferred: Inferred, fn: pytypes.FunctionType) -> Function | None:
+    """The primal with the small functions it calls taken in, and what that shows of cells."""
+    taken = inline_calls(inferred, fn.__globals__)
+    return None if taken is None else promote_cells(taken)
 
 
 def refuse(fn: Function) -> None:
@@ -45,5 +51,3 @@ def refuse(fn: Function) -> None:
         if b.handler is not None:
             line = next((s.pos.line for s in b.stmts), b.term.pos.line)
             raise UnsupportedError("try/except or with", fn.filename, line)
-
-

@@ -56,7 +56,19 @@ Pattern = Kind | type
 class Rule:
     """One registered rule; `fn` None says that the derivative is zero."""
 
-    __slots__ = ("_most", "_needs", "alias", "codual", "deferred", "fn", "mutates", "names", "pattern", "target", "variadic")
+    __slots__ = (
+        "_most",
+        "_needs",
+        "alias",
+        "codual",
+        "deferred",
+        "fn",
+        "mutates",
+        "names",
+        "pattern",
+        "target",
+        "variadic",
+    )
 
     def __init__(
         self,
@@ -237,7 +249,7 @@ def rules_of(f: Any) -> list[Rule]:
         return []
 
 
-def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule | None | bool:
+def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule | bool | None:
     """The rule of f for these types: None where there is none, False where the types do not decide."""
     for rule in rules_of(f):
         if not rule.accepts(len(types), keywords):

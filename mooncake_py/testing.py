@@ -99,7 +99,9 @@ def check_rule(f: Callable[..., Any], *args: Any, rtol: float | None = None, **k
     check_grads(*unknown_call(f, args, kwargs), rtol=rtol)
 
 
-def known_call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Callable, tuple[Any, ...]]:
+def known_call(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable, tuple[Any, ...]]:
     """A function of the differentiable arguments that calls f with everything else written out, and those arguments."""
     return _caller("f", {"f": f}, args, kwargs)
 
@@ -178,9 +180,7 @@ def _same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
-        return (
-            a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-        )
+        return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
     pa, pb = _parts(a), _parts(b)
     if pa is not None and pb is not None:
         return len(pa) == len(pb) and all(map(_same, pa, pb))

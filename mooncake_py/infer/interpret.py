@@ -19,9 +19,42 @@ import numpy as np
 
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
-from mooncake_py.infer.types import BOT, NONE, Arr, Bot, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, abstract, activate, is_scalar, join, widen
+from mooncake_py.infer.types import (
+    BOT,
+    Arr,
+    Bot,
+    Cell,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Real,
+    T,
+    Top,
+    Tup,
+    abstract,
+    activate,
+    is_scalar,
+    join,
+    widen,
+)
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Raise, Return, Switch, Var, edges, term_operands
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Function,
+    Operand,
+    Return,
+    Var,
+    edges,
+    term_operands,
+)
 from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
 
 
@@ -67,9 +100,7 @@ class Inferred:
     reached: set[BlockId] = field(default_factory=set)
 
 
-_STRUCTURAL = frozenset(
-    {ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack}
-)
+_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack})
 
 
 class Inference:
@@ -275,9 +306,7 @@ class Inference:
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
-        if f in _STRUCTURAL or (
-            f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)
-        ):
+        if f in _STRUCTURAL or (f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
@@ -348,7 +377,9 @@ class Inference:
                 return Known(value)
         if isinstance(t, Known) and isinstance(t.value, (type, np.ufunc)):
             value = getattr(t.value, name, ABSENT)
-            if isinstance(value, (pytypes.BuiltinFunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
+            if isinstance(
+                value, (pytypes.BuiltinFunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+            ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
         found = attribute(widen(t), name, s)
@@ -404,15 +435,20 @@ class Inference:
         kw = [self.type_of(v) for _, v in s.kwargs]
         act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
         target = fn.value if isinstance(fn, Known) else None
-        if target is not None and not s.kwargs and len(types) == target.__code__.co_argcount and is_numeric_call(
-            target, types
+        if (
+            target is not None
+            and not s.kwargs
+            and len(types) == target.__code__.co_argcount
+            and is_numeric_call(target, types)
         ):
             t = result_of(target, types)
             if t is not None and (only_numbers(t) or isinstance(t, Bot)):
                 self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
                 return t
         written = any(map(_may_be_written, (*types, *kw)))
-        self.calls[s.out] = CallInfo("dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call")
+        self.calls[s.out] = CallInfo(
+            "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
+        )
         return Top(act)
 
 

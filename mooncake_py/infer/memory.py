@@ -111,8 +111,10 @@ class Memory:
                     for k in rule.codual:
                         if k < n:
                             self.join(info.args[i], info.args[k])
-        elif info.kind == "plain" and isinstance(self.types[s.out], (Arr, Lst, Top)) and not is_pure(
-            info.target, len(info.args), [k for k, _ in info.kwargs]
+        elif (
+            info.kind == "plain"
+            and isinstance(self.types[s.out], (Arr, Lst, Top))
+            and not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
         ):
             for v in info.args:
                 self.join(s.out, v)
@@ -144,9 +146,7 @@ class Memory:
                 if not has_identity(t):
                     continue
                 for e in effects.get(self.find(v), ()):
-                    if e.active and not t.active and _can_be_active(t):
-                        out[v] = _merge(out.get(v), e)
-                    elif isinstance(t, (Lst, Cell)):
+                    if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell)):
                         out[v] = _merge(out.get(v), e)
         return out
 

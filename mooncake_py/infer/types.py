@@ -269,7 +269,9 @@ def _is_real(t: T) -> bool:
 def is_scalar(t: T) -> bool:
     """Surely a Python or NumPy number."""
     t = widen(t)
-    return isinstance(t, Real) or (isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_)))
+    return isinstance(t, Real) or (
+        isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_))
+    )
 
 
 def activate(t: T, act: bool = True) -> T:

@@ -257,9 +257,7 @@ class Builder:
         return reversed(order)
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
-        blocks = tuple(
-            CFGBlock(b.id, tuple(b.params), (*b.head, *b.stmts), _final(b.term)) for b in self.reachable()
-        )
+        blocks = tuple(CFGBlock(b.id, tuple(b.params), (*b.head, *b.stmts), _final(b.term)) for b in self.reachable())
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
 
 

@@ -27,7 +27,18 @@ class DerivedRule:
     `pullback(captures, cotangent)` the rdata of every parameter and cell.
     """
 
-    __slots__ = ("code", "derived", "forward", "generation", "guards", "has_lanes", "lanes", "n_inputs", "pullback", "reusable")
+    __slots__ = (
+        "code",
+        "derived",
+        "forward",
+        "generation",
+        "guards",
+        "has_lanes",
+        "lanes",
+        "n_inputs",
+        "pullback",
+        "reusable",
+    )
 
     def __init__(
         self,
@@ -115,9 +126,7 @@ def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
     if tree == NUM:
         return 0.0 if dy is None else dy
     if isinstance(tree, tuple):
-        return tuple(
-            settle(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
-        )
+        return tuple(settle(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree))
     return dy if tree == ANY else None
 
 

@@ -531,5 +531,3 @@ def _partial(
         return (None, *ds[1 + n : k], *ds[k + len(given) :])
 
     return y, fy, pullback
-
-

@@ -128,8 +128,12 @@ def check_cotangent(y: Any, dy: Any, where: str = "the value") -> Any:
         return d if d.dtype == y.dtype else d.astype(y.dtype)
     if isinstance(dy, np.ndarray) and dy.shape == ():
         dy = dy[()]
-    kinds = (int, float, complex, np.number) if isinstance(y, (complex, np.complexfloating)) else (int, float, np.number)
-    if not isinstance(dy, kinds) or (isinstance(dy, np.complexfloating) and not isinstance(y, (complex, np.complexfloating))):
+    kinds = (
+        (int, float, complex, np.number) if isinstance(y, (complex, np.complexfloating)) else (int, float, np.number)
+    )
+    if not isinstance(dy, kinds) or (
+        isinstance(dy, np.complexfloating) and not isinstance(y, (complex, np.complexfloating))
+    ):
         raise CotangentError(f"the cotangent of {where} must be a number like {y!r}, got {_describe(dy)}")
     return type(y)(dy)
 

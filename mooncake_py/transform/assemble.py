@@ -150,9 +150,7 @@ class _Assembly:
             for b in c.fn.blocks
             if any(self._may_reverse(s) for s in b.stmts) or any(leaves(self.lanes.tree(x)) for x in b.params)
         }
-        self.dead_loops = {
-            h for h, loop in c.loops.items() if not (loop.body & active)
-        }
+        self.dead_loops = {h for h, loop in c.loops.items() if not (loop.body & active)}
         self.active = active
         self.joins: dict[BlockId, list[tuple[BlockId, Edge]]] = {}
         for b in c.order:
@@ -174,7 +172,9 @@ class _Assembly:
 
     def _may_reverse(self, s: Call) -> bool:
         call = self.inferred.calls.get(s.out)
-        return call is not None and (call.kind in ("rule", "dynamic", "derived") or bool(leaves(self.lanes.tree(s.out))))
+        return call is not None and (
+            call.kind in ("rule", "dynamic", "derived") or bool(leaves(self.lanes.tree(s.out)))
+        )
 
     def _skips(self, join: BlockId) -> bool:
         """Is there nothing to reverse between this join and the block that dominates it?"""
@@ -391,9 +391,9 @@ class _Assembly:
                 for i, a in enumerate(call.args):
                     if isinstance(a, Var) and self.lanes.tree(a) == ARR:
                         inner = c.enclosing(c.loop_of[b.id])
-                        if call.rule is not None and i in call.rule.deferred:
-                            out.add(a)
-                        elif len(inner) > len(c.enclosing(c.loop_of[home[a]])):
+                        if (call.rule is not None and i in call.rule.deferred) or len(inner) > len(
+                            c.enclosing(c.loop_of[home[a]])
+                        ):
                             out.add(a)
         return out
 

@@ -22,7 +22,6 @@ from mooncake_py.ir.nodes import (
     Fresh,
     Function,
     Goto,
-    Operand,
     Return,
     Switch,
     Terminator,
@@ -129,9 +128,7 @@ def _pruned(inferred: Inferred) -> dict[BlockId, CFGBlock]:
     return out
 
 
-def _single_return(
-    blocks: dict[BlockId, CFGBlock], types: dict[Var, T], result: T, fresh: Fresh
-) -> BlockId | None:
+def _single_return(blocks: dict[BlockId, CFGBlock], types: dict[Var, T], result: T, fresh: Fresh) -> BlockId | None:
     returns = [b for b in blocks.values() if isinstance(b.term, Return)]
     if not returns:
         return None
@@ -183,7 +180,9 @@ def _shape_loop(
                 continue
             targets = [x for x in blocks.values() if any(f.target == e.target for f in edges(x.term))]
             inner = _innermost(b, found)
-            alone = len(targets) == 1 and inner is body and sum(f.target == e.target for f in edges(blocks[b].term)) == 1
+            alone = (
+                len(targets) == 1 and inner is body and sum(f.target == e.target for f in edges(blocks[b].term)) == 1
+            )
             members = [m for m in around if e.target in m]
             split([b], e.target, alone, members)
 
@@ -218,5 +217,3 @@ def _retarget(term: Terminator, old: BlockId, new: BlockId) -> Terminator:
         case Switch(value=v, cases=cases, default=d):
             return Switch(v, tuple((i, f(e)) for i, e in cases), f(d), term.pos)
     return term
-
-

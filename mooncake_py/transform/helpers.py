@@ -175,4 +175,3 @@ def index_kind(t: T, ndim: int | None) -> str:
         else:
             return "unknown"
     return "element" if kinds <= {"int"} and len(items) == ndim else "basic"
-

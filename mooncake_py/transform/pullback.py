@@ -92,7 +92,9 @@ class PullbackBuilder(Builder):
             return self._read(self.block, key)
         if around_u[0] == loop:
             return self._pull(v, u)
-        inner = around_u[around_u.index(loop) - 1]  # the outermost loop inside the value's own: it does not change there
+        inner = around_u[
+            around_u.index(loop) - 1
+        ]  # the outermost loop inside the value's own: it does not change there
         key = ("kept", v, inner)
         if key not in self._kept:
             self._kept.add(key)

@@ -13,9 +13,23 @@ from collections.abc import Callable
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto, Operand, Pos, Var
+from mooncake_py.ir.mapping import all_vars, map_function
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Pos,
+    Var,
+)
 from mooncake_py.ir.ops import UNBOUND
-from mooncake_py.transform.primal import all_vars, map_function
 
 Emit = Callable[..., Var]
 
@@ -31,9 +45,7 @@ class _Rewriter:
         self.inferred = inferred
         self.types = inferred.types
         self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
-        self.fresh = Fresh(
-            1 + max((v.id for v in all_vars(self.fn)), default=0), 1 + max(b.id for b in self.fn.blocks)
-        )
+        self.fresh = Fresh(1 + max((v.id for v in all_vars(self.fn)), default=0), 1 + max(b.id for b in self.fn.blocks))
         self.subst: dict[Var, Operand] = {}
         self.changed = False
         self.consumed: set[Var] = set()
@@ -303,7 +315,12 @@ class _Rewriter:
         d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
         while d is not None and self._is(d, ops.unpack) and isinstance(d.args[0], Var):
             d = self.defs.get(d.args[0])
-        if d is not None and self._is(d, ops.build_tuple) and type(i.value) is int and -len(d.args) <= i.value < len(d.args):
+        if (
+            d is not None
+            and self._is(d, ops.build_tuple)
+            and type(i.value) is int
+            and -len(d.args) <= i.value < len(d.args)
+        ):
             self.subst[s.out] = d.args[i.value]
             return True
         return False

@@ -26,7 +26,20 @@ from mooncake_py.infer.types import BOT, Arr, Known, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.graph import rpo
-from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, ForNext, Function, Goto, Operand, Raise, Return, Var, edges
+from mooncake_py.ir.nodes import (
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    ForNext,
+    Function,
+    Goto,
+    Operand,
+    Raise,
+    Return,
+    Var,
+    edges,
+)
 from mooncake_py.registry import folds, inlined, maybe_none
 from mooncake_py.tangents import At, CoDual
 
@@ -133,7 +146,11 @@ class Specialiser:
         position = {x: i for i, x in enumerate(order)}
         blocks = {x.id: x for x in fn.blocks}
         headers = {
-            e.target for x in fn.blocks if x.id in position for e in edges(x.term) if position[e.target] <= position[x.id]
+            e.target
+            for x in fn.blocks
+            if x.id in position
+            for e in edges(x.term)
+            if position[e.target] <= position[x.id]
         }
         pending: dict[int, list[tuple[Draft, list[AV]]]] = {fn.entry.id: [(b.block, [])]}
         loops: dict[int, Draft] = {}
@@ -245,7 +262,7 @@ class Specialiser:
             param = b.fresh.var()
             join.params.append(param)
             t: T = BOT
-            if any(isinstance(v, Const) and v.value is None or v in self.maybe_none for v in values):
+            if any((isinstance(v, Const) and v.value is None) or v in self.maybe_none for v in values):
                 self.maybe_none.add(param)
             for k, ((source, _), v) in enumerate(zip(returns, values, strict=True)):
                 b.block = source

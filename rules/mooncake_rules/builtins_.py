@@ -10,13 +10,17 @@ import numpy as np
 
 from mooncake_py.infer.types import Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
-from mooncake_rules.containers import elements
-from mooncake_py.tangents import At
 from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.tangents import At
+from mooncake_rules.containers import elements
 
 probed.update({range, float, int, bool, complex, abs, round, slice, ops.truth, hash, ord, chr, bin, hex, oct})
-pure.update({range, float, int, bool, complex, str, repr, len, isinstance, issubclass, type, callable, slice, id, ops.truth})
-pure.update({ops.format_value, ops.build_string, ops.load_global, hasattr, iter, zip, enumerate, reversed, format, ascii})
+pure.update(
+    {range, float, int, bool, complex, str, repr, len, isinstance, issubclass, type, callable, slice, id, ops.truth}
+)
+pure.update(
+    {ops.format_value, ops.build_string, ops.load_global, hasattr, iter, zip, enumerate, reversed, format, ascii}
+)
 pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.check_bound, ops.list_to_tuple})
 
 zero_derivative(

@@ -137,7 +137,9 @@ def _pow_type(args: Any, kwargs: Any) -> Any:
             return activate(_probe(operator.pow, (wa, wb), ()), act)
         if isinstance(wa, Real) or isinstance(wb, Real) or wa.cls in (int, bool):
             return Real(act)
-        return Inst(float, act) if wa.cls is float and wb.cls in (float, int, bool) else Real(act) if not whole else None
+        return (
+            Inst(float, act) if wa.cls is float and wb.cls in (float, int, bool) else Real(act) if not whole else None
+        )
     if isinstance(a, Arr) or isinstance(b, Arr):
         return activate(_probe(operator.mul, args, ()), act) if not isinstance(a, Top) else None
     return None
@@ -156,7 +158,9 @@ def exponent_log(a: Any) -> Any:
 def check_real_power(y: Any) -> Any:
     """y itself; a negative float to a fractional power is complex in Python, which a real derivative cannot follow."""
     if type(y) is complex:
-        raise ValueError("a negative number to a fractional power is complex: make the base complex to differentiate it")
+        raise ValueError(
+            "a negative number to a fractional power is complex: make the base complex to differentiate it"
+        )
     return y
 
 

@@ -1,0 +1,218 @@
+"""Taking called Python functions into the primal: comprehensions and lambdas called where they are made, and small
+functions that are known by their types."""
+
+from __future__ import annotations
+
+import types as pytypes
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Fn, Known
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Return,
+    Terminator,
+    Var,
+    term_operands,
+)
+from mooncake_py.registry import rules_of
+
+MOST_STATEMENTS = 80  # of a callee that is taken in
+MOST_TOTAL = 1500  # of a function that others are taken into
+
+
+def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
+    """The function with its calls of small Python functions taken in, None where there is none.
+
+    Taken in are functions of the same file (a code object has one file name to show in tracebacks) that do not
+    call themselves, with an active argument.
+    """
+    fn = inferred.fn
+    total = sum(len(b.stmts) for b in fn.blocks)
+    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
+    changed = False
+    for b in list(fn.blocks):
+        if b.id not in inferred.reached or b.handler is not None:
+            continue
+        for s in b.stmts:
+            info = inferred.calls.get(s.out)
+            if info is None or info.kind not in ("dynamic", "derived") or total > MOST_TOTAL:
+                continue
+            callee = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+            found = None
+            if isinstance(callee, Known) and isinstance(callee.value, pytypes.FunctionType):
+                found = _known(callee.value, s, fn, globals_)
+            elif isinstance(callee, Fn) and s.fn in made:
+                if not _in_closure_of_itself(made[s.fn]):  # type: ignore[index]
+                    found = _callee(made[s.fn], s)  # type: ignore[index]
+            if found is None or sum(len(x.stmts) for x in found[0].blocks) > MOST_STATEMENTS:
+                continue
+            at_block = next(x for x in fn.blocks if s in x.stmts)
+            total += sum(len(x.stmts) for x in found[0].blocks)
+            fn = splice(fn, at_block, at_block.stmts.index(s), *found)
+            changed = True
+    return fn if changed else None
+
+
+def _in_closure_of_itself(site: Call) -> bool:
+    """May the function made there call itself through its own closure?"""
+    code = site.args[0].value  # type: ignore[union-attr]
+    return code.co_name in code.co_freevars
+
+
+def _known(
+    f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict
+) -> tuple[Function, tuple[Operand, ...], Operand] | None:
+    code = f.__code__
+    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or rules_of(f):
+        return None
+    if code.co_flags & 0x0C or code.co_kwonlyargcount or len(call.args) > code.co_argcount:
+        return None
+    if code.co_name == fn.name or _recursive(f, {}):
+        return None
+    args: list[Operand] = list(call.args)
+    keywords = dict(call.kwargs)
+    defaults = f.__defaults__ or ()
+    for i in range(len(args), code.co_argcount):
+        name = code.co_varnames[i]
+        if name in keywords and i >= code.co_posonlyargcount:
+            args.append(keywords.pop(name))
+        elif i >= code.co_argcount - len(defaults):
+            args.append(Const(defaults[i - code.co_argcount + len(defaults)]))
+        else:
+            return None
+    if keywords:
+        return None
+    try:
+        body = normalise(code)
+    except UnsupportedError:
+        return None
+    if body.kind != "function" or any(b.handler is not None for b in body.blocks):
+        return None
+    return body, tuple(args), Const(())
+
+
+def _recursive(f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool]) -> bool:
+    """May f, through the global functions it names, come back to a function that is running?"""
+    code = f.__code__
+    if code in seen:
+        return not seen[code]
+    seen[code] = False
+    for name in code.co_names:
+        g = f.__globals__.get(name)
+        if isinstance(g, pytypes.FunctionType) and _recursive(g, seen):
+            return True
+    seen[code] = True
+    return False
+
+
+def inline_one(fn: Function) -> Function | None:
+    """Take in one function that is called where it is made and nowhere else, if there is one."""
+    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
+    if not made:
+        return None
+    uses: dict[Var, int] = {}
+    for b in fn.blocks:
+        for s in b.stmts:
+            for v in s.operands():
+                if v in made:
+                    uses[v] = uses.get(v, 0) + 1  # type: ignore[index,arg-type]
+        for v in (*term_operands(b.term), *(b.handler.args if b.handler else ())):
+            if v in made:
+                uses[v] = uses.get(v, 0) + 2  # type: ignore[index,arg-type]
+    for b in fn.blocks:
+        if b.handler is not None:
+            continue
+        for i, s in enumerate(b.stmts):
+            if s.fn in made and uses.get(s.fn) == 1:  # type: ignore[arg-type]
+                site = made[s.fn]  # type: ignore[index]
+                callee = _callee(site, s)
+                if callee is not None:
+                    return splice(fn, b, i, *callee)
+    return None
+
+
+def _callee(site: Call, call: Call) -> tuple[Function, tuple[Operand, ...], Operand] | None:
+    """The body and arguments of a call of a function that is simple enough to take in."""
+    code = site.args[0]
+    assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
+    c = code.value
+    if c.co_flags & 0x0C or c.co_kwonlyargcount or call.kwargs or len(call.args) != c.co_argcount:
+        return None
+    body = normalise(c)
+    if body.kind != "function" or any(b.handler is not None for b in body.blocks):
+        return None
+    return body, call.args, site.args[4]
+
+
+def splice(
+    fn: Function, block: CFGBlock, at: int, body: Function, args: tuple[Operand, ...], closure: Operand
+) -> Function:
+    """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks.
+
+    `closure` is the tuple of the callee's cells.
+    """
+    fresh = Fresh(
+        1 + max(v.id for v in all_vars(fn)),
+        1 + max(b.id for b in fn.blocks),
+    )
+    call = block.stmts[at]
+    head: list[Call] = list(block.stmts[:at])
+    names: dict[Var, Operand] = dict(zip(body.params, args, strict=True))
+    for i, cell in enumerate(body.free):
+        names[cell] = fresh.var(cell.name)
+        head.append(Call(names[cell], Const(item_of_closure), (closure, Const(i)), (), call.pos))  # type: ignore[arg-type]
+    for b in body.blocks:
+        for v in (*b.params, *(s.out for s in b.stmts)):
+            names[v] = fresh.var(v.name)
+    ids: dict[BlockId, BlockId] = {b.id: fresh.block() for b in body.blocks}
+    after = fresh.block()
+
+    def f(v: Operand) -> Operand:
+        return names[v] if isinstance(v, Var) else v
+
+    def edge(e: Edge) -> Edge:
+        return Edge(ids[e.target], tuple(map(f, e.args)))
+
+    def term(t: Terminator) -> Terminator:
+        if isinstance(t, Return):
+            return Goto(Edge(after, (f(t.value),)), t.pos)
+        return map_terminator(t, f, edge)
+
+    first = body.blocks[0]
+    inner = [
+        CFGBlock(
+            ids[b.id],
+            tuple(names[p] for p in b.params),  # type: ignore[misc]
+            tuple(
+                Call(names[s.out], f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)  # type: ignore[arg-type]
+                for s in b.stmts
+            ),
+            term(b.term),
+        )
+        for b in body.blocks
+    ]
+    out: list[CFGBlock] = []
+    for b in fn.blocks:
+        if b is not block:
+            out.append(b)
+            continue
+        out.append(CFGBlock(b.id, b.params, tuple(head), Goto(Edge(ids[first.id]), call.pos), b.handler))
+        out.extend(inner)
+        out.append(CFGBlock(after, (call.out,), b.stmts[at + 1 :], b.term))
+    return Function(fn.name, fn.filename, fn.params, fn.free, tuple(out), fn.kind, fn.firstline)
+
+
+def item_of_closure(cells: tuple, i: int) -> object:
+    raise AssertionError("cells of an inlined closure are known")
