@@ -14,7 +14,7 @@ Aliases share their fdata; that is what makes mutation and views right.
 from __future__ import annotations
 
 from types import CellType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,9 +57,10 @@ class Shadow:
     added through either; such data is `shared` and is emptied in place.
     """
 
-    __slots__ = ("data", "dtype", "is_view", "owned", "shape", "shared")
+    __slots__ = ("data", "dtype", "is_view", "order", "owned", "shape", "shared")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, order: Literal["C", "F"] = "C"):
+        self.order: Literal["C", "F"] = order  # the array's: what is a view of it must be a view of ours
         self.data: np.ndarray | None = None
         self.owned = False
         self.shared = False
@@ -78,10 +79,10 @@ class Shadow:
                 self.data = t
                 self.owned = False
                 return
-            self.data = data = np.zeros(self.shape, self.dtype)
+            self.data = data = np.zeros(self.shape, self.dtype, self.order)
             self.owned = True
         elif not self.owned:
-            self.data = data = data + t if data.ndim else np.asarray(data + t)
+            self.data = data = np.add(data, t, order=self.order) if data.ndim else np.asarray(data + t)
             self.owned = True
             return
         np.add(data, t, out=data, casting="same_kind")
@@ -90,7 +91,10 @@ class Shadow:
         """The data as an array that may be written to."""
         if not self.owned:
             data = self.data
-            self.data = np.zeros(self.shape, self.dtype) if data is None else data.copy()
+            if data is None:
+                self.data = np.zeros(self.shape, self.dtype, self.order)
+            else:
+                self.data = data.copy(self.order)
             self.owned = True
         data = self.data
         assert data is not None
@@ -115,6 +119,12 @@ class Shadow:
         v.data = data
         v.owned = v.shared = v.is_view = True
         return v
+
+
+def shadow_of(a: np.ndarray) -> Shadow:
+    """A zero shadow for an array."""
+    flags = a.flags
+    return Shadow(a.shape, a.dtype, "F" if flags.f_contiguous and not flags.c_contiguous else "C")
 
 
 class ListShadow:
@@ -195,7 +205,7 @@ def zero_fdata(x: Any) -> Any:
     """Fresh fdata for a value nobody has seen yet; None where the type has none."""
     cls = type(x)
     if cls is np.ndarray:
-        return Shadow(x.shape, x.dtype) if x.dtype.kind in "fc" else None
+        return shadow_of(x) if x.dtype.kind in "fc" else None
     if cls is tuple:
         f = tuple(zero_fdata(v) for v in x)
         return f if any(v is not None for v in f) else None

@@ -13,7 +13,7 @@ from mooncake_py import registry
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
-from mooncake_py.tangents import Shadow, zero_fdata
+from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def seed_result(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
 def lift(tree: Tree, y: Any, fdata: Any) -> Any:
     """fdata for a result whose arrays have none inside the rule, because only it could see them."""
     if tree == ARR:
-        return Shadow(y.shape, y.dtype)
+        return shadow_of(y)
     if isinstance(tree, tuple):
         items = tuple(lift(sub, v, _at(fdata, (i,))) for i, (sub, v) in enumerate(zip(tree, y, strict=True)))
         return items if any(x is not None for x in items) else None

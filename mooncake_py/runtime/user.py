@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import CotangentError, UnsupportedError
-from mooncake_py.tangents import DictShadow, ListShadow, Shadow, has_tangent, zero_fdata
+from mooncake_py.tangents import DictShadow, ListShadow, Shadow, has_tangent, shadow_of, zero_fdata
 
 
 class Shadows(tuple):
@@ -47,7 +47,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
 
 
 def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
-    shadow = Shadow(x.shape, x.dtype)
+    shadow = shadow_of(x)
     for y, other in arrays:
         if np.may_share_memory(x, y) and np.shares_memory(x, y):
             state["aliased"] = True

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.tangents import At as At
 from mooncake_py.tangents import CoDual, FunctionShadow, ListShadow, Shadow, add_owned, add_rdata, zero_fdata
 from mooncake_py.tangents import add_any as add_any
 from mooncake_py.tangents import add_at as add_at
+from mooncake_py.tangents import shadow_of as shadow_of
 
 
 def accum_num(acc: Any, t: Any) -> Any:
@@ -76,13 +78,11 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     if shadow is None:
         return zero_fdata(view)
     if type(view) is np.ndarray and np.may_share_memory(view, base):
-        return shadow.view(f(shadow.dense(), *rest))
+        data = f(shadow.dense(), *rest)
+        if not np.may_share_memory(data, shadow.data):
+            raise UnsupportedError("a view of an array with this memory layout", "the call", None, "copy the array first")
+        return shadow.view(data)
     return zero_fdata(view)
-
-
-def shadow_of(a: np.ndarray) -> Shadow:
-    """A zero shadow for an array."""
-    return Shadow(a.shape, a.dtype)
 
 
 def item_fdata(fdata: Any, i: int) -> Any:
