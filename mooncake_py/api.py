@@ -16,6 +16,7 @@ from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import check_cotangent, report, seed, shadows_of
+from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
 
 
@@ -67,19 +68,21 @@ def value_and_pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tupl
     return y, pullback
 
 
-def _check(f: Any, args: tuple[Any, ...]) -> None:
+def _check(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> None:
+    """Is f callable, and can one of the arguments (those numbered `by`) have a derivative?"""
     registry.load_packs()
     if not callable(f):
         raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
-    if not any(map(_differentiable, args)):
-        ints = [i for i, a in enumerate(args) if isinstance(a, (int, np.integer)) and not isinstance(a, bool)]
+    by = range(len(args)) if by is None else by
+    if not any(_differentiable(args[i]) for i in by):
+        ints = [i for i in by if isinstance(args[i], (int, np.integer)) and not isinstance(args[i], bool)]
         if ints:
             a = args[ints[0]]
             hint = f"argument {ints[0]} is the integer {a}: pass {float(a)} to differentiate by it"
         elif not args:
             hint = "pass the arguments to differentiate by after the function"
         else:
-            hint = "got " + ", ".join(type(a).__name__ for a in args)
+            hint = "got " + ", ".join(type(args[i]).__name__ for i in by)
         raise ArgumentError(f"no argument can have a derivative; {hint}")
 
 
@@ -205,16 +208,21 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     if not callable(f):
         raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
 
+    warm: WarmCall | None = None
+
     @functools.wraps(f, updated=())
     def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        nonlocal warm
+        if warm is not None and not kwargs and warm.fits(args):
+            y, gs = warm.run(args)
+            return y, gs[0] if single else tuple(gs)
         chosen = []
         for k in nums:
             if not -len(args) <= k < len(args):
                 raise ArgumentError(f"argnums {k} is out of range: the call has {len(args)} positional arguments")
             chosen.append(k % len(args))
-        _check(f, tuple(args[k] for k in chosen))
         for k in chosen:
-            _check(f, (args[k],))
+            _check(f, args, [k])
         y, pullback = _forward(f, args, kwargs, tuple(i in chosen for i in range(len(args))))
         if not _real_scalar(y):
             restore(pullback, y)
@@ -226,6 +234,8 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
         one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
         cotangents = pullback(one) if has_tangent(y) else pullback(None)
         grads = tuple(cotangents[k] for k in chosen)
+        if not kwargs:
+            warm = WarmCall.after(f, args, chosen)
         return y, grads[0] if single else grads
 
     return value_and_grad_f
