@@ -131,14 +131,14 @@ def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tupl
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, False) for c in cells))
-    rule, fdata = _with_shadows(g, rule, types, cells, all_args, act)
-    y, fy, captures = rule.run([*all_args, *cells], [*fdata, *(None for _ in cells)])
+    rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
+    y, fy, captures = rule.run([*all_args, *cells], [*shadows, *(None for _ in cells)])
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + len(args)]
 
-    return y, Pullback(y, args, fdata[extra : extra + len(args)], run, rule.reusable)
+    return y, Pullback(y, args, shadows[extra : extra + len(args)], run, rule.reusable)
 
 
 def _with_shadows(

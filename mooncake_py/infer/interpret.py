@@ -368,7 +368,8 @@ class Inference:
         return t
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
-        t, name = types[0], types[1].value  # type: ignore[union-attr]
+        assert isinstance(types[1], Known)
+        t, name = types[0], types[1].value
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):
             value = getattr(t.value, name, ABSENT)
             if value is not ABSENT and (is_code_like(value) or isinstance(value, (int, float, str))):

@@ -258,7 +258,7 @@ def join(a: T, b: T) -> T:
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     if isinstance(a, (Lst, Cell)) and type(a) is type(b):
-        return type(a)(join(a.elem, b.elem), act)  # type: ignore[union-attr]
+        return type(a)(join(a.elem, b.elem), act)
     return Top(act)
 
 

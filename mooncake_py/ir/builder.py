@@ -9,6 +9,7 @@ are removed by `finish`. The pullback's cotangent accumulators and the forward v
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 from mooncake_py.ir.nodes import (
     NO_POS,
@@ -237,8 +238,8 @@ class Builder:
                     block.term = Switch(f(c), cs, d, t.pos)
                 case Return(value=c) if c in subst:
                     block.term = Return(f(c), t.pos)
-            for e in edges(t) if t is not None else ():
-                e.args[:] = [f(v) for v in e.args]  # type: ignore[index]
+            for edge in draft_edges(t) if t is not None else ():
+                edge.args[:] = [f(v) for v in edge.args]
 
     def reachable(self) -> Iterator[Draft]:
         """Blocks in reverse postorder from the entry."""
@@ -267,13 +268,18 @@ def _replace(s: Call, f: Callable[[Operand], Operand], subst: dict[Var, Operand]
     return s
 
 
+def draft_edges(t: Terminator) -> tuple[DraftEdge, ...]:
+    """The edges of a terminator that is still in a draft."""
+    return edges(t)  # type: ignore[return-value]
+
+
 def _targets(block: Draft) -> list[Draft]:
     assert block.term is not None, f"bb{block.id} has no terminator"
-    return [e.target for e in edges(block.term)]  # type: ignore[misc]
+    return [e.target for e in draft_edges(block.term)]
 
 
 def _final(t: Terminator | None) -> Terminator:
-    def edge(e: object) -> Edge:
+    def edge(e: Any) -> Edge:
         assert isinstance(e, DraftEdge)
         return Edge(e.target.id, tuple(e.args))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NewType
+from typing import Any, NewType
 
 BlockId = NewType("BlockId", int)
 """Names a block (`bb3`); opaque, never a position."""
@@ -35,7 +35,7 @@ class Const:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: object):
+    def __init__(self, value: Any):
         self.value = value
 
     def __repr__(self) -> str:

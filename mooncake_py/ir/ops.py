@@ -84,7 +84,7 @@ def dict_update(d: dict, other: Any) -> None:
 
 def dict_merge(d: dict, other: Any) -> None:
     """`f(**other)`: as dict_update, but a repeated key is a TypeError."""
-    for k in other.keys():
+    for k in other.keys():  # noqa: SIM118  (a mapping need not be iterable)
         if k in d:
             raise TypeError(f"got multiple values for keyword argument {k!r}")
         d[k] = other[k]

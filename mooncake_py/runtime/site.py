@@ -379,14 +379,14 @@ def _python(
 ) -> Result:
     """A Python function: its derived rule for the types at hand."""
     if names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
-        slots = _Slots()
+        slots = binding = _Slots()
         boxes = [slots.box(x, fx) for x, fx in zip((*args, *kwvalues), (*fargs, *kwfdata), strict=True)]
         n = len(args)
         params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)), *slots.defaults(f, ff))
         inputs = [slots.primal(v) for v in params]
         fdatas = [slots.fdata(v) for v in params]
     else:
-        params, slots = None, None  # type: ignore[assignment]
+        params, binding = [], None
         inputs, fdatas = list(args), list(fargs)
     cells = cells_of(f)
     cell_f = ff.cells if ff is not None else (None,) * len(cells)
@@ -400,7 +400,7 @@ def _python(
     def pullback(dy: Any) -> Any:
         ds = rule.pullback(captures, settle(tree, y, fy, dy))
         ds = [None if d is None else add_any(None, fx, d) for fx, d in zip(fdatas, ds, strict=False)]
-        return (None, *ds) if params is None else (None, *slots.scatter(params, ds))
+        return (None, *ds) if binding is None else (None, *binding.scatter(params, ds))
 
     return y, fy, pullback
 

@@ -21,7 +21,12 @@ class WarmCall:
     __slots__ = ("cell_types", "cells", "chosen", "n", "rule", "specs")
 
     def __init__(
-        self, g: pytypes.FunctionType, rule: DerivedRule, args: tuple[Any, ...], chosen: list[int], cell_types: tuple[T, ...]
+        self,
+        g: pytypes.FunctionType,
+        rule: DerivedRule,
+        args: tuple[Any, ...],
+        chosen: list[int],
+        cell_types: tuple[T, ...],
     ):
         self.rule = rule
         self.n = len(args)
@@ -29,7 +34,8 @@ class WarmCall:
         self.cells = cells_of(g)
         self.cell_types = cell_types
         self.specs = [
-            (i, type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (i, type(a), None, 0) for i, a in enumerate(args)
+            (i, type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (i, type(a), None, 0)
+            for i, a in enumerate(args)
         ]
 
     @classmethod

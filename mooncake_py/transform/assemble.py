@@ -16,7 +16,7 @@ from typing import Any
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, T, Top
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, Draft, DraftEdge
+from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -35,13 +35,12 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
-from mooncake_py.registry import is_pure
-from mooncake_py.tangents import add_rdata, zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
+from mooncake_py.transform.sweep import finish_helpers, sweep
 
 
 @dataclass(slots=True)
@@ -115,14 +114,14 @@ class _Assembly:
         params = self._forward_blocks()
         p = self._pullback_blocks()
         p.fold()
-        live = _sweep(p, set(), everything=True)
+        live = sweep(p, set(), everything=True)
         self._comms_into_pullback(p, live)
         pullback_params = [self.captures_in, self.dy_in]
         self._comms_into_forward(p, live)
         subst = self.forward.simplify_params()
         self.forward.apply(subst)
-        _sweep(self.forward, self.info.removable, everything=False)
-        _finish_helpers(p)
+        sweep(self.forward, self.info.removable, everything=False)
+        finish_helpers(p)
         forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
         pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
         exit_ = c.blocks[c.exit].term if c.exit is not None else None
@@ -311,7 +310,7 @@ class _Assembly:
                     continue
                 owner[d] = b
                 if d is not self.end[b] and d.term is not None:
-                    work.extend(e.target for e in edges(d.term))  # type: ignore[misc]
+                    work.extend(e.target for e in draft_edges(d.term))
         home: dict[Var, BlockId] = {}
         for d, b in owner.items():
             for v in d.params:
@@ -321,9 +320,9 @@ class _Assembly:
         entry = self.canonical.fn.entry.id
         for v in (*self.canonical.fn.params, *self.canonical.fn.free):
             home[v] = entry
-        for v, d in self.info.lane.items():
-            if isinstance(d, Var) and d not in home:
-                home[d] = entry
+        for lane in self.info.lane.values():
+            if isinstance(lane, Var) and lane not in home:
+                home[lane] = entry
         return home
 
     def _pullback_blocks(self) -> PullbackBuilder:
@@ -345,9 +344,9 @@ class _Assembly:
             assert isinstance(term, ForNext)
             p.items[c.blocks[term.body.target].params[0]] = h
             del r
-        for b in c.order:
-            if b in c.returning:
-                p.start[b] = p.new_block()
+        for x in c.order:
+            if x in c.returning:
+                p.start[x] = p.new_block()
         if c.exit is None:
             p.ret(Const((None,) * (len(c.fn.params) + len(c.fn.free))))
             return p
@@ -366,16 +365,16 @@ class _Assembly:
         p.goto(p.start[c.exit])
         p.start[c.exit].sealed = True
         latches = {loop.latch: h for h, loop in c.loops.items() if h not in self.dead_loops}
-        for b in reversed([x for x in c.order if x in c.returning]):
-            if b in latches:
+        for x in reversed([x for x in c.order if x in c.returning]):
+            if x in latches:
                 pass  # its header, which jumps here, comes later
-            elif not p.start[b].preds:
+            elif not p.start[x].preds:
                 continue  # skipped over: there is nothing to reverse in it
             else:
-                p.start[b].sealed = True
-            self._reverse_block(p, c.blocks[b])
-            if b in c.loops and b not in self.dead_loops:
-                p.seal(p.start[c.loops[b].latch])
+                p.start[x].sealed = True
+            self._reverse_block(p, c.blocks[x])
+            if x in c.loops and x not in self.dead_loops:
+                p.seal(p.start[c.loops[x].latch])
         return p
 
     def _owned(self) -> set[Var]:
@@ -519,11 +518,10 @@ class _Assembly:
             return v
 
         zeros = [(out, v) for out, v in p.owned_zeros() if out in live]
-        for _, v in zeros:
-            comms.captures.setdefault(self.info.f.get(v, v), self.fresh.var(v.name)) if isinstance(
-                self.info.f.get(v, v), Var
-            ) else None
-        needed = {comms.captures[self.info.f.get(v, v)] for _, v in zeros}  # type: ignore[index]
+        arrays = {v: self._forward_name(v) for _, v in zeros}
+        for v in arrays.values():
+            comms.captures.setdefault(v, self.fresh.var(v.name))
+        needed = {comms.captures[v] for v in arrays.values()}
         comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
         comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
         comms.stacks = {u: st for u, st in comms.stacks.items() if st}
@@ -534,12 +532,17 @@ class _Assembly:
             for i, name in enumerate(names):
                 call(operator.getitem, whole, Const(i), out=name)
         for out, v in zeros:
-            call(helpers.zeros_like, comms.captures[self.info.f.get(v, v)], out=out)  # type: ignore[index]
+            call(helpers.zeros_like, comms.captures[arrays[v]], out=out)
         for u, stack in comms.stacks.items():
             back = call(ops.backwards, self.stack_ids[u])
             pulls = [Call(x, Const(ops.pull), (back,), (), pos) for x in reversed(stack.values())]
             p.start[u].head = pulls
         p.entry.head = head
+
+    def _forward_name(self, v: Var) -> Var:
+        f = self.info.f.get(v, v)
+        assert isinstance(f, Var), "an array that is accumulated into is not a constant"
+        return f
 
     def _comms_into_forward(self, p: PullbackBuilder, live: set[Var]) -> None:
         c, F = self.canonical, self.forward
@@ -580,96 +583,3 @@ class _Assembly:
                 return True
             node = self.canonical.idom.get(node)
         return False
-
-
-# -- dead code --------------------------------------------------------------------------------------------
-
-_ENGINE_PURE = frozenset(
-    {
-        ops.build_tuple, ops.unpack, ops.check_bound, ops.make_cell, ops.make_function, ops.backwards, ops.load_global, getattr, operator.getitem,
-        iter, range, reversed, slice, operator.is_, helpers.accum_num, helpers.accum_arr, helpers.accum_maybe,
-        helpers.accum_any, helpers.zeros_like, helpers.dense_zeros, helpers.shadow_of, helpers.item_fdata,
-        helpers.CoDual, helpers.At, zero_fdata, add_rdata, helpers.with_keywords, helpers.cotangent,
-        helpers.fdata_of, helpers.primal_of, helpers.view_shadow,
-    }
-)  # fmt: skip
-
-
-def _sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
-    """Remove pure statements and block parameters that nothing needs; what is left is returned as names in use.
-
-    In the pullback all code is the engine's own and goes where it can (`everything`); in the forward code only
-    what is named in `removable`, for the user's own statements may raise.
-    """
-    blocks = list(b.reachable())
-    b.blocks = blocks
-    defs: dict[Var, Call] = {}
-    params: dict[Var, tuple[Draft, int]] = {}
-    work: list[Operand] = []
-    kept: set[Call] = set()
-
-    def may_go(s: Call) -> bool:
-        if not everything and s.out not in removable:
-            return False
-        f = s.fn.value if isinstance(s.fn, Const) else None
-        return f is not None and (
-            is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (type(f).__hash__ is not None and f in _ENGINE_PURE)
-        )
-
-    for block in blocks:
-        for k, v in enumerate(block.params):
-            params[v] = (block, k)
-        for s in (*block.head, *block.stmts):
-            defs[s.out] = s
-            if not may_go(s):
-                kept.add(s)
-                work.extend(s.operands())
-        t = block.term
-        match t:
-            case Branch(cond=v) | Switch(value=v) | Return(value=v):
-                work.append(v)
-            case ForNext(iterator=v, body=e):
-                work.append(v)
-                work.extend(e.target.params[:1])  # type: ignore[attr-defined]
-            case Raise(exc=x, cause=y):
-                work.extend(o for o in (x, y) if o is not None)
-    live: set[Var] = set()
-    while work:
-        v = work.pop()
-        if not isinstance(v, Var) or v in live:
-            continue
-        live.add(v)
-        s = defs.get(v)
-        if s is not None:
-            if s not in kept:
-                kept.add(s)
-                work.extend(s.operands())
-        elif v in params:
-            block, k = params[v]
-            work.extend(e.args[k - e.first] for _, e in block.preds if k >= e.first)
-    for block in blocks:
-        block.head = [s for s in block.head if s in kept]
-        block.stmts = [s for s in block.stmts if s in kept]
-        gone = [k for k, v in enumerate(block.params) if v not in live]
-        for k in reversed(gone):
-            block.key_params.discard(block.params[k])
-            del block.params[k]
-            for _, e in block.preds:
-                del e.args[k - e.first]
-    return live
-
-
-def _finish_helpers(p: PullbackBuilder) -> None:
-    """Placeholders as what they are."""
-    for block in p.blocks:
-        for i, s in enumerate(block.stmts):
-            f = s.fn.value if isinstance(s.fn, Const) else None
-            if f is helpers.accum_num:
-                g: Any = operator.add
-            elif f is helpers.accum_arr:
-                g = operator.add if s.args[0] in p.nonnull else add_rdata
-            elif f is helpers.accum_any:
-                g = add_rdata
-            else:
-                continue
-            block.stmts[i] = Call(s.out, Const(g), s.args, s.kwargs, s.pos)

@@ -80,7 +80,9 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     if type(view) is np.ndarray and np.may_share_memory(view, base):
         data = f(shadow.dense(), *rest)
         if not np.may_share_memory(data, shadow.data):
-            raise UnsupportedError("a view of an array with this memory layout", "the call", None, "copy the array first")
+            raise UnsupportedError(
+                "a view of an array with this memory layout", "the call", None, "copy the array first"
+            )
         return shadow.view(data)
     return zero_fdata(view)
 

@@ -54,8 +54,8 @@ def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
             if isinstance(callee, Known) and isinstance(callee.value, pytypes.FunctionType):
                 found = _known(callee.value, s, fn, globals_)
             elif isinstance(callee, Fn) and s.fn in made:
-                if not _in_closure_of_itself(made[s.fn]):  # type: ignore[index]
-                    found = _callee(made[s.fn], s)  # type: ignore[index]
+                if not _in_closure_of_itself(made[s.fn]):
+                    found = _callee(made[s.fn], s)
             if found is None or sum(len(x.stmts) for x in found[0].blocks) > MOST_STATEMENTS:
                 continue
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -67,7 +67,8 @@ def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
 
 def _in_closure_of_itself(site: Call) -> bool:
     """May the function made there call itself through its own closure?"""
-    code = site.args[0].value  # type: ignore[union-attr]
+    assert isinstance(site.args[0], Const)
+    code = site.args[0].value
     return code.co_name in code.co_freevars
 
 
@@ -127,16 +128,16 @@ def inline_one(fn: Function) -> Function | None:
         for s in b.stmts:
             for v in s.operands():
                 if v in made:
-                    uses[v] = uses.get(v, 0) + 1  # type: ignore[index,arg-type]
+                    uses[v] = uses.get(v, 0) + 1
         for v in (*term_operands(b.term), *(b.handler.args if b.handler else ())):
             if v in made:
-                uses[v] = uses.get(v, 0) + 2  # type: ignore[index,arg-type]
+                uses[v] = uses.get(v, 0) + 2
     for b in fn.blocks:
         if b.handler is not None:
             continue
         for i, s in enumerate(b.stmts):
-            if s.fn in made and uses.get(s.fn) == 1:  # type: ignore[arg-type]
-                site = made[s.fn]  # type: ignore[index]
+            if s.fn in made and uses.get(s.fn) == 1:
+                site = made[s.fn]
                 callee = _callee(site, s)
                 if callee is not None:
                     return splice(fn, b, i, *callee)
@@ -170,12 +171,13 @@ def splice(
     call = block.stmts[at]
     head: list[Call] = list(block.stmts[:at])
     names: dict[Var, Operand] = dict(zip(body.params, args, strict=True))
+    new: dict[Var, Var] = {}
     for i, cell in enumerate(body.free):
-        names[cell] = fresh.var(cell.name)
-        head.append(Call(names[cell], Const(item_of_closure), (closure, Const(i)), (), call.pos))  # type: ignore[arg-type]
+        names[cell] = new[cell] = fresh.var(cell.name)
+        head.append(Call(new[cell], Const(item_of_closure), (closure, Const(i)), (), call.pos))
     for b in body.blocks:
         for v in (*b.params, *(s.out for s in b.stmts)):
-            names[v] = fresh.var(v.name)
+            names[v] = new[v] = fresh.var(v.name)
     ids: dict[BlockId, BlockId] = {b.id: fresh.block() for b in body.blocks}
     after = fresh.block()
 
@@ -194,9 +196,9 @@ def splice(
     inner = [
         CFGBlock(
             ids[b.id],
-            tuple(names[p] for p in b.params),  # type: ignore[misc]
+            tuple(new[p] for p in b.params),
             tuple(
-                Call(names[s.out], f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)  # type: ignore[arg-type]
+                Call(new[s.out], f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
                 for s in b.stmts
             ),
             term(b.term),

@@ -83,7 +83,7 @@ class PullbackBuilder(Builder):
             return self._capture(v) if not around_u else self._pull(v, u)
         item_of = self.items.get(v)
         if item_of == loop:  # the item of a range loop comes back with the reversed range
-            key = ("item", loop)
+            key: Hashable = ("item", loop)
             if key not in self._kept:
                 self._kept.add(key)
                 for source, landing in c.loops[loop].landings:

@@ -69,7 +69,7 @@ class _Rewriter:
             term = b.term
             if b.id in loops:
                 assert isinstance(term, ForNext)
-                count, *item_blocks = self._item_blocks(term, loops[b.id])
+                count, item_blocks = self._item_blocks(term, loops[b.id])
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
                 blocks.extend(item_blocks)
                 self.changed = True
@@ -180,7 +180,7 @@ class _Rewriter:
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
         return self.emit(pos, operator.getitem, x, i)
 
-    def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, *tuple[CFGBlock, ...]]:
+    def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, list[CFGBlock]]:
         """The loop over indices, and the blocks that read the item."""
         index, block = self.fresh.var(), self.fresh.block()
         count = ForNext(term.iterator, Edge(block), term.done, term.pos)
@@ -196,7 +196,7 @@ class _Rewriter:
             params = (index,)  # type: ignore[assignment]
         item = self._item(x, index, term.pos)
         to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
-        return count, *blocks, CFGBlock(block, params, tuple(self.out), to)
+        return count, [*blocks, CFGBlock(block, params, tuple(self.out), to)]
 
     # -- statements --
 

@@ -86,12 +86,21 @@ class NotSpecialised(Exception):
 
 _PURE_FOLDS = frozenset(
     {
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.neg,
-        operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.not_, operator.contains,
-        operator.and_, operator.or_, operator.getitem, ops.truth, len, isinstance, issubclass, bool, int, float, abs, min, max, range,
-        slice, math.sqrt, math.log, math.exp, callable, hasattr, tuple,
+        *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.neg),
+        *(
+            operator.lt,
+            operator.le,
+            operator.gt,
+            operator.ge,
+            operator.eq,
+            operator.ne,
+            operator.not_,
+            operator.contains,
+        ),
+        *(operator.and_, operator.or_, operator.getitem, ops.truth, len, isinstance, issubclass, bool, int, float, abs),
+        *(min, max, range, slice, math.sqrt, math.log, math.exp, callable, hasattr, tuple),
     }
-)  # fmt: skip
+)
 
 
 class Specialiser:
@@ -422,7 +431,9 @@ def _load_global(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
 
 
 def _getattr(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    x, name = args[0], args[1].value  # type: ignore[union-attr]
+    x, name = args[0], args[1].value if isinstance(args[1], Const) else None
+    if name is None:
+        return None
     if isinstance(x, VCoDual) and name in ("primal", "fdata"):
         return x.primal if name == "primal" else x.fdata
     if isinstance(x, Const) and (

@@ -242,11 +242,10 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     for st in mark[0].stmts[mark[1] :]:
         info.removable.add(st.out)
     fdata: AV = NULL
+    given = isinstance(y, VCoDual)
     if isinstance(y, VCoDual):
-        y, fdata = y.primal, y.fdata
-        given = True
-    else:
-        given = False
+        fdata = y.fdata
+        y = y.primal
     value = sp.materialise(y)
     if isinstance(value, Var):
         info.removable.discard(value)
