@@ -120,6 +120,11 @@ class Rule:
             given.add(k)
         return given.issuperset(self._needs)
 
+    def position(self, keyword: str) -> int:
+        """Where in the pullback's result the cotangent of a keyword argument stands; -1 where it has none."""
+        i = self.names.index(keyword) if keyword in self.names else -1
+        return -1 if self.variadic and i >= self._most else i
+
     def matches(self, types: Sequence[T]) -> bool | None:
         """Do arguments of these types meet the pattern? None where that is not known."""
         if not self.pattern:

@@ -320,7 +320,7 @@ def run_rule(
         wants = i in rule.codual or (rule.variadic and bool(rule.codual) and i >= last)
         return CoDual(x, fx) if wants else x
 
-    position = {k: rule.names.index(k) if k in rule.names else -1 for k in kwargs}
+    position = {k: rule.position(k) for k in kwargs}
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
     y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
     if type(y) is CoDual:

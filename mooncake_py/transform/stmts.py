@@ -285,7 +285,7 @@ def _rule_arguments(
     operands: list[Operand | None] = list(call.args)
     keyword: dict[str, AV] = {}
     for k, v in call.kwargs:
-        i = rule.names.index(k) if k in rule.names else -1
+        i = rule.position(k)
         keyword[k] = value(v, i)
         if i >= 0:
             operands.extend([None] * (i + 1 - len(operands)))

@@ -1,1 +1,378 @@
-"""x"""
+"""Products: dot, @, inner, outer, tensordot, einsum, kron, cross."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Known, T, Top
+from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import conj, is_complex, real_of, unbroadcast
+from mooncake_rules.inference import Types
+
+# -- products of matrices ---------------------------------------------------------------------------------
+
+
+def matmul_left(dy: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The cotangent of a, of this shape, in `a @ b`, where one of them is a stack of matrices."""
+    if len(shape) == 1:
+        t = np.matmul(b, dy[..., None])[..., 0] if b.ndim > 1 else dy[..., None] * b
+    elif b.ndim == 1:
+        t = dy[..., None] * b
+    else:
+        t = np.matmul(dy, b.swapaxes(-1, -2))
+    return unbroadcast(t, shape)
+
+
+def matmul_right(dy: np.ndarray, a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The cotangent of b, of this shape, in `a @ b`."""
+    if len(shape) == 1:
+        t = np.matmul(a.swapaxes(-1, -2), dy[..., None])[..., 0]
+    elif a.ndim == 1:
+        t = a[:, None] * dy[..., None, :]
+    else:
+        t = np.matmul(a.swapaxes(-1, -2), dy)
+    return unbroadcast(t, shape)
+
+
+pure.update({matmul_left, matmul_right})
+
+
+@inline
+def _products(a: Any, b: Any, dy: Any) -> Any:
+    """The cotangents of both in `a @ b`, for vectors and matrices."""
+    if a.ndim == 2:
+        if b.ndim == 2:
+            return real_of(dy @ conj(b).T, a), real_of(conj(a).T @ dy, b)
+        return real_of(np.multiply.outer(dy, conj(b)), a), real_of(conj(a).T @ dy, b)
+    if b.ndim == 2:
+        return real_of(conj(b) @ dy, a), real_of(np.multiply.outer(conj(a), dy), b)
+    return real_of(dy * conj(b), a), real_of(dy * conj(a), b)
+
+
+@rrule(operator.matmul, types=(Array, Array))
+@rrule(np.matmul, types=(Array, Array))
+def matmul(a, b):
+    if a.ndim <= 2 and b.ndim <= 2:
+
+        def pullback(dy):
+            return _products(a, b, dy)
+
+        return a @ b, pullback
+
+    sa, sb = a.shape, b.shape
+
+    def pullback_stacked(dy):
+        return real_of(matmul_left(dy, conj(b), sa), a), real_of(matmul_right(dy, conj(a), sb), b)
+
+    return a @ b, pullback_stacked
+
+
+@rrule(np.dot, types=(Array, Array))
+@rrule(np.ndarray.dot, types=(Array, Array))
+def dot(a, b):
+    if a.ndim == 0 or b.ndim == 0:
+
+        def pullback_scaled(dy):
+            return real_of(unbroadcast(dy * conj(b), a.shape), a), real_of(unbroadcast(dy * conj(a), b.shape), b)
+
+        return np.dot(a, b), pullback_scaled
+    if a.ndim <= 2 and b.ndim <= 2:
+
+        def pullback(dy):
+            return _products(a, b, dy)
+
+        return np.dot(a, b), pullback
+
+    axes = ((a.ndim - 1,), (max(b.ndim - 2, 0),))
+
+    def pullback_general(dy):
+        return tensordot_cotangents(dy, a, b, axes)
+
+    return np.dot(a, b), pullback_general
+
+
+@rrule(np.dot, types=(Scalar, Array))
+@rrule(np.dot, types=(Array, Scalar))
+@rrule(np.dot, types=(Scalar, Scalar))
+@rrule(np.ndarray.dot, types=(Array, Scalar))
+def dot_scaled(a, b):
+    def pullback(dy):
+        return scaled(dy * conj(b), a), scaled(dy * conj(a), b)
+
+    return np.dot(a, b), pullback
+
+
+def scaled(t: Any, like: Any) -> Any:
+    """The cotangent of one of two factors, one of which is a number."""
+    t = t if is_complex(like) else np.real(t)
+    return t if isinstance(like, np.ndarray) else np.add.reduce(t, None)
+
+
+pure.add(scaled)
+
+
+@rrule(np.inner, types=(Array, Array))
+def inner(a, b):
+    if a.ndim == 1 and b.ndim == 1:
+
+        def pullback(dy):
+            return _products(a, b, dy)
+
+        return np.inner(a, b), pullback
+
+    axes = ((a.ndim - 1,), (b.ndim - 1,))
+
+    def pullback_general(dy):
+        return tensordot_cotangents(dy, a, b, axes)
+
+    return np.inner(a, b), pullback_general
+
+
+@rrule(np.vdot, types=(Array, Array))
+def vdot(a, b):
+    """sum(conj(a) b): a's cotangent is conj(dy) b."""
+
+    def pullback(dy):
+        return (
+            real_of((conj(dy) * b).reshape(a.shape), a),
+            real_of((dy * a).reshape(b.shape), b),
+        )
+
+    return np.vdot(a, b), pullback
+
+
+@rrule(np.outer, types=(Array, Array))
+def outer(a, b):
+    def pullback(dy):
+        da = np.matmul(dy, conj(b).reshape(-1)).reshape(a.shape)
+        db = np.matmul(conj(a).reshape(-1), dy).reshape(b.shape)
+        return real_of(da, a), real_of(db, b)
+
+    return np.outer(a, b), pullback
+
+
+@rrule(np.multiply.outer, types=(Array, Array))
+def multiply_outer(a, b):
+    def pullback(dy):
+        return real_of(np.tensordot(dy, conj(b), b.ndim), a), real_of(np.tensordot(conj(a), dy, a.ndim), b)
+
+    return np.multiply.outer(a, b), pullback
+
+
+# -- tensordot --------------------------------------------------------------------------------------------
+
+
+def tensordot_cotangents(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> tuple[Any, Any]:
+    """Contract dy with the other factor over that one's free axes, and put the axes back in their order."""
+    if isinstance(axes, (int, np.integer)):
+        over_a, over_b = tuple(range(a.ndim - int(axes), a.ndim)), tuple(range(int(axes)))
+    else:
+        over_a, over_b = (
+            tuple(int(k) % x.ndim for k in (over if np.iterable(over) else (over,)))
+            for x, over in ((a, axes[0]), (b, axes[1]))
+        )
+    free_a = [k for k in range(a.ndim) if k not in over_a]
+    free_b = [k for k in range(b.ndim) if k not in over_b]
+    n = len(free_a)
+    dy = np.asarray(dy)
+    da = np.tensordot(dy, np.conjugate(b), (list(range(n, dy.ndim)), free_b))  # axes: free a, then b's contracted, sorted
+    order = [over_a[over_b.index(k)] for k in sorted(over_b)]
+    da = da.transpose(np.argsort(free_a + order))
+    db = np.tensordot(np.conjugate(a), dy, (free_a, list(range(n))))  # axes: a's contracted, sorted, then free b
+    order = [over_b[over_a.index(k)] for k in sorted(over_a)]
+    db = db.transpose(np.argsort(order + free_b))
+    return da if is_complex(a) else da.real, db if is_complex(b) else db.real
+
+
+pure.add(tensordot_cotangents)
+
+
+@rrule(np.tensordot, types=(Array, Array))
+def tensordot(a, b, axes=2):
+    def pullback(dy):
+        return tensordot_cotangents(dy, a, b, axes)
+
+    return np.tensordot(a, b, axes), pullback
+
+
+# -- einsum -----------------------------------------------------------------------------------------------
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
+    """The subscripts of every operand and of the result, without ellipses and implied results."""
+    subscripts = subscripts.replace(" ", "")
+    left, arrow, right = subscripts.partition("->")
+    terms = left.split(",")
+    spare = [c for c in _LETTERS if c not in subscripts]
+    extra = max((n - len(t.replace("...", "")) for t, n in zip(terms, ndims, strict=True) if "..." in t), default=0)
+    dots = "".join(spare[:extra])
+    if not arrow:
+        names = "".join(sorted({c for c in left if c.isalpha() and left.count(c) == 1}))
+        right = ("..." if "..." in left else "") + names
+    out = []
+    for t, n in zip(terms, ndims, strict=True):
+        k = n - len(t.replace("...", ""))
+        out.append(t.replace("...", dots[len(dots) - k :] if k else ""))
+    return out, right.replace("...", dots)
+
+
+def einsum_cotangents(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any) -> tuple[Any, ...]:
+    """For each operand the contraction of dy with the others into its subscripts."""
+    terms, result = explicit(subscripts, [np.ndim(x) for x in operands])
+    dy = np.asarray(dy)
+    out: list[Any] = [None]
+    for i, x in enumerate(operands):
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+            out.append(None)
+            continue
+        mine = "".join(dict.fromkeys(terms[i]))
+        others = [(t, o) for k, (t, o) in enumerate(zip(terms, operands, strict=True)) if k != i]
+        seen = set(result).union(*(t for t, _ in others))
+        there = "".join(c for c in mine if c in seen)
+        spec = ",".join([result, *(t for t, _ in others)]) + "->" + there
+        t = np.einsum(spec, dy, *(np.conjugate(o) for _, o in others), optimize=len(others) > 1)
+        t = t if x.dtype.kind == "c" else t.real
+        sizes = dict(zip(terms[i], x.shape, strict=True))
+        t = t.reshape([t.shape[there.index(c)] if c in there else 1 for c in mine])
+        axes = tuple(k for k, c in enumerate(mine) if sizes[c] == 1 and t.shape[k] != 1)
+        if axes:  # broadcast along an ellipsis
+            t = np.add.reduce(t, axes, None, None, True)
+        shape = tuple(sizes[c] for c in mine)
+        if len(mine) == len(terms[i]):
+            out.append(np.broadcast_to(t, shape))
+        else:
+            full = np.zeros(x.shape, t.dtype)
+            np.einsum(f"{terms[i]}->{mine}", full)[...] = t
+            out.append(full)
+    return tuple(out)
+
+
+pure.add(einsum_cotangents)
+
+
+@rrule(np.einsum, types=(str,))
+def einsum(subscripts, *operands, optimize=False):
+    def pullback(dy):
+        return einsum_cotangents(subscripts, operands, dy)
+
+    return np.einsum(subscripts, *operands, optimize=optimize), pullback
+
+
+def _einsum_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    act = any(t.active for t in args)
+    spec = args[0]
+    if not isinstance(spec, Known) or not isinstance(spec.value, str):
+        return Top(act)
+    arrays = [t for t in args[1:] if isinstance(t, Arr) and t.ndim is not None and t.dtype is not None]
+    if len(arrays) != len(args) - 1:
+        return Top(act)
+    try:
+        _, result = explicit(spec.value, [t.ndim or 0 for t in arrays])
+    except (ValueError, IndexError):
+        return Top(act)
+    dtype = np.result_type(*[t.dtype for t in arrays])
+    from mooncake_py.infer.types import Inst
+
+    return Arr(dtype, len(result), act) if result else Inst(dtype.type, act)
+
+
+infer_table[np.einsum] = _einsum_type
+pure.add(np.einsum)
+
+# -- kron and cross ---------------------------------------------------------------------------------------
+
+
+def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
+    n = max(a.ndim, b.ndim)
+    sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
+    even, odd = list(range(0, 2 * n, 2)), list(range(1, 2 * n, 2))
+    da = np.tensordot(t, np.conjugate(b).reshape(sb), (odd, list(range(n)))).reshape(a.shape)
+    db = np.tensordot(t, np.conjugate(a).reshape(sa), (even, list(range(n)))).reshape(b.shape)
+    return da if is_complex(a) else da.real, db if is_complex(b) else db.real
+
+
+pure.add(kron_cotangents)
+
+
+@rrule(np.kron, types=(Array, Array))
+def kron(a, b):
+    def pullback(dy):
+        return kron_cotangents(dy, a, b)
+
+    return np.kron(a, b), pullback
+
+
+@rrule(np.cross, types=(Array, Array))
+def cross(a, b, axis=-1):
+    """For vectors of length three: <dy, da x b> = <b x dy, da>."""
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise NotImplementedError("np.cross is differentiated for vectors of length 3")
+
+    def pullback(dy):
+        return unbroadcast(np.cross(b, dy, axis=axis), a.shape), unbroadcast(np.cross(dy, a, axis=axis), b.shape)
+
+    return np.cross(a, b, axis=axis), pullback
+
+
+probed.update({np.dot, np.ndarray.dot, np.matmul, np.inner, np.vdot, np.outer, np.multiply.outer, np.kron})
+infer_table[np.cross] = lambda args, kwargs: _like_both(args)
+
+
+def _like_both(args: Types) -> T | None:
+    a, b = args[0], args[1]
+    if isinstance(a, Arr) and isinstance(b, Arr) and None not in (a.ndim, b.ndim, a.dtype, b.dtype):
+        return Arr(np.result_type(a.dtype, b.dtype), max(a.ndim or 0, b.ndim or 0), a.act or b.act)
+    return None
+
+
+def _tensordot_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    act = any(t.active for t in args[:2])
+    axes = args[2] if len(args) > 2 else kwargs.get("axes", Known(2))
+    a, b = args[0], args[1]
+    if not (isinstance(axes, Known) and isinstance(a, Arr) and isinstance(b, Arr)) or None in (a.ndim, b.ndim, a.dtype, b.dtype):
+        return Top(act)
+    n = axes.value if isinstance(axes.value, int) else len(axes.value[0]) if np.iterable(axes.value[0]) else 1
+    return Arr(np.result_type(a.dtype, b.dtype), (a.ndim or 0) + (b.ndim or 0) - 2 * n, act)
+
+
+infer_table[np.tensordot] = _tensordot_type
+pure.update({np.tensordot, np.cross})
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0])
+_W = np.array([1.1, 0.4, -0.7])
+_M = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
+_A = np.array([[1.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
+_T = np.sin(np.arange(24.0) * 1.7).reshape(4, 2, 3)
+_S = np.cos(np.arange(24.0) * 1.3).reshape(4, 3, 2)
+_Z = _A * (1 + 0.5j) + 0.3j
+
+CASES: list[RuleCase] = []
+for _f in (operator.matmul, np.matmul, np.dot):
+    for _a, _b in ((_V, _W), (_M, _V), (_V, _A), (_M, _A), (_Z, _A), (_A, _Z[0]), (_Z[0], _V), (_V, _Z), (_Z, _Z), (_T, _S[0]), (_T, _V), (_V, _S)):  # fmt: skip
+        CASES.append(case(_f, _a, _b))
+    CASES.append(case(_f, _M.astype(np.float32), _V.astype(np.float32)))
+for _f in (operator.matmul, np.matmul):
+    CASES += [case(_f, _T, _S), case(_f, _T[:1], _S), case(_f, _M, _S), case(_f, _T[:, None], _S), case(_f, _V, _S), case(_f, _T, _S * 1j)]
+CASES += [
+    case(np.dot, _T, _S), case(np.dot, 0.5, _V), case(np.dot, _M, 0.5), case(np.dot, np.array(0.5), _V), case(np.ndarray.dot, _M, _V),
+    case(np.inner, _V, _W), case(np.inner, _M, _A), case(np.inner, _T, _V), case(np.vdot, _V, _W), case(np.vdot, _Z, _Z * 2),
+    case(np.vdot, _M, _M), case(np.outer, _V, _W), case(np.outer, _M, _V), case(np.outer, _Z[0], _V), case(np.multiply.outer, _V, _M),
+    case(np.tensordot, _T, _S[0], 1), case(np.tensordot, _T, _S, axes=([1, 2], [2, 1])), case(np.tensordot, _T, _S, ((0, 2), (0, 1))),
+    case(np.tensordot, _T, _S, axes=([2, 0], [1, 0])), case(np.tensordot, _A, _A), case(np.tensordot, _Z, _A, 1),
+    case(np.einsum, "ij,jk->ik", _M, _A), case(np.einsum, "ii", _A), case(np.einsum, "ii->i", _A), case(np.einsum, "ij->j", _M),
+    case(np.einsum, "ij,jk", _M, _A), case(np.einsum, "bij,bjk->bik", _T, _S), case(np.einsum, "...ij,...jk->...ik", _T, _S[0]),
+    case(np.einsum, "...i,...i", _T, _V), case(np.einsum, "i,j,ij->", _V, _W, _A), case(np.einsum, "ij,i->i", _A, _V),
+    case(np.einsum, "ij->", _Z), case(np.einsum, "i,i->i", _V, _Z[0]), case(np.einsum, "ii,i->", _A, _V), case(np.einsum, "ij->ji", _M),
+    case(np.einsum, "i,ij,jk->k", _V, _A, _A, optimize=True), case(np.einsum, "...i->...", _T[:1]), case(np.einsum, "...i,...i->...", _T[:1], _T),
+    case(np.kron, _M, _A), case(np.kron, _V, _M), case(np.kron, _V, _W), case(np.cross, _V, _W), case(np.cross, _A, _V),
+    case(np.cross, _A, _A.T, axis=0),
+]  # fmt: skip
