@@ -37,6 +37,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
+from mooncake_py.transform.views import note_passing_views
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
@@ -84,6 +85,7 @@ class _Assembly:
         self.inferred = inferred
         self.lanes = Lanes(self.types, inferred.memory)
         self._note_new_params()
+        note_passing_views(self.canonical, inferred, self.lanes)
         self.forward = Builder(self.fresh, lambda key: NULL)
         self.info = ADInfo(
             inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site, static_site
