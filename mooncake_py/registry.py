@@ -298,5 +298,7 @@ inlined: set[Callable] = set()
 """Helpers of rules marked by `inline`."""
 maybe_none: set[Any] = set()
 """Functions used by pullbacks that may return None for a cotangent of zero."""
+undoes: set[Any] = set()
+"""Functions by which pullbacks put back what their first argument, an array, held: left out where nobody looks."""
 folds: dict[Any, Callable[..., Any]] = {}
 """Predicates that rules ask of types: function -> (argument types) -> the answer, None where it is not known."""

@@ -206,7 +206,7 @@ def zero_fdata(x: Any) -> Any:
     cls = type(x)
     if cls is np.ndarray:
         return shadow_of(x) if x.dtype.kind in "fc" else None
-    if cls is tuple:
+    if isinstance(x, tuple):
         f = tuple(zero_fdata(v) for v in x)
         return f if any(v is not None for v in f) else None
     if cls is list:
@@ -219,6 +219,16 @@ def zero_fdata(x: Any) -> Any:
     if cls is dict:
         return DictShadow({k: zero_fdata(v) for k, v in x.items()}, {})
     return None
+
+
+def take_fdata(fdata: Any, dy: Any) -> Any:
+    """The whole cotangent of a value of unknown type: what was added to its arrays' shadows, else the rdata dy."""
+    if type(fdata) is Shadow:
+        return fdata.take()
+    if type(fdata) is tuple:
+        items = tuple([take_fdata(x, None if dy is None else dy[i]) for i, x in enumerate(fdata)])
+        return items if any(x is not None for x in items) else None
+    return dy
 
 
 def add_rdata(a: Any, b: Any) -> Any:

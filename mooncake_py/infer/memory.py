@@ -72,16 +72,16 @@ class Memory:
     def is_shared(self, v: Operand) -> bool:
         return isinstance(v, Var) and self.find(v) in self.shared
 
-    def _identity(self, v: Operand) -> bool:
+    def identity(self, v: Operand) -> bool:
         t = self.types.get(v) if isinstance(v, Var) else None
         return t is not None and has_identity(t)
 
     def join(self, a: Operand, b: Operand) -> None:
-        if isinstance(a, Var) and isinstance(b, Var) and self._identity(a) and self._identity(b):
+        if isinstance(a, Var) and isinstance(b, Var) and self.identity(a) and self.identity(b):
             self.parent[self.find(a)] = self.find(b)
 
     def _mark(self, v: Operand, written: bool = False) -> None:
-        if self._identity(v):
+        if self.identity(v):
             assert isinstance(v, Var)
             self.marked.add(v)
             if written:
@@ -125,7 +125,7 @@ class Memory:
         effects: dict[Var, list[T]] = {}
 
         def effect(v: Operand, t: T) -> None:
-            if isinstance(v, Var) and self._identity(v):
+            if isinstance(v, Var) and self.identity(v):
                 effects.setdefault(self.find(v), []).append(t)
 
         for s in (s for b in self.fn.blocks for s in b.stmts if s.out in calls):

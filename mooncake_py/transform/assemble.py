@@ -35,13 +35,15 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
+from mooncake_py.registry import is_pure
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
-from mooncake_py.transform.views import note_passing_views
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
+from mooncake_py.transform.undo import drop_unneeded
+from mooncake_py.transform.views import note_passing_views
 
 
 @dataclass(slots=True)
@@ -116,6 +118,8 @@ class _Assembly:
         params = self._forward_blocks()
         p = self._pullback_blocks()
         p.fold()
+        sweep(p, set(), everything=True)
+        self._drop_undoing(p)
         live = sweep(p, set(), everything=True)
         self._comms_into_pullback(p, live)
         pullback_params = [self.captures_in, self.dy_in]
@@ -140,6 +144,25 @@ class _Assembly:
             tuple(v.name or repr(v) for v in p.comms.captures)
             + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
         )
+
+    def _drop_undoing(self, p: PullbackBuilder) -> None:
+        fn, calls = self.canonical.fn, self.inferred.calls
+        outside: set[Var] = {*fn.params, *fn.free}
+        for b in fn.blocks:
+            for s in b.stmts:
+                call = calls.get(s.out)
+                if call is None or call.kind == "dynamic" or call.target is ops.load_global:
+                    outside.update(v for v in (s.out, *s.operands()) if isinstance(v, Var))
+                elif call.kind == "plain" and call.rule is None and not is_pure(call.target):
+                    outside.add(s.out)
+        primal_of = {f: v for v, f in self.info.f.items() if isinstance(f, Var)}
+        for b in fn.blocks:
+            for v in (*b.params, *(s.out for s in b.stmts)):
+                primal_of.setdefault(v, v)
+        for v in (*fn.params, *fn.free):
+            primal_of.setdefault(v, v)
+        defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
+        drop_unneeded(p, self.inferred.memory, primal_of, defs, self.types, outside)
 
     # -- control flow, planned --
 

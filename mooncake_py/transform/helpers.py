@@ -70,7 +70,7 @@ def shadow_take(shadow: Shadow) -> Any:
 
 def take_any(acc: Any, fdata: Any) -> Any:
     """The whole cotangent of a value of unknown type."""
-    return fdata.take() if type(fdata) is Shadow else acc
+    return acc if fdata is None else take_fdata(fdata, acc)
 
 
 def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:

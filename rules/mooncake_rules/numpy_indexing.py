@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
-from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule
+from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import At, CoDual, Shadow
 from mooncake_py.transform.helpers import index_kind
 from mooncake_rules.common import conj, is_number, real_of, total, unbroadcast
@@ -102,6 +102,14 @@ def saved(x: np.ndarray, i: Any) -> Any:
     return np.array(x[i])
 
 
+def put_back(x: np.ndarray, i: Any, old: Any) -> None:
+    """Undo a write."""
+    x[i] = old
+
+
+undoes.add(put_back)
+
+
 def take_at(shadow: Shadow, i: Any) -> Any:
     """The cotangent of `x[i]`, leaving zero there; where an index names a place twice the last write has it."""
     d = shadow.dense()
@@ -135,7 +143,7 @@ def setitem(a: CoDual, i, v):
         x[i] = v
 
         def pullback_element(_):
-            x[i] = old
+            put_back(x, i, old)
             if f is None:
                 return None
             d = f.dense()
@@ -149,7 +157,7 @@ def setitem(a: CoDual, i, v):
     x[i] = v
 
     def pullback(_):
-        x[i] = old
+        put_back(x, i, old)
         if f is None:
             return None
         return None, None, _written(take_at(f, i), v, shape)
@@ -166,7 +174,7 @@ def setitem_sequence(a: CoDual, i, v):
     x[i] = v
 
     def pullback(_):
-        x[i] = old
+        put_back(x, i, old)
         if f is None:
             return None
         return None, None, _spread(unbroadcast(take_at(f, i), np.shape(v)), v)
@@ -196,7 +204,7 @@ def _inplace(f: Callable, da: Partial, db: Partial) -> None:
         y = f(x, b)
 
         def pullback(_):
-            x[...] = old
+            put_back(x, Ellipsis, old)
             if shadow is None:
                 return None
             dy = shadow.take()

@@ -1,0 +1,136 @@
+"""Undoing only what somebody looks at.
+
+A pullback puts back what its statement overwrote, so that pullbacks of earlier statements find what they captured
+by reference. Where the memory is the function's own and no reverse code that still runs reads it, that is dropped,
+and with it the copy that was kept.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from mooncake_py.infer.memory import Memory, has_identity
+from mooncake_py.infer.types import Inst, T, Top
+from mooncake_py.ir.builder import Draft, draft_edges
+from mooncake_py.ir.nodes import Call, Const, Var
+from mooncake_py.registry import undoes
+from mooncake_py.tangents import CellShadow, ListShadow, Shadow
+from mooncake_py.transform.pullback import PullbackBuilder
+
+_SHADOWS = frozenset({Shadow, ListShadow, CellShadow})
+_FRESH = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
+
+
+def is_undo(s: Call) -> bool:
+    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in undoes
+
+
+def drop_unneeded(
+    p: PullbackBuilder,
+    memory: Memory,
+    primal_of: dict[Var, Var],
+    forward_defs: dict[Var, Call],
+    types: dict[Var, T],
+    outside: set[Var],
+) -> None:
+    """Remove undo statements that no later reverse statement can notice.
+
+    `primal_of` maps forward values to the primal values they are, `outside` are primal values whose memory the
+    caller (or code that is not seen) holds as well.
+    """
+    blocks = list(p.reachable())
+    if not any(is_undo(s) for b in blocks for s in b.stmts):
+        return
+    comes_from = {x: v for v, x in p.comms.captures.items()}
+    for stack in p.comms.stacks.values():
+        comes_from.update({x: v for v, x in stack.items()})
+    held = {memory.find(v) for v in outside if memory.identity(v)}
+    classes: dict[Var, frozenset[Var] | None] = {}
+
+    def classes_of(v: Var, depth: int = 0) -> frozenset[Var] | None:
+        """The memory classes a forward value may belong to; None for unknown."""
+        if v in classes:
+            return classes[v]
+        classes[v] = None
+        primal = primal_of.get(v)
+        if primal is not None:
+            found: frozenset[Var] | None = frozenset({memory.find(primal)}) if memory.identity(primal) else frozenset()
+        elif not has_identity(t := types.get(v, Top())) or (isinstance(t, Inst) and t.cls in _SHADOWS):
+            found = frozenset()
+        else:
+            found = _made_by(forward_defs.get(v), classes_of, depth)
+        classes[v] = found
+        return found
+
+    def reads(s: Call) -> frozenset[Var] | None:
+        out: frozenset[Var] = frozenset()
+        for v in s.operands():
+            if isinstance(v, Var) and v in comes_from:
+                c = classes_of(comes_from[v])
+                if c is None:
+                    return None
+                out |= c
+        return out
+
+    readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]] = {}
+    for b in blocks:
+        readers[b] = [(i, c) for i, s in enumerate(b.stmts) if not is_undo(s) and (c := reads(s)) != frozenset()]
+    for b in blocks:
+        kept = []
+        for i, s in enumerate(b.stmts):
+            if is_undo(s) and isinstance(s.args[0], Var) and s.args[0] in comes_from:
+                mine = classes_of(comes_from[s.args[0]])
+                if mine is not None and not (mine & held) and not _seen(b, i, mine, readers):
+                    continue
+            kept.append(s)
+        b.stmts = kept
+
+
+def _seen(
+    b: Draft, i: int, mine: frozenset[Var], readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]]
+) -> bool:
+    """May a statement that runs after statement i of b read this memory?"""
+
+    def hit(c: frozenset[Var] | None) -> bool:
+        return c is None or bool(c & mine)
+
+    if any(k > i and hit(c) for k, c in readers[b]):
+        return True
+    seen: set[Draft] = set()
+    work = _next(b)
+    while work:
+        d = work.pop()
+        if d in seen:
+            continue
+        seen.add(d)
+        if any(hit(c) for _, c in readers.get(d, ())):
+            return True
+        work.extend(_next(d))
+    return False
+
+
+def _next(b: Draft) -> list[Draft]:
+    assert b.term is not None
+    return [e.target for e in draft_edges(b.term)]
+
+
+def _made_by(
+    d: Call | None, classes_of: Callable[[Var, int], frozenset[Var] | None], depth: int
+) -> frozenset[Var] | None:
+    """The classes of what a rule's own statement made: none if it is new, else those of its operands."""
+    if d is None or depth > 20:
+        return None
+    f = d.fn.value if isinstance(d.fn, Const) else None
+    if isinstance(f, np.ufunc) or (type(f).__hash__ is not None and f in _FRESH):
+        return frozenset()
+    out: frozenset[Var] = frozenset()
+    for v in d.operands():
+        if isinstance(v, Var):
+            c = classes_of(v, depth + 1)
+            if c is None:
+                return None
+            out |= c
+    return out
