@@ -15,7 +15,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import check_cotangent, report, seed, shadows_of
+from mooncake_py.runtime.user import check_cotangent, contents, report, seed, shadows_of
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
 
@@ -44,7 +44,10 @@ class Pullback:
             )
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
+        kept = () if self.reusable else contents(self._value, self._args)
         rdata = self._run(dy)
+        for x, content in kept:
+            x[...] = content
         seen: dict[int, Any] = {}
         return tuple(
             report(x, f, None if rdata is None else rdata[i], seen, cotangent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,26 @@ def seed(y: Any, fdata: Any, dy: Any) -> None:
                 seed(y[k], fdata.f[k], d)
             elif d is not None:
                 fdata.r[k] = d if k not in fdata.r else fdata.r[k] + d
+
+
+def contents(y: Any, args: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Copies of the arrays of a result that are not the arguments' own: undoing must not take them from the user."""
+    arrays: list[np.ndarray] = []
+
+    def collect(v: Any) -> None:
+        if isinstance(v, np.ndarray):
+            arrays.append(v)
+        elif isinstance(v, (tuple, list)):
+            for x in v:
+                collect(x)
+        elif isinstance(v, dict):
+            for x in v.values():
+                collect(x)
+
+    collect(args)
+    given, arrays = arrays, []
+    collect(y)
+    return [(x, x.copy()) for x in arrays if x.flags.writeable and not any(np.may_share_memory(x, a) for a in given)]
 
 
 def check_cotangent(y: Any, dy: Any, where: str = "the value") -> Any:

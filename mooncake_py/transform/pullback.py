@@ -8,8 +8,11 @@ the comms stack of the block that needs it and pulled by that block's reverse.
 from __future__ import annotations
 
 import operator
+import types as pytypes
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from mooncake_py.infer.types import BOT, Inst, T, Top, Tup
 from mooncake_py.ir.builder import Builder, Draft
@@ -61,8 +64,29 @@ class PullbackBuilder(Builder):
         self.nonnull: set[Var] = set()
         self.items: dict[Var, BlockId] = {}
         self._kept: set[Hashable] = set()
+        self._dense: dict[tuple[Draft, Operand], Var] = {}
         self._owned_zero: dict[tuple[Var, Path], Var] = {}
         self.specialiser = Specialiser(self, types)
+
+    def call(
+        self,
+        fn: object,
+        *args: Operand,
+        kwargs: tuple[tuple[str, Operand], ...] = (),
+        pos: Pos | None = None,
+        name: str | None = None,
+    ) -> Var:
+        """As any builder's; the dense array of a shadow is asked for once per block, until it may be another."""
+        f = fn.value if isinstance(fn, Const) else fn
+        if f is helpers.shadow_dense:
+            key = self.block, args[0]
+            known = self._dense.get(key)
+            if known is None:
+                known = self._dense[key] = super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
+            return known
+        if f in _EMPTIES or not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)):
+            self._dense.clear()
+        return super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
 
     # -- forward values --
 
@@ -421,5 +445,7 @@ class PullbackBuilder(Builder):
         return changed
 
 
+# What may give a shadow another array, or call what does.
+_EMPTIES = frozenset({helpers.shadow_take, helpers.take_any, helpers.copy_take, helpers.run_pullback, getattr})
 NOTHING = (NULL,)  # the item of a loop, which may be None
 _ACCUMULATIONS = frozenset({helpers.accum_num, helpers.accum_arr, helpers.accum_any})

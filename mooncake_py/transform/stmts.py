@@ -143,7 +143,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         )
     )  # fmt: skip
     f = s.fn.value if isinstance(s.fn, Const) else None
-    if f in (ops.load_global, getattr) and isinstance(info.types.get(s.out), Known):
+    if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
     info.fresh_lanes(s.out)
     return ADStmtInfo(s, None)

@@ -10,9 +10,9 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
-from mooncake_py.tangents import At, CoDual, Shadow
-from mooncake_py.transform.helpers import index_kind
-from mooncake_rules.common import conj, is_number, real_of, total, unbroadcast
+from mooncake_py.tangents import At, CoDual
+from mooncake_py.transform.helpers import index_kind, shadow_dense
+from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 
 # -- types ------------------------------------------------------------------------------------------------
 
@@ -110,9 +110,8 @@ def put_back(x: np.ndarray, i: Any, old: Any) -> None:
 undoes.add(put_back)
 
 
-def take_at(shadow: Shadow, i: Any) -> Any:
-    """The cotangent of `x[i]`, leaving zero there; where an index names a place twice the last write has it."""
-    d = shadow.dense()
+def take_at(d: np.ndarray, i: Any) -> Any:
+    """`d[i]`, leaving zero there; where an index names a place twice the last write had it."""
     out = np.array(d[i])
     parts = i if type(i) is tuple else (i,)
     if any(isinstance(p, (np.ndarray, list)) and np.asarray(p).dtype.kind != "b" for p in parts):
@@ -128,9 +127,10 @@ pure.add(saved)
 
 
 @inline
-def _written(dv: Any, v: Any, shape: Any) -> Any:
-    """The cotangent of the value that was written, broadcast to dv's shape."""
-    return real_of(total(dv), v) if is_number(v) else real_of(unbroadcast(dv, shape), v)
+def _written(dv: Any, x: Any, v: Any, shape: Any) -> Any:
+    """The cotangent of the value that was written into x, broadcast to dv's shape."""
+    t = total(dv) if is_number(v) else unbroadcast(dv, shape)
+    return real_of(t, v) if is_complex(x) else t
 
 
 @rrule(operator.setitem, types=(Array, Any_, Array), mutates=(0,))
@@ -146,10 +146,12 @@ def setitem(a: CoDual, i, v):
             put_back(x, i, old)
             if f is None:
                 return None
-            d = f.dense()
+            d = shadow_dense(f)
             dv = d[i]
             d[i] = 0.0
-            return None, None, (real_of(dv, v) if is_number(v) else np.reshape(real_of(dv, v), np.shape(v)))
+            if is_complex(x):
+                dv = real_of(dv, v)
+            return None, None, (dv if is_number(v) else np.reshape(dv, np.shape(v)))
 
         return None, pullback_element
     old = saved(x, i)
@@ -160,7 +162,7 @@ def setitem(a: CoDual, i, v):
         put_back(x, i, old)
         if f is None:
             return None
-        return None, None, _written(take_at(f, i), v, shape)
+        return None, None, _written(take_at(shadow_dense(f), i), x, v, shape)
 
     return None, pullback
 
@@ -177,7 +179,7 @@ def setitem_sequence(a: CoDual, i, v):
         put_back(x, i, old)
         if f is None:
             return None
-        return None, None, _spread(unbroadcast(take_at(f, i), np.shape(v)), v)
+        return None, None, _spread(unbroadcast(take_at(shadow_dense(f), i), np.shape(v)), v)
 
     return None, pullback
 
