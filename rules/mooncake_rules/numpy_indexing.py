@@ -243,3 +243,79 @@ _inplace(
 )
 _inplace(operator.imod, lambda dy, a, b: dy, lambda dy, a, b: -dy * (a // b))
 _inplace(operator.ifloordiv, lambda dy, a, b: 0.0 * dy, lambda dy, a, b: 0.0 * dy)
+
+
+@rrule(operator.imatmul, types=(Array, Array), mutates=(0,))
+def imatmul(a: CoDual, b):
+    x, shadow = a.primal, a.fdata
+    old = x.copy()
+    y = operator.imatmul(x, b)
+
+    def pullback(_):
+        put_back(x, Ellipsis, old)
+        dy = None if shadow is None else shadow.take()
+        if dy is None:
+            return None
+        shadow.add(dy @ conj(np.swapaxes(b, -1, -2)))
+        return None, unbroadcast(conj(np.swapaxes(old, -1, -2)) @ dy, b.shape)
+
+    return CoDual(y, shadow), pullback
+
+
+infer_table[operator.imatmul] = lambda args, kwargs: args[0] if isinstance(args[0], Arr) else None
+
+
+@rrule(np.ndarray.fill, mutates=(0,))
+def fill(a: CoDual, value):
+    x, shadow = a.primal, a.fdata
+    old = x.copy()
+    x.fill(value)
+
+    def pullback(_):
+        put_back(x, Ellipsis, old)
+        if shadow is None:
+            return None
+        return None, real_of(total(take_at(shadow_dense(shadow), Ellipsis)), value)
+
+    return None, pullback
+
+
+infer_table[np.ndarray.fill] = infer_table[np.copyto] = lambda args, kwargs: Known(None)
+
+
+@rrule(np.copyto, types=(Array,), mutates=(0,))
+def copyto(a: CoDual, v):
+    x, shadow = a.primal, a.fdata
+    old = x.copy()
+    shape = () if is_number(v) else v.shape
+    np.copyto(x, v)
+
+    def pullback(_):
+        put_back(x, Ellipsis, old)
+        if shadow is None:
+            return None
+        return None, _written(take_at(shadow_dense(shadow), Ellipsis), x, v, shape)
+
+    return None, pullback
+
+
+@rrule(np.ndarray.sort, mutates=(0,))
+def sort(a: CoDual, axis=-1):
+    x, shadow = a.primal, a.fdata
+    order = np.argsort(x, axis=axis)
+    old = x.copy()
+    x.sort(axis=axis)
+
+    def pullback(_):
+        put_back(x, Ellipsis, old)
+        dy = None if shadow is None else shadow.take()
+        if dy is not None:
+            d = np.empty_like(dy)
+            np.put_along_axis(d, order, dy, axis)
+            shadow.add(d)
+        return None
+
+    return None, pullback
+
+
+infer_table[np.ndarray.sort] = infer_table[np.ndarray.fill]
