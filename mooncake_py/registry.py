@@ -20,7 +20,6 @@ from __future__ import annotations
 import inspect
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -284,6 +283,8 @@ def load_packs() -> None:
     if _loaded:
         return
     _loaded = True
+    from importlib.metadata import entry_points  # slow to import, and not needed until the first derivation
+
     for ep in sorted(entry_points(group="mooncake_py.rules"), key=lambda e: e.name):
         ep.load()
 
