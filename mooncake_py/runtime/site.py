@@ -23,7 +23,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
-from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
 
 Pull = Callable[[Any], Any]
@@ -287,6 +287,8 @@ def _getattr(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
             return y, fargs[0], lambda dy: (None, dy, None)
     d = class_attribute(type(x), name)
     if is_active(x, fargs[0]):
+        if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()):
+            return _field(x, fargs[0], type(x)._fields.index(name))  # type: ignore[attr-defined]
         try:
             rule = find_rule_for_values(d, (x,))
         except TypeError:
@@ -299,6 +301,16 @@ def _getattr(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
         if has_tangent(y):
             raise _NoRule(d if callable(d) else getattr, args, fargs)
     return y, None, None
+
+
+def _field(x: tuple[Any, ...], fx: Any, i: int) -> Result:
+    """A field of a named tuple."""
+    fy = None if fx is None else fx[i]
+
+    def pullback(dy: Any) -> Any:
+        return None if dy is None else ((None, tuple([dy if k == i else None for k in range(len(x))]), None))
+
+    return x[i], fy, pullback
 
 
 def _attribute(name: str, x: Any) -> Any:
@@ -344,7 +356,7 @@ def run_rule(
                 return None
             dy = fy.take()
         elif own and fy is not None:
-            dy = _take_all(fy, dy)
+            dy = take_fdata(fy, dy)
         if dy is None and own and not rule.mutates:
             return None
         result = pb(dy)
@@ -357,15 +369,6 @@ def run_rule(
         return tuple(out)
 
     return y, fy, pullback
-
-
-def _take_all(fdata: Any, dy: Any) -> Any:
-    """The cotangent of a freshly made tuple: its arrays' shadows and its numbers' rdata."""
-    if type(fdata) is Shadow:
-        return fdata.take()
-    if type(fdata) is tuple:
-        return tuple(_take_all(x, None if dy is None else dy[i]) for i, x in enumerate(fdata))
-    return dy
 
 
 def _python(
