@@ -1,0 +1,25 @@
+"""Derived rules for tests that look inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mooncake_py import registry
+from mooncake_py.infer.types import abstract
+from mooncake_py.ir.text import to_text
+from mooncake_py.pipeline import derive_rule
+from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for
+
+
+def rule_of(f: Callable[..., Any], *args: Any, anew: bool = False) -> DerivedRule:
+    """The rule of a Python function for these arguments, all active: the one in use, or one derived anew."""
+    registry.load_packs()
+    types = tuple(abstract(x, True) for x in args)
+    free = tuple(abstract(c, False) for c in cells_of(f))  # type: ignore[arg-type]
+    return (derive_rule if anew else rule_for)(f, types, free)  # type: ignore[operator, arg-type]
+
+
+def text_of(rule: DerivedRule) -> str:
+    """Forward and pullback in the IR's text form."""
+    return to_text(rule.derived.forward) + "\n" + to_text(rule.derived.pullback)

@@ -1,0 +1,61 @@
+"""Deriving is deterministic: ids come from counters, nothing is ordered by address or hash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.derive import rule_of, text_of
+from tests.functions import CASES, by_name
+from tests.harness import Case
+
+ROOT = Path(__file__).parents[2]
+NAMES = [case.name for case in CASES if case.name.startswith(("branches.", "loops.", "mutation."))]
+SCRIPT = """
+import sys
+from tests.functions import by_name
+from tests.transform.test_determinism import text
+for name in sys.argv[1:]:
+    print(text(by_name(name)))
+"""
+
+
+def text(case: Case) -> str:
+    return text_of(rule_of(case.fn, *case.fresh_args(), anew=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_twice_the_same(name: str) -> None:
+    assert text(by_name(name)) == text(by_name(name))
+
+
+def elsewhere(seed: str) -> str:
+    """The text of all of them in a fresh process with this hash seed."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "rules")])
+    env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *NAMES], env=env, cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_in_processes_that_hash_otherwise() -> None:
+    assert elsewhere("1") == elsewhere("4242")
+
+
+def test_what_was_derived_before_changes_nothing() -> None:
+    def f(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += np.sin(x[i]) * x[i]
+        return s
+
+    before = text_of(rule_of(f, np.ones(3), anew=True))
+    rule_of(lambda x: np.exp(x) * x, np.ones(3), anew=True)
+    assert text_of(rule_of(f, np.ones(3), anew=True)) == before
