@@ -1,0 +1,88 @@
+"""Activity and types as they show in derived code: what is not needed is not there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mooncake_py import registry, value_and_grad
+from mooncake_py.infer.types import abstract
+from mooncake_py.ir.nodes import Branch, Const, ForNext
+from mooncake_py.ir.nodes import Function as IR
+from mooncake_py.runtime.rule import rule_for
+
+
+def callees(fn: IR) -> list[object]:
+    return [s.fn.value for b in fn.blocks for s in b.stmts if isinstance(s.fn, Const)]
+
+
+def derived(f, *args, active=None):
+    registry.load_packs()
+    active = [True] * len(args) if active is None else active
+    return rule_for(f, tuple(abstract(x, a) for x, a in zip(args, active, strict=True)), ()).derived
+
+
+def test_inactive_argument_costs_nothing() -> None:
+    def f(x, y):
+        return math.sin(x) * math.exp(y)
+
+    both, one = derived(f, 1.0, 1.0), derived(f, 1.0, 1.0, active=[True, False])
+    assert callees(both.pullback).count(math.cos) == 1
+    assert callees(one.pullback).count(math.cos) == 1
+    assert len(callees(one.pullback)) < len(callees(both.pullback))
+    assert one.arg_trees == ("num", "none")
+
+
+def test_branch_decided_by_types_is_not_there() -> None:
+    def f(x):
+        if isinstance(x, np.ndarray):
+            return np.sum(x)
+        return math.sin(x)
+
+    d = derived(f, 1.0)
+    assert np.sum not in callees(d.forward) and math.sin in callees(d.forward)
+    assert not any(isinstance(b.term, Branch) for b in (*d.forward.blocks, *d.pullback.blocks))
+
+
+def test_integer_work_has_no_reverse() -> None:
+    def f(x, n):
+        k = 0
+        for i in range(n):
+            k += i * i
+        return x * k
+
+    d = derived(f, 1.0, 4)
+    assert not any(s.endswith("[]") for s in d.stored), "nothing is pushed in a loop of integers"
+    assert not any(isinstance(b.term, Branch | ForNext) for b in d.pullback.blocks)
+
+
+def test_arrays_that_are_only_read_have_no_shadow() -> None:
+    def f(x):
+        y = np.sin(x)
+        return np.sum(y * y + x)
+
+    d = derived(f, np.ones(3))
+    assert d.lane_args == () and d.arg_trees == ("arr",)
+    assert not any("hadow" in getattr(c, "__name__", "") for c in callees(d.forward) + callees(d.pullback))
+
+
+def test_arrays_that_are_written_to_have_one() -> None:
+    def f(x):
+        x[0] = 1.0
+        return x
+
+    d = derived(f, np.ones(3))
+    assert d.arg_trees == ("ref",) and d.lane_args == ((0, ()),) and not d.reusable
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_types_that_change_in_a_loop(n: int) -> None:
+    def f(x, n):
+        acc = 0
+        for i in range(n):
+            acc = acc + x * i
+        return acc * 1.0
+
+    assert value_and_grad(f)(2.0, n) == (2.0 * sum(range(n)), float(sum(range(n))))

@@ -1,0 +1,64 @@
+"""The lattice of abstract types."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from mooncake_py.infer.types import BOT, Arr, Inst, Known, Real, T, Top, Tup, abstract, activate, join, widen
+
+VALUES = [
+    1, 2.5, 1j, True, "a", None, math.sin, np.sin, np, (1.0, 2), (1.0, 2.0), [1.0], np.float64(1), np.float32(1),
+    np.ones(3), np.ones((2, 2)), np.ones(3, np.float32), np.arange(3), range(3), slice(1), {}, lambda x: x,
+]  # fmt: skip
+TYPES = [abstract(v, act) for v in VALUES for act in (False, True)] + [BOT, Top(), Top(True), Known(1.5), Real(True)]
+
+
+@pytest.mark.parametrize("value, expected", [
+    (1.5, Inst(float, True)),
+    (3, Inst(int)),
+    (True, Inst(bool)),
+    (np.float32(1), Inst(np.float32, True)),
+    (np.ones((2, 3)), Arr(np.dtype(float), 2, True)),
+    (np.arange(3), Arr(np.dtype(int), 1, False)),
+    ((1.0, "a"), Tup((Inst(float, True), Inst(str)))),
+    (math.sin, Known(math.sin)),
+    (None, Known(None)),
+])  # fmt: skip
+def test_abstract(value: object, expected: T) -> None:
+    assert abstract(value, True) == expected
+
+
+def test_signatures_compare_and_hash() -> None:
+    for a, b in zip(TYPES, [abstract(v, act) for v in VALUES for act in (False, True)], strict=False):
+        assert a == b and hash(a) == hash(b)
+    assert Known(0.0) != Known(-0.0) and Known(1) != Known(True) and Known(1) != Known(1.0)
+
+
+def test_join_is_a_join() -> None:
+    for a, b in itertools.product(TYPES, TYPES):
+        j = join(a, b)
+        assert join(a, a) == a
+        assert join(b, a) == j, (a, b)
+        assert join(j, a) == j and join(j, b) == j, f"{j} is not above both {a} and {b}"
+        assert j.active or not (a.active or b.active), f"activity is lost: {a}, {b}"
+
+
+def test_join_keeps_what_both_are() -> None:
+    f, i = Inst(float, True), Inst(int)
+    assert join(f, i) == Real(True)
+    assert join(f, Inst(float)) == f
+    assert join(abstract(np.ones(3), True), abstract(np.ones((2, 2)), False)) == Arr(np.dtype(float), None, True)
+    assert join(abstract(np.ones(3), True), f) == Top(True)
+    assert join(Known(1.5), Known(2.5)) == Inst(float)
+
+
+def test_widen_and_activate() -> None:
+    assert widen(Known(2)) == Inst(int) and widen(Known((1, 2.0))) == Tup((Inst(int), Inst(float)))
+    assert widen(Known(math.sin)) == Known(math.sin)
+    assert activate(Inst(int)) == Inst(int) and activate(Inst(float)) == Inst(float, True)
+    assert activate(abstract(np.arange(3), False)) == abstract(np.arange(3), False)
+    assert not activate(activate(Inst(float)), False).active

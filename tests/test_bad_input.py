@@ -1,0 +1,284 @@
+"""What bad input gets: an error that says what, where and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import (
+    ArgumentError,
+    CotangentError,
+    MissingRule,
+    MooncakeError,
+    NonScalarOutput,
+    UnsupportedError,
+    build_rrule,
+    grad,
+    value_and_grad,
+    value_and_pullback,
+)
+
+HERE = Path(__file__).name
+
+
+def square(x):
+    return x * x
+
+
+def line_of(f: Callable[..., Any], text: str) -> int:
+    """The line of the function's source that holds the text."""
+    lines = Path(__file__).read_text().splitlines()
+    first = f.__code__.co_firstlineno
+    return next(n for n, line in enumerate(lines, 1) if n >= first and text in line)
+
+
+# -- arguments --
+
+
+@pytest.mark.parametrize("use", [
+    lambda f: grad(f), lambda f: value_and_grad(f), lambda f: value_and_pullback(f, 1.0), lambda f: build_rrule(f, 1.0)
+])  # fmt: skip
+def test_not_callable(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"must be callable, got int: 3"):
+        use(3)
+
+
+@pytest.mark.parametrize("use", [
+    lambda x: grad(square)(x), lambda x: value_and_pullback(square, x), lambda x: build_rrule(square, x)
+])  # fmt: skip
+def test_an_int_where_a_float_was_meant(use: Callable[[Any], Any]) -> None:
+    with pytest.raises(ArgumentError, match=r"argument 0 is the integer 3: pass 3\.0"):
+        use(3)
+
+
+@pytest.mark.parametrize("x", ["text", None, True, np.arange(3), {}, [1, 2], (), lambda: 1])
+def test_no_differentiable_argument(x: Any) -> None:
+    with pytest.raises(ArgumentError, match="no argument can have a derivative"):
+        value_and_pullback(lambda x: 1.0, x)
+
+
+def test_no_argument_at_all() -> None:
+    with pytest.raises(ArgumentError, match="pass the arguments"):
+        value_and_pullback(lambda: 1.0)
+
+
+@pytest.mark.parametrize("argnums", [1, -2, (0, 1)])
+def test_argnums_out_of_range(argnums: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"argnums -?\d is out of range: the call has 1 positional argument"):
+        grad(square, argnums)(1.0)
+
+
+def test_argnums_of_an_int() -> None:
+    with pytest.raises(ArgumentError, match=r"argument 1 is the integer 3: pass 3\.0"):
+        grad(lambda x, y: x * y, (0, 1))(2.0, 3)
+
+
+def test_a_call_that_python_refuses() -> None:
+    for args, kwargs in [((), {}), ((1.0, 2.0), {}), ((1.0,), {"z": 1.0})]:
+        with pytest.raises(TypeError):
+            grad(square)(*args, **kwargs)
+
+
+# -- values and cotangents --
+
+
+@pytest.mark.parametrize("value, described", [
+    (lambda x: (x, x), "a tuple"),
+    (lambda x: [x], "a list"),
+    (lambda x: None, "a NoneType"),
+    (lambda x: x * 1j, "a complex"),
+    (lambda x: x > 0.0, "a bool"),
+    (lambda x: x * np.ones(3), r"an array of shape \(3,\)"),
+    (lambda x: x * np.ones(1), r"an array of shape \(1,\)"),
+])  # fmt: skip
+def test_grad_of_what_is_no_scalar(value: Callable[[float], Any], described: str) -> None:
+    with pytest.raises(NonScalarOutput, match=f"returned {described}; use value_and_pullback"):
+        grad(value)(2.0)
+
+
+def test_arguments_are_restored_where_grad_refuses() -> None:
+    def f(x):
+        x[0] = 7.0
+        x *= 2.0
+        return x
+
+    x = np.arange(3.0)
+    with pytest.raises(NonScalarOutput):
+        grad(f)(x)
+    assert x.tolist() == [0.0, 1.0, 2.0]
+
+
+ARRAY = np.ones(3)
+
+
+@pytest.mark.parametrize("cotangent, says", [
+    (1.0, "the value, a tuple of 2, must be a tuple of 2, got float: 1.0"),
+    ((ARRAY,), "a tuple of 1"),
+    ((ARRAY, ARRAY, ARRAY), "a tuple of 3"),
+    ((np.ones(2), None), r"the value\[0\] must be an array of shape \(3,\) and dtype float64, .* shape \(2,\)"),
+    ((np.ones((1, 3)), None), r"shape \(1, 3\)"),
+    ((1.0, None), "got float: 1.0"),
+    (("text", None), "got str: 'text'"),
+    ((ARRAY * 1j, None), "dtype complex128"),
+    ((ARRAY > 0, None), "dtype bool"),
+    ((np.array(["a", "b", "c"]), None), "dtype <U1"),
+    ((ARRAY, (2.0,)), r"the value\[1\], a tuple of 2, must be a tuple of 2, got a tuple of 1"),
+    ((ARRAY, ("text", None)), r"the value\[1\]\[0\] must be a number like .*2.0.*, got str: 'text'"),
+    ((ARRAY, (ARRAY, None)), r"must be a number like .*2.0.*, got an array of shape \(3,\)"),
+    ((ARRAY, (1j, None)), "got complex"),
+])  # fmt: skip
+def test_cotangent_that_does_not_fit(cotangent: Any, says: str) -> None:
+    x = np.arange(3.0)
+    _, pullback = value_and_pullback(lambda x: (x * 2.0, (x[1] * 2.0, 3)), x)
+    with pytest.raises(CotangentError, match=says):
+        pullback(cotangent)
+
+
+def test_a_bad_cotangent_spends_nothing() -> None:
+    def f(x):
+        x[0] = 7.0
+        return x * 2.0
+
+    x = np.arange(3.0)
+    _, pullback = value_and_pullback(f, x)
+    with pytest.raises(CotangentError):
+        pullback(np.ones(2))
+    assert pullback(ARRAY)[0].tolist() == [0.0, 2.0, 2.0]
+    assert x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_nan_is_no_error() -> None:
+    assert math.isnan(grad(square)(math.nan))
+    assert np.isnan(value_and_pullback(np.sqrt, np.ones(2))[1](np.full(2, np.nan))[0]).all()
+
+
+# -- functions --
+
+
+def test_missing_rule() -> None:
+    def f(x):
+        z = x + 1.0
+        return math.nextafter(z, 2.0)
+
+    with pytest.raises(MissingRule) as e:
+        grad(f)(1.0)
+    message = str(e.value)
+    assert "math.nextafter has no rule and was given an active argument (number 1, float)" in message
+    assert f"{HERE}:{line_of(f, 'nextafter(z')}" in message
+    assert "@mooncake_py.rrule(math.nextafter)" in message
+    assert "mooncake_py.zero_derivative(math.nextafter)" in message
+
+
+def test_missing_rule_in_a_callee_names_the_callees_line() -> None:
+    def inner(x):
+        return math.nextafter(x, 2.0)
+
+    with pytest.raises(MissingRule, match=f"{HERE}:{line_of(inner, 'nextafter(x')}"):
+        grad(lambda x: inner(x) * 2.0)(1.0)
+
+
+def test_missing_rule_where_nothing_is_active_is_just_called() -> None:
+    assert grad(lambda x, y: x * math.nextafter(y, 2.0))(1.0, 1.0) == math.nextafter(1.0, 2.0)
+
+
+async def coroutine(x):
+    return x * x
+
+
+def generator(x):
+    yield x
+
+
+def protected(x):
+    y = x
+    try:
+        y = 1.0 / x
+    except ZeroDivisionError:
+        y = x
+    return y
+
+
+def finally_(x):
+    try:
+        y = 1.0 / x
+    finally:
+        print("done")
+    return y
+
+
+def managed(x):
+    with np.errstate(all="ignore"):
+        y = x * x
+    return y
+
+
+@pytest.mark.parametrize("f, construct, text", [
+    (coroutine, "async def", "async def"),
+    (generator, "generator", "def generator"),
+    (protected, "try", "y = 1.0 / x"),
+    (finally_, "try", "y = 1.0 / x"),
+    (managed, "with", "y = x * x"),
+])  # fmt: skip
+def test_unsupported_constructs_are_refused_when_the_rule_is_built(
+    f: Callable[..., Any], construct: str, text: str
+) -> None:
+    with pytest.raises(UnsupportedError, match="is not supported") as e:
+        build_rrule(f, 1.0)
+    assert construct in e.value.construct
+    assert Path(e.value.filename).name == HERE
+    lines = {line_of(f, text), line_of(f, text) - 1}  # the statement that opens the block, or its first
+    assert e.value.line in lines
+    assert f"{HERE}:{e.value.line}" in str(e.value)
+
+
+def test_unsupported_callee_is_refused_when_it_is_reached() -> None:
+    with pytest.raises(UnsupportedError, match=f"try.*{HERE}"):
+        grad(lambda x: protected(x) * 2.0)(2.0)
+
+
+def test_async_function_inside() -> None:
+    def f(x):
+        async def inner():
+            return x
+
+        return x * x
+
+    with pytest.raises(UnsupportedError, match=f"async def.*{HERE}:{line_of(f, 'async def')}"):
+        build_rrule(f, 1.0)
+
+
+def test_generator_expression() -> None:
+    def f(x):
+        return sum(x * i for i in range(3))
+
+    with pytest.raises(UnsupportedError, match=f"generator.*{HERE}:{line_of(f, 'for i in')}"):
+        grad(f)(1.0)
+
+
+@pytest.mark.parametrize("error", [
+    ArgumentError, CotangentError, MissingRule, NonScalarOutput, UnsupportedError
+])  # fmt: skip
+def test_every_error_is_a_mooncake_error(error: type[Exception]) -> None:
+    assert issubclass(error, MooncakeError)
+
+
+def test_the_users_own_exception_passes_unchanged() -> None:
+    class Mine(Exception):
+        pass
+
+    error = Mine("no")
+
+    def f(x):
+        if x > 0.0:
+            raise error
+        return x
+
+    with pytest.raises(Mine) as e:
+        grad(f)(1.0)
+    assert e.value is error and e.traceback[-1].name == "f"
+    assert grad(f)(-1.0) == 1.0, "it leaves no state behind"
