@@ -37,6 +37,10 @@ class Pullback:
         self._spent = False
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        return self.of_arguments(cotangent, range(len(self._args)))
+
+    def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
+        """The cotangents of some arguments only."""
         if self._spent and not self.reusable:
             raise PullbackReuse(
                 "this pullback was called before, and the function changes objects in place: what it saved is used up; "
@@ -50,8 +54,7 @@ class Pullback:
             x[...] = content
         seen: dict[int, Any] = {}
         return tuple(
-            report(x, f, None if rdata is None else rdata[i], seen, cotangent)
-            for i, (x, f) in enumerate(zip(self._args, self._fdata, strict=True))
+            report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, cotangent) for i in chosen
         )
 
 
@@ -235,8 +238,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
                 "use value_and_pullback for other results"
             )
         one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
-        cotangents = pullback(one) if has_tangent(y) else pullback(None)
-        grads = tuple(cotangents[k] for k in chosen)
+        grads = pullback.of_arguments(one if has_tangent(y) else None, chosen)
         if not kwargs:
             warm = WarmCall.after(f, args, chosen)
         return y, grads[0] if single else grads

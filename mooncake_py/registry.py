@@ -299,6 +299,8 @@ inlined: set[Callable] = set()
 """Helpers of rules marked by `inline`."""
 maybe_none: set[Any] = set()
 """Functions used by pullbacks that may return None for a cotangent of zero."""
+complex_tests: set[Any] = set()
+"""Those of them that ask whether a value may be complex: no, in code where nothing is."""
 undoes: set[Any] = set()
 """Functions by which pullbacks put back what their first argument, an array, held: left out where nobody looks."""
 folds: dict[Any, Callable[..., Any]] = {}

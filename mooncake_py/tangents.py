@@ -42,11 +42,17 @@ class At:
 def add_at(d: np.ndarray, index: Any, value: Any) -> None:
     """`d[index] += value`, repeated entries of the index counting each time."""
     parts = index if type(index) is tuple else (index,)
-    for i in parts:
-        if isinstance(i, (np.ndarray, list)) and np.asarray(i).dtype.kind != "b":
-            np.add.at(d, index, value)
-            return
-    d[index] += value
+    if not any(isinstance(i, (np.ndarray, list)) and np.asarray(i).dtype.kind != "b" for i in parts):
+        d[index] += value
+    elif len(parts) == d.ndim > 1 and d.flags.c_contiguous and all(_is_integers(i) for i in parts):
+        places = np.ravel_multi_index(np.broadcast_arrays(*parts), d.shape, mode="wrap")  # ufunc.at is fast in one axis
+        np.add.at(d.reshape(-1), places.ravel(), np.broadcast_to(value, places.shape).ravel())
+    else:
+        np.add.at(d, index, value)
+
+
+def _is_integers(i: Any) -> bool:
+    return isinstance(i, (int, np.integer)) or (isinstance(i, np.ndarray) and i.dtype.kind in "iu")
 
 
 class Shadow:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
-from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges
+from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges, term_operands
 from mooncake_py.registry import element_effects, is_pure
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Memory:
         self.marked: set[Var] = set()
         self.written: set[Var] = set()
         self.fn = fn
+        self.escaping = _not_only_called(fn)
         if aliased:  # the arguments share memory with each other
             for p in fn.params[1:]:
                 self.join(fn.params[0], p)
@@ -57,7 +58,7 @@ class Memory:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
         for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Meth, Lst, Cell)):
+            if isinstance(t, (Top, Fn, Lst, Cell)):
                 self.shared.add(self.find(v))
 
     def find(self, v: Var) -> Var:
@@ -90,11 +91,13 @@ class Memory:
     def _call(self, s: Call, info: CallInfo) -> None:
         rule = info.rule
         if info.kind == "dynamic" or (info.kind == "derived"):
-            for v in s.operands():
+            for v in (*s.operands(), *info.args):
                 self._mark(v)
                 self.join(s.out, v)
             self._mark(s.out)
         elif info.kind == "op":
+            if isinstance(self.types[s.out], Meth) and s.out not in self.escaping:
+                return  # a method that is called and nothing else: its receiver is an argument of the call
             for v in info.args:
                 self.join(s.out, v)
         elif rule is not None:
@@ -152,6 +155,17 @@ class Memory:
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+
+
+def _not_only_called(fn: Function) -> set[Operand]:
+    """Values that are used otherwise than as the callee of a call."""
+    out: set[Operand] = set()
+    for b in fn.blocks:
+        for s in b.stmts:
+            out.update(s.args)
+            out.update(v for _, v in s.kwargs)
+        out.update(term_operands(b.term))
+    return out
 
 
 def _merge(old: T | None, new: T) -> T:

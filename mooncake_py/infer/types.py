@@ -297,3 +297,21 @@ def activate(t: T, act: bool = True) -> T:
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t
+
+
+def may_be_complex(t: T) -> bool:
+    """May an active value of this type be complex, or a constant be?"""
+    match t:
+        case Known(value=v):
+            return isinstance(v, (complex, np.complexfloating))
+        case Arr(dtype=d, act=act):
+            return d.kind == "c" if d is not None else act
+        case Inst(cls=c):
+            return issubclass(c, (complex, np.complexfloating)) or (t.active and not is_scalar(t))
+        case Tup(items=items):
+            return any(map(may_be_complex, items))
+        case Lst(elem=e) | Cell(elem=e):
+            return may_be_complex(e)
+        case Top(act=act):
+            return act
+    return False

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.infer.types import Inst, T, Top
+from mooncake_py.infer.types import Inst, T, Top, may_be_complex
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
@@ -92,6 +92,7 @@ class _Assembly:
         self.info = ADInfo(
             inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site, static_site
         )
+        self.info.real = not any(map(may_be_complex, self.types.values()))
         self.start: dict[BlockId, Draft] = {}
         self.end: dict[BlockId, Draft] = {}
         self.plans: dict[BlockId, list[ADStmtInfo]] = {}
@@ -361,7 +362,15 @@ class _Assembly:
                 home.setdefault(s.out, b.id)
         self.home = home
         p = PullbackBuilder(
-            self.fresh, c, self.lanes, self.info.lane, home.__getitem__, self._owned(), self.types, self.info.f
+            self.fresh,
+            c,
+            self.lanes,
+            self.info.lane,
+            home.__getitem__,
+            self._owned(),
+            self.types,
+            self.info.f,
+            self.info.real,
         )
         self.captures_in, self.dy_in = self.fresh.var("captures"), self.fresh.var("dy")
         for h, r in self.ranges.items():

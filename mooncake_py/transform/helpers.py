@@ -14,7 +14,16 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.tangents import At as At
-from mooncake_py.tangents import CoDual, FunctionShadow, ListShadow, Shadow, add_owned, add_rdata, take_fdata, zero_fdata
+from mooncake_py.tangents import (
+    CoDual,
+    FunctionShadow,
+    ListShadow,
+    Shadow,
+    add_owned,
+    add_rdata,
+    take_fdata,
+    zero_fdata,
+)
 from mooncake_py.tangents import add_any as add_any
 from mooncake_py.tangents import add_at as add_at
 from mooncake_py.tangents import shadow_of as shadow_of

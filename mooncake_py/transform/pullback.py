@@ -49,6 +49,7 @@ class PullbackBuilder(Builder):
         owned: set[Var],
         types: dict[Var, T],
         f: dict[Var, Operand],
+        real: bool,
     ):
         self.lanes = lanes
         self.lane = lane
@@ -66,7 +67,7 @@ class PullbackBuilder(Builder):
         self._kept: set[Hashable] = set()
         self._dense: dict[tuple[Draft, Operand], Var] = {}
         self._owned_zero: dict[tuple[Var, Path], Var] = {}
-        self.specialiser = Specialiser(self, types)
+        self.specialiser = Specialiser(self, types, real)
 
     def call(
         self,

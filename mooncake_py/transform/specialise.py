@@ -40,7 +40,7 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
-from mooncake_py.registry import folds, inlined, maybe_none
+from mooncake_py.registry import complex_tests, folds, inlined, maybe_none
 from mooncake_py.tangents import At, CoDual
 
 
@@ -106,8 +106,9 @@ _PURE_FOLDS = frozenset(
 class Specialiser:
     """Evaluates bodies into a builder; `types` gives and receives the types of what is emitted there."""
 
-    def __init__(self, builder: Builder, types: dict[Var, T]):
+    def __init__(self, builder: Builder, types: dict[Var, T], real: bool = False):
         self.b = builder
+        self.real = real  # nothing complex is in sight
         self.types = types
         self.depth = 0
         self.maybe_none: set[Var] = set()
@@ -317,6 +318,8 @@ class Specialiser:
                 v = folds[f](*[self.type_of(a) for a in args])
                 if v is not None:
                     return Const(v)
+                if self.real and f in complex_tests:
+                    return Const(False)
         return self.emit(fn, args, kwargs)
 
     def emit(self, fn: AV, args: list[AV], kwargs: dict[str, AV]) -> Var:

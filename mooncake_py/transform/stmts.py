@@ -58,6 +58,7 @@ class ADInfo:
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
     removable: set[Var] = field(default_factory=set)
     reusable: bool = True
+    real: bool = False
 
     def operand(self, v: Operand) -> Operand:
         """A primal operand in the forward code; functions and modules that are known are constants there."""
@@ -226,7 +227,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     if rule.mutates:
         info.reusable = False
     operands, values = _rule_arguments(info, call, rule)
-    sp = Specialiser(info.forward, info.types)
+    sp = Specialiser(info.forward, info.types, info.real)
     mark = info.forward.block, len(info.forward.block.stmts)
     try:
         result = sp.call_function(rule.fn, values[0], values[1])  # type: ignore[arg-type]
@@ -252,6 +253,9 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         if value.name is None:
             value.name = s.out.name
     info.f[s.out] = value
+    known = info.types.get(s.out)
+    if isinstance(value, Var) and known is not None and not isinstance(known, Top):
+        info.types[value] = known
     _result_lanes(info, s, tree, given, fdata, sp)
 
     def rvs(p: PullbackBuilder) -> None:

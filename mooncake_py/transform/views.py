@@ -8,7 +8,7 @@ a local variable of the pullback, added to the base's where the view was made.
 from __future__ import annotations
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.infer.types import Arr
+from mooncake_py.infer.types import Arr, Meth
 from mooncake_py.ir.nodes import Call, CFGBlock, Operand, Var, term_operands
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ARR, REF, Lanes
@@ -36,9 +36,15 @@ def _block(b: CFGBlock, calls: dict[Var, CallInfo], lanes: Lanes, users: dict[Va
             continue
         end = next((w for w in writes if w > i), len(b.stmts))
         seen = 0
+        methods: set[Var] = set()
         for t in b.stmts[i + 1 : end + 1]:
             uses = sum(v is s.out for v in t.operands())
-            if uses and _only_reads(t, s.out, calls.get(t.out), lanes):
+            if uses and isinstance(lanes.types.get(t.out), Meth) and calls[t.out].kind == "op":
+                methods.add(t.out)
+                seen += uses - users.get(t.out, 0)
+            elif t.fn in methods and _only_reads(t, s.out, calls.get(t.out), lanes):
+                seen += 1
+            elif uses and _only_reads(t, s.out, calls.get(t.out), lanes):
                 seen += uses
         if seen == users.get(s.out, 0):
             lanes.trees[s.out] = ARR
@@ -53,6 +59,6 @@ def _only_reads(t: Call, view: Operand, call: CallInfo | None, lanes: Lanes) -> 
     if call is None or call.kind != "rule" or call.rule is None or call.rule.variadic:
         return False
     taken = [i for i, a in enumerate(call.args) if a is view]
-    if len(taken) != sum(v is view for v in t.operands()) or any(i in call.rule.codual for i in taken):
+    if any(v is view for _, v in t.kwargs) or any(i in call.rule.codual for i in taken):
         return False
     return not any(i in call.rule.alias for i in taken) or lanes.tree(t.out) != REF

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Tup, is_scalar, widen
-from mooncake_py.registry import folds, infer_table, inline, pure
+from mooncake_py.registry import complex_tests, folds, infer_table, inline, pure
 
 _sum = np.add.reduce
 
@@ -91,6 +91,7 @@ infer_table[unbroadcast] = _summed
 infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex
+complex_tests.add(is_complex)
 folds[is_plain_array] = _is_plain_array
 pure.update({unbroadcast, total, is_number, is_complex, is_plain_array, np.asarray})
 
