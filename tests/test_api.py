@@ -1,0 +1,242 @@
+"""The public calls: what may be differentiated, by what, and what comes back."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import build_rrule, grad, value_and_grad, value_and_pullback
+
+
+def three(x, y, z):
+    return x * y * y * z
+
+
+class Model:
+    scale = 3.0
+
+    def __init__(self):
+        self.k = 2.0
+
+    def method(self, x):
+        return self.k * x * x * self.scale
+
+    def __call__(self, x):
+        return self.k * x
+
+    @classmethod
+    def of_class(cls, x):
+        return cls.scale * x
+
+    @staticmethod
+    def static(x):
+        return x * x
+
+
+def closure(k: float) -> Callable[[float], float]:
+    def f(x):
+        return k * x
+
+    return f
+
+
+def defaults(x, k=2.0, *rest, scale=1.0, **more):
+    for r in rest:
+        x = x * r
+    for v in more.values():
+        x = x * v
+    return x * k * scale
+
+
+@pytest.mark.parametrize("argnums, expected", [
+    (0, 45.0), (1, 60.0), (2, 18.0), (-1, 18.0), ((0,), (45.0,)), ((0, 2), (45.0, 18.0)), ((2, 0), (18.0, 45.0)),
+    ((-3, 1), (45.0, 60.0)), ([0, 1], (45.0, 60.0)), ((0, 0), (45.0, 45.0)),
+])  # fmt: skip
+def test_argnums(argnums: Any, expected: Any) -> None:
+    g, both = grad(three, argnums), value_and_grad(three, argnums)
+    for _ in range(2):  # the second call is the warm one
+        assert g(2.0, 3.0, 5.0) == expected
+        assert both(2.0, 3.0, 5.0) == (90.0, expected)
+
+
+@pytest.mark.parametrize("f, x, expected", [
+    (Model().method, 2.0, 24.0),
+    (Model(), 2.0, 2.0),
+    (Model.of_class, 2.0, 3.0),
+    (Model.static, 2.0, 4.0),
+    (functools.partial(three, 2.0, z=5.0), 3.0, 60.0),
+    (functools.partial(functools.partial(three, 2.0), z=5.0), 3.0, 60.0),
+    (functools.partial(Model().method), 2.0, 24.0),
+    (functools.partial(np.multiply, 2.0), 3.0, 2.0),
+    (closure(7.0), 2.0, 7.0),
+    (lambda x: x * x, 3.0, 6.0),
+    (math.sin, 0.0, 1.0),
+    (np.sin, 0.0, 1.0),
+    (np.exp, np.float64(0.0), 1.0),
+    (abs, -2.0, -1.0),
+    (float, 2.0, 1.0),
+])  # fmt: skip
+def test_callables(f: Callable[..., Any], x: Any, expected: float) -> None:
+    assert grad(f)(x) == expected
+    value, pullback = value_and_pullback(f, x)
+    assert value == f(x) and pullback(1.0) == (expected,)
+    assert build_rrule(f, x)(x)[1](1.0) == (expected,)
+
+
+def test_functions_of_arrays_themselves() -> None:
+    x = np.arange(3.0)
+    assert grad(np.sum)(x).tolist() == [1.0, 1.0, 1.0]
+    assert grad(np.ndarray.sum)(x).tolist() == [1.0, 1.0, 1.0]
+    assert value_and_pullback(np.multiply, x, x + 1.0)[1](np.ones(3))[0].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_keywords() -> None:
+    assert grad(three)(2.0, 3.0, z=5.0) == 45.0
+    assert grad(three)(2.0, z=5.0, y=3.0) == 45.0
+    assert grad(defaults)(1.0) == 2.0
+    assert grad(defaults)(1.0, 3.0, 5.0, 7.0, scale=0.5, u=2.0, v=3.0) == 3.0 * 5.0 * 7.0 * 0.5 * 6.0
+    assert grad(defaults, (0, 1, 2))(1.0, 3.0, 5.0) == (15.0, 5.0, 3.0)
+    y, pullback = value_and_pullback(defaults, 1.0, 3.0, 5.0, scale=2.0)
+    assert y == 30.0 and pullback(1.0) == (30.0, 10.0, 6.0)
+
+
+def test_keywords_between_calls_without() -> None:
+    g = grad(three)
+    assert [g(2.0, 3.0, 5.0), g(2.0, 3.0, z=1.0), g(2.0, 3.0, 5.0)] == [45.0, 9.0, 45.0]
+
+
+def test_one_gradient_function_for_many_signatures() -> None:
+    g = grad(lambda x, n: np.sum(x * x * n))
+    for _ in range(2):
+        assert g(3.0, 2) == 12.0 and type(g(3.0, 2)) is float
+        assert g(3.0, 2.0) == 12.0
+        assert g(np.ones(2), 2).tolist() == [4.0, 4.0]
+        assert g(np.ones((1, 2)), 2).tolist() == [[4.0, 4.0]]
+        assert g(np.ones(2, np.float32), 2).dtype == np.float32
+
+
+def test_names_and_docs_are_the_functions() -> None:
+    def f(x):
+        """What f is."""
+        return x
+
+    assert grad(f).__name__ == "f" and value_and_grad(f).__doc__ == "What f is."
+
+
+# -- types of cotangents --
+
+
+@pytest.mark.parametrize("cls", [float, np.float64, np.float32, np.float16])
+def test_scalars_keep_their_type(cls: type) -> None:
+    g = grad(lambda x: x * x * x)
+    for _ in range(2):
+        assert type(g(cls(2.0))) is cls and g(cls(2.0)) == 12.0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex64, np.complex128])
+def test_arrays_keep_their_dtype(dtype: Any) -> None:
+    x = np.ones(3, dtype)
+    y, pullback = value_and_pullback(lambda x: np.exp(x) * 2.0 + x[0], x)
+    assert y.dtype == dtype and pullback(np.ones(3, dtype))[0].dtype == dtype
+    assert grad(lambda x: np.sum(x.real * 2.0))(x).dtype == dtype
+
+
+def test_single_precision_beside_double() -> None:
+    a, b = np.ones(3, np.float32), np.ones(3)
+    ds = grad(lambda a, b: np.sum(a * b), (0, 1))(a, b)
+    assert [d.dtype for d in ds] == [np.float32, np.float64]
+
+
+def test_what_has_no_derivative_gets_none() -> None:
+    y, pullback = value_and_pullback(lambda x, n, s, i: x * n, 2.0, 3, "s", np.arange(3))
+    assert y == 6.0 and pullback(1.0) == (3.0, None, None, None)
+
+
+def test_an_argument_that_does_not_matter_gets_zeros() -> None:
+    x = np.ones((2, 3))
+    value, gradients = value_and_grad(lambda x, y: y * 2.0, (0, 1))(x, 1.5)
+    assert value == 3.0 and gradients[1] == 2.0 and np.array_equal(gradients[0], np.zeros((2, 3)))
+
+
+def test_structures_come_back_as_they_are() -> None:
+    _, pullback = value_and_pullback(lambda t, d: t[0] * t[1][0] + d["a"], (2.0, [np.ones(2), 3]), {"a": 1.0, "b": "x"})
+    (a, (b, none)), d = pullback(np.ones(2))
+    assert (a, b.tolist(), none, d) == (2.0, [2.0, 2.0], None, {"a": 2.0, "b": None})
+
+
+# -- buffers --
+
+
+def in_place(x, y):
+    x[0] = 0.0
+    return x + y
+
+
+X = np.arange(12.0).reshape(3, 4)
+RETURNS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+    ("identity", lambda x: x, (X,)),
+    ("transposed", lambda x: x.T, (X,)),
+    ("view", lambda x: x[1:, ::-1], (X,)),
+    ("reshaped", lambda x: x.reshape(-1), (X,)),
+    ("sum_of_two", lambda x, y: x + y, (X, X + 1.0)),
+    ("difference", lambda x, y: x - y, (X, X + 1.0)),
+    ("total", lambda x: x.sum(), (X,)),
+    ("broadcast", lambda x, y: x + y, (X, np.ones(4))),
+    ("product", lambda x, y: np.sum(x * y), (X, X + 1.0)),
+    ("same_twice", lambda x, y: x * y, (X, X)),
+    ("fortran", lambda x: x * 2.0, (np.asfortranarray(X),)),
+    ("strided", lambda x: x * 2.0, (X[:, ::2],)),
+    ("transposed_argument", lambda x: x * 1.0, (X.T,)),
+    ("negative_strides", lambda x: x * 1.0, (X[::-1],)),
+    ("tuple", lambda t: t[0] + t[1], ((X, X + 1.0),)),
+    ("list", lambda t: t[0] + t[1], ([X, X + 1.0],)),
+    ("in_place", in_place, (X.copy(), X + 1.0)),
+]
+
+
+def arrays(x: Any) -> list[np.ndarray]:
+    if isinstance(x, np.ndarray):
+        return [x]
+    return [a for v in x for a in arrays(v)] if isinstance(x, tuple | list) else []
+
+
+@pytest.mark.parametrize("f, args", [c[1:] for c in RETURNS], ids=[c[0] for c in RETURNS])
+def test_gradients_are_buffers_of_their_own(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    y, pullback = value_and_pullback(f, *args)
+    seed = y * 0.0 + 1.0
+    gradients = arrays(pullback(seed))
+    assert len(gradients) == len(arrays(args))
+    foreign = [*arrays(args), *arrays(y), *arrays(seed)]
+    for i, d in enumerate(gradients):
+        assert d.flags.c_contiguous and d.flags.owndata and d.flags.writeable
+        assert not any(np.shares_memory(d, other) for other in [*foreign, *gradients[:i]])
+
+
+def test_writing_into_a_gradient_harms_nobody() -> None:
+    x = np.arange(3.0)
+    seed = np.ones(3)
+    g = value_and_pullback(lambda x: x + 0.0, x)[1]
+    for _ in range(2):
+        (d,) = g(seed)
+        assert d.tolist() == [1.0, 1.0, 1.0]
+        d[:] = 7.0
+    assert seed.tolist() == [1.0, 1.0, 1.0] and x.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_warm_gradients_are_buffers_of_their_own() -> None:
+    g = grad(lambda x, y: np.sum(x + y), (0, 1))
+    for _ in range(3):
+        a, b = g(X, X + 1.0)
+        assert not np.shares_memory(a, b) and a.flags.owndata and b.flags.owndata
+        a[:] = b[:] = 0.0
+    assert g(X, X)[0].tolist() == np.ones((3, 4)).tolist()
+
+
+def test_a_python_scalar_result_of_zero_dimensions() -> None:
+    value, gradient = value_and_grad(lambda x: np.sum(x, keepdims=True).reshape(()))(np.ones(3))
+    assert value.shape == () and gradient.tolist() == [1.0, 1.0, 1.0]
