@@ -9,6 +9,8 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inference, Inferred
 from mooncake_py.infer.types import T
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
@@ -48,6 +50,9 @@ def refuse(fn: Function) -> None:
     if fn.kind != "function":
         raise UnsupportedError("a generator function", fn.filename, fn.firstline)
     for b in fn.blocks:
+        for s in b.stmts:
+            if is_const(s.fn, ops.load_build_class):
+                raise UnsupportedError("a class statement", fn.filename, s.pos.line, "define the class outside")
         if b.handler is not None:
             line = next((s.pos.line for s in b.stmts), b.term.pos.line)
             raise UnsupportedError("try/except or with", fn.filename, line)

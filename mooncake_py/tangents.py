@@ -122,6 +122,10 @@ class Shadow:
         """The shadow of a view, `data` being that view of our dense data."""
         self.shared = True
         v = Shadow(data.shape, self.dtype)
+        if (
+            not data.flags.writeable
+        ):  # what np.diagonal gives: not to be written to by users, but cotangents may be added
+            data.flags.writeable = True
         v.data = data
         v.owned = v.shared = v.is_view = True
         return v

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import registry
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
@@ -33,10 +34,14 @@ Result = tuple[Any, Any, Pull | None]
 class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
-    __slots__ = ("filename", "function", "line", "why")
+    __slots__ = ("classes", "filename", "function", "generation", "last", "line", "rule", "why")
 
     def __init__(self, filename: str, line: int | None, function: str, why: str):
         self.filename, self.line, self.function, self.why = filename, line, function, why
+        self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
+        self.classes: tuple[type, ...] = ()
+        self.rule: Rule | None = None
+        self.generation = -1
 
     @classmethod
     def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call], DynamicSite]:
@@ -56,6 +61,15 @@ class DynamicSite:
         kwfdata: tuple[Any, ...] = (),
     ) -> Result:
         try:
+            classes = tuple(map(type, args))
+            if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
+                assert self.rule is not None
+                if any(map(is_active, args, fargs)):
+                    return run_rule(f, self.rule, args, fargs, {}, ())
+            elif not names and ff is None and type(f).__hash__ is not None and f not in _NATIVE:
+                rule = find_rule_for_values(f, args)
+                if rule is not None and rule.fn is not None:
+                    self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
             return call(f, ff, args, fargs, names, kwvalues, kwfdata)
         except _NoRule as e:
             raise MissingRule(
@@ -68,6 +82,9 @@ class DynamicSite:
                 f"        return {_name_of(e.f)}({e.parameters}), pullback\n\n"
                 f"or mooncake_py.zero_derivative({_name_of(e.f)}) where the derivative is zero"
             ) from None
+
+
+_NATIVE = frozenset({getattr, ops.call_ex})
 
 
 class StaticSite:

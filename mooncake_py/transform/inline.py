@@ -3,6 +3,7 @@ functions that are known by their types."""
 
 from __future__ import annotations
 
+import math
 import types as pytypes
 
 from mooncake_py.errors import UnsupportedError
@@ -55,7 +56,7 @@ def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
                 found = _known(callee.value, s, fn, globals_)
             elif isinstance(callee, Fn) and s.fn in made:
                 if not _in_closure_of_itself(made[s.fn]):
-                    found = _callee(made[s.fn], s)
+                    found = _callee(made[s.fn], s, used_up=_is_used_up(s.out, inferred))
             if found is None or sum(len(x.stmts) for x in found[0].blocks) > MOST_STATEMENTS:
                 continue
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -144,17 +145,46 @@ def inline_one(fn: Function) -> Function | None:
     return None
 
 
-def _callee(site: Call, call: Call) -> tuple[Function, tuple[Operand, ...], Operand] | None:
-    """The body and arguments of a call of a function that is simple enough to take in."""
+# What runs a generator to its end and keeps nothing but the values: it may as well be given a list of them.
+_CONSUMERS = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict})
+
+
+def _is_used_up(generator: Var, inferred: Inferred) -> bool:
+    """Is the generator given to such a function, and to nothing else?"""
+    uses = [s for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
+    if len(uses) != 1 or any(v is generator for b in inferred.fn.blocks for v in term_operands(b.term)):
+        return False
+    (use,) = uses
+    callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else None
+    return isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS
+
+
+def _callee(site: Call, call: Call, used_up: bool = False) -> tuple[Function, tuple[Operand, ...], Operand] | None:
+    """The body and arguments of a call of a function that is simple enough to take in.
+
+    `used_up`: the call makes a generator that is run to its end on the spot.
+    """
     code = site.args[0]
     assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
     c = code.value
     if c.co_flags & 0x0C or c.co_kwonlyargcount or call.kwargs or len(call.args) != c.co_argcount:
         return None
     body = normalise(c)
-    if body.kind != "function" or any(b.handler is not None for b in body.blocks):
+    if any(b.handler is not None for b in body.blocks):
+        return None
+    if body.kind != "function" and not (used_up and _only_yields(body)):
         return None
     return body, call.args, site.args[4]
+
+
+def _only_yields(body: Function) -> bool:
+    """A generator that does nothing with what `send` brings and delegates to no other."""
+    yields = {s.out for b in body.blocks for s in b.stmts if is_const(s.fn, ops.yield_)}
+    if any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts):
+        return False
+    return not any(
+        v in yields for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))
+    )
 
 
 def splice(
@@ -162,7 +192,7 @@ def splice(
 ) -> Function:
     """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks.
 
-    `closure` is the tuple of the callee's cells.
+    `closure` is the tuple of the callee's cells. A generator becomes the list of what it yields.
     """
     fresh = Fresh(
         1 + max(v.id for v in all_vars(fn)),
@@ -180,6 +210,9 @@ def splice(
             names[v] = new[v] = fresh.var(v.name)
     ids: dict[BlockId, BlockId] = {b.id: fresh.block() for b in body.blocks}
     after = fresh.block()
+    collected = fresh.var() if body.kind == "generator" else None
+    if collected is not None:
+        head.append(Call(collected, Const(ops.build_list), (), (), call.pos))
 
     def f(v: Operand) -> Operand:
         return names[v] if isinstance(v, Var) else v
@@ -189,18 +222,21 @@ def splice(
 
     def term(t: Terminator) -> Terminator:
         if isinstance(t, Return):
-            return Goto(Edge(after, (f(t.value),)), t.pos)
+            return Goto(Edge(after, (f(t.value) if collected is None else collected,)), t.pos)
         return map_terminator(t, f, edge)
+
+    def stmt(s: Call) -> Call:
+        args = tuple(map(f, s.args))
+        if collected is not None and is_const(s.fn, ops.yield_):
+            return Call(new[s.out], Const(ops.list_append), (collected, *args), (), s.pos)
+        return Call(new[s.out], f(s.fn), args, tuple((k, f(v)) for k, v in s.kwargs), s.pos)
 
     first = body.blocks[0]
     inner = [
         CFGBlock(
             ids[b.id],
             tuple(new[p] for p in b.params),
-            tuple(
-                Call(new[s.out], f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
-                for s in b.stmts
-            ),
+            tuple(map(stmt, b.stmts)),
             term(b.term),
         )
         for b in body.blocks
