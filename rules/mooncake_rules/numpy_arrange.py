@@ -1,0 +1,445 @@
+"""Elements in other places: flips, rolls, triangles, diagonals, repetition, padding, picking, sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Known, T, Top
+from mooncake_py.registry import Array, Scalar, infer_table, pure, rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import unbroadcast
+from mooncake_rules.inference import Types, element_dtype, reduces
+from mooncake_rules.sequences import unstack
+
+# -- permutations -----------------------------------------------------------------------------------------
+
+
+@rrule(np.flip, types=(Array,), alias=(0,))
+def flip(m, axis=None):
+    def pullback(dy):
+        return (np.flip(dy, axis),)
+
+    return np.flip(m, axis), pullback
+
+
+def _own_inverse(f: Any) -> None:
+    @rrule(f, types=(Array,), alias=(0,))
+    def rule(m):
+        def pullback(dy):
+            return (f(dy),)
+
+        return f(m), pullback
+
+
+_own_inverse(np.fliplr)
+_own_inverse(np.flipud)
+
+
+@rrule(np.rot90, types=(Array,), alias=(0,))
+def rot90(m, k=1, axes=(0, 1)):
+    def pullback(dy):
+        return (np.rot90(dy, -k, axes),)
+
+    return np.rot90(m, k, axes), pullback
+
+
+def opposite(shift: Any) -> Any:
+    return tuple([-s for s in shift]) if isinstance(shift, (tuple, list)) else -shift
+
+
+@rrule(np.roll, types=(Array,))
+def roll(a, shift, axis=None):
+    def pullback(dy):
+        return (np.roll(dy, opposite(shift), axis),)
+
+    return np.roll(a, shift, axis), pullback
+
+
+def _linear_projection(f: Any) -> None:
+    """triu and tril are their own adjoints."""
+
+    @rrule(f, types=(Array,))
+    def rule(m, k=0):
+        def pullback(dy):
+            return (f(dy, k),)
+
+        return f(m, k), pullback
+
+
+_linear_projection(np.triu)
+_linear_projection(np.tril)
+
+# -- diagonals --------------------------------------------------------------------------------------------
+
+
+def on_diagonal(dy: Any, shape: tuple[int, ...], dtype: Any, offset: int, axis1: int, axis2: int) -> np.ndarray:
+    """The cotangent of a diagonal (or of its sum) in the array it was taken from."""
+    out = np.zeros(shape, dtype)
+    moved = np.moveaxis(out, (axis1, axis2), (-2, -1))
+    n, m = moved.shape[-2:]
+    k = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
+    rows = np.arange(k) + max(-offset, 0)
+    moved[..., rows, rows + offset] = dy
+    return out
+
+
+def _diagonal_rule(f: Any, alias: tuple[int, ...]) -> None:
+    @rrule(f, types=(Array,), alias=alias)
+    def rule(a, offset=0, axis1=0, axis2=1):
+        shape = a.shape
+
+        def pullback(dy):
+            return (on_diagonal(dy, shape, a.dtype, offset, axis1, axis2),)
+
+        return np.ndarray.diagonal(a, offset, axis1, axis2), pullback
+
+
+_diagonal_rule(np.diagonal, (0,))
+_diagonal_rule(np.ndarray.diagonal, (0,))
+
+
+@rrule(np.trace, types=(Array,))
+@rrule(np.ndarray.trace)
+def trace(a, offset=0, axis1=0, axis2=1):
+    shape = a.shape
+
+    def pullback(dy):
+        return (on_diagonal(np.asarray(dy)[..., None], shape, a.dtype, offset, axis1, axis2),)
+
+    return np.ndarray.trace(a, offset, axis1, axis2), pullback
+
+
+@rrule(np.diag, types=(Array,), alias=(0,))
+def diag(v, k=0):
+    shape = v.shape
+
+    def pullback(dy):
+        if len(shape) == 1:
+            return (np.diagonal(dy, k),)
+        return (on_diagonal(dy, shape, v.dtype, k, 0, 1),)
+
+    return np.diag(v, k), pullback
+
+
+@rrule(np.diagflat, types=(Array,))
+def diagflat(v, k=0):
+    shape = v.shape
+
+    def pullback(dy):
+        return (np.diagonal(dy, k).reshape(shape),)
+
+    return np.diagflat(v, k), pullback
+
+
+# -- repetition -------------------------------------------------------------------------------------------
+
+
+def gathered(dy: np.ndarray, shape: tuple[int, ...], index: Any, axis: Any) -> np.ndarray:
+    """Add every element of dy where `index` (into `axis`, None: the flattened array) says it came from."""
+    out = np.zeros(shape, dy.dtype)
+    if axis is None:
+        np.add.at(out.reshape(-1), index, dy)
+        return out
+    axis %= len(shape)
+    index = np.asarray(index)
+    place = (slice(None),) * axis + (index,)
+    np.add.at(out, place, dy)
+    return out
+
+
+@rrule(np.repeat, types=(Array,))
+@rrule(np.ndarray.repeat)
+def repeat(a, repeats, axis=None):
+    shape = a.shape
+
+    def pullback(dy):
+        n = a.size if axis is None else shape[axis]
+        return (gathered(dy, shape, np.repeat(np.arange(n), repeats), axis),)
+
+    return np.ndarray.repeat(a, repeats, axis), pullback
+
+
+@rrule(np.repeat, types=(Scalar,))
+def repeat_number(a, repeats):
+    def pullback(dy):
+        return (np.add.reduce(dy),)
+
+    return np.repeat(a, repeats), pullback
+
+
+def untiled(dy: np.ndarray, shape: tuple[int, ...], reps: Any) -> np.ndarray:
+    reps = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
+    n = max(len(shape), len(reps))
+    reps, full = (1,) * (n - len(reps)) + reps, (1,) * (n - len(shape)) + shape
+    t = dy.reshape([k for pair in zip(reps, full, strict=True) for k in pair])
+    return np.add.reduce(t, tuple(range(0, 2 * n, 2))).reshape(shape)
+
+
+@rrule(np.tile, types=(Array,))
+def tile(A, reps):
+    shape = A.shape
+
+    def pullback(dy):
+        return (untiled(dy, shape, reps),)
+
+    return np.tile(A, reps), pullback
+
+
+@rrule(np.meshgrid)
+def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
+    def pullback(dy):
+        return meshgrid_cotangents(dy, xi, indexing)
+
+    return np.meshgrid(*xi, indexing=indexing, sparse=sparse, copy=copy), pullback
+
+
+def meshgrid_cotangents(dy: Any, xi: Any, indexing: str) -> tuple[Any, ...]:
+    out = []
+    for i, (d, x) in enumerate(zip(dy, xi, strict=True)):
+        if d is None:
+            out.append(None)
+            continue
+        axis = 1 - i if indexing == "xy" and i < 2 and len(xi) > 1 else i
+        t = np.add.reduce(d, tuple(k for k in range(d.ndim) if k != axis))
+        out.append(t.reshape(np.shape(x)) if isinstance(x, np.ndarray) else unstack(t, x) if np.ndim(x) else t.sum())
+    return tuple(out)
+
+
+# -- padding, insertion, deletion -------------------------------------------------------------------------
+
+
+def unpadded(dy: np.ndarray, shape: tuple[int, ...], width: Any, mode: str) -> np.ndarray:
+    if mode == "constant":
+        pairs = np.broadcast_to(np.asarray(width), (len(shape), 2))
+        return dy[tuple(slice(int(lo), int(lo) + n) for (lo, _), n in zip(pairs, shape, strict=True))]
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise NotImplementedError(f"np.pad in mode {mode!r} is not differentiated")
+    index = np.pad(np.arange(int(np.prod(shape))).reshape(shape), width, mode)
+    return gathered(dy, shape, index, None)
+
+
+@rrule(np.pad, types=(Array,))
+def pad(array, pad_width, mode="constant"):
+    shape = array.shape
+
+    def pullback(dy):
+        return (unpadded(dy, shape, pad_width, mode),)
+
+    return np.pad(array, pad_width, mode), pullback
+
+
+def constant_border(dy: np.ndarray, inner: np.ndarray) -> Any:
+    return np.add.reduce(dy, None) - np.add.reduce(inner, None)
+
+
+@rrule(np.pad, types=(Array,))
+def pad_constant(array, pad_width, mode="constant", *, constant_values):
+    if isinstance(constant_values, (tuple, list, np.ndarray)):
+        raise NotImplementedError("np.pad is differentiated with one constant value")
+    shape = array.shape
+
+    def pullback(dy):
+        t = unpadded(dy, shape, pad_width, "constant")
+        return t, None, None, constant_border(dy, t)
+
+    return np.pad(array, pad_width, mode, constant_values=constant_values), pullback
+
+
+@rrule(np.delete, types=(Array,))
+def delete(arr, obj, axis=None):
+    shape = arr.shape
+
+    def pullback(dy):
+        n = arr.size if axis is None else shape[axis]
+        return (gathered(dy, shape, np.delete(np.arange(n), obj), axis),)
+
+    return np.delete(arr, obj, axis), pullback
+
+
+def insert_cotangents(dy: np.ndarray, arr: np.ndarray, obj: Any, values: Any, axis: Any) -> tuple[Any, ...]:
+    shape = arr.shape if axis is not None else (arr.size,)
+    k = 0 if axis is None else axis % arr.ndim
+    n = dy.shape[k] - shape[k]
+    new = np.insert(np.zeros(shape[k], bool), obj, np.ones(n if np.ndim(obj) == 0 else np.size(obj), bool))
+    da = np.compress(~new, dy, k).reshape(arr.shape)
+    t = np.compress(new, dy, k)
+    if np.ndim(obj):  # values are given in the order of obj, and stand in the order of places
+        order = np.argsort(np.asarray(obj) % (shape[k] + 1), kind="stable")
+        t = np.take(t, np.argsort(order), k)
+    else:  # at one place values lie along the first axis, whichever axis they are put into
+        t = np.moveaxis(t, k, 0)
+    v = np.asarray(values)
+    return da, None, unstack(unbroadcast(t, v.shape), values)
+
+
+@rrule(np.insert, types=(Array,))
+def insert(arr, obj, values, axis=None):
+    def pullback(dy):
+        return insert_cotangents(dy, arr, obj, values, axis)
+
+    return np.insert(arr, obj, values, axis), pullback
+
+
+# -- picking ----------------------------------------------------------------------------------------------
+
+
+@rrule(np.take, types=(Array,))
+@rrule(np.ndarray.take)
+def take(a, indices, axis=None):
+    shape = a.shape
+
+    def pullback(dy):
+        return (gathered(np.asarray(dy), shape, indices, axis),)
+
+    return np.ndarray.take(a, indices, axis), pullback
+
+
+@rrule(np.compress)
+def compress(condition, a, axis=None):
+    def pullback(dy):
+        return None, gathered(dy, a.shape, np.flatnonzero(condition), axis)
+
+    return np.compress(condition, a, axis), pullback
+
+
+@rrule(np.extract)
+def extract(condition, arr):
+    def pullback(dy):
+        return None, gathered(dy, arr.shape, np.flatnonzero(condition), None)
+
+    return np.extract(condition, arr), pullback
+
+
+def along(dy: np.ndarray, shape: tuple[int, ...], indices: np.ndarray, axis: Any) -> np.ndarray:
+    """The cotangent of `take_along_axis`."""
+    out = np.zeros(shape, dy.dtype)
+    if axis is None:
+        np.add.at(out.reshape(-1), indices, dy)
+        return out
+    axis %= len(shape)
+    place = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    place[axis] = indices
+    np.add.at(out, tuple(place), dy)
+    return out
+
+
+@rrule(np.take_along_axis, types=(Array,))
+def take_along_axis(arr, indices, axis):
+    shape = arr.shape
+
+    def pullback(dy):
+        return (along(dy, shape, indices, axis),)
+
+    return np.take_along_axis(arr, indices, axis), pullback
+
+
+@rrule(np.sort, types=(Array,))
+def sort(a, axis=-1, kind=None):
+    order = np.argsort(a, axis, kind)
+
+    def pullback(dy):
+        if axis is None:
+            return (along(dy, (a.size,), order, 0).reshape(a.shape),)
+        return (along(dy, a.shape, order, axis),)
+
+    return np.take_along_axis(a, order, axis), pullback
+
+
+@rrule(np.partition, types=(Array,))
+def partition(a, kth, axis=-1):
+    order = np.argpartition(a, kth, axis)
+
+    def pullback(dy):
+        return (along(dy, a.shape, order, axis),)
+
+    return np.take_along_axis(a, order, axis), pullback
+
+
+@rrule(np.unique, types=(Array,))
+def unique(ar):
+    """Of equal elements the first has the derivative."""
+    y, first = np.unique(ar, return_index=True)
+
+    def pullback(dy):
+        return (gathered(dy, ar.shape, first, None),)
+
+    return y, pullback
+
+
+pure.update({
+    opposite, on_diagonal, gathered, untiled, meshgrid_cotangents, unpadded, constant_border, insert_cotangents, along,
+    np.pad, np.delete, np.insert, np.take, np.ndarray.take, np.compress, np.extract, np.unique, np.tile, np.partition,
+})  # fmt: skip
+reduces(
+    np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.triu, np.tril, np.diagonal, np.ndarray.diagonal, np.trace,
+    np.ndarray.trace, np.diag, np.diagflat, np.repeat, np.ndarray.repeat, np.meshgrid, np.sort, np.take_along_axis,
+)  # fmt: skip
+
+
+def _ndim_of(ndim: Callable[[Types, dict[str, T]], int | None]) -> Callable[[Types, dict[str, T]], T | None]:
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        a = args[0]
+        act = any(t.active for t in args) or any(t.active for t in kwargs.values())
+        if any(k.startswith("return") for k in kwargs):
+            return Top(act)
+        return Arr(a.dtype, ndim(args, kwargs), act) if isinstance(a, Arr) else Top(act)
+
+    return infer
+
+
+def _same(args: Types, kwargs: dict[str, T]) -> int | None:
+    return args[0].ndim if isinstance(args[0], Arr) else None
+
+
+def _flat_without_axis(at: int) -> Callable[[Types, dict[str, T]], int | None]:
+    def ndim(args: Types, kwargs: dict[str, T]) -> int | None:
+        axis = kwargs.get("axis") or (args[at] if len(args) > at else Known(None))
+        return 1 if isinstance(axis, Known) and axis.value is None else _same(args, kwargs)
+
+    return ndim
+
+
+infer_table[np.pad] = infer_table[np.partition] = _ndim_of(_same)
+infer_table[np.delete] = _ndim_of(_flat_without_axis(2))
+infer_table[np.unique] = _ndim_of(lambda args, kwargs: 1)
+
+
+def _taken(args: Types, kwargs: dict[str, T]) -> T | None:
+    a, i = args[0], args[1] if len(args) > 1 else kwargs.get("indices")
+    axis = kwargs.get("axis") or (args[2] if len(args) > 2 else Known(None))
+    if not isinstance(a, Arr) or not isinstance(i, Arr) or i.ndim is None or i.ndim == 0 or a.ndim is None:
+        return Top(a.active)
+    flat = isinstance(axis, Known) and axis.value is None
+    return Arr(element_dtype(a), i.ndim if flat else a.ndim - 1 + i.ndim, a.act)
+
+
+infer_table[np.take] = infer_table[np.ndarray.take] = _taken
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3, 1.1, -0.4])
+_M = _V.reshape(2, 3).copy()
+_T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
+_I = np.array([0, 2, 2, 1])
+
+CASES: list[RuleCase] = [
+    case(np.flip, _T), case(np.flip, _T, 1), case(np.flip, _T, axis=(0, 2)), case(np.fliplr, _M), case(np.flipud, _M), case(np.rot90, _M),
+    case(np.rot90, _T, 3, (1, 2)), case(np.roll, _V, 2), case(np.roll, _M, 1, axis=1), case(np.roll, _T, (1, 2), axis=(0, 2)),
+    case(np.triu, _T[0]), case(np.tril, _T, -1), case(np.triu, _T, k=1), case(np.diagonal, _M), case(np.diagonal, _T, 1, 1, 2),
+    case(np.ndarray.diagonal, _M, -1), case(np.trace, _M), case(np.trace, _T, 1, 2, 1), case(np.ndarray.trace, _M), case(np.diag, _V),
+    case(np.diag, _M), case(np.diag, _M, 1), case(np.diag, _V, -2), case(np.diagflat, _M), case(np.repeat, _V, 2), case(np.repeat, _M, 3, axis=1),
+    case(np.repeat, _M, np.array([2, 0, 1]), axis=1), case(np.ndarray.repeat, _M, 2), case(np.repeat, 0.5, 3), case(np.tile, _V, 2),
+    case(np.tile, _M, (2, 1, 3)), case(np.tile, _T, (2, 2)), case(np.meshgrid, _V[:2], _V[:3]), case(np.meshgrid, _V[:2], _V[:3], indexing="ij"),
+    case(np.meshgrid, _V[:2], _V[:3], _V[:4], sparse=True), case(np.pad, _V, 2), case(np.pad, _M, ((1, 0), (2, 1))), case(np.pad, _M, 1, "edge"),
+    case(np.pad, _M, 1, mode="reflect"), case(np.pad, _M, 1, mode="wrap"), case(np.pad, _M, 1, constant_values=0.5), case(np.delete, _V, 2),
+    case(np.delete, _M, [0, 2], axis=1), case(np.insert, _V, 2, 0.5), case(np.insert, _V, [1, 4], np.array([0.5, 0.7])),
+    case(np.insert, _M, 1, np.array([0.5, 0.7]), axis=1), case(np.insert, _V, 1, np.array([0.5, 0.7])), case(np.insert, _M, 0, 0.5, axis=0),
+    case(np.insert, _V, [4, 1], np.array([0.5, 0.7])),
+    case(np.take, _V, _I), case(np.take, _M, _I, axis=1), case(np.take, _M, 1, axis=0), case(np.take, _V, 2), case(np.take, _V, [0, 3, 3]),
+    case(np.ndarray.take, _V, _I), case(np.take, _M, np.array([[0, 1], [1, 1]]), axis=0), case(np.compress, np.array([True, False, True]), _M, 1),
+    case(np.extract, _M > 0, _M), case(np.take_along_axis, _M, np.array([[0, 0], [2, 1]]), 1), case(np.sort, _V), case(np.sort, _T, axis=1),
+    case(np.sort, _M, axis=None), case(np.partition, _V, 2), case(np.unique, _M),
+]  # fmt: skip

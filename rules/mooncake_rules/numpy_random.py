@@ -1,0 +1,143 @@
+"""Random numbers are constants; samples of location-scale families follow their parameters (the path derivative).
+
+None of these functions is pure: each call gives other numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Inst, Known, T
+from mooncake_py.registry import infer_table, rrule, zero_derivative
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import total, unbroadcast
+from mooncake_rules.inference import Types, shape_ndim
+
+_random = np.random
+_Generator, _RandomState = np.random.Generator, np.random.RandomState
+
+zero_derivative(
+    _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.permutation, _random.seed,
+    _random.default_rng, _random.standard_normal, _random.standard_exponential, _random.RandomState, _RandomState.rand,
+    _RandomState.randn, _RandomState.random_sample, _RandomState.random, _RandomState.randint, _RandomState.standard_normal,
+    _Generator.random, _Generator.integers, _Generator.standard_normal, _Generator.standard_exponential,
+)  # fmt: skip
+
+
+def onto(t: Any, like: Any) -> Any:
+    return unbroadcast(t, like.shape) if isinstance(like, np.ndarray) else total(t)
+
+
+def normal_cotangents(dy: Any, y: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
+    """y = loc + scale * z, where z stays the same."""
+    return onto(dy, loc), onto(dy * (y - loc) / scale, scale)
+
+
+def uniform_cotangents(dy: Any, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """y = low + (high - low) u, where u stays the same."""
+    u = (y - low) / (high - low)
+    return onto(dy * (1 - u), low), onto(dy * u, high)
+
+
+def _family(cotangents: Any, names: tuple[str, str], function: Any, *methods: Any) -> None:
+    if names[0] == "loc":
+
+        @rrule(function)
+        def sample(loc=0.0, scale=1.0, size=None):
+            y = function(loc, scale, size)
+
+            def pullback(dy):
+                return cotangents(dy, y, loc, scale)
+
+            return y, pullback
+
+        for m in methods:
+            _normal_method(m, cotangents)
+    else:
+
+        @rrule(function)
+        def sample_between(low=0.0, high=1.0, size=None):
+            y = function(low, high, size)
+
+            def pullback(dy):
+                return cotangents(dy, y, low, high)
+
+            return y, pullback
+
+        for m in methods:
+            _uniform_method(m, cotangents)
+
+
+def _normal_method(m: Any, cotangents: Any) -> None:
+    @rrule(m)
+    def method(rng, loc=0.0, scale=1.0, size=None):
+        y = m(rng, loc, scale, size)
+
+        def pullback(dy):
+            da, db = cotangents(dy, y, loc, scale)
+            return None, da, db
+
+        return y, pullback
+
+
+def _uniform_method(m: Any, cotangents: Any) -> None:
+    @rrule(m)
+    def method(rng, low=0.0, high=1.0, size=None):
+        y = m(rng, low, high, size)
+
+        def pullback(dy):
+            da, db = cotangents(dy, y, low, high)
+            return None, da, db
+
+        return y, pullback
+
+
+_family(normal_cotangents, ("loc", "scale"), _random.normal, _Generator.normal, _RandomState.normal)
+_family(uniform_cotangents, ("low", "high"), _random.uniform, _Generator.uniform, _RandomState.uniform)
+
+
+def _dims(first: int) -> Any:
+    """`rand(d0, d1, ...)`: doubles of as many dimensions as there are arguments after `first`."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        n = len(args) - first
+        return Arr(np.dtype(float), n) if n else Inst(float)
+
+    return infer
+
+
+def _sized(first: int) -> Any:
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        size = kwargs.get("size") or (args[first] if len(args) > first else None)
+        if set(kwargs) - {"size"} or len(args) > first + 1:
+            return None
+        if size is None or (isinstance(size, Known) and size.value is None):
+            return Inst(float)
+        n = shape_ndim(size)
+        return None if n is None else Arr(np.dtype(float), n)
+
+    return infer
+
+
+infer_table[_random.rand] = infer_table[_random.randn] = _dims(0)
+infer_table[_RandomState.rand] = infer_table[_RandomState.randn] = _dims(1)
+for _f in (_random.random, _random.random_sample, _random.standard_normal):
+    infer_table[_f] = _sized(0)
+for _f in (_Generator.random, _Generator.standard_normal, _RandomState.standard_normal, _RandomState.random_sample):
+    infer_table[_f] = _sized(1)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+
+def _drawn(mu: float, sigma: np.ndarray) -> Any:
+    return np.random.default_rng(3).normal(mu, sigma, (2, 3)) ** 2
+
+
+def _drawn_between(a: float, b: float) -> Any:
+    rng = np.random.default_rng(3)
+    return rng.uniform(a, b, size=4) * rng.random(4) * a
+
+
+CASES: list[RuleCase] = [case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])), case(_drawn_between, 0.5, 1.5)]
