@@ -14,6 +14,8 @@ from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed,
 from mooncake_py.tangents import At
 from mooncake_rules.containers import elements
 
+_f: Any  # what a table registers, one at a time
+
 probed.update({range, float, int, bool, complex, abs, round, slice, ops.truth, hash, ord, chr, bin, hex, oct})
 pure.update(
     {range, float, int, bool, complex, str, repr, len, isinstance, issubclass, type, callable, slice, id, ops.truth}
@@ -200,7 +202,7 @@ def divmod_(a, b):
 
 def _slice(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     if all(isinstance(a, Known) for a in args):
-        return Known(slice(*[a.value for a in args]))  # type: ignore[union-attr]
+        return Known(slice(*[a.value for a in args if isinstance(a, Known)]))
     return Inst(slice)
 
 

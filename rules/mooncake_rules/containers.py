@@ -12,6 +12,8 @@ from mooncake_py.ir import ops
 from mooncake_py.registry import Any_, element_effects, infer_table, maybe_none, pure, rrule, zero_derivative
 from mooncake_py.tangents import CellShadow, CoDual, DictShadow, ListShadow, add_rdata
 
+_f: Any  # what a table registers, one at a time
+
 # -- cells ------------------------------------------------------------------------------------------------
 
 
@@ -148,9 +150,9 @@ def slice_shadow(shadow: ListShadow | None, i: slice) -> ListShadow | None:
     return ListShadow(f, [None] * len(f))
 
 
-def add_slice(shadow: ListShadow, i: slice, part: ListShadow) -> None:
+def add_slice(shadow: ListShadow | None, i: slice, part: ListShadow | None) -> None:
     """Give the cotangents of a copied part back to the list it was copied from."""
-    if shadow is not None:
+    if shadow is not None and part is not None:
         for k, j in enumerate(range(*i.indices(len(shadow.r)))):
             shadow.r[j] = add_rdata(shadow.r[j], part.r[k])
             part.r[k] = None
@@ -231,7 +233,7 @@ def list_change(name: str, reorder: Any) -> None:
     def rule(xs: CoDual, *args, **kwargs):
         primal, shadow = xs.primal, xs.fdata
         before = list(primal)
-        fdata = None if shadow is None else list(shadow.f)
+        fdata: list = [] if shadow is None else list(shadow.f)
         if shadow is None:
             y = method(primal, *args, **kwargs)
             places: list = []
@@ -643,7 +645,7 @@ zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, 
 
 @rrule(sum)
 def sum_(xs: CoDual, start=0):
-    x, f = xs.primal, xs.fdata
+    x = xs.primal
     y = sum(x, start)
 
     def pullback(dy):

@@ -10,6 +10,8 @@ import numpy as np
 from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule, zero_derivative
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 
+_f: Any  # what a table registers, one at a time
+
 _COMPARE = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _ARITHMETIC = (
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.neg,
@@ -135,11 +137,11 @@ def _pow_type(args: Any, kwargs: Any) -> Any:
             return None if isinstance(wb, Real) else activate(_probe(operator.pow, (wa, wb), ()), act)
         if isinstance(wb, Inst) and issubclass(wb.cls, (complex, np.complexfloating)):
             return activate(_probe(operator.pow, (wa, wb), ()), act)
-        if isinstance(wa, Real) or isinstance(wb, Real) or wa.cls in (int, bool):
+        if not isinstance(wa, Inst) or not isinstance(wb, Inst) or wa.cls in (int, bool):
             return Real(act)
-        return (
-            Inst(float, act) if wa.cls is float and wb.cls in (float, int, bool) else Real(act) if not whole else None
-        )
+        if wa.cls is float and wb.cls in (float, int, bool):
+            return Inst(float, act)
+        return None if whole else Real(act)
     if isinstance(a, Arr) or isinstance(b, Arr):
         return activate(_probe(operator.mul, args, ()), act) if not isinstance(a, Top) else None
     return None
