@@ -1,0 +1,382 @@
+"""Lists: their fdata mirrors them item by item, and every change is undone."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, T, Top, Tup, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.registry import Any_, element_effects, infer_table, maybe_none, rrule
+from mooncake_py.tangents import CoDual, ListShadow, add_rdata
+
+_f: Any  # what a table registers, one at a time
+
+
+def item_fdata(shadow: ListShadow | None, i: Any) -> Any:
+    return None if shadow is None else shadow.f[i]
+
+
+def add_item(shadow: ListShadow, i: Any, dy: Any) -> None:
+    """Add to the cotangent of item i."""
+    if dy is not None and shadow is not None:
+        r = shadow.r
+        old = r[i]
+        r[i] = dy if old is None else add_rdata(old, dy)
+
+
+@rrule(operator.getitem, types=(list, int))
+@rrule(operator.getitem, types=(list, np.integer))
+def list_getitem(xs: CoDual, i):
+    shadow = xs.fdata
+
+    def pullback(dy):
+        add_item(shadow, i, dy)
+        return None
+
+    return CoDual(xs.primal[i], item_fdata(shadow, i)), pullback
+
+
+@rrule(operator.getitem, types=(list, slice))
+def list_getslice(xs: CoDual, i):
+    shadow = xs.fdata
+    part = slice_shadow(shadow, i)
+
+    def pullback(dy):
+        add_slice(shadow, i, part)
+        return None
+
+    return CoDual(xs.primal[i], part), pullback
+
+
+def slice_shadow(shadow: ListShadow | None, i: slice) -> ListShadow | None:
+    if shadow is None:
+        return None
+    f = shadow.f[i]
+    return ListShadow(f, [None] * len(f))
+
+
+def add_slice(shadow: ListShadow | None, i: slice, part: ListShadow | None) -> None:
+    """Give the cotangents of a copied part back to the list it was copied from."""
+    if shadow is not None and part is not None:
+        for k, j in enumerate(range(*i.indices(len(shadow.r)))):
+            shadow.r[j] = add_rdata(shadow.r[j], part.r[k])
+            part.r[k] = None
+
+
+def put_item(xs: list, shadow: ListShadow | None, i: Any, x: Any, fx: Any) -> tuple[Any, Any]:
+    old = xs[i]
+    xs[i] = x
+    if shadow is None:
+        return old, None
+    old_f = shadow.f[i]
+    shadow.f[i] = fx
+    return old, old_f
+
+
+def unput_item(xs: list, shadow: ListShadow | None, i: Any, old: tuple[Any, Any]) -> Any:
+    """Undo `put_item`; the cotangent of what was put."""
+    xs[i] = old[0]
+    if shadow is None:
+        return None
+    shadow.f[i] = old[1]
+    r = shadow.r[i]
+    shadow.r[i] = None
+    return r
+
+
+@rrule(operator.setitem, types=(list, int), mutates=(0,))
+@rrule(operator.setitem, types=(list, np.integer), mutates=(0,))
+def list_setitem(xs: CoDual, i, x: CoDual):
+    primal, shadow = xs.primal, xs.fdata
+    old = put_item(primal, shadow, i, x.primal, x.fdata)
+
+    def pullback(_):
+        return None, None, unput_item(primal, shadow, i, old)
+
+    return None, pullback
+
+
+def _append(xs: CoDual, x: CoDual):
+    primal, shadow = xs.primal, xs.fdata
+    primal.append(x.primal)
+    if shadow is not None:
+        grow(shadow, x.fdata)
+
+    def pullback(_):
+        primal.pop()
+        if shadow is None:
+            return None
+        return None, shrink(shadow)
+
+    return None, pullback
+
+
+def grow(shadow: ListShadow, fx: Any) -> None:
+    shadow.f.append(fx)
+    shadow.r.append(None)
+
+
+def shrink(shadow: ListShadow) -> Any:
+    shadow.f.pop()
+    return shadow.r.pop()
+
+
+for _f in (ops.list_append, list.append):
+    rrule(_f, types=(list,), mutates=(0,))(_append)
+    infer_table[_f] = lambda args, kwargs: Known(None)
+    element_effects[_f] = lambda types: widen(types[1])
+maybe_none.update({unput_item, shrink})
+
+
+def list_change(name: str, reorder: Any) -> None:
+    """A method that changes a list wholesale: `reorder(items, *args)` applies it to a list of (index, fdata, rdata).
+
+    The list as it was is kept and put back; cotangents find their way by the indices that the items had.
+    """
+    method = getattr(list, name)
+
+    def rule(xs: CoDual, *args, **kwargs):
+        primal, shadow = xs.primal, xs.fdata
+        before = list(primal)
+        fdata: list = [] if shadow is None else list(shadow.f)
+        if shadow is None:
+            y = method(primal, *args, **kwargs)
+            places: list = []
+        else:
+            y, places = reorder(primal, *args, **kwargs)
+            shadow.f[:] = [None if k is None else fdata[k] for k in places]
+            shadow.r[:] = [None] * len(places)
+
+        def pullback(dy):
+            primal[:] = before
+            if shadow is None:
+                return None
+            r = [None] * len(before)
+            for k, t in zip(places, shadow.r, strict=True):
+                if k is not None:
+                    r[k] = t
+            shadow.f[:] = fdata
+            shadow.r[:] = r
+            return None
+
+        return y, pullback
+
+    rrule(method, types=(list,), mutates=(0,))(rule)
+
+
+def _by_place(name: str) -> Any:
+    def reorder(primal: list, *args: Any, **kwargs: Any) -> tuple[Any, list]:
+        places = list(range(len(primal)))
+        y = getattr(primal, name)(*args, **kwargs)
+        getattr(places, name)(*args, **kwargs)
+        return y, places
+
+    return reorder
+
+
+def _sorted_places(primal: list, *, key: Any = None, reverse: bool = False) -> tuple[Any, list]:
+    keys = primal if key is None else [key(x) for x in primal]
+    places = sorted(range(len(primal)), key=keys.__getitem__, reverse=reverse)
+    primal[:] = [primal[i] for i in places]
+    return None, places
+
+
+def _remove(primal: list, x: Any) -> tuple[Any, list]:
+    i = primal.index(x)
+    del primal[i]
+    return None, [k for k in range(len(primal) + 1) if k != i]
+
+
+list_change("reverse", _by_place("reverse"))
+list_change("clear", _by_place("clear"))
+list_change("sort", _sorted_places)
+list_change("remove", _remove)
+
+
+@rrule(operator.delitem, types=(list,), mutates=(0,))
+def list_delitem(xs: CoDual, i):
+    primal, shadow = xs.primal, xs.fdata
+    before, saved = list(primal), None if shadow is None else list(shadow.f)
+    del primal[i]
+    if shadow is not None:
+        del shadow.f[i]
+        del shadow.r[i]
+
+    def pullback(_):
+        primal[:] = before
+        if shadow is not None:
+            left = list(range(len(before)))
+            del left[i]
+            r = [None] * len(before)
+            for k, t in zip(left, shadow.r, strict=True):
+                r[k] = t
+            shadow.f[:] = saved
+            shadow.r[:] = r
+        return None
+
+    return None, pullback
+
+
+@rrule(list.pop, types=(list,), mutates=(0,))
+def list_pop(xs: CoDual, i=-1):
+    primal, shadow = xs.primal, xs.fdata
+    n = len(primal)
+    y = primal.pop(i)
+    at = i % n
+    fy = None
+    if shadow is not None:
+        fy = shadow.f.pop(i)
+        shadow.r.pop(i)
+
+    def pullback(dy):
+        primal.insert(at, y)
+        if shadow is not None:
+            shadow.f.insert(at, fy)
+            shadow.r.insert(at, dy)
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(list.insert, types=(list,), mutates=(0,))
+def list_insert(xs: CoDual, i, x: CoDual):
+    primal, shadow = xs.primal, xs.fdata
+    n = len(primal)
+    at = min(max(i + n, 0) if i < 0 else i, n)
+    primal.insert(at, x.primal)
+    if shadow is not None:
+        shadow.f.insert(at, x.fdata)
+        shadow.r.insert(at, None)
+
+    def pullback(_):
+        del primal[at]
+        if shadow is None:
+            return None
+        del shadow.f[at]
+        return None, None, shadow.r.pop(at)
+
+    return None, pullback
+
+
+def parts(x: Any, fx: Any) -> tuple[list, list]:
+    """The items of a sequence and their fdata."""
+    items = list(x)
+    if isinstance(fx, ListShadow):
+        return items, list(fx.f)
+    if isinstance(fx, tuple):
+        return items, list(fx)
+    if fx is not None and isinstance(x, np.ndarray) and x.ndim > 1:
+        d = fx.dense()
+        return items, [fx.view(d[k]) for k in range(len(items))]
+    return items, [None] * len(items)
+
+
+def give_parts(x: Any, fx: Any, r: list) -> Any:
+    """Cotangents of a sequence's items as one of the sequence; into its fdata where it has such."""
+    if isinstance(fx, ListShadow):
+        for i, t in enumerate(r):
+            if t is not None:
+                fx.r[i] = add_rdata(fx.r[i], t)
+        return None
+    if isinstance(x, np.ndarray):
+        if x.ndim == 1 and fx is not None:
+            d = fx.dense()
+            for i, t in enumerate(r):
+                if t is not None:
+                    d[i] += t
+        return None
+    return tuple(r) if isinstance(x, tuple) and any(t is not None for t in r) else None
+
+
+def _extend(xs: CoDual, ys: CoDual):
+    primal, shadow = xs.primal, xs.fdata
+    n = len(primal)
+    y, fy = ys.primal, ys.fdata
+    items, fs = parts(y, fy)
+    primal.extend(items)
+    if shadow is not None:
+        shadow.f.extend(fs)
+        shadow.r.extend([None] * len(fs))
+
+    def pullback(_):
+        del primal[n:]
+        if shadow is None:
+            return None
+        r = shadow.r[n:]
+        del shadow.f[n:]
+        del shadow.r[n:]
+        return None, give_parts(y, fy, r)
+
+    return None, pullback
+
+
+for _f in (ops.list_extend, list.extend):
+    rrule(_f, types=(list,), mutates=(0,))(_extend)
+    infer_table[_f] = lambda args, kwargs: Known(None)
+
+
+@rrule(operator.iadd, types=(list, Any_), mutates=(0,))
+def list_iadd(xs: CoDual, ys: CoDual):
+    _, pullback = _extend(xs, ys)
+    return CoDual(xs.primal, xs.fdata), pullback
+
+
+def elements(t: T) -> T:
+    """The join of the types of a sequence's items."""
+    if isinstance(t, Lst):
+        return t.elem
+    if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str)):
+        t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
+    if isinstance(t, Tup):
+        e: T = BOT
+        for x in t.items:
+            e = join(e, widen(x))
+        return e
+    if isinstance(t, Arr) and t.ndim == 1 and t.dtype is not None:
+        return Inst(t.dtype.type, t.act)
+    if isinstance(t, Inst) and t.cls is range:
+        return Inst(int)
+    return Top(t.active)
+
+
+for _f in (ops.list_extend, list.extend, operator.iadd):
+    element_effects[_f] = lambda types: elements(types[1])
+element_effects[operator.setitem] = lambda types: widen(types[2]) if len(types) == 3 else Top()
+element_effects[list.insert] = lambda types: widen(types[2]) if len(types) == 3 else Top()
+for _f in (list.pop, list.reverse, list.sort, list.remove, list.clear, operator.delitem):
+    element_effects[_f] = lambda types: BOT
+for _f in (list.insert, list.reverse, list.sort, list.remove, list.clear, operator.delitem, operator.setitem):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+infer_table[list.pop] = lambda args, kwargs: args[0].elem if isinstance(args[0], Lst) else None
+
+
+@rrule(ops.build_list)
+def build_list(*xs: CoDual):
+    shadow = ListShadow([x.fdata for x in xs], [None] * len(xs))
+
+    def pullback(_):
+        r = tuple(shadow.r)
+        shadow.r[:] = [None] * len(r)
+        return r
+
+    return CoDual([x.primal for x in xs], shadow), pullback
+
+
+@rrule(list)
+def list_of(xs: CoDual):
+    x, fx = xs.primal, xs.fdata
+    items, fs = parts(x, fx)
+    shadow = ListShadow(fs, [None] * len(fs))
+
+    def pullback(_):
+        r = list(shadow.r)
+        shadow.r[:] = [None] * len(r)
+        return (give_parts(x, fx, r),)
+
+    return CoDual(items, shadow), pullback
+
+
+rrule(list.copy)(list_of)

@@ -1,0 +1,51 @@
+"""Sums over sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, Known, Real, T, is_scalar, join, widen
+from mooncake_py.registry import infer_table, rrule
+from mooncake_py.tangents import CoDual
+from mooncake_rules.containers.lists import elements
+
+
+@rrule(sum)
+def sum_(xs: CoDual, start=0):
+    x = xs.primal
+    y = sum(x, start)
+
+    def pullback(dy):
+        if dy is None:
+            return None
+        if isinstance(x, np.ndarray):
+            return (np.broadcast_to(dy, x.shape), dy)
+        return (tuple([summand(dy, v) for v in x]), summand(dy, start))
+
+    return y, pullback
+
+
+def summand(dy: Any, v: Any) -> Any:
+    """The cotangent of one summand of a sum whose cotangent is dy."""
+    if isinstance(v, np.ndarray):
+        from mooncake_rules.common import unbroadcast
+
+        return unbroadcast(dy, v.shape) if v.dtype.kind in "fc" else None
+    if isinstance(v, (int, np.integer, np.bool_)):
+        return None
+    t = np.sum(dy) if isinstance(dy, np.ndarray) else dy
+    return t.real if isinstance(v, (float, np.floating)) and isinstance(t, (complex, np.complexfloating)) else t
+
+
+def _sum_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    t = args[0]
+    start = args[1] if len(args) > 1 else kwargs.get("start", Known(0))
+    if isinstance(t, Arr) and t.ndim is not None and t.ndim > 1 and isinstance(start, Known):
+        return Arr(t.dtype, t.ndim - 1, t.act)
+    e = join(elements(t), widen(start))
+    return Real(e.active) if isinstance(e, Real) or is_scalar(e) else None
+
+
+infer_table[sum] = _sum_type

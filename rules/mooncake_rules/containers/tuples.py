@@ -1,0 +1,180 @@
+"""Tuples, and what makes lists and tuples of each other."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import BOT, Known, Lst, T, Tup, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.registry import infer_table, maybe_none, pure, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, ListShadow, add_rdata
+from mooncake_rules.containers.lists import elements, give_parts, item_fdata, parts, slice_shadow
+
+
+@rrule(tuple)
+def tuple_of(xs: CoDual):
+    x, fx = xs.primal, xs.fdata
+    items, fs = parts(x, fx)
+
+    def pullback(dy):
+        if dy is None:
+            return None
+        return (give_parts(x, fx, list(dy)),)
+
+    return CoDual(tuple(items), tuple(fs) if any(f is not None for f in fs) else None), pullback
+
+
+rrule(ops.list_to_tuple)(tuple_of)
+
+
+@rrule(ops.unpack)
+def unpack(xs: CoDual, n):
+    y = ops.unpack(xs.primal, n)
+    _, pullback = tuple_of(xs)
+    _, fs = parts(xs.primal, xs.fdata)
+    return CoDual(y, tuple(fs) if any(f is not None for f in fs) else None), pullback
+
+
+@rrule(ops.unpack_ex)
+def unpack_ex(xs: CoDual, before, after):
+    x, fx = xs.primal, xs.fdata
+    y = ops.unpack_ex(x, before, after)
+    items, fs = parts(x, fx)
+    cut = len(items) - after
+    middle = ListShadow(fs[before:cut], [None] * (cut - before))
+
+    def pullback(dy):
+        ends = (None,) * len(y) if dy is None else dy
+        r = [*ends[:before], *middle.r, *ends[before + 1 :]]
+        middle.r[:] = [None] * len(middle.r)
+        return (give_parts(x, fx, r),)
+
+    return CoDual(y, (*fs[:before], middle, *fs[cut:])), pullback
+
+
+@rrule(operator.add, types=(list, list))
+def list_add(a: CoDual, b: CoDual):
+    xa, xb, fa, fb = a.primal, b.primal, a.fdata, b.fdata
+    n = len(xa)
+    _, sa = parts(xa, fa)
+    _, sb = parts(xb, fb)
+    shadow = ListShadow(sa + sb, [None] * (n + len(xb)))
+
+    def pullback(_):
+        r = list(shadow.r)
+        shadow.r[:] = [None] * len(r)
+        give_parts(xa, fa, r[:n])
+        give_parts(xb, fb, r[n:])
+        return None
+
+    return CoDual(xa + xb, shadow), pullback
+
+
+@rrule(operator.mul, types=(list, int))
+@rrule(operator.mul, types=(tuple, int))
+def sequence_mul(a: CoDual, k):
+    x, fx = a.primal, a.fdata
+    _, fs = parts(x, fx)
+    y = x * k
+    n = len(x)
+    shadow = repeated_shadow(y, fs * max(k, 0))
+
+    def pullback(dy):
+        r = _rdata_of(shadow, dy)
+        if r is None:
+            return None
+        total = [None] * n
+        for i, t in enumerate(r):
+            total[i % n] = add_rdata(total[i % n], t)
+        return (give_parts(x, fx, total),)
+
+    return CoDual(y, shadow), pullback
+
+
+def repeated_shadow(y: Any, fs: list) -> Any:
+    if isinstance(y, list):
+        return ListShadow(fs, [None] * len(fs))
+    return tuple(fs) if any(f is not None for f in fs) else None
+
+
+def _rdata_of(shadow: Any, dy: Any) -> Any:
+    if isinstance(shadow, ListShadow):
+        r = list(shadow.r)
+        shadow.r[:] = [None] * len(r)
+        return r
+    return dy
+
+
+@rrule(operator.add, types=(tuple, tuple))
+def tuple_add(a: CoDual, b: CoDual):
+    xa, xb, fa, fb = a.primal, b.primal, a.fdata, b.fdata
+    n = len(xa)
+    _, sa = parts(xa, fa)
+    _, sb = parts(xb, fb)
+    fs = sa + sb
+
+    def pullback(dy):
+        return None if dy is None else (dy[:n], dy[n:])
+
+    return CoDual(xa + xb, tuple(fs) if any(f is not None for f in fs) else None), pullback
+
+
+@rrule(operator.getitem, types=(tuple, int))
+@rrule(operator.getitem, types=(tuple, np.integer))
+@rrule(operator.getitem, types=(tuple, slice))
+def tuple_getitem(t: CoDual, i):
+    x, f = t.primal, t.fdata
+    n = len(x)
+
+    def pullback(dy):
+        return (spread(dy, i, n),)
+
+    return CoDual(x[i], None if f is None else part_fdata(f, i)), pullback
+
+
+def part_fdata(f: tuple, i: Any) -> Any:
+    p = f[i]
+    return None if isinstance(i, slice) and all(x is None for x in p) else p
+
+
+def spread(dy: Any, i: Any, n: int) -> Any:
+    """The cotangent of a tuple of n, of which item (or slice) i has dy."""
+    if dy is None:
+        return None
+    out: list[Any] = [None] * n
+    if isinstance(i, slice):
+        for k, t in zip(range(n)[i], dy, strict=True):
+            out[k] = t
+    else:
+        out[i] = dy
+    return tuple(out)
+
+
+maybe_none.update({spread, part_fdata, give_parts})
+pure.update({part_fdata, spread, item_fdata, slice_shadow})
+
+
+def _list_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    if not args:
+        return Lst(BOT)
+    return Lst(elements(args[0]), args[0].active)
+
+
+def _display_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    e: T = BOT
+    for t in args:
+        e = join(e, widen(t))
+    return Lst(e, any(t.active for t in args))
+
+
+def _tuple_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    return args[0] if args and isinstance(args[0], Tup) else Known(()) if not args else None
+
+
+infer_table[list] = infer_table[list.copy] = _list_type
+infer_table[ops.build_list] = _display_type
+infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
+zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, dict.__contains__)
