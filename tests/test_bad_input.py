@@ -252,12 +252,26 @@ def test_async_function_inside() -> None:
         build_rrule(f, 1.0)
 
 
-def test_generator_expression() -> None:
+def test_generator_that_is_called() -> None:
     def f(x):
-        return sum(x * i for i in range(3))
+        s = 0.0
+        for y in generator(x):
+            s += y
+        return s
 
-    with pytest.raises(UnsupportedError, match=f"generator.*{HERE}:{line_of(f, 'for i in')}"):
+    with pytest.raises(UnsupportedError, match=f"generator.*{HERE}:{generator.__code__.co_firstlineno}"):
         grad(f)(1.0)
+
+
+def test_class_statement() -> None:
+    def f(x):
+        class Inner:
+            y = 2.0
+
+        return x * Inner.y
+
+    with pytest.raises(UnsupportedError, match=f"class.*{HERE}:{line_of(f, 'class Inner')}"):
+        build_rrule(f, 1.0)
 
 
 @pytest.mark.parametrize("error", [
