@@ -9,8 +9,6 @@ from mooncake_py.ir import ops
 from mooncake_py.registry import element_effects, infer_table, maybe_none, pure, rrule
 from mooncake_py.tangents import CellShadow, CoDual, add_rdata
 
-_f: Any  # what a table registers, one at a time
-
 
 @rrule(ops.make_cell)
 def make_cell(x: CoDual):
