@@ -158,11 +158,7 @@ def _parts(x: Any) -> list[Any] | None:
 def _rebuild(x: Any, parts: list[Any]) -> Any:
     if isinstance(x, dict):
         return dict(zip(x, parts, strict=True))
-    return type(x)(*parts) if hasattr(x, "_fields") or _is_result(x) else type(x)(parts)
-
-
-def _is_result(x: Any) -> bool:
-    return isinstance(x, tuple) and type(x) is not tuple and hasattr(type(x), "_make")
+    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
 
 
 def _leaves(x: Any) -> Iterator[Any]:
@@ -274,6 +270,7 @@ def _check_direction(
                 return
             tried.append(f"{slope!r} (step {h:g})")
     raise AssertionError(
-        f"argument {i}: the pullback gives <cotangent, direction> = {got!r}, central differences give {', '.join(tried)};\n"
+        f"argument {i}: the pullback gives <cotangent, direction> = {got!r}, "
+        f"central differences give {', '.join(tried)};\n"
         f"argument: {args[i]!r}\ndirection: {v!r}\ncotangent of the value: {dy!r}\ncotangent of the argument: {d!r}"
     )

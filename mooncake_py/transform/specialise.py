@@ -307,7 +307,7 @@ class Specialiser:
                 r = special(self, args, globals_)
                 if r is not None:
                     return r
-            if not kwargs and all(isinstance(a, Const) for a in args) and _hashable(f) and f in _PURE_FOLDS:
+            if not kwargs and all(map(_is_frozen, args)) and _hashable(f) and f in _PURE_FOLDS:
                 try:
                     return Const(f(*[a.value for a in args]))  # type: ignore[union-attr]
                 except Exception as e:
@@ -412,6 +412,11 @@ def _join(a: T, b: T) -> T:
     from mooncake_py.infer.types import join
 
     return join(a, b)
+
+
+def _is_frozen(v: AV) -> bool:
+    """A constant that stays what it is: a list that a rule closes over may change."""
+    return isinstance(v, Const) and not isinstance(v.value, (list, dict, set, bytearray, np.ndarray))
 
 
 def _hashable(f: Any) -> bool:

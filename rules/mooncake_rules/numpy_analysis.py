@@ -9,7 +9,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, Inst, T, Top
 from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import conj, is_complex, real_of, total, unbroadcast
+from mooncake_rules.common import conj, is_complex, total, unbroadcast
 from mooncake_rules.inference import Types, element_dtype, reduces
 from mooncake_rules.numpy_linalg import pinv_cotangent
 from mooncake_rules.sequences import unstack
@@ -232,7 +232,8 @@ def polyfit(x, y, deg):
 
 
 pure.update({
-    diff_cotangent, slope_cotangent, gradient_cotangents, trapezoid_cotangents, interp_cotangents, convolution_cotangents,
+    diff_cotangent, slope_cotangent, gradient_cotangents, trapezoid_cotangents, interp_cotangents,
+    convolution_cotangents,
     correlation_cotangents, polyval_cotangents, polyfit_cotangents, np.gradient, np.polyfit, np.interp, np.polyval,
 })  # fmt: skip
 reduces(np.diff)
@@ -249,7 +250,14 @@ def _like_x(at: int) -> Any:
         x = args[at]
         double = element_dtype(x) in (np.dtype(float), np.dtype(int))
         real = all(not isinstance(t, Arr) or t.dtype in (np.dtype(float), np.dtype(int)) for t in args)
-        if isinstance(x, Arr) and x.ndim is not None and x.ndim > 0 and double and real and all(isinstance(t, Arr) for t in args):
+        if (
+            isinstance(x, Arr)
+            and x.ndim is not None
+            and x.ndim > 0
+            and double
+            and real
+            and all(isinstance(t, Arr) for t in args)
+        ):
             return Arr(np.dtype(float), x.ndim, act)
         if isinstance(x, Inst) and x.cls is float and at == 0 and all(isinstance(t, Arr) for t in args[1:]) and real:
             return Inst(np.float64, act)
@@ -268,17 +276,21 @@ _M = np.sin(np.arange(20.0)).reshape(4, 5)
 _Z = _V * (1 + 0.5j)
 _X = np.array([0.0, 0.7, 1.5, 2.1, 3.3])
 
+_PAIRS = ((_V, _W), (_W, _V), (_V, _W[:2]), (_W[:2], _V), (_Z, _W), (_W, _Z), (_Z, _Z[:2]))
+
 CASES: list[RuleCase] = [
-    case(np.diff, _V), case(np.diff, _M, 2, axis=0), case(np.diff, _M, axis=1), case(np.gradient, _V), case(np.gradient, _V, 0.3),
-    case(np.gradient, _M), case(np.gradient, _M, 0.5, axis=1), case(np.interp, 0.9, _X, _V), case(np.interp, _W + 1.05, _X, _V),
-    case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V), case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
-    *[case(f, a, b, m) for f in (np.convolve, np.correlate) for a, b in ((_V, _W), (_W, _V), (_V, _W[:2]), (_W[:2], _V), (_Z, _W), (_W, _Z), (_Z, _Z[:2]))
-      for m in ("full", "same", "valid")],
-    case(np.convolve, _V, _W), case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
-    case(np.polyfit, _X, _V, 2), case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1),
+    case(np.diff, _V), case(np.diff, _M, 2, axis=0), case(np.diff, _M, axis=1), case(np.gradient, _V),
+    case(np.gradient, _V, 0.3), case(np.gradient, _M), case(np.gradient, _M, 0.5, axis=1), case(np.interp, 0.9, _X, _V),
+    case(np.interp, _W + 1.05, _X, _V), case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V),
+    case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
+    *[case(f, *pair, m) for f in (np.convolve, np.correlate) for pair in _PAIRS for m in ("full", "same", "valid")],
+    case(np.convolve, _V, _W), case(np.polyval, _W, 0.7), case(np.polyval, _W, _V),
+    case(np.polyval, [0.5, 1.0, -0.3], _V), case(np.polyfit, _X, _V, 2),
+    case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1),
 ]  # fmt: skip
 _trapezoid_now = getattr(np, "trapezoid", None) or np.trapz
 CASES += [
-    case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X), case(_trapezoid_now, _M, axis=0),
-    case(_trapezoid_now, _M, _X), case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0),
+    case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
+    case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),
+    case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0),
 ]  # fmt: skip

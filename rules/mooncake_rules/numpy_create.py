@@ -6,17 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, widen
+from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
 from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import is_complex, real_of, total
-from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
+from mooncake_rules.common import real_of, total
+from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, shape_ndim
 from mooncake_rules.sequences import unstack
 
 # -- constants --------------------------------------------------------------------------------------------
 
-_NEW = [np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri, np.indices]
+_NEW = [
+    np.zeros,
+    np.ones,
+    np.empty,
+    np.zeros_like,
+    np.ones_like,
+    np.empty_like,
+    np.eye,
+    np.identity,
+    np.tri,
+    np.indices,
+]
 _INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.ix_, np.unravel_index, np.ravel_multi_index, np.ndindex]
 _WINDOWS = [np.hanning, np.hamming, np.blackman, np.bartlett, np.broadcast_shapes, np.finfo, np.iinfo, np.dtype]
 zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange, np.fromiter, np.frombuffer)
@@ -30,7 +41,11 @@ def _argument(args: Types, kwargs: dict[str, T], i: int, name: str) -> T | None:
 
 def _filled(args: Types, kwargs: dict[str, T]) -> T | None:
     shape = _argument(args, kwargs, 0, "shape")
-    return None if shape is None else Arr(dtype_of(_argument(args, kwargs, 1, "dtype"), np.dtype(float)), shape_ndim(shape))
+    return (
+        None
+        if shape is None
+        else Arr(dtype_of(_argument(args, kwargs, 1, "dtype"), np.dtype(float)), shape_ndim(shape))
+    )
 
 
 def _like(at: int) -> Any:
@@ -121,7 +136,11 @@ def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
     ends = [element_dtype(widen(t)) for t in args[:2]]
     if len(ends) < 2 or any(d is None or d.kind not in "fiub" for d in ends):
         return None
-    return Arr(np.dtype(float), 1, any(t.active for t in args)) if all(d is not None and d.itemsize >= 8 for d in ends) else None
+    return (
+        Arr(np.dtype(float), 1, any(t.active for t in args))
+        if all(d is not None and d.itemsize >= 8 for d in ends)
+        else None
+    )
 
 
 infer_table[np.linspace] = _linspace_type
@@ -380,11 +399,12 @@ CASES: list[RuleCase] = [
     case(np.full, (2, 3), 0.5), case(np.full, 3, 0.5), case(np.full_like, _M, 0.5), case(np.arange, 0.5, 3.0, 0.7),
     case(np.linspace, 0.5, 2.0, 5), case(np.linspace, 0.5, 2.0), case(np.linspace, 0.5, 2.0, num=4, endpoint=False),
     case(np.array, [0.5, 1.5]), case(np.array, (0.5, 1)), case(np.array, [[0.5, 1.5], [0.2, 0.1]]), case(np.array, 0.5),
-    case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32), case(np.array, [0.5, 1j * 0.5]), case(np.array, _M),
-    case(np.array, _M, dtype=np.float32), case(np.array, _M, copy=True), case(np.asarray, _M), case(np.asarray, [0.5, 1.5]),
-    case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T), case(np.copy, _M), case(np.ndarray.copy, _M.T),
-    case(np.ndarray.astype, _M, np.float32), case(np.ndarray.astype, _M, complex), case(np.ndarray.astype, _M, float, copy=False),
-    case(np.float64, 0.5), case(np.complex128, 0.5), case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2),
+    case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32), case(np.array, [0.5, 1j * 0.5]),
+    case(np.array, _M), case(np.array, _M, dtype=np.float32), case(np.array, _M, copy=True), case(np.asarray, _M),
+    case(np.asarray, [0.5, 1.5]), case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T),
+    case(np.copy, _M), case(np.ndarray.copy, _M.T), case(np.ndarray.astype, _M, np.float32),
+    case(np.ndarray.astype, _M, complex), case(np.ndarray.astype, _M, float, copy=False), case(np.float64, 0.5),
+    case(np.complex128, 0.5), case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2),
     case(np.ndarray.item, _M, 1, 2), case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M),
     case(lambda x: np.zeros(3) + x, 0.5), case(lambda a: np.ones_like(a) * a, _M), case(np.asarray, 0.5),
 ]  # fmt: skip

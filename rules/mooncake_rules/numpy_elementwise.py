@@ -421,10 +421,21 @@ for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, n
     CASES += [case(_f, np.float64(_x[0])), case(_f, np.array(_x[0])), case(_f, _M[:0])]
     if _f not in _REAL_ONLY and _f is not np.fabs:
         CASES += [case(_f, _Z), case(_f, 0.4 + 0.3j), case(_f, _Z.astype(np.complex64))]
-for _f in (*(f for f, _, _ in _BINARY), np.add, np.subtract, np.multiply, np.divide, np.power, np.remainder, np.copysign):
+for _f in (
+    *(f for f, _, _ in _BINARY),
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.power,
+    np.remainder,
+    np.copysign,
+):
     for _pair in (
-        (_P, _P[::-1] + 0.07), (_P, _M[:, :1] + 3), (_M[:1] + 3, _P), (_P, 0.7), (0.7, _P), (1.3, 0.6), (np.array(0.3), _P),
-        (_P.astype(np.float32), _P[::-1].astype(np.float32) + np.float32(0.07)), (np.float64(1.25), _P), (np.array(0.3), 0.2),
+        (_P, _P[::-1] + 0.07), (_P, _M[:, :1] + 3), (_M[:1] + 3, _P), (_P, 0.7), (0.7, _P), (1.3, 0.6),
+        (np.array(0.3), _P),
+        (_P.astype(np.float32), _P[::-1].astype(np.float32) + np.float32(0.07)), (np.float64(1.25), _P),
+        (np.array(0.3), 0.2),
         (_P, np.array([1, 2, 3, 4])), (np.array([1, 2, 3, 4]), _P),
     ):  # fmt: skip
         CASES.append(case(_f, *_pair))
@@ -435,11 +446,12 @@ CASES += [
     case(np.heaviside, _V, _P), case(lambda h: np.heaviside(np.zeros(2), h), np.array([0.5, 0.7])),
     case(np.where, _V > 0, _V, _P), case(np.where, _V > 0, 1.5, _P), case(np.where, _M > 0, _P, 0.3),
     case(np.where, True, 0.5, 0.2), case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
-    case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5), case(np.clip, 0.3, 0.0, 1.0),
-    case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0), case(np.ndarray.clip, _V, max=0.4),
-    case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j), case(np.imag, _Z), case(np.imag, 0.3 + 0.2j),
-    case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z),
-    case(np.nan_to_num, _V), case(np.modf, _V + 1.2),
-    case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64), case(np.add, _V, _P, dtype=np.float64),
-    case(np.sign, _V), case(np.floor, _V), case(np.rint, _V), case(np.round, _V, 1), case(np.isnan, _V),
+    case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
+    case(np.clip, 0.3, 0.0, 1.0), case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
+    case(np.ndarray.clip, _V, max=0.4), case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j),
+    case(np.imag, _Z), case(np.imag, 0.3 + 0.2j), case(np.angle, _Z), case(np.angle, _Z, deg=True),
+    case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z), case(np.nan_to_num, _V), case(np.modf, _V + 1.2),
+    case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64),
+    case(np.add, _V, _P, dtype=np.float64), case(np.sign, _V), case(np.floor, _V), case(np.rint, _V),
+    case(np.round, _V, 1), case(np.isnan, _V),
 ]  # fmt: skip

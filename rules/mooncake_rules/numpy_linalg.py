@@ -88,7 +88,9 @@ def cofactors(a: np.ndarray) -> np.ndarray:
     u, s, vh = np.linalg.svd(a)
     n = s.shape[-1]
     others = np.stack([np.prod(np.delete(s, i, -1), axis=-1) for i in range(n)], -1)
-    return _per_matrix(np.linalg.det(u) * np.linalg.det(vh)) * ((np.conjugate(u) * others[..., None, :]) @ np.conjugate(vh))
+    return _per_matrix(np.linalg.det(u) * np.linalg.det(vh)) * (
+        (np.conjugate(u) * others[..., None, :]) @ np.conjugate(vh)
+    )
 
 
 def det_cotangent(dy: Any, a: np.ndarray, y: Any) -> np.ndarray:
@@ -240,7 +242,9 @@ def eigvalsh(a, UPLO="L"):
     return np.linalg.eigvalsh(a, UPLO), pullback
 
 
-def svd_cotangent(du: Any, ds: Any, dvh: Any, a: np.ndarray, u: np.ndarray, s: np.ndarray, vh: np.ndarray) -> np.ndarray:
+def svd_cotangent(
+    du: Any, ds: Any, dvh: Any, a: np.ndarray, u: np.ndarray, s: np.ndarray, vh: np.ndarray
+) -> np.ndarray:
     k = s.shape[-1]
     for d, axis in ((du, -1), (dvh, -2)):
         if d is not None and d.shape[axis] > k and np.any(np.delete(d, range(k), axis)):
@@ -325,7 +329,9 @@ def qr(a, mode="reduced"):
 def norm_cotangent(dy: Any, x: np.ndarray, y: Any, ord: Any, axis: Any, keepdims: bool) -> np.ndarray:
     """Zero at zero; vector norms of every order, of matrices the Frobenius, nuclear and spectral ones."""
     whole = axis is None and (ord is None or (ord == 2 and x.ndim == 1))
-    axes = tuple(range(x.ndim)) if axis is None else tuple(k % x.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    axes = (
+        tuple(range(x.ndim)) if axis is None else tuple(k % x.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    )
     shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     dy, y = np.asarray(dy).reshape(shape), np.asarray(y).reshape(shape)
     size = np.where(y == 0, 1, y)
@@ -414,9 +420,11 @@ def multi_dot(arrays):
 
 
 pure.update({
-    inv_cotangent, solve_cotangents, det_cotangent, slogdet_cotangent, pinv_cotangent, lstsq_cotangents, cholesky_cotangent,
+    inv_cotangent, solve_cotangents, det_cotangent, slogdet_cotangent, pinv_cotangent, lstsq_cotangents,
+    cholesky_cotangent,
     eigh_cotangent, svd_cotangent, qr_cotangent, norm_cotangent, power_cotangent, chain_cotangents, _linalg.multi_dot,
-    _linalg.inv, _linalg.solve, _linalg.det, _linalg.slogdet, _linalg.pinv, _linalg.lstsq, _linalg.cholesky, _linalg.eigh,
+    _linalg.inv, _linalg.solve, _linalg.det, _linalg.slogdet, _linalg.pinv, _linalg.lstsq, _linalg.cholesky,
+    _linalg.eigh,
     _linalg.eigvalsh, _linalg.svd, _linalg.qr, _linalg.matrix_power,
 })  # fmt: skip
 zero_derivative(_linalg.matrix_rank)
@@ -431,7 +439,9 @@ def _infer() -> None:
 
     def like(args: Types, kwargs: dict[str, T]) -> T | None:
         a = args[0]
-        return Arr(a.dtype, a.ndim, a.act) if isinstance(a, Arr) and a.dtype is not None and a.dtype.kind in "fc" else None
+        return (
+            Arr(a.dtype, a.ndim, a.act) if isinstance(a, Arr) and a.dtype is not None and a.dtype.kind in "fc" else None
+        )
 
     def solved(args: Types, kwargs: dict[str, T]) -> T | None:
         a, b = args[0], args[1]
@@ -504,17 +514,20 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> Any:
 
 CASES: list[RuleCase] = [
     *[case(f, x) for f in (np.linalg.inv, np.linalg.det, np.linalg.pinv) for x in (_A, _B, _Z, _A.astype(np.float32))],
-    case(np.linalg.det, np.array([[1.0, 2.0], [2.0, 4.0]])), case(np.linalg.solve, _A, _V), case(np.linalg.solve, _A, _M.T),
-    case(np.linalg.solve, _B, _A), case(np.linalg.solve, _A, _B), case(np.linalg.solve, _Z, _V), case(np.linalg.solve, _A, _Z),
-    case(np.linalg.pinv, _M), case(np.linalg.pinv, _M.T), case(_log_det, _A), case(_log_det, _Z), case(np.linalg.cholesky, _H),
-    case(np.linalg.cholesky, _BH), case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),
-    case(np.linalg.eigvalsh, _H), case(np.linalg.eigvalsh, _BH), case(np.linalg.eigvalsh, _ZH), case(np.linalg.eigvalsh, _H, UPLO="U"),
-    case(_singular, _M), case(_singular, _M.T), case(_singular, _A), case(_singular, _Z), case(np.linalg.svd, _M, compute_uv=False),
-    case(np.linalg.svd, _B, True, False), case(_factors, _A), case(_factors, _M), case(_factors, _M.T), case(_factors, _Z),
-    case(np.linalg.norm, _V), case(np.linalg.norm, _M), case(np.linalg.norm, _M, axis=1), case(np.linalg.norm, _M, 1, 0),
-    case(np.linalg.norm, _M, "fro"), case(np.linalg.norm, _M, "nuc"), case(np.linalg.norm, _M, 2), case(np.linalg.norm, _V, np.inf),
-    case(np.linalg.norm, _V, 3), case(np.linalg.norm, _Z), case(np.linalg.norm, _Z, axis=0, keepdims=True), case(np.linalg.norm, _B, axis=(1, 2)),
-    case(np.linalg.norm, _V, 1), case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2), case(np.linalg.matrix_power, _Z, 2),
-    case(np.linalg.matrix_power, _A, 0), case(np.linalg.multi_dot, [_M, _A, _A]), case(np.linalg.multi_dot, [_V, _A, _V]),
-    case(_least_squares, _M.T, _V), case(_least_squares, _M.T, _A),
+    case(np.linalg.det, np.array([[1.0, 2.0], [2.0, 4.0]])), case(np.linalg.solve, _A, _V),
+    case(np.linalg.solve, _A, _M.T), case(np.linalg.solve, _B, _A), case(np.linalg.solve, _A, _B),
+    case(np.linalg.solve, _Z, _V), case(np.linalg.solve, _A, _Z), case(np.linalg.pinv, _M), case(np.linalg.pinv, _M.T),
+    case(_log_det, _A), case(_log_det, _Z), case(np.linalg.cholesky, _H), case(np.linalg.cholesky, _BH),
+    case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),
+    case(np.linalg.eigvalsh, _H), case(np.linalg.eigvalsh, _BH), case(np.linalg.eigvalsh, _ZH),
+    case(np.linalg.eigvalsh, _H, UPLO="U"), case(_singular, _M), case(_singular, _M.T), case(_singular, _A),
+    case(_singular, _Z), case(np.linalg.svd, _M, compute_uv=False), case(np.linalg.svd, _B, True, False),
+    case(_factors, _A), case(_factors, _M), case(_factors, _M.T), case(_factors, _Z), case(np.linalg.norm, _V),
+    case(np.linalg.norm, _M), case(np.linalg.norm, _M, axis=1), case(np.linalg.norm, _M, 1, 0),
+    case(np.linalg.norm, _M, "fro"), case(np.linalg.norm, _M, "nuc"), case(np.linalg.norm, _M, 2),
+    case(np.linalg.norm, _V, np.inf), case(np.linalg.norm, _V, 3), case(np.linalg.norm, _Z),
+    case(np.linalg.norm, _Z, axis=0, keepdims=True), case(np.linalg.norm, _B, axis=(1, 2)), case(np.linalg.norm, _V, 1),
+    case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2), case(np.linalg.matrix_power, _Z, 2),
+    case(np.linalg.matrix_power, _A, 0), case(np.linalg.multi_dot, [_M, _A, _A]),
+    case(np.linalg.multi_dot, [_V, _A, _V]), case(_least_squares, _M.T, _V), case(_least_squares, _M.T, _A),
 ]  # fmt: skip

@@ -179,7 +179,7 @@ def tensordot_cotangents(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> tu
     free_b = [k for k in range(b.ndim) if k not in over_b]
     n = len(free_a)
     dy = np.asarray(dy)
-    da = np.tensordot(dy, np.conjugate(b), (list(range(n, dy.ndim)), free_b))  # axes: free a, then b's contracted, sorted
+    da = np.tensordot(dy, np.conjugate(b), (list(range(n, dy.ndim)), free_b))  # free a, then b's contracted
     order = [over_a[over_b.index(k)] for k in sorted(over_b)]
     da = da.transpose(np.argsort(free_a + order))
     db = np.tensordot(np.conjugate(a), dy, (free_a, list(range(n))))  # axes: a's contracted, sorted, then free b
@@ -336,7 +336,12 @@ def _tensordot_type(args: Types, kwargs: dict[str, T]) -> T | None:
     act = any(t.active for t in args[:2])
     axes = args[2] if len(args) > 2 else kwargs.get("axes", Known(2))
     a, b = args[0], args[1]
-    if not (isinstance(axes, Known) and isinstance(a, Arr) and isinstance(b, Arr)) or None in (a.ndim, b.ndim, a.dtype, b.dtype):
+    if not (isinstance(axes, Known) and isinstance(a, Arr) and isinstance(b, Arr)) or None in (
+        a.ndim,
+        b.ndim,
+        a.dtype,
+        b.dtype,
+    ):
         return Top(act)
     n = axes.value if isinstance(axes.value, int) else len(axes.value[0]) if np.iterable(axes.value[0]) else 1
     return Arr(np.result_type(a.dtype, b.dtype), (a.ndim or 0) + (b.ndim or 0) - 2 * n, act)
@@ -357,22 +362,35 @@ _Z = _A * (1 + 0.5j) + 0.3j
 
 CASES: list[RuleCase] = []
 for _f in (operator.matmul, np.matmul, np.dot):
-    for _a, _b in ((_V, _W), (_M, _V), (_V, _A), (_M, _A), (_Z, _A), (_A, _Z[0]), (_Z[0], _V), (_V, _Z), (_Z, _Z), (_T, _S[0]), (_T, _V), (_V, _S)):  # fmt: skip
+    for _a, _b in (
+        (_V, _W), (_M, _V), (_V, _A), (_M, _A), (_Z, _A), (_A, _Z[0]), (_Z[0], _V), (_V, _Z), (_Z, _Z),
+        (_T, _S[0]), (_T, _V), (_V, _S),
+    ):  # fmt: skip
         CASES.append(case(_f, _a, _b))
     CASES.append(case(_f, _M.astype(np.float32), _V.astype(np.float32)))
 for _f in (operator.matmul, np.matmul):
-    CASES += [case(_f, _T, _S), case(_f, _T[:1], _S), case(_f, _M, _S), case(_f, _T[:, None], _S), case(_f, _V, _S), case(_f, _T, _S * 1j)]
+    CASES += [
+        case(_f, _T, _S),
+        case(_f, _T[:1], _S),
+        case(_f, _M, _S),
+        case(_f, _T[:, None], _S),
+        case(_f, _V, _S),
+        case(_f, _T, _S * 1j),
+    ]
 CASES += [
-    case(np.dot, _T, _S), case(np.dot, 0.5, _V), case(np.dot, _M, 0.5), case(np.dot, np.array(0.5), _V), case(np.ndarray.dot, _M, _V),
-    case(np.inner, _V, _W), case(np.inner, _M, _A), case(np.inner, _T, _V), case(np.vdot, _V, _W), case(np.vdot, _Z, _Z * 2),
-    case(np.vdot, _M, _M), case(np.outer, _V, _W), case(np.outer, _M, _V), case(np.outer, _Z[0], _V), case(np.multiply.outer, _V, _M),
-    case(np.tensordot, _T, _S[0], 1), case(np.tensordot, _T, _S, axes=([1, 2], [2, 1])), case(np.tensordot, _T, _S, ((0, 2), (0, 1))),
-    case(np.tensordot, _T, _S, axes=([2, 0], [1, 0])), case(np.tensordot, _A, _A), case(np.tensordot, _Z, _A, 1),
-    case(np.einsum, "ij,jk->ik", _M, _A), case(np.einsum, "ii", _A), case(np.einsum, "ii->i", _A), case(np.einsum, "ij->j", _M),
-    case(np.einsum, "ij,jk", _M, _A), case(np.einsum, "bij,bjk->bik", _T, _S), case(np.einsum, "...ij,...jk->...ik", _T, _S[0]),
-    case(np.einsum, "...i,...i", _T, _V), case(np.einsum, "i,j,ij->", _V, _W, _A), case(np.einsum, "ij,i->i", _A, _V),
-    case(np.einsum, "ij->", _Z), case(np.einsum, "i,i->i", _V, _Z[0]), case(np.einsum, "ii,i->", _A, _V), case(np.einsum, "ij->ji", _M),
-    case(np.einsum, "i,ij,jk->k", _V, _A, _A, optimize=True), case(np.einsum, "...i->...", _T[:1]), case(np.einsum, "...i,...i->...", _T[:1], _T),
-    case(np.kron, _M, _A), case(np.kron, _V, _M), case(np.kron, _V, _W), case(np.cross, _V, _W), case(np.cross, _A, _V),
-    case(np.cross, _A, _A.T, axis=0),
+    case(np.dot, _T, _S), case(np.dot, 0.5, _V), case(np.dot, _M, 0.5), case(np.dot, np.array(0.5), _V),
+    case(np.ndarray.dot, _M, _V), case(np.inner, _V, _W), case(np.inner, _M, _A), case(np.inner, _T, _V),
+    case(np.vdot, _V, _W), case(np.vdot, _Z, _Z * 2), case(np.vdot, _M, _M), case(np.outer, _V, _W),
+    case(np.outer, _M, _V), case(np.outer, _Z[0], _V), case(np.multiply.outer, _V, _M),
+    case(np.tensordot, _T, _S[0], 1), case(np.tensordot, _T, _S, axes=([1, 2], [2, 1])),
+    case(np.tensordot, _T, _S, ((0, 2), (0, 1))), case(np.tensordot, _T, _S, axes=([2, 0], [1, 0])),
+    case(np.tensordot, _A, _A), case(np.tensordot, _Z, _A, 1), case(np.einsum, "ij,jk->ik", _M, _A),
+    case(np.einsum, "ii", _A), case(np.einsum, "ii->i", _A), case(np.einsum, "ij->j", _M),
+    case(np.einsum, "ij,jk", _M, _A), case(np.einsum, "bij,bjk->bik", _T, _S),
+    case(np.einsum, "...ij,...jk->...ik", _T, _S[0]), case(np.einsum, "...i,...i", _T, _V),
+    case(np.einsum, "i,j,ij->", _V, _W, _A), case(np.einsum, "ij,i->i", _A, _V), case(np.einsum, "ij->", _Z),
+    case(np.einsum, "i,i->i", _V, _Z[0]), case(np.einsum, "ii,i->", _A, _V), case(np.einsum, "ij->ji", _M),
+    case(np.einsum, "i,ij,jk->k", _V, _A, _A, optimize=True), case(np.einsum, "...i->...", _T[:1]),
+    case(np.einsum, "...i,...i->...", _T[:1], _T), case(np.kron, _M, _A), case(np.kron, _V, _M), case(np.kron, _V, _W),
+    case(np.cross, _V, _W), case(np.cross, _A, _V), case(np.cross, _A, _A.T, axis=0),
 ]  # fmt: skip

@@ -19,9 +19,11 @@ _random = np.random
 _Generator, _RandomState = np.random.Generator, np.random.RandomState
 
 zero_derivative(
-    _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.permutation, _random.seed,
+    _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.permutation,
+    _random.seed,
     _random.default_rng, _random.standard_normal, _random.standard_exponential, _random.RandomState, _RandomState.rand,
-    _RandomState.randn, _RandomState.random_sample, _RandomState.random, _RandomState.randint, _RandomState.standard_normal,
+    _RandomState.randn, _RandomState.random_sample, _RandomState.random, _RandomState.randint,
+    _RandomState.standard_normal,
     _Generator.random, _Generator.integers, _Generator.standard_normal, _Generator.standard_exponential,
 )  # fmt: skip
 

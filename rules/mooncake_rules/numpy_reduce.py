@@ -206,7 +206,9 @@ def product_of_others(a: np.ndarray, y: Any, axis: Any) -> np.ndarray:
     """For every element the product of the others it is reduced with (y being that of all)."""
     if a.all():
         return kept(y, a.shape, axis) / a
-    axes = tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    axes = (
+        tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    )
     last = tuple(range(-len(axes), 0))
     moved = np.moveaxis(a, axes, last)
     flat = moved.reshape((*moved.shape[: a.ndim - len(axes)], -1))
@@ -316,10 +318,19 @@ for _f in (np.sum, np.mean, np.max, np.min, np.prod):
 
 reduces(
     np.sum, np.ndarray.sum, np.add.reduce, np.mean, np.ndarray.mean, np.nansum, np.nanmean, np.max, np.ndarray.max,
-    np.amax, np.amin, np.min, np.ndarray.min, np.maximum.reduce, np.minimum.reduce, np.nanmax, np.nanmin, np.ptp, np.prod,
-    np.ndarray.prod, np.multiply.reduce, np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod, np.add.accumulate,
+    np.amax, np.amin, np.min, np.ndarray.min, np.maximum.reduce, np.minimum.reduce, np.nanmax, np.nanmin, np.ptp,
+    np.prod,
+    np.ndarray.prod, np.multiply.reduce, np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod,
+    np.add.accumulate,
 )  # fmt: skip
-for _f, _rule in ((np.sum, sum_), (np.mean, mean), (np.max, max_), (np.min, min_), (np.prod, prod), (np.cumsum, cumsum)):
+for _f, _rule in (
+    (np.sum, sum_),
+    (np.mean, mean),
+    (np.max, max_),
+    (np.min, min_),
+    (np.prod, prod),
+    (np.cumsum, cumsum),
+):
     also_of_sequences(_f, _rule)
 
 _ZERO: list[Any] = [
@@ -347,16 +358,34 @@ for _f in (
     np.sum, np.ndarray.sum, np.mean, np.ndarray.mean, np.max, np.ndarray.max, np.min, np.ndarray.min, np.prod,
     np.ndarray.prod, np.ptp, np.nansum, np.nanmean, np.nanmax, np.nanmin,
 ):  # fmt: skip
-    CASES += [case(_f, _T, **k) for k in _AXES] + [case(_f, _V), case(_f, _V.astype(np.float32)), case(_f, np.array(0.7))]
+    CASES += [case(_f, _T, **k) for k in _AXES] + [
+        case(_f, _V),
+        case(_f, _V.astype(np.float32)),
+        case(_f, np.array(0.7)),
+    ]
 for _f in (np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.multiply.reduce):
-    CASES += [case(_f, _V), case(_f, _T), case(_f, _T, axis=None), case(_f, _T, axis=1), case(_f, _T, (0, 1), keepdims=True)]
+    CASES += [
+        case(_f, _V),
+        case(_f, _T),
+        case(_f, _T, axis=None),
+        case(_f, _T, axis=1),
+        case(_f, _T, (0, 1), keepdims=True),
+    ]
 CASES += [case(f, _Z, axis=k) for f in (np.sum, np.mean, np.prod) for k in (None, 0)]
-CASES += [case(np.prod, _ZEROS), case(np.prod, _ZEROS, axis=0), case(np.prod, _ZEROS, axis=1), case(np.prod, _V, initial=2.0), case(np.prod, _T, axis=1, initial=2.0)]
+CASES += [
+    case(np.prod, _ZEROS),
+    case(np.prod, _ZEROS, axis=0),
+    case(np.prod, _ZEROS, axis=1),
+    case(np.prod, _V, initial=2.0),
+    case(np.prod, _T, axis=1, initial=2.0),
+]
 CASES += [case(f, x, axis=k) for f in (np.cumsum, np.cumprod) for x in (_T, _T[0].T, _Z, _ZEROS) for k in (None, 0, -1)]
 CASES += [
-    case(np.ndarray.cumsum, _V), case(np.ndarray.cumprod, _V), case(np.sum, _V, initial=2.0), case(np.max, _V, initial=-5.0), case(np.max, _V, initial=5.0),
-    case(np.sum, _V, where=np.array([True, False, True, True])), case(np.sum, _V, dtype=np.float64), case(np.sum, _T, 0),
-    case(np.sum, _T[:, :0]), case(np.sum, _T[:, :0], axis=0), case(np.sum, [0.5, 1.5]), case(np.max, (0.5, 1.5, 0.2)),
-    case(np.mean, [[0.5, 1.0], [1.5, 2.0]], axis=0), case(np.sum, 0.5), case(np.sum, _T.T, axis=1), case(np.max, _T.T, axis=1),
-    case(np.argmax, _V), case(np.any, _T, axis=0), case(np.argsort, _V),
+    case(np.ndarray.cumsum, _V), case(np.ndarray.cumprod, _V), case(np.sum, _V, initial=2.0),
+    case(np.max, _V, initial=-5.0), case(np.max, _V, initial=5.0),
+    case(np.sum, _V, where=np.array([True, False, True, True])), case(np.sum, _V, dtype=np.float64),
+    case(np.sum, _T, 0), case(np.sum, _T[:, :0]), case(np.sum, _T[:, :0], axis=0), case(np.sum, [0.5, 1.5]),
+    case(np.max, (0.5, 1.5, 0.2)), case(np.mean, [[0.5, 1.0], [1.5, 2.0]], axis=0), case(np.sum, 0.5),
+    case(np.sum, _T.T, axis=1), case(np.max, _T.T, axis=1), case(np.argmax, _V), case(np.any, _T, axis=0),
+    case(np.argsort, _V),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
 from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import real_of, unbroadcast
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, nested, reduces, shape_ndim
 from mooncake_rules.sequences import unstack
 
@@ -407,7 +407,8 @@ def _joined(extra: int, least: int) -> Callable[[Types, dict[str, T]], T | None]
 
 
 for _f, _extra, _least in (
-    (np.concatenate, 0, 1), (np.stack, 1, 1), (np.vstack, 0, 2), (np.hstack, 0, 1), (np.column_stack, 0, 2), (np.dstack, 0, 3),
+    (np.concatenate, 0, 1), (np.stack, 1, 1), (np.vstack, 0, 2), (np.hstack, 0, 1), (np.column_stack, 0, 2),
+    (np.dstack, 0, 3),
 ):  # fmt: skip
     infer_table[_f] = _joined(_extra, _least)
     pure.add(_f)
@@ -449,8 +450,22 @@ for _f in (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit):
 
 # -- what arrays say about themselves ---------------------------------------------------------------------
 
-_ATTRIBUTES = [np.ndarray.ndim, np.ndarray.size, np.ndarray.itemsize, np.ndarray.nbytes, np.ndarray.strides, np.ndarray.shape]
-_ATTRIBUTES += [np.ndarray.dtype, np.ndarray.flags, np.generic.shape, np.generic.ndim, np.generic.size, np.generic.dtype]
+_ATTRIBUTES = [
+    np.ndarray.ndim,
+    np.ndarray.size,
+    np.ndarray.itemsize,
+    np.ndarray.nbytes,
+    np.ndarray.strides,
+    np.ndarray.shape,
+]
+_ATTRIBUTES += [
+    np.ndarray.dtype,
+    np.ndarray.flags,
+    np.generic.shape,
+    np.generic.ndim,
+    np.generic.size,
+    np.generic.dtype,
+]
 zero_derivative(*_ATTRIBUTES, np.shape, np.size, np.ndim, np.may_share_memory, np.shares_memory, np.result_type)
 probed.update({np.ndarray.itemsize, np.shape, np.ndim, np.generic.shape, np.generic.ndim, np.generic.size})
 for _f in (np.ndarray.ndim, np.ndarray.size, np.ndarray.nbytes, np.size):
@@ -474,22 +489,26 @@ _T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
 _Z = _M * (1 + 0.5j)
 
 CASES: list[RuleCase] = [
-    case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"), case(np.ndarray.reshape, _V, 2, 3),
-    case(np.ndarray.reshape, _V, (3, 2)), case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
-    case(np.ndarray.reshape, _T, (6, 4), order="F"), case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T),
-    case(np.ndarray.flatten, _M, "F"), case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]), case(np.squeeze, _M[None], axis=0),
+    case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"),
+    case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)), case(np.ndarray.reshape, _T, -1),
+    case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T), case(np.ndarray.reshape, _T, (6, 4), order="F"),
+    case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T), case(np.ndarray.flatten, _M, "F"),
+    case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]), case(np.squeeze, _M[None], axis=0),
     case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1), case(np.expand_dims, _M, (0, -1)),
-    case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M), case(np.atleast_2d, 0.7), case(np.transpose, _T),
-    case(np.transpose, _T, (2, 0, 1)), case(np.ndarray.transpose, _T), case(np.ndarray.transpose, _T, 1, 2, 0),
-    case(np.ndarray.transpose, _T, (2, 0, 1)), case(lambda a: a.T * 2, _T), case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1),
-    case(np.moveaxis, _T, 0, -1), case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)), case(np.broadcast_to, 0.5, (2, 3)),
-    case(np.concatenate, (_V, _V * 2)), case(np.concatenate, [_V, _V[:2], np.zeros(0)]), case(np.concatenate, (_M, _M * 2), axis=1),
-    case(np.concatenate, [_M, _M], axis=None), case(np.concatenate, (_M, _Z)), case(np.concatenate, [_T, _T[:, :1]], axis=-2),
-    case(np.vstack, [_M, _V[:3]]), case(np.vstack, (_V, _V)), case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)),
-    case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)), case(np.dstack, [_V, _V]),
-    case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1), case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]),
-    case(np.append, _V, _V[:2]), case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]),
-    case(np.split, _V, 3), case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
+    case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M), case(np.atleast_2d, 0.7),
+    case(np.transpose, _T), case(np.transpose, _T, (2, 0, 1)), case(np.ndarray.transpose, _T),
+    case(np.ndarray.transpose, _T, 1, 2, 0), case(np.ndarray.transpose, _T, (2, 0, 1)), case(lambda a: a.T * 2, _T),
+    case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1), case(np.moveaxis, _T, 0, -1),
+    case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)), case(np.broadcast_to, 0.5, (2, 3)),
+    case(np.concatenate, (_V, _V * 2)), case(np.concatenate, [_V, _V[:2], np.zeros(0)]),
+    case(np.concatenate, (_M, _M * 2), axis=1), case(np.concatenate, [_M, _M], axis=None),
+    case(np.concatenate, (_M, _Z)), case(np.concatenate, [_T, _T[:, :1]], axis=-2), case(np.vstack, [_M, _V[:3]]),
+    case(np.vstack, (_V, _V)), case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)),
+    case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)),
+    case(np.dstack, [_V, _V]), case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1),
+    case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]), case(np.append, _V, 0.5),
+    case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]), case(np.split, _V, 3),
+    case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
 ]  # fmt: skip
 if hasattr(np.ndarray, "mT"):
     CASES.append(case(lambda a: a.mT * 2, _T))

@@ -54,7 +54,9 @@ def std(a, axis=None, *, ddof=0, keepdims=False):
 
 def _rows(a: np.ndarray, axis: Any) -> tuple[np.ndarray, tuple[int, ...]]:
     """The array with the axes to reduce as its last one, and which they were."""
-    axes = tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    axes = (
+        tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
+    )
     moved = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
     return moved.reshape((*moved.shape[: a.ndim - len(axes)], -1)), axes
 
@@ -161,7 +163,12 @@ def _average_type(args: Types, kwargs: dict[str, T]) -> T | None:
     plain = {k: t for k, t in kwargs.items() if k != "weights"}
     w = kwargs.get("weights")
     act = args[0].active or (w is not None and w.active)
-    if isinstance(w, Arr) and w.dtype == np.dtype(float) and isinstance(args[0], Arr) and args[0].dtype == np.dtype(float):
+    if (
+        isinstance(w, Arr)
+        and w.dtype == np.dtype(float)
+        and isinstance(args[0], Arr)
+        and args[0].dtype == np.dtype(float)
+    ):
         args = (Arr(args[0].dtype, args[0].ndim, act), *args[1:])
     elif w is not None and not (isinstance(w, Known) and w.value is None):
         return Top(act)
@@ -176,12 +183,19 @@ _Z = _T[0] + 1j * _T[1]
 
 CASES: list[RuleCase] = []
 for _f in (np.var, np.std, np.ndarray.var, np.ndarray.std):
-    CASES += [case(_f, _V), case(_f, _T, axis=1), case(_f, _T, axis=(0, 2), keepdims=True), case(_f, _T, 0, ddof=1), case(_f, _Z, axis=0)]
+    CASES += [
+        case(_f, _V),
+        case(_f, _T, axis=1),
+        case(_f, _T, axis=(0, 2), keepdims=True),
+        case(_f, _T, 0, ddof=1),
+        case(_f, _Z, axis=0),
+    ]
     CASES.append(case(_f, _V.astype(np.float32)))
 CASES += [
-    case(np.median, _V), case(np.median, _T), case(np.median, _T, axis=1), case(np.median, _T, axis=(0, 2), keepdims=True),
-    case(np.quantile, _V, 0.3), case(np.quantile, _T, 0.55, axis=1), case(np.percentile, _T, [20, 77], axis=0),
-    case(np.percentile, _V, 40), case(np.quantile, _V, np.array([0.3, 0.6])), case(np.average, _V), case(np.average, _T, axis=1),
-    case(np.average, _V, weights=_V + 2), case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])),
-    case(np.average, _T, weights=_T + 2), case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
+    case(np.median, _V), case(np.median, _T), case(np.median, _T, axis=1),
+    case(np.median, _T, axis=(0, 2), keepdims=True), case(np.quantile, _V, 0.3), case(np.quantile, _T, 0.55, axis=1),
+    case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40), case(np.quantile, _V, np.array([0.3, 0.6])),
+    case(np.average, _V), case(np.average, _T, axis=1), case(np.average, _V, weights=_V + 2),
+    case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])), case(np.average, _T, weights=_T + 2),
+    case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
 ]  # fmt: skip
