@@ -175,40 +175,40 @@ class Builder:
     # -- the end --
 
     def simplify_params(self) -> dict[Var, Operand]:
-        """Key parameters that have only one value, with that value."""
-        subst: dict[Var, Operand] = {}
+        """Key parameters that have only one value, with that value.
 
-        def find(v: Operand) -> Operand:
-            while isinstance(v, Var) and v in subst:
-                v = subst[v]
-            return v
-
+        Optimistic: a parameter is taken to have the value that the first of its arguments brings until another
+        brings a different one, so parameters that only feed each other go together.
+        """
+        value: dict[Var, Operand | None] = {p: None for b in self.blocks for p in b.key_params}
+        sources = [
+            (p, [e.args[k - e.first] for _, e in b.preds])
+            for b in self.blocks
+            if b.key_params
+            for k, p in enumerate(b.params)
+            if p in value
+        ]
         changed = True
         while changed:
             changed = False
-            for block in self.blocks:
-                if not block.key_params:
+            for p, args in sources:
+                old = value[p]
+                if old is p:
                     continue
-                first = len(block.params) - len(block.key_params)
-                for k in range(first, len(block.params)):
-                    param = block.params[k]
-                    if param in subst:
+                new = old
+                for arg in args:
+                    v = value.get(arg, arg) if isinstance(arg, Var) else arg
+                    if v is None or v is new:
                         continue
-                    same: Operand | None = None
-                    for _, e in block.preds:
-                        arg = find(e.args[k - e.first])
-                        if arg is param or arg is same:
-                            continue
-                        if same is not None and not (
-                            isinstance(arg, Const) and isinstance(same, Const) and arg.value is same.value
-                        ):
-                            break
-                        same = arg
-                    else:
-                        if same is not None:
-                            subst[param] = same
-                            changed = True
-        return {p: find(p) for p in subst}
+                    if new is None:
+                        new = v
+                    elif not (isinstance(v, Const) and isinstance(new, Const) and v.value is new.value):
+                        new = p
+                        break
+                if new is not old:
+                    value[p] = new
+                    changed = True
+        return {p: v for p, v in value.items() if v is not None and v is not p}
 
     def apply(self, subst: dict[Var, Operand]) -> None:
         """Replace values everywhere; parameters that are replaced disappear with their arguments."""
