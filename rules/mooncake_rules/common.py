@@ -18,12 +18,15 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
         t = np.asarray(t)
     if t.shape == shape:
         return t
-    if t.ndim > len(shape):
-        t = _sum(t, axis=tuple(range(t.ndim - len(shape))))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and t.shape[i] != 1)
-    if axes:
-        t = _sum(t, axis=axes, keepdims=True)
-    t = np.asarray(t)
+    extra = t.ndim - len(shape)
+    if extra > 0:
+        t = _sum(t, axis=0 if extra == 1 else tuple(range(extra)))
+    if 1 in shape:
+        axes = tuple([i for i, n in enumerate(shape) if n == 1 and t.shape[i] != 1])
+        if axes:
+            t = _sum(t, axis=axes, keepdims=True)
+    if type(t) is not np.ndarray:
+        t = np.asarray(t)
     return t if t.shape == shape else np.broadcast_to(t, shape)
 
 

@@ -64,6 +64,10 @@ def inv(a):
 
 def solve_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> tuple[Any, Any]:
     ah = adjoint(a)
+    if a.ndim == 2 and b.ndim == 1:
+        db = np.linalg.solve(ah, dy)
+        da = np.multiply.outer(-db, np.conjugate(x) if x.dtype.kind == "c" else x)
+        return kind_of(da, a), kind_of(db, b)
     if b.ndim == 1 if _TWO else b.ndim == a.ndim - 1:
         db = np.linalg.solve(ah, dy[..., None])[..., 0]
         da = -db[..., :, None] * np.conjugate(x)[..., None, :]
@@ -366,6 +370,16 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
     def pullback(dy):
         return (norm_cotangent(dy, x, y, ord, axis, keepdims),)
+
+    return y, pullback
+
+
+@rrule(_linalg.norm, types=(Array,))
+def norm_of_all(x):
+    y = np.linalg.norm(x)
+
+    def pullback(dy):
+        return (x * (dy / y if y else 0.0),)
 
     return y, pullback
 

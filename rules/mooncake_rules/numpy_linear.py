@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -90,7 +91,7 @@ def dot(a, b):
     axes = ((a.ndim - 1,), (max(b.ndim - 2, 0),))
 
     def pullback_general(dy):
-        return tensordot_cotangents(dy, a, b, axes)
+        return tensordot_left(dy, a, b, axes), tensordot_right(dy, a, b, axes)
 
     return np.dot(a, b), pullback_general
 
@@ -127,7 +128,7 @@ def inner(a, b):
     axes = ((a.ndim - 1,), (b.ndim - 1,))
 
     def pullback_general(dy):
-        return tensordot_cotangents(dy, a, b, axes)
+        return tensordot_left(dy, a, b, axes), tensordot_right(dy, a, b, axes)
 
     return np.inner(a, b), pullback_general
 
@@ -166,8 +167,10 @@ def multiply_outer(a, b):
 # -- tensordot --------------------------------------------------------------------------------------------
 
 
-def tensordot_cotangents(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> tuple[Any, Any]:
-    """Contract dy with the other factor over that one's free axes, and put the axes back in their order."""
+def _contracted(
+    a: np.ndarray, b: np.ndarray, axes: Any
+) -> tuple[tuple[int, ...], tuple[int, ...], list[int], list[int]]:
+    """The axes of both that are summed over, and those that stay."""
     if isinstance(axes, (int, np.integer)):
         over_a, over_b = tuple(range(a.ndim - int(axes), a.ndim)), tuple(range(int(axes)))
     else:
@@ -175,26 +178,33 @@ def tensordot_cotangents(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> tu
             tuple(int(k) % x.ndim for k in (over if np.iterable(over) else (over,)))
             for x, over in ((a, axes[0]), (b, axes[1]))
         )
-    free_a = [k for k in range(a.ndim) if k not in over_a]
-    free_b = [k for k in range(b.ndim) if k not in over_b]
-    n = len(free_a)
+    return over_a, over_b, [k for k in range(a.ndim) if k not in over_a], [k for k in range(b.ndim) if k not in over_b]
+
+
+def tensordot_left(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> np.ndarray:
+    """Contract dy with b over its free axes: the result has a's free axes, then the contracted ones in b's order."""
+    over_a, over_b, free_a, free_b = _contracted(a, b, axes)
     dy = np.asarray(dy)
-    da = np.tensordot(dy, np.conjugate(b), (list(range(n, dy.ndim)), free_b))  # free a, then b's contracted
-    order = [over_a[over_b.index(k)] for k in sorted(over_b)]
-    da = da.transpose(np.argsort(free_a + order))
-    db = np.tensordot(np.conjugate(a), dy, (free_a, list(range(n))))  # axes: a's contracted, sorted, then free b
-    order = [over_b[over_a.index(k)] for k in sorted(over_a)]
-    db = db.transpose(np.argsort(order + free_b))
-    return da if is_complex(a) else da.real, db if is_complex(b) else db.real
+    t = np.tensordot(dy, np.conjugate(b), (list(range(len(free_a), dy.ndim)), free_b))
+    t = t.transpose(np.argsort(free_a + [over_a[over_b.index(k)] for k in sorted(over_b)]))
+    return t if is_complex(a) else t.real
 
 
-pure.add(tensordot_cotangents)
+def tensordot_right(dy: Any, a: np.ndarray, b: np.ndarray, axes: Any) -> np.ndarray:
+    """The same for b: its contracted axes come in a's order, then the free ones."""
+    over_a, over_b, free_a, free_b = _contracted(a, b, axes)
+    t = np.tensordot(np.conjugate(a), np.asarray(dy), (free_a, list(range(len(free_a)))))
+    t = t.transpose(np.argsort([over_b[over_a.index(k)] for k in sorted(over_a)] + free_b))
+    return t if is_complex(b) else t.real
+
+
+pure.update({tensordot_left, tensordot_right})
 
 
 @rrule(np.tensordot, types=(Array, Array))
 def tensordot(a, b, axes=2):
     def pullback(dy):
-        return tensordot_cotangents(dy, a, b, axes)
+        return tensordot_left(dy, a, b, axes), tensordot_right(dy, a, b, axes)
 
     return np.tensordot(a, b, axes), pullback
 
@@ -222,38 +232,47 @@ def explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
     return out, right.replace("...", dots)
 
 
-def einsum_cotangents(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any) -> tuple[Any, ...]:
-    """For each operand the contraction of dy with the others into its subscripts."""
-    terms, result = explicit(subscripts, [np.ndim(x) for x in operands])
-    dy = np.asarray(dy)
-    out: list[Any] = [None]
-    for i, x in enumerate(operands):
-        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
-            out.append(None)
-            continue
-        mine = "".join(dict.fromkeys(terms[i]))
-        others = [(t, o) for k, (t, o) in enumerate(zip(terms, operands, strict=True)) if k != i]
-        seen = set(result).union(*(t for t, _ in others))
-        there = "".join(c for c in mine if c in seen)
-        spec = ",".join([result, *(t for t, _ in others)]) + "->" + there
-        t = np.einsum(spec, dy, *(np.conjugate(o) for _, o in others), optimize=len(others) > 1)
-        t = t if x.dtype.kind == "c" else t.real
-        sizes = dict(zip(terms[i], x.shape, strict=True))
-        t = t.reshape([t.shape[there.index(c)] if c in there else 1 for c in mine])
-        axes = tuple(k for k, c in enumerate(mine) if sizes[c] == 1 and t.shape[k] != 1)
-        if axes:  # broadcast along an ellipsis
-            t = np.add.reduce(t, axes, None, None, True)
-        shape = tuple(sizes[c] for c in mine)
-        if len(mine) == len(terms[i]):
-            out.append(np.broadcast_to(t, shape))
-        else:
-            full = np.zeros(x.shape, t.dtype)
-            np.einsum(f"{terms[i]}->{mine}", full)[...] = t
-            out.append(full)
-    return tuple(out)
+@functools.lru_cache(1000)
+def einsum_plan(subscripts: str, ndims: tuple[int, ...], i: int) -> tuple[str, str, str, str]:
+    """For operand i: its subscripts, each of them once, those the contraction gives, the contraction."""
+    terms, result = explicit(subscripts, list(ndims))
+    mine = "".join(dict.fromkeys(terms[i]))
+    others = [t for k, t in enumerate(terms) if k != i]
+    there = "".join(c for c in mine if c in set(result).union(*others))
+    return terms[i], mine, there, ",".join([result, *others]) + "->" + there
 
 
-pure.add(einsum_cotangents)
+def einsum_cotangent(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any, i: int) -> Any:
+    """The contraction of dy with the other operands into the subscripts of operand i."""
+    x = operands[i]
+    term, mine, there, spec = einsum_plan(subscripts, tuple([np.ndim(o) for o in operands]), i)
+    others = [np.conjugate(o) if is_complex(o) else o for k, o in enumerate(operands) if k != i]
+    t = np.einsum(spec, dy, *others, optimize=len(others) > 1)
+    if t.dtype.kind == "c" and not is_complex(x):
+        t = t.real
+    if there == term and t.shape == x.shape:
+        return t
+    sizes = dict(zip(term, x.shape, strict=True))
+    t = np.asarray(t).reshape([t.shape[there.index(c)] if c in there else 1 for c in mine])
+    axes = tuple(k for k, c in enumerate(mine) if sizes[c] == 1 and t.shape[k] != 1)
+    if axes:  # broadcast along an ellipsis
+        t = np.add.reduce(t, axes, None, None, True)
+    if len(mine) == len(term):
+        return np.broadcast_to(t, x.shape)
+    full = np.zeros(x.shape, t.dtype)
+    np.einsum(f"{term}->{mine}", full)[...] = t  # a view of the diagonal
+    return full
+
+
+def einsum_cotangents(subscripts: str, operands: tuple[Any, ...], dy: Any) -> tuple[Any, ...]:
+    ds = [
+        einsum_cotangent(subscripts, operands, dy, i) if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else None
+        for i, x in enumerate(operands)
+    ]
+    return (None, *ds)
+
+
+pure.update({einsum_cotangent, einsum_cotangents})
 
 
 @rrule(np.einsum, types=(str,))
@@ -262,6 +281,25 @@ def einsum(subscripts, *operands, optimize=False):
         return einsum_cotangents(subscripts, operands, dy)
 
     return np.einsum(subscripts, *operands, optimize=optimize), pullback
+
+
+# With few operands each cotangent is a call of its own, and those nobody wants are not computed.
+
+
+@rrule(np.einsum, types=(str, Array))
+def einsum_one(subscripts, a, *, optimize=False):
+    def pullback(dy):
+        return None, einsum_cotangent(subscripts, (a,), dy, 0)
+
+    return np.einsum(subscripts, a, optimize=optimize), pullback
+
+
+@rrule(np.einsum, types=(str, Array, Array))
+def einsum_two(subscripts, a, b, *, optimize=False):
+    def pullback(dy):
+        return None, einsum_cotangent(subscripts, (a, b), dy, 0), einsum_cotangent(subscripts, (a, b), dy, 1)
+
+    return np.einsum(subscripts, a, b, optimize=optimize), pullback
 
 
 def _einsum_type(args: Types, kwargs: dict[str, T]) -> T | None:

@@ -5,6 +5,7 @@ Subgradients: the cotangent of an extremum is split evenly between the elements 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,16 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 def spread(dy: Any, shape: tuple[int, ...], axis: Any) -> np.ndarray:
     """The cotangent of a reduction over `axis` at every element of `shape`: a view of dy with strides of zero."""
     if type(dy) is not np.ndarray:
-        dy = np.asarray(dy)
+        if type(dy) is float:
+            dy = np.float64(dy)
+        return np.ndarray(shape, dy.dtype, dy, 0, (0,) * len(shape))
     if 0 in shape:
         return np.zeros(shape, dy.dtype)
     if dy.size == 1:
         return np.ndarray(shape, dy.dtype, dy.reshape(1), 0, (0,) * len(shape))
     over = kept_shape(shape, axis)
     dy = np.ascontiguousarray(dy).reshape(over)
-    strides = tuple([0 if k == 1 else s for k, s in zip(over, dy.strides, strict=True)])
+    strides = tuple([0 if k == 1 else s for k, s in zip(over, dy.strides)])  # noqa: B905 (as many, and it is hot)
     return np.ndarray(shape, dy.dtype, dy, 0, strides)
 
 
@@ -53,6 +56,10 @@ def kept(t: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 def count(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements a reduction over `axis` takes together."""
+    if axis is None:
+        return math.prod(shape)
+    if type(axis) is int:
+        return shape[axis]
     n = 1
     for k, m in zip(shape, kept_shape(shape, axis), strict=True):
         if m != k:
@@ -122,9 +129,13 @@ def nanmean(a, axis=None, *, keepdims=False):
 
 def attained(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
     """The cotangent of an extremum y of a: dy, shared evenly by the elements that are equal to it."""
-    hit = a == kept(y, a.shape, axis)
+    shape = a.shape
+    hit = a == kept(y, shape, axis)
+    if axis is None:
+        n = np.count_nonzero(hit)
+        return hit * (kept(dy, shape, axis) / n if n else 0.0)
     n = np.add.reduce(hit, axis, a.dtype, None, True)
-    return hit * (kept(dy, a.shape, axis) / np.maximum(n, 1))
+    return hit * (kept(dy, shape, axis) / np.maximum(n, 1))
 
 
 pure.add(attained)

@@ -281,8 +281,12 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
     """Of every joined piece its shape, the shape it is joined in, and whether it is real."""
     out: list[tuple[Any, ...]] = []
     for x in xs:
-        shape = np.shape(x)
-        out.append((shape, shape if like is None else like(shape), not np.iscomplexobj(x), type(x)))
+        cls = type(x)
+        if cls is np.ndarray:
+            shape, real = x.shape, x.dtype.kind != "c"
+        else:
+            shape, real = np.shape(x), not np.iscomplexobj(x)
+        out.append((shape, shape if like is None else like(shape), real, cls))
     return out
 
 
@@ -291,13 +295,14 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
     out: list[Any] = []
     at = 0
     lead = (slice(None),) * (axis % dy.ndim)
+    mixed = dy.dtype.kind == "c"
     for shape, joined, real, cls in parts:
         n = joined[axis]
         t = dy[(*lead, slice(at, at + n))]
         at += n
-        if real and t.dtype.kind == "c":
+        if mixed and real:
             t = t.real
-        out.append(t.item() if cls in _NUMBERS else t.reshape(shape))
+        out.append(t if shape == joined and cls is np.ndarray else t.item() if cls in _NUMBERS else t.reshape(shape))
     return out
 
 
@@ -354,10 +359,11 @@ _stacked(np.dstack, lambda n: 2, _deep)
 
 def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
     """The cotangents of pieces that were stacked along a new axis."""
-    moved = np.moveaxis(dy, axis, 0)
+    moved = dy if axis == 0 else np.moveaxis(dy, axis, 0)
+    mixed = dy.dtype.kind == "c"
     out: list[Any] = []
     for t, (_, _, real, cls) in zip(moved, parts, strict=True):
-        t = t.real if real and np.iscomplexobj(t) else t
+        t = t.real if mixed and real else t
         out.append(t.item() if cls in _NUMBERS else t)
     return out
 
