@@ -15,7 +15,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import check_cotangent, contents, report, seed, shadows_of
+from mooncake_py.runtime.user import array_ids, check_cotangent, contents, report, seed, shadows_of
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
 
@@ -53,8 +53,9 @@ class Pullback:
         for x, content in kept:
             x[...] = content
         seen: dict[int, Any] = {}
+        given = array_ids(dy)
         return tuple(
-            report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, cotangent) for i in chosen
+            report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
         )
 
 
@@ -80,6 +81,8 @@ def _check(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> No
     if not callable(f):
         raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
     by = range(len(args)) if by is None else by
+    for i in by:
+        _refuse_subclasses(args[i], i)
     if not any(_differentiable(args[i]) for i in by):
         ints = [i for i in by if isinstance(args[i], (int, np.integer)) and not isinstance(args[i], bool)]
         if ints:
@@ -90,6 +93,23 @@ def _check(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> No
         else:
             hint = "got " + ", ".join(type(args[i]).__name__ for i in by)
         raise ArgumentError(f"no argument can have a derivative; {hint}")
+
+
+def _refuse_subclasses(x: Any, i: int) -> None:
+    """Classes that override what arrays and containers do would get the derivative of what they override."""
+    cls = type(x)
+    if isinstance(x, (np.ndarray, list, dict)) and cls not in (np.ndarray, list, dict):
+        base = next(b for b in (np.ndarray, list, dict) if isinstance(x, b))
+        raise ArgumentError(
+            f"argument {i} is of class {cls.__module__}.{cls.__qualname__}, a subclass of {base.__name__}, whose "
+            f"derivative is not known; pass a plain {base.__name__}"
+        )
+    if isinstance(x, (list, tuple)):
+        for v in x:
+            _refuse_subclasses(v, i)
+    elif isinstance(x, dict):
+        for v in x.values():
+            _refuse_subclasses(v, i)
 
 
 def _differentiable(x: Any) -> bool:
@@ -119,9 +139,11 @@ def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tupl
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     act = (False,) * extra + active
-    if type(g) is not pytypes.FunctionType:
+    if type(g) is not pytypes.FunctionType or registry.rules_of(g):
         fdata = shadows_of(all_args, act)
-        y, fy, pb = site.call(
+        entry = site.DynamicSite("the call", None, getattr(f, "__name__", repr(f)), "called directly")
+        rule_ = registry.find_rule_for_values(g, all_args, tuple(all_kwargs))
+        y, fy, pb = entry(
             g, None, all_args, fdata, tuple(all_kwargs), tuple(all_kwargs.values()), (None,) * len(all_kwargs)
         )
 
@@ -130,7 +152,7 @@ def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tupl
             ds = None if pb is None else pb(dy)
             return None if ds is None else ds[1 + extra : 1 + len(all_args)]
 
-        return y, Pullback(y, args, fdata[extra:], run_site, False)
+        return y, Pullback(y, args, fdata[extra:], run_site, rule_ is not None and not rule_.mutates)
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
         return _forward_bound(g, all_args, all_kwargs, act, args, extra)
@@ -209,8 +231,10 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     constants. float64 arrays give float64 arrays, floats give floats. The value must be a real scalar:
     NonScalarOutput otherwise, ArgumentError for argnums out of range or an argument without derivative.
     """
-    nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    single = isinstance(argnums, int)
+    single = isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool)
+    nums: tuple[Any, ...] = (argnums,) if single or not isinstance(argnums, (tuple, list)) else tuple(argnums)
+    if not nums or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) for k in nums):
+        raise ArgumentError(f"argnums must be an int or a tuple of ints, got {argnums!r}")
     if not callable(f):
         raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
 

@@ -31,18 +31,20 @@ def derive_rule(
     primal = prepare(normalise(fn.__code__))
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
-    while (simpler := rewrite(inferred) or take_in(inferred, fn)) is not None:
+    taken: set[pytypes.FunctionType] = set()
+    while (simpler := rewrite(inferred) or take_in(inferred, fn, taken)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
     derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of)
     forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")
-    return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()))
+    taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
+    return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
 
 
-def take_in(inferred: Inferred, fn: pytypes.FunctionType) -> Function | None:
+def take_in(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
     """The primal with the small functions it calls taken in, and what that shows of cells."""
-    taken = inline_calls(inferred, fn.__globals__)
-    return None if taken is None else promote_cells(taken)
+    larger = inline_calls(inferred, fn.__globals__, taken)
+    return None if larger is None else promote_cells(larger)
 
 
 def refuse(fn: Function) -> None:
@@ -55,4 +57,5 @@ def refuse(fn: Function) -> None:
                 raise UnsupportedError("a class statement", fn.filename, s.pos.line, "define the class outside")
         if b.handler is not None:
             line = next((s.pos.line for s in b.stmts), b.term.pos.line)
-            raise UnsupportedError("try/except or with", fn.filename, line)
+            uses_with = any(is_const(s.fn, ops.load_special) for x in fn.blocks for s in x.stmts)
+            raise UnsupportedError("a with statement" if uses_with else "try/except", fn.filename, line)

@@ -87,13 +87,21 @@ class Real(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arr(T):
     """An exact `np.ndarray`; dtype or ndim None where unknown."""
 
     dtype: np.dtype | None
     ndim: int | None
     act: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Arr:
+            return False
+        return self.ndim == other.ndim and self.act == other.act and same_dtype(self.dtype, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.ndim, self.act))
 
     @property
     def active(self) -> bool:
@@ -170,6 +178,11 @@ class Top(T):
     @property
     def active(self) -> bool:
         return self.act
+
+
+def same_dtype(a: np.dtype | None, b: np.dtype | None) -> bool:
+    """Are they the same? NumPy takes None for float64 in a comparison, here it means unknown."""
+    return a is b or (a is not None and b is not None and a == b)
 
 
 BOT = Bot()
@@ -254,7 +267,7 @@ def join(a: T, b: T) -> T:
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
-        return Arr(a.dtype if a.dtype == b.dtype else None, a.ndim if a.ndim == b.ndim else None, act)
+        return Arr(a.dtype if same_dtype(a.dtype, b.dtype) else None, a.ndim if a.ndim == b.ndim else None, act)
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     if isinstance(a, (Lst, Cell)) and type(a) is type(b):

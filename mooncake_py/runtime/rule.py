@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types as pytypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class DerivedRule:
         "n_inputs",
         "pullback",
         "reusable",
+        "taken",
     )
 
     def __init__(
@@ -47,12 +48,15 @@ class DerivedRule:
         pullback: Callable[..., Any],
         derived: Derived,
         guards: tuple[Guard, ...],
+        taken: Iterable[pytypes.FunctionType] = (),
     ):
         self.code = code
         self.forward = forward
         self.pullback = pullback
         self.derived = derived
         self.guards = tuple((g.scope, g.name, g.value, g.type) for g in guards)
+        # Functions whose bodies are part of this rule, with the code and the defaults they had.
+        self.taken = tuple((f, f.__code__, f.__defaults__) for f in taken)
         self.lanes = derived.lane_args
         self.has_lanes = bool(derived.lane_args)
         self.n_inputs = len(derived.arg_trees)
@@ -67,7 +71,7 @@ class DerivedRule:
             now = scope.get(name, ABSENT)
             if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
                 return False
-        return True
+        return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self.taken)
 
     def __repr__(self) -> str:
         return f"<DerivedRule of {self.code.co_qualname}>"

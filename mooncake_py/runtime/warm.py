@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import T, abstract
+from mooncake_py.registry import rules_of
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for
 from mooncake_py.runtime.user import report
 from mooncake_py.transform.lanes import NUM
@@ -18,7 +19,7 @@ _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 class WarmCall:
     """`value_and_grad` of a plain function for one signature: scalars and arrays that the function only reads."""
 
-    __slots__ = ("cell_types", "cells", "chosen", "n", "rule", "specs")
+    __slots__ = ("cell_types", "cells", "chosen", "code", "function", "n", "rule", "specs")
 
     def __init__(
         self,
@@ -29,6 +30,7 @@ class WarmCall:
         cell_types: tuple[T, ...],
     ):
         self.rule = rule
+        self.function, self.code = g, g.__code__
         self.n = len(args)
         self.chosen = chosen
         self.cells = cells_of(g)
@@ -44,6 +46,8 @@ class WarmCall:
         if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
             return None
         code = g.__code__
+        if rules_of(g):
+            return None
         if code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None
         if not all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args):
@@ -56,7 +60,7 @@ class WarmCall:
 
     def fits(self, args: tuple[Any, ...]) -> bool:
         """Is this a call of the same signature, and do the names in the function still mean the same?"""
-        if len(args) != self.n:
+        if len(args) != self.n or self.function.__code__ is not self.code:
             return False
         for i, cls, dtype, ndim in self.specs:
             a = args[i]
@@ -75,5 +79,5 @@ class WarmCall:
         seen: dict[int, Any] = {}
         for k in self.chosen:
             x = args[k]
-            out.append(float(ds[k]) if type(x) is float else report(x, None, ds[k], seen, None))
+            out.append(float(ds[k]) if type(x) is float else report(x, None, ds[k], seen, frozenset()))
         return y, out

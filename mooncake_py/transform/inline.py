@@ -33,11 +33,11 @@ MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
 
 
-def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
+def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
     """The function with its calls of small Python functions taken in, None where there is none.
 
     Taken in are functions of the same file (a code object has one file name to show in tracebacks) that do not
-    call themselves, with an active argument.
+    call themselves, with an active argument; `taken` collects them.
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
@@ -59,6 +59,8 @@ def inline_calls(inferred: Inferred, globals_: dict) -> Function | None:
                     found = _callee(made[s.fn], s, used_up=_is_used_up(s.out, inferred))
             if found is None or sum(len(x.stmts) for x in found[0].blocks) > MOST_STATEMENTS:
                 continue
+            if isinstance(callee, Known):
+                taken.add(callee.value)
             at_block = next(x for x in fn.blocks if s in x.stmts)
             total += sum(len(x.stmts) for x in found[0].blocks)
             fn = splice(fn, at_block, at_block.stmts.index(s), *found)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
@@ -25,6 +26,24 @@ from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VClosure, VCoDual, VTuple
+
+# The operations that a call site can run.
+_DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
+_DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
+_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth}
+_CONSTRUCTS = {
+    "store_global": "assigning a global variable",
+    "build_set": "a set",
+    "set_add": "a set",
+    "set_update": "a set",
+    "match_class": "a class pattern",
+    "match_mapping": "a mapping pattern",
+    "match_sequence": "a sequence pattern",
+    "match_keys": "a mapping pattern",
+    "load_special": "with",
+    "yield_": "yield",
+    "yield_from": "yield from",
+}
 
 Reverse = Callable[[PullbackBuilder], None]
 
@@ -144,6 +163,13 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         )
     )  # fmt: skip
     f = s.fn.value if isinstance(s.fn, Const) else None
+    if f is ops.load_global and leaves(info.tree(s.out)):
+        raise UnsupportedError(
+            f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
+            info.canonical.fn.filename,
+            s.pos.line,
+            "pass the object as an argument, or return what you would store",
+        )
     if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
     info.fresh_lanes(s.out)
@@ -465,6 +491,12 @@ def _unknown(p: PullbackBuilder, v: Var) -> Var:
 
 def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     """A call decided when it runs. Forward: the call site finds the rule. Reverse: the pullback it gave, if any."""
+    if getattr(call.target, "__module__", None) == ops.__name__ and call.target not in _DYNAMIC_OPS:
+        name = call.target.__name__
+        construct = _CONSTRUCTS.get(name, name.replace("_", " "))
+        raise UnsupportedError(
+            f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
+        )
     info.reusable = False
     tree = info.tree(s.out)
     site = Const(info.dynamic_site(call, s))
