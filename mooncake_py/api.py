@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.errors import ArgumentError, NonScalarOutput, PullbackReuse
+from mooncake_py.errors import ArgumentError, MooncakeError, NonScalarOutput, PullbackReuse
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import array_ids, check_cotangent, contents, report, seed, shadows_of
+from mooncake_py.runtime.user import array_ids, check_cotangent, contents, put_back, report, seed, shadows_of, snapshot
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
 
@@ -28,11 +28,18 @@ class Pullback:
     call raises PullbackReuse.
     """
 
-    __slots__ = ("_args", "_fdata", "_run", "_spent", "_value", "reusable")
+    __slots__ = ("_args", "_fdata", "_outside", "_run", "_spent", "_value", "reusable")
 
     def __init__(
-        self, value: Any, args: Sequence[Any], fdata: Sequence[Any], run: Callable[[Any], Any], reusable: bool
+        self,
+        value: Any,
+        args: Sequence[Any],
+        fdata: Sequence[Any],
+        run: Callable[[Any], Any],
+        reusable: bool,
+        outside: Sequence[Any] = (),
     ):
+        self._outside = outside  # what the pullback undoes there is redone: it stays as after a plain call
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
         self._spent = False
 
@@ -48,10 +55,9 @@ class Pullback:
             )
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
-        kept = () if self.reusable else contents(self._value, self._args)
+        kept = [] if self.reusable else contents(self._value, self._args) + snapshot(self._outside)
         rdata = self._run(dy)
-        for x, content in kept:
-            x[...] = content
+        put_back(kept)
         seen: dict[int, Any] = {}
         given = array_ids(dy)
         return tuple(
@@ -160,13 +166,13 @@ def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tupl
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, False) for c in cells))
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
-    y, fy, captures = rule.run([*all_args, *cells], [*shadows, *(None for _ in cells)])
+    y, fy, captures = _run(rule, all_args, cells, shadows)
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + len(args)]
 
-    return y, Pullback(y, args, shadows[extra : extra + len(args)], run, rule.reusable)
+    return y, Pullback(y, args, shadows[extra : extra + len(args)], run, rule.reusable, rule.outside(cells))
 
 
 def _with_shadows(
@@ -214,14 +220,24 @@ def _forward_bound(
 
     cells = cells_of(g)
     rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, False) for c in cells), fdata.aliased)
-    y, fy, captures = rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
+    y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
         ds = rule.pullback(captures, seed_result(tree, y, fy, dy))
         return slots.scatter(params, list(ds[: len(params)]))[extra:n]
 
-    return y, Pullback(y, args, fdata[extra:], run, rule.reusable)
+    return y, Pullback(y, args, fdata[extra:], run, rule.reusable, rule.outside(cells))
+
+
+def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """The forward run; where the engine refuses in the middle of it, the arguments are as they were."""
+    saved = snapshot(inputs[i] for i in rule.derived.touched_args)
+    try:
+        return rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
+    except MooncakeError:
+        put_back(saved)
+        raise
 
 
 def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., tuple[Any, Any]]:

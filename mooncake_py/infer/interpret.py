@@ -158,7 +158,7 @@ class Inference:
         for p, t in zip(self.fn.params, self.arg_types, strict=True):
             self.types[p] = self._with_forced(p, t)
         for p, t in zip(self.fn.free, self.free_types, strict=False):
-            self.types[p] = t
+            self.types[p] = self._with_forced(p, t)
         work = [self.fn.entry.id]
         order = {b.id: i for i, b in enumerate(self.fn.blocks)}
         queued = {self.fn.entry.id}
@@ -222,8 +222,10 @@ class Inference:
             return t
         if isinstance(t, (Arr, Inst, Top)) and f.active:
             t = activate(t)
-        if isinstance(t, (Lst, Cell)) and isinstance(f, Lst):
+        if isinstance(t, (Lst, Cell)) and type(t) is type(f):
             t = type(t)(join(t.elem, f.elem), t.act or f.act)
+        elif isinstance(t, (Lst, Cell)) and isinstance(f, (Lst, Cell)):
+            t = type(t)(t.elem, t.act or f.act)
         elif isinstance(t, (Lst, Cell)) and isinstance(f, Top):
             t = type(t)(Top(t.act or f.act), t.act or f.act)
         return t

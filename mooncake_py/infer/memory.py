@@ -143,7 +143,8 @@ class Memory:
                 put = element_effects.get(info.target)
                 for i in rule.mutates:
                     if i < len(info.args):
-                        effect(info.args[i], Lst(put(info.types) if put is not None else Top(act), act))
+                        kind = Cell if isinstance(self._type(info.args[i]), Cell) else Lst
+                        effect(info.args[i], kind(put(info.types) if put is not None else Top(act), act))
         if effects:
             for v, t in types.items():
                 if not has_identity(t):

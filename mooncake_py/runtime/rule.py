@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
@@ -72,6 +73,16 @@ class DerivedRule:
             if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
                 return False
         return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self.taken)
+
+    def outside(self, cells: Sequence[pytypes.CellType]) -> list[Any]:
+        """The objects that are neither arguments nor made in the run, and that the function may write to."""
+        scope = self.forward.__globals__
+        found = [scope[k] for k in self.derived.touched_globals if k in scope]
+        for i in self.derived.touched_cells:
+            found.append(cells[i])
+            with contextlib.suppress(ValueError):  # an empty cell
+                found.append(cells[i].cell_contents)
+        return found
 
     def __repr__(self) -> str:
         return f"<DerivedRule of {self.code.co_qualname}>"

@@ -34,9 +34,10 @@ Result = tuple[Any, Any, Pull | None]
 class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
-    __slots__ = ("classes", "filename", "function", "generation", "last", "line", "rule", "why")
+    __slots__ = ("classes", "filename", "function", "generation", "last", "line", "live", "rule", "why")
 
-    def __init__(self, filename: str, line: int | None, function: str, why: str):
+    def __init__(self, filename: str, line: int | None, function: str, why: str, live: tuple[bool, ...] | None = None):
+        self.live = live  # which arguments may carry a derivative, where that is known
         self.filename, self.line, self.function, self.why = filename, line, function, why
         self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
         self.classes: tuple[type, ...] = ()
@@ -44,11 +45,27 @@ class DynamicSite:
         self.generation = -1
 
     @classmethod
-    def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call], DynamicSite]:
-        return lambda info, s: cls(code.co_filename, s.pos.line, code.co_qualname, info.why)
+    def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call, tuple[bool, ...]], DynamicSite]:
+        return lambda info, s, live: cls(code.co_filename, s.pos.line, code.co_qualname, info.why, live)
 
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
+
+    def _check_write(self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> None:
+        """Refuse to write a value with a derivative into an object that has no tangent: it would be lost."""
+        if type(f).__hash__ is None or type(args[0]) not in _MUTABLE:
+            return
+        rule = find_rule_for_values(f, args)
+        if rule is None or 0 not in rule.mutates or (type(args[0]) is np.ndarray and args[0].dtype.kind not in "fc"):
+            return
+        assert self.live is not None
+        if any(on and is_active(x, fx) for on, x, fx in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
+            raise UnsupportedError(
+                f"writing a value with a derivative into a {type(args[0]).__name__} from outside the function",
+                self.filename,
+                self.line,
+                "pass the object as an argument, or return what you would store",
+            )
 
     def __call__(
         self,
@@ -61,6 +78,8 @@ class DynamicSite:
         kwfdata: tuple[Any, ...] = (),
     ) -> Result:
         try:
+            if self.live is not None and fargs and fargs[0] is None and any(self.live):
+                self._check_write(f, args, fargs)
             classes = tuple(map(type, args))
             if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
                 assert self.rule is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -99,6 +101,32 @@ def seed(y: Any, fdata: Any, dy: Any) -> None:
                 seed(y[k], fdata.f[k], d)
             elif d is not None:
                 fdata.r[k] = d if k not in fdata.r else fdata.r[k] + d
+
+
+def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Arrays, lists, dicts and cells with what they hold now."""
+    out: list[tuple[Any, Any]] = []
+    for x in objects:
+        if type(x) in (np.ndarray, list, dict):
+            out.append((x, x.copy()))
+        elif type(x) is CellType:
+            with contextlib.suppress(ValueError):  # an empty cell
+                out.append((x, x.cell_contents))
+    return out
+
+
+def put_back(saved: list[tuple[Any, Any]]) -> None:
+    """Let them hold that again."""
+    for x, content in saved:
+        if type(x) is np.ndarray:
+            x[...] = content
+        elif type(x) is list:
+            x[:] = content
+        elif type(x) is dict:
+            x.clear()
+            x.update(content)
+        else:
+            x.cell_contents = content
 
 
 def contents(y: Any, args: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -56,12 +56,17 @@ class Derived:
     lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
     result_tree: Tree
     reusable: bool
+    touched_args: tuple[int, ...]  # parameters, cells and globals whose objects the function may write to
+    touched_cells: tuple[int, ...]
+    touched_globals: tuple[str, ...]
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
 
 
 def derive(
-    inferred: Inferred, dynamic_site: Callable[[CallInfo, Call], Any], static_site: Callable[[CallInfo], Any]
+    inferred: Inferred,
+    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
+    static_site: Callable[[CallInfo], Any],
 ) -> Derived:
     """The forward and pullback functions of an inferred primal; the sites are what its calls go through."""
     return _Assembly(inferred, dynamic_site, static_site).run()
@@ -71,7 +76,7 @@ class _Assembly:
     def __init__(
         self,
         inferred: Inferred,
-        dynamic_site: Callable[[CallInfo, Call], Any],
+        dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
         static_site: Callable[[CallInfo], Any],
     ):
         fn = inferred.fn
@@ -141,9 +146,31 @@ class _Assembly:
             tuple(self.lane_inputs),
             result_tree,
             self.info.reusable,
+            *self._touched(),
             tuple(self.notes),
             tuple(v.name or repr(v) for v in p.comms.captures)
             + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
+        )
+
+    def _touched(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
+        fn, memory = self.canonical.fn, self.inferred.memory
+        written = set(memory.written)
+        for b in fn.blocks:
+            for s in b.stmts:
+                call = self.inferred.calls.get(s.out)
+                if call is not None and call.kind == "dynamic":
+                    written.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
+        classes = {memory.find(v) for v in written if memory.identity(v)}
+        names = {
+            str(s.args[0].value)  # type: ignore[union-attr]
+            for b in fn.blocks
+            for s in b.stmts
+            if isinstance(s.fn, Const) and s.fn.value is ops.load_global and memory.find(s.out) in classes
+        }
+        return (
+            tuple(i for i, v in enumerate(fn.params) if memory.find(v) in classes),
+            tuple(i for i, v in enumerate(fn.free) if memory.find(v) in classes),
+            tuple(sorted(names)),
         )
 
     def _drop_undoing(self, p: PullbackBuilder) -> None:

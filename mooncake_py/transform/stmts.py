@@ -71,7 +71,7 @@ class ADInfo:
     lanes: Lanes
     forward: Builder
     types: dict[Var, T]
-    dynamic_site: Callable[[CallInfo, Call], Any]
+    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any]
     static_site: Callable[[CallInfo], Any]
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
@@ -499,7 +499,8 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         )
     info.reusable = False
     tree = info.tree(s.out)
-    site = Const(info.dynamic_site(call, s))
+    live = tuple(bool(leaves(info.tree(v))) for v in s.args)
+    site = Const(info.dynamic_site(call, s, live))
     args = info.emit(ops.build_tuple, *map(info.operand, s.args))
     fargs = _tuple_of(info, [info.lane_of(v) for v in s.args])
     f = info.operand(s.fn)
