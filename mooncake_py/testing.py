@@ -103,18 +103,18 @@ def known_call(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable, tuple[Any, ...]]:
     """A function of the differentiable arguments that calls f with everything else written out, and those arguments."""
-    return _caller("f", {"f": f}, args, kwargs)
+    return _caller("", "f", {"f": f}, args, kwargs)
 
 
 def unknown_call(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable, tuple[Any, ...]]:
     """The same with a callee that types do not tell."""
-    return _caller("fs[0]", {"fs": [f]}, args, kwargs)
+    return _caller("fs = [f, None]; ", "fs[0]", {"f": f}, args, kwargs)
 
 
 def _caller(
-    callee: str, scope: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    first: str, callee: str, scope: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable, tuple[Any, ...]]:
     names: list[str] = []
     values: list[Any] = []
@@ -135,7 +135,7 @@ def _caller(
         return names[-1]
 
     words = [spell(a) for a in args] + [f"{k}={spell(v)}" for k, v in kwargs.items()]
-    source = f"def call({', '.join(names)}):\n    return {callee}({', '.join(words)})\n"
+    source = f"def call({', '.join(names)}):\n    {first}return {callee}({', '.join(words)})\n"
     exec(compile(source, "<mooncake_py.testing>", "exec"), scope)
     return scope["call"], tuple(values)
 

@@ -15,6 +15,16 @@ Types = tuple[T, ...]
 _FLAGS = ("keepdims", "return_index", "return_inverse", "return_counts", "returned", "full", "retstep", "sparse")
 
 
+def is_dtype(d: np.dtype | None, *kinds: Any) -> bool:
+    """Is d surely one of these? (NumPy has None equal to float64, here it means unknown.)"""
+    return d is not None and any(d == np.dtype(k) for k in kinds)
+
+
+def known_arrays(*ts: T) -> bool:
+    """Are these arrays of known dtype and dimensions?"""
+    return all(isinstance(t, Arr) and t.ndim is not None and t.dtype is not None for t in ts)
+
+
 def _active(args: Types, kwargs: dict[str, T]) -> bool:
     return any(t.active for t in args) or any(t.active for t in kwargs.values())
 

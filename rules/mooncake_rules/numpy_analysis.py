@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Inst, T, Top
 from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, total, unbroadcast
-from mooncake_rules.inference import Types, element_dtype, reduces
+from mooncake_rules.inference import Types, element_dtype, is_dtype, reduces
 from mooncake_rules.numpy_linalg import pinv_cotangent
 from mooncake_rules.sequences import unstack
 
@@ -248,8 +248,8 @@ def _like_x(at: int) -> Any:
         if len(args) <= at or kwargs:
             return Top(act)
         x = args[at]
-        double = element_dtype(x) in (np.dtype(float), np.dtype(int))
-        real = all(not isinstance(t, Arr) or t.dtype in (np.dtype(float), np.dtype(int)) for t in args)
+        double = is_dtype(element_dtype(x), float, int)
+        real = all(not isinstance(t, Arr) or is_dtype(t.dtype, float, int) for t in args)
         if (
             isinstance(x, Arr)
             and x.ndim is not None

@@ -11,7 +11,7 @@ from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import real_of, total
-from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, shape_ndim
+from mooncake_rules.inference import Types, dtype_of, element_dtype, is_dtype, nested, shape_ndim
 from mooncake_rules.sequences import unstack
 
 # -- constants --------------------------------------------------------------------------------------------
@@ -327,9 +327,9 @@ def generic_item(x):
 
 def _item_type(args: Types, kwargs: dict[str, T]) -> T | None:
     a = args[0]
-    if isinstance(a, Arr) and a.dtype in (np.dtype(float), np.dtype(np.float32)):
+    if isinstance(a, Arr) and is_dtype(a.dtype, np.float64, np.float32):
         return Inst(float, a.act)
-    return Inst(complex, a.act) if isinstance(a, Arr) and a.dtype == np.dtype(complex) else None
+    return Inst(complex, a.act) if isinstance(a, Arr) and is_dtype(a.dtype, complex) else None
 
 
 infer_table[np.ndarray.item] = _item_type

@@ -9,7 +9,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, T, Top
 from mooncake_py.registry import Array, infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.inference import Types
+from mooncake_rules.inference import Types, is_dtype
 
 _fft = np.fft
 _OPPOSITE: dict[Any, str] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -142,7 +142,7 @@ def _transform_type(real: bool | None) -> Any:
             return Top(a.active)
         if real is None:
             return Arr(a.dtype, a.ndim, a.act)
-        double = a.dtype in (np.dtype(float), np.dtype(complex))
+        double = is_dtype(a.dtype, float, complex)
         return Arr(np.dtype(float if real else complex) if double else None, a.ndim, a.act)
 
     return infer

@@ -449,7 +449,7 @@ def _infer() -> None:
     """Decompositions fail on the engine's samples, which are singular: their types are written out."""
     from mooncake_py.infer.types import Arr, Inst, T
     from mooncake_py.registry import infer_table
-    from mooncake_rules.inference import Types
+    from mooncake_rules.inference import Types, known_arrays
 
     def like(args: Types, kwargs: dict[str, T]) -> T | None:
         a = args[0]
@@ -459,7 +459,7 @@ def _infer() -> None:
 
     def solved(args: Types, kwargs: dict[str, T]) -> T | None:
         a, b = args[0], args[1]
-        if not (isinstance(a, Arr) and isinstance(b, Arr)) or None in (a.ndim, b.ndim, a.dtype, b.dtype):
+        if not (isinstance(a, Arr) and isinstance(b, Arr)) or not known_arrays(a, b):
             return None
         n = (a.ndim or 0) - 1 if b.ndim == 1 else max(a.ndim or 0, b.ndim or 0)
         return Arr(np.result_type(a.dtype, b.dtype), n, a.act or b.act) if _TWO or b.ndim in (1, a.ndim) else None

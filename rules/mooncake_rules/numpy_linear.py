@@ -12,7 +12,7 @@ from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, unbroadcast
-from mooncake_rules.inference import Types
+from mooncake_rules.inference import Types, known_arrays
 
 # -- products of matrices ---------------------------------------------------------------------------------
 
@@ -365,7 +365,7 @@ infer_table[np.cross] = lambda args, kwargs: _like_both(args)
 
 def _like_both(args: Types) -> T | None:
     a, b = args[0], args[1]
-    if isinstance(a, Arr) and isinstance(b, Arr) and None not in (a.ndim, b.ndim, a.dtype, b.dtype):
+    if isinstance(a, Arr) and isinstance(b, Arr) and known_arrays(a, b):
         return Arr(np.result_type(a.dtype, b.dtype), max(a.ndim or 0, b.ndim or 0), a.act or b.act)
     return None
 
@@ -374,14 +374,9 @@ def _tensordot_type(args: Types, kwargs: dict[str, T]) -> T | None:
     act = any(t.active for t in args[:2])
     axes = args[2] if len(args) > 2 else kwargs.get("axes", Known(2))
     a, b = args[0], args[1]
-    if not (isinstance(axes, Known) and isinstance(a, Arr) and isinstance(b, Arr)) or None in (
-        a.ndim,
-        b.ndim,
-        a.dtype,
-        b.dtype,
-    ):
+    if not (isinstance(axes, Known) and isinstance(a, Arr) and isinstance(b, Arr)) or not known_arrays(a, b):
         return Top(act)
-    n = axes.value if isinstance(axes.value, int) else len(axes.value[0]) if np.iterable(axes.value[0]) else 1
+    n = axes.value if isinstance(axes.value, int) else np.size(axes.value[0])
     return Arr(np.result_type(a.dtype, b.dtype), (a.ndim or 0) + (b.ndim or 0) - 2 * n, act)
 
 

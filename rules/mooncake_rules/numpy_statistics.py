@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.registry import Array, infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, reduces
+from mooncake_rules.inference import Types, is_dtype, reduces
 from mooncake_rules.numpy_reduce import count, kept, mean
 from mooncake_rules.sequences import also_of_sequences
 
@@ -163,12 +163,7 @@ def _average_type(args: Types, kwargs: dict[str, T]) -> T | None:
     plain = {k: t for k, t in kwargs.items() if k != "weights"}
     w = kwargs.get("weights")
     act = args[0].active or (w is not None and w.active)
-    if (
-        isinstance(w, Arr)
-        and w.dtype == np.dtype(float)
-        and isinstance(args[0], Arr)
-        and args[0].dtype == np.dtype(float)
-    ):
+    if isinstance(w, Arr) and is_dtype(w.dtype, float) and isinstance(args[0], Arr) and is_dtype(args[0].dtype, float):
         args = (Arr(args[0].dtype, args[0].ndim, act), *args[1:])
     elif w is not None and not (isinstance(w, Known) and w.value is None):
         return Top(act)
