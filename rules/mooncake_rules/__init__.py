@@ -2,6 +2,7 @@
 
 from mooncake_rules import (
     builtins_,
+    cmath_,
     containers,
     math_,
     numpy_analysis,
@@ -21,6 +22,7 @@ from mooncake_rules import (
 
 __all__ = [
     "builtins_",
+    "cmath_",
     "containers",
     "math_",
     "numpy_analysis",

@@ -288,7 +288,7 @@ CASES: list[RuleCase] = [
     case(np.polyval, [0.5, 1.0, -0.3], _V), case(np.polyfit, _X, _V, 2),
     case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1),
 ]  # fmt: skip
-_trapezoid_now = getattr(np, "trapezoid", None) or np.trapz
+_trapezoid_now = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009
 CASES += [
     case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
     case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),

@@ -197,7 +197,7 @@ def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
 
 
 def meshgrid_cotangents(dy: Any, xi: Any, indexing: str) -> tuple[Any, ...]:
-    out = []
+    out: list[Any] = []
     for i, (d, x) in enumerate(zip(dy, xi, strict=True)):
         if d is None:
             out.append(None)
