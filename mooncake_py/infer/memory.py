@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges, term_operands
+from mooncake_py.ir.ops import load_global
 from mooncake_py.registry import element_effects, is_pure
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ class Memory:
         self.fn = fn
         self.escaping = _not_only_called(fn)
         if aliased:  # the arguments share memory with each other
-            for p in fn.params[1:]:
-                self.join(fn.params[0], p)
+            shareable = [p for p in fn.params if self.identity(p)]
+            for p in shareable[1:]:
+                self.join(shareable[0], p)
         for b in fn.blocks:
             for s in b.stmts:
                 if s.out in types and s.out in calls:
@@ -131,13 +134,19 @@ class Memory:
             if isinstance(v, Var) and self.identity(v):
                 effects.setdefault(self.find(v), []).append(t)
 
+        # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
+        of_globals = {
+            self.find(s.out) for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global) and s.out in types
+        }
         for s in (s for b in self.fn.blocks for s in b.stmts if s.out in calls):
             info = calls[s.out]
             rule = info.rule
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():
-                    effect(v, Lst(Top(act), act))
+                    called = v is s.fn and not isinstance(self._type(v), Fn)
+                    if isinstance(v, Var) and not called and self.find(v) not in of_globals:
+                        effect(v, Lst(Top(act), act))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
                 put = element_effects.get(info.target)

@@ -432,6 +432,14 @@ def _python(
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free)
+    for i in rule.derived.written_args:
+        if fdatas[i] is None and type(inputs[i]) in _MUTABLE and any(k == i for k, _ in rule.lanes):
+            raise UnsupportedError(
+                f"writing a value with a derivative into an object from outside the run (argument {i} of {f.__name__})",
+                f.__code__.co_filename,
+                f.__code__.co_firstlineno,
+                "pass the object as an argument of the differentiated function",
+            )
     y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
     tree = rule.derived.result_tree
     fy = lift(tree, y, inner)

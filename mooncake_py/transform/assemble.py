@@ -56,7 +56,8 @@ class Derived:
     lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
     result_tree: Tree
     reusable: bool
-    touched_args: tuple[int, ...]  # parameters, cells and globals whose objects the function may write to
+    written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
+    touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
     touched_globals: tuple[str, ...]
     notes: tuple[tuple[int | None, str], ...]
@@ -146,11 +147,17 @@ class _Assembly:
             tuple(self.lane_inputs),
             result_tree,
             self.info.reusable,
+            self._written_args(),
             *self._touched(),
             tuple(self.notes),
             tuple(v.name or repr(v) for v in p.comms.captures)
             + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
         )
+
+    def _written_args(self) -> tuple[int, ...]:
+        memory = self.inferred.memory
+        classes = {memory.find(v) for v in memory.written}
+        return tuple(i for i, v in enumerate(self.canonical.fn.params) if memory.find(v) in classes)
 
     def _touched(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
         fn, memory = self.canonical.fn, self.inferred.memory
