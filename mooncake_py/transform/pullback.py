@@ -242,9 +242,9 @@ class PullbackBuilder(Builder):
         self.block.term = Branch(null, self.edge(done), self.edge(go), self.pos)  # type: ignore[arg-type]
         go.sealed = True
         self.block = go
-        self.nonnull.add(value)  # type: ignore[arg-type]
+        self.nonnull.add(value)
         body()
-        self.nonnull.discard(value)  # type: ignore[arg-type]  # known in the fragment only, whatever that marked
+        self.nonnull.discard(value)
         self.goto(done)
         done.sealed = True
         self.block = done
