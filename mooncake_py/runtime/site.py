@@ -25,7 +25,7 @@ from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
-from mooncake_py.transform.helpers import add_any, cotangent, view_shadow
+from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
 
 Pull = Callable[[Any], Any]
 Result = tuple[Any, Any, Pull | None]
@@ -380,7 +380,11 @@ def run_rule(
         if rule.alias and fargs[rule.alias[0]] is not None:
             rest = args[1:]
             target = functools.partial(f, **kwargs) if kwargs else f
-            fy = view_shadow(args[0], fargs[0], y, target, *rest)
+            fy = (
+                zero_fdata(y)
+                if type(y) is np.ndarray and repeats(y)
+                else view_shadow(args[0], fargs[0], y, target, *rest)
+            )
         elif not rule.mutates:
             fy = zero_fdata(y)
     fdatas = (*fargs, *kwfdata)

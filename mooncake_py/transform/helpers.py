@@ -82,11 +82,20 @@ def take_any(acc: Any, fdata: Any) -> Any:
     return acc if fdata is None else take_fdata(fdata, acc)
 
 
+def repeats(view: np.ndarray) -> bool:
+    """Does the view show an element of its base more than once, so that its fdata cannot be a view as well?"""
+    return any(n > 1 and step == 0 for n, step in zip(view.shape, view.strides, strict=True))
+
+
 def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
     """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
     if shadow is None:
         return zero_fdata(view)
     if type(view) is np.ndarray and np.may_share_memory(view, base):
+        if repeats(view):
+            raise UnsupportedError(
+                "a broadcast view of an array that is written to or stored", "the call", None, "copy the view"
+            )
         data = f(shadow.dense(), *rest)
         if not np.may_share_memory(data, shadow.data):
             raise UnsupportedError(

@@ -414,6 +414,18 @@ _M = np.array([[0.5, -1.2, 2.0, 0.7], [0.3, 1.4, -0.6, 0.2]])
 _POSITIVE = {np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.arccosh, np.reciprocal}
 _REAL_ONLY = {np.cbrt, np.degrees, np.radians, np.rad2deg, np.deg2rad, np.sinc, np.exp2}
 
+
+@rrule(np.sign)
+def sign(x):
+    if is_complex(x):
+        raise TypeError("np.sign of complex numbers has no rule; write x / abs(x)")
+
+    def pullback(dy):
+        return None
+
+    return np.sign(x), pullback
+
+
 CASES: list[RuleCase] = []
 for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, np.positive, np.conjugate):
     _x = _P + 1 if _f is np.arccosh else _P if _f in _POSITIVE else _V
