@@ -186,7 +186,8 @@ def _with_shadows(
     """fdata for the arguments whose memory the rule shares; where such arguments alias, the rule that knows it."""
     if not rule.has_lanes:
         return rule, (None,) * len(args)
-    fdata = shadows_of(args, act)
+    # an array that no gradient is asked of may be another name of one that is written to
+    fdata = shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)))
     if fdata.aliased:
         rule = rule_for(g, types, tuple(abstract(c, False) for c in cells), aliased=True)
     return rule, tuple(fdata)
