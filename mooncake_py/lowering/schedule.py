@@ -85,6 +85,10 @@ def _make_jumps(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
             p.jumps.append(_jump(plan, e, takes, incoming, subst))
         if handler is not None:
             p.handler = _jump(plan, handler, True, incoming, subst)
+    for q, a in subst.items():  # what stands for a parameter may itself have been replaced since
+        while a in subst:
+            a = subst[a]
+        subst[q] = a
     if subst:
         for p in plan.blocks.values():
             for j in (*p.jumps, p.handler) if p.handler is not None else p.jumps:

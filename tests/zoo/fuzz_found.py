@@ -33,3 +33,16 @@ def _write_one_read_other(p, a, b):
 
 
 add("same_array_twice_after_a_number", _write_one_read_other, 0.5, V, V, area=AREA)
+
+
+@case(1.3, 0.4, 5)
+def swap_after_a_continue(p, q, limit):
+    """The exit of the inner loop passes values on through two blocks that do nothing else."""
+    k = 0
+    while k < 2:
+        k += 1
+        if k > limit:
+            continue
+        p, q = q, p
+        q += k * p
+    return p * 2 + q * q
