@@ -32,13 +32,16 @@ def has_identity(t: T) -> bool:
 
 
 class Memory:
-    def __init__(self, fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], aliased: bool):
+    def __init__(
+        self, fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], aliased: bool, surely: bool = False
+    ):
         self.parent: dict[Var, Var] = {}
         self.types = types
         self.marked: set[Var] = set()
         self.written: set[Var] = set()
         self.fn = fn
         self.escaping = _not_only_called(fn)
+        self.surely = surely  # calls that are not seen are taken to keep their arguments apart
         if aliased:  # the arguments share memory with each other
             shareable = [p for p in fn.params if self.identity(p)]
             for p in shareable[1:]:
@@ -96,7 +99,8 @@ class Memory:
         if info.kind == "dynamic" or (info.kind == "derived"):
             for v in (*s.operands(), *info.args):
                 self._mark(v)
-                self.join(s.out, v)
+                if not self.surely:
+                    self.join(s.out, v)
             self._mark(s.out)
         elif info.kind == "op":
             if isinstance(self.types[s.out], Meth) and s.out not in self.escaping:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
 from mooncake_py.ir import ops
@@ -78,6 +79,11 @@ class ADInfo:
     removable: set[Var] = field(default_factory=set)
     reusable: bool = True
     real: bool = False
+
+    def is_written(self, v: Var) -> bool:
+        """Does a statement in sight write to this object, by this name or another?"""
+        memory = Memory(self.inferred.fn, self.inferred.types, self.inferred.calls, False, surely=True)
+        return memory.find(v) in {memory.find(w) for w in memory.written}
 
     def operand(self, v: Operand) -> Operand:
         """A primal operand in the forward code; functions and modules that are known are constants there."""
@@ -163,7 +169,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         )
     )  # fmt: skip
     f = s.fn.value if isinstance(s.fn, Const) else None
-    if f is ops.load_global and leaves(info.tree(s.out)):
+    if f is ops.load_global and leaves(info.tree(s.out)) and info.is_written(s.out):
         raise UnsupportedError(
             f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
             info.canonical.fn.filename,
