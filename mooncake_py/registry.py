@@ -17,7 +17,9 @@ result may share memory with.
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -25,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import RuleError
-from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, is_real_class, is_scalar, widen
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
 from mooncake_py.tangents import CoDual
 
 
@@ -47,6 +49,9 @@ Scalar = Kind("Scalar", (int, float, complex, np.number, np.bool_))
 RealScalar = Kind("RealScalar", (int, float, np.integer, np.floating, np.bool_))
 """A real Python or NumPy number."""
 Array = Kind("Array", np.ndarray)
+Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
+"""A number or an array."""
+Sequence_ = Kind("Sequence", (list, tuple))
 Any_ = Kind("Any", object)
 
 Pattern = Kind | type
@@ -163,6 +168,10 @@ def _matches(want: Pattern, t: T) -> bool | None:
         return isinstance(t, Real) or (isinstance(t, Inst) and is_real_class(t.cls))
     if want is Array:
         return isinstance(t, Arr)
+    if want is Numeric:
+        return isinstance(t, Arr) or is_scalar(t)
+    if want is Sequence_:
+        return isinstance(t, (Lst, Tup)) or (isinstance(t, Inst) and issubclass(t.cls, (list, tuple)))
     if isinstance(t, Inst) and isinstance(want, type):
         return issubclass(t.cls, want)
     cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
@@ -248,9 +257,12 @@ def zero_derivative(*targets: Any) -> None:
 def rules_of(f: Any) -> list[Rule]:
     """The rules of f, last registered first; empty where it has none."""
     try:
-        return _rules.get(f, [])[::-1]
+        found = _rules.get(f)
+        if found is None:
+            found = _rules.get(f, []) if _waiting and load_waiting() else []
     except TypeError:  # unhashable: a user's callable object
         return []
+    return found[::-1]
 
 
 def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule | bool | None:
@@ -275,18 +287,43 @@ def find_rule_for_values(f: Any, args: Sequence[Any], keywords: Iterable[str] = 
 
 
 _loaded = False
+_waiting: dict[str, tuple[str, ...]] = {}
+
+
+def when_imported(module: str, *packs: str) -> None:
+    """The rules in the modules `packs` belong to `module`: they are imported once somebody has imported that.
+
+    So there may be rules for a library that is not installed, or that is slow to import.
+    """
+    _waiting[module] = _waiting.get(module, ()) + packs
+
+
+def load_waiting() -> bool:
+    """Import the packs whose module is there by now; were there any?"""
+    due = [m for m in _waiting if (there := sys.modules.get(m)) is not None and not _importing(there)]
+    for m in due:
+        for pack in _waiting.pop(m, ()):
+            importlib.import_module(pack)
+    return bool(due)
+
+
+def _importing(module: Any) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def load_packs() -> None:
-    """Import every rule pack of the entry-point group `mooncake_py.rules`, once."""
+    """Import every rule pack of the entry-point group `mooncake_py.rules`, once, and those whose module came since."""
     global _loaded
     if _loaded:
+        if _waiting:
+            load_waiting()
         return
     _loaded = True
     from importlib.metadata import entry_points  # slow to import, and not needed until the first derivation
 
     for ep in sorted(entry_points(group="mooncake_py.rules"), key=lambda e: e.name):
         ep.load()
+    load_waiting()
 
 
 def inline(fn: Callable) -> Callable:

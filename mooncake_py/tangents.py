@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mooncake_py.errors import MissingRule
+
 
 class CoDual:
     """A primal with its fdata, as rules see it; in an inlined rule it is never made."""
@@ -37,6 +39,35 @@ class At:
     def __init__(self, index: Any, value: Any):
         self.index = index
         self.value = value
+
+
+class NoDerivative:
+    """The cotangent of an argument by which a function's derivative is not known.
+
+    A pullback returns it in the argument's place. Where the argument is a constant nobody looks at it; whoever
+    calculates with it, adds it or asks for its number gets MissingRule.
+    """
+
+    __slots__ = ("function", "parameter", "remedy")
+
+    def __init__(self, function: str, parameter: str, remedy: str = "hold it constant, or register a rule that has it"):
+        self.function, self.parameter, self.remedy = function, parameter, remedy
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise MissingRule(f"the derivative of {self.function} by {self.parameter} is not known: {self.remedy}")
+
+    def __repr__(self) -> str:
+        return f"<no derivative of {self.function} by {self.parameter}>"
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = refuse
+    __float__ = __complex__ = __int__ = __bool__ = __array__ = __array_ufunc__ = __array_function__ = refuse
+    __getitem__ = __iter__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.refuse()
 
 
 def add_at(d: np.ndarray, index: Any, value: Any) -> None:

@@ -1,5 +1,9 @@
-"""The rules that ship with mooncake_py: operators, builtins, math, NumPy. Importing this registers them all."""
+"""The rules that ship with mooncake_py: operators, builtins, math, NumPy. Importing this registers them all.
 
+Those of SciPy are registered once SciPy's module has been imported, by whoever wants it.
+"""
+
+from mooncake_py.registry import when_imported
 from mooncake_rules import (
     builtins_,
     cmath_,
@@ -39,3 +43,8 @@ __all__ = [
     "numpy_statistics",
     "operators",
 ]
+
+for _module, _packs in {
+    "scipy.special": ("scipy_special", "scipy_bessel"),
+}.items():
+    when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

@@ -208,4 +208,4 @@ def _slice(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 infer_table[slice] = _slice
 infer_table[ops.check_length] = lambda args, kwargs: Known(None)
-zero_derivative(ops.check_length)
+zero_derivative(ops.check_length, ops.import_name, ops.import_from)

@@ -1,0 +1,96 @@
+"""What the tables of cases cannot say of SciPy's rules: when they are loaded, what they refuse, how far they reach."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import MissingRule, grad, registry, value_and_pullback
+from mooncake_py.testing import check_grads
+
+pytest.importorskip("scipy")
+import scipy.special as sc
+
+
+def _run(source: str) -> None:
+    subprocess.run([sys.executable, "-c", source], check=True)
+
+
+def test_scipy_is_not_imported_for_those_who_do_not_use_it() -> None:
+    _run(
+        "import sys, numpy as np, mooncake_py\n"
+        "assert mooncake_py.grad(lambda x: x * np.sin(x))(0.0) == 0.0\n"
+        "assert not [m for m in sys.modules if m.startswith('scipy')]"
+    )
+
+
+def test_scipy_imported_late() -> None:
+    _run(
+        "import mooncake_py, math\n"
+        "mooncake_py.grad(math.sin)(1.0)\n"
+        "def f(x):\n"
+        "    import scipy.special\n"
+        "    from scipy.special import gammaln\n"
+        "    return gammaln(x) + scipy.special.expit(x) - x\n"
+        "assert abs(mooncake_py.grad(f)(2.0) - (0.42278433509846713 + 0.10499358540350662 - 1)) < 1e-12\n"
+        "import scipy\n"
+        "assert abs(mooncake_py.grad(lambda x: scipy.special.erf(x))(0.0) - 1.1283791670955126) < 1e-12"
+    )
+
+
+def test_how_many_special_functions_have_rules() -> None:
+    registry.load_packs()
+    public = {getattr(sc, n) for n in dir(sc) if not n.startswith("_") and callable(getattr(sc, n))}
+    ruled = [f for f in public if any(r.fn is not None for r in registry.rules_of(f))]
+    assert len(ruled) >= 195
+
+
+@pytest.mark.parametrize(
+    "f, args", [(sc.jv, (2.5, 0.7)), (sc.hyp2f1, (1.2, 0.4, 2.0, 0.3)), (sc.eval_jacobi, (2.0,) * 4)]
+)
+def test_a_parameter_without_formula_is_refused_where_it_is_active(f: Any, args: tuple[float, ...]) -> None:
+    name = f"scipy.special.{f.__name__}"
+    for g in (lambda v: f(v, *args[1:]), lambda v: 2.0 * f(v * 1.0, *args[1:]), lambda v: [f][0](v, *args[1:])):
+        with pytest.raises(MissingRule, match=f"{name} by its argument number 1"):
+            grad(g)(args[0])
+    with pytest.raises(MissingRule, match=name):
+        value_and_pullback(f, *args)[1](1.0)
+    vs = np.array([args[0], args[0] + 1.0])
+    with pytest.raises(MissingRule, match=name):
+        grad(lambda v: np.sum(np.exp(f(v, *args[1:]))))(vs)
+    check_grads(lambda x: f(*args[:-1], x), args[-1:])
+
+
+SHAPES = [
+    (sc.gammainc, (np.array([0.05, 0.5, 3.0, 40.0, 900.0]), np.array([1e-3, 0.2, 2.9, 60.0, 905.0]))),
+    (sc.gammainc, (np.array([0.05, 0.5, 3.0, 40.0]), np.array([2.0, 9.0, 20.0, 30.0]))),
+    (
+        sc.betainc,
+        (np.array([0.3, 2.0, 50.0, 300.0]), np.array([4.0, 0.5, 70.0, 0.5]), np.array([0.01, 0.97, 0.4, 0.995])),
+    ),
+    (sc.stdtr, (np.array([1.0, 4.0, 30.0, 2000.0]), np.array([-3.0, 0.02, 1.5, 2.2]))),
+    (sc.zeta, (np.array([1.1, 1.3, 2.0, 30.0]), np.array([0.4, 1.0, 3.0, 0.9]))),
+    (sc.zeta, (np.array([-1.5, 0.3, 1.2, 30.0]),)),
+    (sc.exprel, (np.array([-3.0, -0.049, -1e-9, 0.051, 2.0]),)),
+    (sc.inv_boxcox, (np.array([0.5, -0.3, 2.0]), np.array([1e-4, 0.0, -0.02]))),
+    (sc.boxcox, (np.array([0.5, 0.3, 2.0]), np.array([1e-4, 0.0, -0.02]))),
+    (sc.kolmogorov, (np.array([0.3, 0.59, 0.61, 1.4]),)),
+    (sc.ellipkinc, (np.array([-4.0, 0.1, 1.5, 7.0]), np.array([0.0, -2.0, 0.9, 0.3]))),
+    (sc.ellipeinc, (np.array([-4.0, 0.1, 1.5, 7.0]), np.array([0.0, -2.0, 0.9, 0.3]))),
+    (sc.psi, (np.array([-2.4, -0.3, 0.2, 30.0]),)),
+    (sc.psi, (np.array([-2.4 + 0.1j, -0.3 - 2j, 0.2 + 9j, 30.0 + 0j]),)),
+    (sc.rgamma, (np.array([-2.0, 0.0, 0.3]),)),
+    (sc.spence, (np.array([1.0, 0.9, 3.0]),)),
+]
+
+
+@pytest.mark.parametrize("f, args", SHAPES, ids=[f.__name__ for f, _ in SHAPES])
+def test_across_the_range(f: Any, args: tuple[Any, ...]) -> None:
+    def call(*xs):
+        return f(*xs)
+
+    check_grads(call, args, rtol=2e-6)
