@@ -28,6 +28,7 @@ import numpy as np
 
 from mooncake_py.errors import RuleError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
+from mooncake_py.outputs import writes_out
 from mooncake_py.tangents import CoDual
 
 
@@ -201,15 +202,11 @@ def is_pure(f: Any, n: int = 1, keywords: Iterable[str] = ()) -> bool:
         return False
 
 
-def writes_out(f: Any, n: int, keywords: Iterable[str]) -> bool:
-    """Is NumPy function f given an array to write its result to?"""
-    return "out" in keywords or (isinstance(f, np.ufunc) and n > f.nin)
-
-
-def register(rule: Rule) -> None:
+def register(rule: Rule, fallback: bool = False) -> None:
     global generation
     generation += 1
-    _rules.setdefault(rule.target, []).append(rule)
+    known = _rules.setdefault(rule.target, [])
+    known.insert(0 if fallback else len(known), rule)
 
 
 def rrule(
@@ -218,6 +215,7 @@ def rrule(
     alias: tuple[int, ...] = (),
     mutates: tuple[int, ...] = (),
     deferred: tuple[int, ...] = (),
+    fallback: bool = False,
 ) -> Callable[[Callable], Callable]:
     """Register the decorated function as the rule of `targets`.
 
@@ -225,7 +223,8 @@ def rrule(
     are of these kinds (`Scalar`, `RealScalar`, `Array`, `Any_`, or a class). The rule registered last wins.
     `alias`: positions of arguments that the result may share memory with (views). `mutates`: positions of
     arguments that the function writes to; their parameters are annotated `CoDual`. `deferred`: positions whose
-    cotangent the pullback returns as `At(index, value)`, to be added in place.
+    cotangent the pullback returns as `At(index, value)`, to be added in place. `fallback`: asked only where no
+    other rule takes the call.
 
     Raises RuleError where a target cannot be called or the rule is not a plain function.
     """
@@ -237,7 +236,7 @@ def rrule(
         if not isinstance(fn, pytypes.FunctionType):
             raise RuleError(f"rrule: the rule of {targets[0]!r} must be a Python function, not {type(fn).__name__}")
         for f in targets:
-            register(Rule(f, fn, tuple(types), tuple(alias), tuple(mutates), tuple(deferred)))
+            register(Rule(f, fn, tuple(types), tuple(alias), tuple(mutates), tuple(deferred)), fallback)
         return fn
 
     return decorate
@@ -252,6 +251,56 @@ def zero_derivative(*targets: Any) -> None:
         if not callable(f) and not isinstance(f, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
             raise RuleError(f"zero_derivative: {f!r} is not callable")
         register(Rule(f, None))
+
+
+wrappers: dict[type, Callable[[Any], Any]] = {}
+"""Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
+_overlays: dict[Any, pytypes.FunctionType] = {}
+_refused: dict[Any, str] = {}
+
+
+def overlay(*targets: Any) -> Callable[[Callable], Callable]:
+    """Calls of `targets` that no rule takes are differentiated as calls of the decorated Python function.
+
+    It takes what they take and must return what they return: for functions written in C whose derivative is best
+    had from code, and Python functions whose own code the engine cannot differentiate.
+    """
+
+    def decorate(fn: Callable) -> Callable:
+        global generation
+        generation += 1
+        if not isinstance(fn, pytypes.FunctionType):
+            raise RuleError(f"overlay: {fn!r} is not a Python function")
+        for f in targets:
+            _overlays[f] = fn
+        return fn
+
+    return decorate
+
+
+def seen_through(f: Any) -> pytypes.FunctionType | None:
+    """The Python function that a call of f, which has no rule for it, is differentiated as."""
+    if type(f).__hash__ is None or f in _refused:
+        return None
+    if (found := _overlays.get(f)) is not None:
+        return found
+    while (wrapped := wrappers.get(type(f))) is not None:
+        f = wrapped(f)
+    return f if isinstance(f, pytypes.FunctionType) else None
+
+
+def refuse(why: str, *targets: Any) -> None:
+    """Declare that these functions are not differentiated, and why: a call with an active argument raises MissingRule
+    with the reason."""
+    global generation
+    generation += 1
+    for f in targets:
+        _refused[f] = why
+
+
+def refusal(f: Any) -> str | None:
+    """Why f is not differentiated; None where it is not refused."""
+    return _refused.get(f) if type(f).__hash__ is not None else None
 
 
 def rules_of(f: Any) -> list[Rule]:

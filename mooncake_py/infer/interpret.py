@@ -55,7 +55,8 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
-from mooncake_py.registry import Rule, find_rule, is_pure, rules_of
+from mooncake_py.outputs import can_be_split, writes_out
+from mooncake_py.registry import Rule, find_rule, is_pure, rules_of, seen_through
 
 
 @dataclass(slots=True)
@@ -346,8 +347,13 @@ class Inference:
             self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
             t = result_type(f, types, kw)
             return Top(act) if isinstance(t, Top) else t
-        if isinstance(f, pytypes.FunctionType):
-            return self.derived(s, Known(f), args, types)
+        if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
+            method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
+            return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
+        python = seen_through(f)
+        split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
+        if python is not None and not split and (act or python is f):
+            return self.derived(s, Known(python), args, types)
         t = result_type(f, types, kw)
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py import registry
+from mooncake_py import outputs, registry
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
@@ -91,6 +91,12 @@ class DynamicSite:
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
             return call(f, ff, args, fargs, names, kwvalues, kwfdata)
         except _NoRule as e:
+            why = registry.refusal(e.f)
+            if why is not None:
+                raise MissingRule(
+                    f"{_name_of(e.f)} is not differentiated: {why}. It was given an active argument ({e.argument}), in "
+                    f"{self.filename}:{self.line} ({self.function})"
+                ) from None
             raise MissingRule(
                 f"{_name_of(e.f)} has no rule and was given an active argument ({e.argument}), in "
                 f"{self.filename}:{self.line} ({self.function}). Register one:\n\n"
@@ -127,6 +133,10 @@ class StaticSite:
         rule = rule_for(self.function, self.types, ())
         self.forward, self.pullback = rule.forward, rule.pullback
         return rule.forward(*args)
+
+
+def _no_rule(f: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> bool:
+    return not rules_of(f) or find_rule_for_values(f, args, names) is None
 
 
 class _NoRule(MooncakeError):
@@ -170,7 +180,7 @@ def call(
         return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata))
     if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
         self = f.__self__
-        if self is not None and not isinstance(self, (pytypes.ModuleType, type)) and not rules_of(f):
+        if self is not None and not isinstance(self, (pytypes.ModuleType, type)) and _no_rule(f, args, names):
             d = class_attribute(type(self), f.__name__)
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata))
@@ -184,9 +194,14 @@ def call(
         if rule.fn is None or (not active and not rule.mutates):
             return f(*args, **kwargs), None, None
         return run_rule(f, rule, args, fargs, kwargs, kwfdata)
-    if type(f) is pytypes.FunctionType:
+    if outputs.writes_out(f, len(args), names) and outputs.can_be_split(f):
+        return _written(f, ff, args, fargs, names, kwvalues, kwfdata)
+    if active and registry.refusal(f) is not None:
+        raise _NoRule(f, args, fargs)
+    python = registry.seen_through(f)
+    if python is not None and (active or python is f):
         try:
-            return _python(f, ff, args, fargs, names, kwvalues, kwfdata)
+            return _python(python, ff, args, fargs, names, kwvalues, kwfdata)
         except UnsupportedError:
             if active:
                 raise
@@ -203,6 +218,66 @@ def call(
     if dunder is not None:
         return call(dunder, None, args, fargs)
     raise _NoRule(f, args, fargs)
+
+
+def _written(
+    f: Any,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+) -> Result:
+    """`f(x, out=z)` as `f(x)` written into z."""
+
+    def pairs(xs: Sequence[Any], fs: Sequence[Any]) -> list[tuple[Any, Any]]:
+        return list(zip(xs, fs, strict=True))
+
+    keyword = dict(zip(names, pairs(kwvalues, kwfdata), strict=True))
+    rest, kept, out = outputs.split(f, pairs(args, fargs), keyword, (None, None))
+    outs = out if isinstance(out, list) else pairs(*_parts(*out)) if type(out[0]) is tuple else [out]
+    several = isinstance(f, np.ufunc) and f.nout > 1
+    if len(outs) != (f.nout if several else 1):
+        return f(*args, **dict(zip(names, kwvalues, strict=True))), None, None  # NumPy's own error
+    xs, fs = tuple(x for x, _ in rest), tuple(fx for _, fx in rest)
+    if any(map(is_active, xs, fs)):
+        y, fy, pb = call(f, ff, xs, fs, tuple(kept), *zip(*kept.values(), strict=True) if kept else ())
+    else:
+        y, fy, pb = f(*xs, out=None, **{k: x for k, (x, _) in kept.items()}), None, None
+    where = kept.get("where", (True, None))[0] if isinstance(f, np.ufunc) else True
+    results = pairs(*_parts(y, fy)) if several else [(y, fy)]
+    pulls: list[Pull | None] = []
+    for i, (z, fz) in enumerate(outs):
+        pulls.append(None)
+        if z is not None:
+            part, fpart = results[i]
+            if fpart is not None and fz is None:
+                raise UnsupportedError(
+                    "writing a value with a derivative into an array from outside the function", "out=", None,
+                    "pass the array as an argument, or return what you would store",
+                )  # fmt: skip
+            given = (z, part, isinstance(f, np.ufunc), where)
+            pulls[i] = call(outputs.write_out, None, given, (fz, fpart, None, None))[2]
+            results[i] = (z, fz)
+    place = {k: i for i, k in enumerate(kept)}
+    n = len(rest)
+
+    def pullback(dy: Any) -> Any:
+        parts = list(dy) if several and dy is not None else [dy] * len(outs)
+        for i, undo in enumerate(pulls):
+            if undo is not None:
+                ds = undo(None)
+                parts[i] = None if ds is None else ds[2]
+        ds = None if pb is None else pb(tuple(parts) if several else parts[0])
+        if ds is None:
+            return None
+        mine = list(ds[: 1 + n]) + [None] * (len(args) - n)
+        return (*mine, *(ds[1 + n + place[k]] if k in place else None for k in names))
+
+    if several:
+        return tuple(z for z, _ in results), tuple(fz for _, fz in results), pullback
+    return (*results[0], pullback)
 
 
 def _unknown(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> Result:

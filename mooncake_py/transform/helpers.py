@@ -170,7 +170,10 @@ def run_pullback(pb: Any, dy: Any) -> Any:
 
 
 def index_kind(t: T, ndim: int | None) -> str:
-    """How an index of this type selects: "element", "basic" (a view), "advanced" (a copy) or "unknown"."""
+    """How an index of this type selects: "element", "basic" (a view), "advanced" (a copy) or "unknown".
+
+    `ndim` is that of what is indexed: integers alone may name an element where it is not known (None).
+    """
     items = t.items if isinstance(t, Tup) else (t,)
     if isinstance(t, Known) and isinstance(t.value, tuple):
         items = tuple(map(Known, t.value))
@@ -194,4 +197,6 @@ def index_kind(t: T, ndim: int | None) -> str:
             return "advanced"
         else:
             return "unknown"
-    return "element" if kinds <= {"int"} and len(items) == ndim else "basic"
+    if kinds <= {"int"}:
+        return "unknown" if ndim is None else "element" if len(items) == ndim else "basic"
+    return "basic"

@@ -1,7 +1,8 @@
 """Rewriting the primal by its types, before it is differentiated.
 
 Iteration over arrays, lists, tuples, `zip` and `enumerate` becomes a loop over indices; unpacking, starred calls and
-displays of tuples become reads of their items. Each is a case the engine then needs no rule for.
+displays of tuples become reads of their items; `f(x, out=z)` becomes `f(x)` and a write. Each is a case the engine
+then needs no rule for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import operator
 import sys
 from collections.abc import Callable
 
+import numpy as np
+
+from mooncake_py import outputs
 from mooncake_py.infer.interpret import Inferred
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, map_function
 from mooncake_py.ir.nodes import (
@@ -212,6 +216,8 @@ class _Rewriter:
             assert isinstance(new, Var)
             self.out.append(Call(s.out, Const(iter), (r,), (), s.pos))
             return True
+        if self._writes_out(s):
+            return True
         if not isinstance(s.fn, Const):
             return False
         f = s.fn.value
@@ -226,6 +232,42 @@ class _Rewriter:
         if f is operator.getitem:
             return self._known_item(s)
         return False
+
+    def _writes_out(self, s: Call) -> bool:
+        """`f(x, out=z)`, which no rule takes, as `f(x)` written into z."""
+        info, t = self.inferred.calls.get(s.out), self.type_of(s.fn)
+        if info is None or info.rule is not None or not isinstance(t, (Known, Meth)):
+            return False
+        f, method = (t.func, True) if isinstance(t, Meth) else (t.value, False)
+        if not outputs.can_be_split(f) or not outputs.writes_out(f, len(s.args) + method, [k for k, _ in s.kwargs]):
+            return False
+        args, keywords, out = outputs.split(f, (s.fn, *s.args) if method else s.args, dict(s.kwargs), Const(None))
+        if not any(self.type_of(v).active for v in (*args, *keywords.values())):
+            return False
+        outs = out if isinstance(out, list) else self._items_of(out, s.pos)
+        several = isinstance(f, np.ufunc) and f.nout > 1
+        if outs is None or len(outs) != (f.nout if several else 1):
+            return False
+        y = self.fresh.var()
+        self.out.append(Call(y, s.fn, tuple(args[method:]), tuple(keywords.items()), s.pos))
+        results: list[Operand] = []
+        for i, z in enumerate(outs):
+            part: Operand = self.emit(s.pos, operator.getitem, y, Const(i)) if several else y
+            if not _is_none(self.type_of(z)):
+                where = keywords.get("where", Const(True)) if isinstance(f, np.ufunc) else Const(True)
+                broadcast = Const(isinstance(f, np.ufunc))
+                self.emit(s.pos, outputs.write_out, z, part, broadcast, where)
+                part = z
+            results.append(part)
+        self.subst[s.out] = self.emit(s.pos, ops.build_tuple, *results) if several else results[0]
+        return True
+
+    def _items_of(self, out: Operand, pos: Pos) -> list[Operand] | None:
+        """What is given as `out=`: an array, None or a tuple of them; None where that is not known."""
+        t = self.type_of(out)
+        if isinstance(t, Tup):
+            return [self.emit(pos, operator.getitem, out, Const(i)) for i in range(len(t.items))]
+        return [out] if isinstance(t, Arr) or _is_none(t) else None
 
     def _unpack(self, s: Call) -> bool:
         """`a, b = xs` for an active array or list: its length checked, its items read."""
@@ -324,6 +366,10 @@ class _Rewriter:
             self.subst[s.out] = d.args[i.value]
             return True
         return False
+
+
+def _is_none(t: T) -> bool:
+    return isinstance(t, Known) and t.value is None
 
 
 def _is_range(t: T) -> bool:

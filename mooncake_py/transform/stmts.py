@@ -429,7 +429,7 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     shadow = info.emit(helpers.view_shadow, x, lane, s.out, f, *rest)
     info.lane[(s.out, ())] = shadow
     info.types[shadow] = fdata_type(info.types.get(s.out), ())
-    if call.target is operator.getitem and helpers.index_kind(call.types[1], None) == "basic":
+    if call.target is operator.getitem and helpers.index_kind(call.types[1], -1) == "basic":
         return ADStmtInfo(s, None)
     copied = _copied(info, s, call, rule)
 

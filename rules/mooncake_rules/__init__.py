@@ -21,6 +21,7 @@ from mooncake_rules import (
     numpy_reduce,
     numpy_shape,
     numpy_statistics,
+    numpy_ufunc,
     operators,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "numpy_reduce",
     "numpy_shape",
     "numpy_statistics",
+    "numpy_ufunc",
     "operators",
 ]
 

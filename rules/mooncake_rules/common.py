@@ -30,6 +30,14 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     return t if t.shape == shape else np.broadcast_to(t, shape)
 
 
+def as_dtype(t: Any, dtype: np.dtype) -> np.ndarray:
+    """The cotangent t as an array of this dtype: its real part where that is real."""
+    t = np.asarray(t)
+    if t.dtype == dtype or dtype.kind not in "fc":
+        return t
+    return (t.real if t.dtype.kind == "c" and dtype.kind != "c" else t).astype(dtype)
+
+
 def total(t: Any) -> Any:
     """The sum of all of t, for an argument that is a scalar."""
     return _sum(t, axis=None)

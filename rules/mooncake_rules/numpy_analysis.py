@@ -280,9 +280,9 @@ _PAIRS = ((_V, _W), (_W, _V), (_V, _W[:2]), (_W[:2], _V), (_Z, _W), (_W, _Z), (_
 
 CASES: list[RuleCase] = [
     case(np.diff, _V), case(np.diff, _M, 2, axis=0), case(np.diff, _M, axis=1), case(np.gradient, _V),
-    case(np.gradient, _V, 0.3), case(np.gradient, _M), case(np.gradient, _M, 0.5, axis=1), case(np.interp, 0.9, _X, _V),
-    case(np.interp, _W + 1.05, _X, _V), case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V),
-    case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
+    case(np.gradient, _V, 0.3), case(np.gradient, _M), case(np.gradient, _M, 0.5, axis=1),
+    case(np.interp, 0.9, _X, _V), case(np.interp, _W + 1.05, _X, _V),
+    case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V), case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
     *[case(f, *pair, m) for f in (np.convolve, np.correlate) for pair in _PAIRS for m in ("full", "same", "valid")],
     case(np.convolve, _V, _W), case(np.polyval, _W, 0.7), case(np.polyval, _W, _V),
     case(np.polyval, [0.5, 1.0, -0.3], _V), case(np.polyfit, _X, _V, 2),

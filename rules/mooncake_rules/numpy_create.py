@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
 from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import real_of, total
+from mooncake_rules.common import as_dtype, real_of, total
 from mooncake_rules.inference import Types, dtype_of, element_dtype, is_dtype, nested, shape_ndim
 from mooncake_rules.sequences import unstack
 
@@ -164,10 +164,7 @@ def _array_of(f: Any) -> None:
 
 def as_kind(t: Any, a: Any) -> Any:
     """A cotangent of a converted array as one of the array a: real, complex, of its precision."""
-    t = np.asarray(t)
-    if a.dtype.kind not in "fc" or t.dtype == a.dtype:
-        return t
-    return (t.real if t.dtype.kind == "c" and a.dtype.kind != "c" else t).astype(a.dtype)
+    return as_dtype(t, a.dtype)
 
 
 pure.add(as_kind)
@@ -398,13 +395,14 @@ def _listed_rows(a: np.ndarray) -> float:
 CASES: list[RuleCase] = [
     case(np.full, (2, 3), 0.5), case(np.full, 3, 0.5), case(np.full_like, _M, 0.5), case(np.arange, 0.5, 3.0, 0.7),
     case(np.linspace, 0.5, 2.0, 5), case(np.linspace, 0.5, 2.0), case(np.linspace, 0.5, 2.0, num=4, endpoint=False),
-    case(np.array, [0.5, 1.5]), case(np.array, (0.5, 1)), case(np.array, [[0.5, 1.5], [0.2, 0.1]]), case(np.array, 0.5),
-    case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32), case(np.array, [0.5, 1j * 0.5]),
-    case(np.array, _M), case(np.array, _M, dtype=np.float32), case(np.array, _M, copy=True), case(np.asarray, _M),
-    case(np.asarray, [0.5, 1.5]), case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T),
-    case(np.copy, _M), case(np.ndarray.copy, _M.T), case(np.ndarray.astype, _M, np.float32),
-    case(np.ndarray.astype, _M, complex), case(np.ndarray.astype, _M, float, copy=False), case(np.float64, 0.5),
-    case(np.complex128, 0.5), case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2),
-    case(np.ndarray.item, _M, 1, 2), case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M),
-    case(lambda x: np.zeros(3) + x, 0.5), case(lambda a: np.ones_like(a) * a, _M), case(np.asarray, 0.5),
+    case(np.array, [0.5, 1.5]), case(np.array, (0.5, 1)), case(np.array, [[0.5, 1.5], [0.2, 0.1]]),
+    case(np.array, 0.5), case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32),
+    case(np.array, [0.5, 1j * 0.5]), case(np.array, _M), case(np.array, _M, dtype=np.float32),
+    case(np.array, _M, copy=True), case(np.asarray, _M), case(np.asarray, [0.5, 1.5]),
+    case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T), case(np.copy, _M),
+    case(np.ndarray.copy, _M.T), case(np.ndarray.astype, _M, np.float32), case(np.ndarray.astype, _M, complex),
+    case(np.ndarray.astype, _M, float, copy=False), case(np.float64, 0.5), case(np.complex128, 0.5),
+    case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2), case(np.ndarray.item, _M, 1, 2),
+    case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M), case(lambda x: np.zeros(3) + x, 0.5),
+    case(lambda a: np.ones_like(a) * a, _M), case(np.asarray, 0.5),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 from mooncake_py.registry import Array, Scalar, inline, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
-from mooncake_rules.operators import MIXES, binary, down, shape_of
+from mooncake_rules.operators import binary, down, shape_of
 
 # -- functions of one argument ----------------------------------------------------------------------------
 
@@ -77,17 +77,7 @@ def unary(f: Callable, derivative: Callable[[Any, Any], Any]) -> None:
 
         return y, pullback
 
-    def rule_with_dtype(x, dtype):
-        y = f(x, dtype=dtype)
-
-        def pullback(dy):
-            return real_of(dy * conj(d(x, y)), x)
-
-        return y, pullback
-
     for kind in (Scalar, Array):
-        if isinstance(f, np.ufunc):
-            rrule(f, types=(kind,))(rule_with_dtype)
         rrule(f, types=(kind,))(rule)
     probed.add(f)
 
@@ -203,23 +193,6 @@ binary(_ldexp, np.ldexp)
 binary(_heaviside, np.heaviside)
 probed.update({np.copysign, np.ldexp, np.heaviside})
 
-
-def _with_dtype(f: np.ufunc) -> None:
-    """The arithmetic of operators.py once more, with the keyword `dtype`."""
-    from mooncake_py.registry import rules_of
-
-    plain = inline(next(r.fn for r in rules_of(f) if r.fn is not None))
-
-    def rule(a, b, dtype):
-        pullback = plain(a, b)[1]
-        return f(a, b, dtype=dtype), pullback
-
-    for types in MIXES:
-        rrule(f, types=types)(rule)
-
-
-for _f in (np.add, np.subtract, np.multiply, np.maximum, np.minimum):
-    _with_dtype(_f)
 
 # -- where and clip ---------------------------------------------------------------------------------------
 

@@ -169,6 +169,5 @@ CASES: list[RuleCase] = [
     *[case(_fft.rfft, x, n) for x in (_V, _M) for n in (None, 3, 4, 8)], case(_fft.rfft, _M, axis=0, norm="ortho"),
     *[case(_fft.irfft, x, n) for x in (_Z, _M) for n in (None, 7, 4, 16)], case(_fft.irfft, _Z, axis=0),
     *[case(f, x) for f in (_fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn) for x in (_M, _Z)],
-    case(_fft.fftn, _M, axes=(0,)),
-    case(_fft.fftshift, _V), case(_fft.ifftshift, _M, 1),
+    case(_fft.fftn, _M, axes=(0,)), case(_fft.fftshift, _V), case(_fft.ifftshift, _M, 1),
 ]  # fmt: skip

@@ -280,23 +280,7 @@ def fill(a: CoDual, value):
     return None, pullback
 
 
-infer_table[np.ndarray.fill] = infer_table[np.copyto] = lambda args, kwargs: Known(None)
-
-
-@rrule(np.copyto, types=(Array,), mutates=(0,))
-def copyto(a: CoDual, v):
-    x, shadow = a.primal, a.fdata
-    old = x.copy()
-    shape = () if is_number(v) else v.shape
-    np.copyto(x, v)
-
-    def pullback(_):
-        put_back(x, Ellipsis, old)
-        if shadow is None:
-            return None
-        return None, _written(take_at(shadow_dense(shadow), Ellipsis), x, v, shape)
-
-    return None, pullback
+infer_table[np.ndarray.fill] = lambda args, kwargs: Known(None)
 
 
 @rrule(np.ndarray.sort, mutates=(0,))

@@ -540,8 +540,8 @@ CASES: list[RuleCase] = [
     case(np.linalg.norm, _M), case(np.linalg.norm, _M, axis=1), case(np.linalg.norm, _M, 1, 0),
     case(np.linalg.norm, _M, "fro"), case(np.linalg.norm, _M, "nuc"), case(np.linalg.norm, _M, 2),
     case(np.linalg.norm, _V, np.inf), case(np.linalg.norm, _V, 3), case(np.linalg.norm, _Z),
-    case(np.linalg.norm, _Z, axis=0, keepdims=True), case(np.linalg.norm, _B, axis=(1, 2)), case(np.linalg.norm, _V, 1),
-    case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2), case(np.linalg.matrix_power, _Z, 2),
-    case(np.linalg.matrix_power, _A, 0), case(np.linalg.multi_dot, [_M, _A, _A]),
+    case(np.linalg.norm, _Z, axis=0, keepdims=True), case(np.linalg.norm, _B, axis=(1, 2)),
+    case(np.linalg.norm, _V, 1), case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2),
+    case(np.linalg.matrix_power, _Z, 2), case(np.linalg.matrix_power, _A, 0), case(np.linalg.multi_dot, [_M, _A, _A]),
     case(np.linalg.multi_dot, [_V, _A, _V]), case(_least_squares, _M.T, _V), case(_least_squares, _M.T, _A),
 ]  # fmt: skip

@@ -49,6 +49,14 @@ def reshape(a, shape):
     return np.ndarray.reshape(a, shape), pullback
 
 
+@rrule(np.reshape, types=(Scalar,))
+def reshape_number(a, shape):
+    def pullback(dy):
+        return dy.reshape(())[()]
+
+    return np.reshape(a, shape), pullback
+
+
 @rrule(np.reshape, types=(Array,), alias=(0,))
 def reshape_ordered(a, shape, order):
     old = a.shape
@@ -496,25 +504,26 @@ _Z = _M * (1 + 0.5j)
 
 CASES: list[RuleCase] = [
     case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"),
-    case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)), case(np.ndarray.reshape, _T, -1),
-    case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T), case(np.ndarray.reshape, _T, (6, 4), order="F"),
-    case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T), case(np.ndarray.flatten, _M, "F"),
-    case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]), case(np.squeeze, _M[None], axis=0),
-    case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1), case(np.expand_dims, _M, (0, -1)),
-    case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M), case(np.atleast_2d, 0.7),
-    case(np.transpose, _T), case(np.transpose, _T, (2, 0, 1)), case(np.ndarray.transpose, _T),
-    case(np.ndarray.transpose, _T, 1, 2, 0), case(np.ndarray.transpose, _T, (2, 0, 1)), case(lambda a: a.T * 2, _T),
-    case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1), case(np.moveaxis, _T, 0, -1),
-    case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)), case(np.broadcast_to, 0.5, (2, 3)),
-    case(np.concatenate, (_V, _V * 2)), case(np.concatenate, [_V, _V[:2], np.zeros(0)]),
-    case(np.concatenate, (_M, _M * 2), axis=1), case(np.concatenate, [_M, _M], axis=None),
-    case(np.concatenate, (_M, _Z)), case(np.concatenate, [_T, _T[:, :1]], axis=-2), case(np.vstack, [_M, _V[:3]]),
-    case(np.vstack, (_V, _V)), case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)),
-    case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)),
-    case(np.dstack, [_V, _V]), case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1),
-    case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]), case(np.append, _V, 0.5),
-    case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]), case(np.split, _V, 3),
-    case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
+    case(np.reshape, 0.5, (1, 1)), case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)),
+    case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
+    case(np.ndarray.reshape, _T, (6, 4), order="F"), case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T),
+    case(np.ndarray.flatten, _M, "F"), case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]),
+    case(np.squeeze, _M[None], axis=0), case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1),
+    case(np.expand_dims, _M, (0, -1)), case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M),
+    case(np.atleast_2d, 0.7), case(np.transpose, _T), case(np.transpose, _T, (2, 0, 1)),
+    case(np.ndarray.transpose, _T), case(np.ndarray.transpose, _T, 1, 2, 0), case(np.ndarray.transpose, _T, (2, 0, 1)),
+    case(lambda a: a.T * 2, _T), case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1),
+    case(np.moveaxis, _T, 0, -1), case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)),
+    case(np.broadcast_to, 0.5, (2, 3)), case(np.concatenate, (_V, _V * 2)),
+    case(np.concatenate, [_V, _V[:2], np.zeros(0)]), case(np.concatenate, (_M, _M * 2), axis=1),
+    case(np.concatenate, [_M, _M], axis=None), case(np.concatenate, (_M, _Z)),
+    case(np.concatenate, [_T, _T[:, :1]], axis=-2), case(np.vstack, [_M, _V[:3]]), case(np.vstack, (_V, _V)),
+    case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)), case(np.column_stack, (_V, _V)),
+    case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)), case(np.dstack, [_V, _V]),
+    case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1), case(np.stack, (_M, _M), axis=1),
+    case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]), case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1),
+    case(np.append, _V, [0.5, 0.7]), case(np.split, _V, 3), case(np.split, _M, [1, 2], axis=1),
+    case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
 ]  # fmt: skip
 if hasattr(np.ndarray, "mT"):
     CASES.append(case(lambda a: a.mT * 2, _T))

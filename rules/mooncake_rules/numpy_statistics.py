@@ -189,8 +189,8 @@ for _f in (np.var, np.std, np.ndarray.var, np.ndarray.std):
 CASES += [
     case(np.median, _V), case(np.median, _T), case(np.median, _T, axis=1),
     case(np.median, _T, axis=(0, 2), keepdims=True), case(np.quantile, _V, 0.3), case(np.quantile, _T, 0.55, axis=1),
-    case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40), case(np.quantile, _V, np.array([0.3, 0.6])),
-    case(np.average, _V), case(np.average, _T, axis=1), case(np.average, _V, weights=_V + 2),
-    case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])), case(np.average, _T, weights=_T + 2),
-    case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
+    case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40),
+    case(np.quantile, _V, np.array([0.3, 0.6])), case(np.average, _V), case(np.average, _T, axis=1),
+    case(np.average, _V, weights=_V + 2), case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])),
+    case(np.average, _T, weights=_T + 2), case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
 ]  # fmt: skip

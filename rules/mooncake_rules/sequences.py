@@ -24,8 +24,8 @@ def unstack(t: Any, like: Any) -> Any:
             t = t.real
         return t if like.dtype.kind in "fc" else None
     if isinstance(like, (float, np.floating)):
-        return t.real if isinstance(t, (complex, np.complexfloating)) else float(t) if type(like) is float else t
-    return t if isinstance(like, (complex, np.complexfloating)) else None
+        return type(like)(np.real(t))
+    return type(like)(t) if isinstance(like, (complex, np.complexfloating)) else None
 
 
 pure.add(unstack)

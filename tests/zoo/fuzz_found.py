@@ -46,3 +46,10 @@ def swap_after_a_continue(p, q, limit):
         p, q = q, p
         q += k * p
     return p * 2 + q * q
+
+
+@case(V, 0)
+def first_of_unknown_dimensions(x, k):
+    """An integer index names an element where the array turns out to have one dimension."""
+    y = x.reshape((-1, *[1 for _ in range(k)]))
+    return y[0] * y[2]
