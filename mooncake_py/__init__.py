@@ -12,6 +12,7 @@ from mooncake_py.errors import (
     UnsupportedError,
 )
 from mooncake_py.registry import Any_, Array, RealScalar, Scalar, rrule, zero_derivative
+from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
 
 __version__ = "0.1.0"
@@ -19,5 +20,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Any_", "ArgumentError", "Array", "At", "CoDual", "CotangentError", "MissingRule", "MooncakeError", "NoDerivative",
     "NonScalarOutput", "Pullback", "PullbackReuse", "RealScalar", "RuleError", "Scalar", "UnsupportedError",
-    "build_rrule", "grad", "rrule", "value_and_grad", "value_and_pullback", "zero_derivative",
+    "build_rrule", "grad", "options", "rrule", "value_and_grad", "value_and_pullback", "zero_derivative",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import array_ids, check_cotangent, contents, put_back, report, seed, shadows_of, snapshot
 from mooncake_py.runtime.warm import WarmCall
+from mooncake_py.switches import current
 from mooncake_py.tangents import has_tangent
 
 
@@ -144,7 +145,7 @@ def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
 def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]) -> tuple[Any, Pullback]:
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
-    act = (False,) * extra + active
+    act = (False,) * extra + (active if current().activity else (True,) * len(active))
     if type(g) is not pytypes.FunctionType or registry.rules_of(g):
         fdata = shadows_of(all_args, act)
         entry = site.DynamicSite("the call", None, getattr(f, "__name__", repr(f)), "called directly")

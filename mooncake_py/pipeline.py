@@ -15,6 +15,7 @@ from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
+from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
@@ -22,7 +23,11 @@ from mooncake_py.transform.rewrite import rewrite
 
 
 def derive_rule(
-    fn: pytypes.FunctionType, arg_types: Sequence[T], free_types: Sequence[T], aliased: bool = False
+    fn: pytypes.FunctionType,
+    arg_types: Sequence[T],
+    free_types: Sequence[T],
+    aliased: bool = False,
+    options: Options = DEFAULT,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
 
@@ -34,9 +39,11 @@ def derive_rule(
     taken: set[pytypes.FunctionType] = set()
     while (simpler := rewrite(inferred) or take_in(inferred, fn, taken)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
-    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of)
-    forward = pytypes.FunctionType(lower(derived.forward), fn.__globals__, fn.__name__)
-    pullback = pytypes.FunctionType(lower(derived.pullback), fn.__globals__, fn.__name__ + "_pullback")
+    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options)
+    forward = pytypes.FunctionType(lower(derived.forward, folding=options.stack_folding), fn.__globals__, fn.__name__)
+    pullback = pytypes.FunctionType(
+        lower(derived.pullback, folding=options.stack_folding), fn.__globals__, fn.__name__ + "_pullback"
+    )
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
     return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
 

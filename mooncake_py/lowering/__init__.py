@@ -29,12 +29,14 @@ def lower(
     argnames: Sequence[str] | None = None,
     like: CodeType | None = None,
     qualname: str | None = None,
+    folding: bool = True,
 ) -> CodeType:
     """The code object of `fn`.
 
     Its parameters are plain positional ones, named by `argnames` (default: the parameters' own names); with
     `like`, kinds and names of parameters and free variables, flags and qualified name are those of that code
-    object. Cells of free variables are `co_freevars` in the order of `fn.free`.
+    object. Cells of free variables are `co_freevars` in the order of `fn.free`. Without `folding` every value goes to a
+    local slot, none waits on the stack for its consumer.
     """
     if like is not None:
         n = like.co_argcount + like.co_kwonlyargcount
@@ -46,7 +48,7 @@ def lower(
     names = _unique([v.name or f"arg{i}" for i, v in enumerate(fn.params)] if argnames is None else list(argnames))
     if len(names) != len(fn.params):
         raise ValueError(f"{fn.name} has {len(fn.params)} parameters, {len(names)} names were given")
-    plan = schedule(fn)
+    plan = schedule(fn, folding)
     slots = allocate(plan, names, pinned="__class__" in free_names)
     emitter = Emitter(plan, slots, free_names)
     doc = like.co_consts[0] if like is not None and like.co_consts else None

@@ -58,7 +58,7 @@ def order_moves(p: PBlock, counts: dict[Var, int]) -> None:
     end.operands = tuple([a for _, a in j.moves]) if j.push is None else (j.push, *[a for _, a in j.moves])
 
 
-def fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
+def fold(p: PBlock, counts: dict[Var, int], folded: set[Var], wanted: bool = True) -> None:
     """Decide which values wait on the stack for their consumer.
 
     A value may wait when it is read once (or twice side by side), and everything computed between its
@@ -67,6 +67,9 @@ def fold(p: PBlock, counts: dict[Var, int], folded: set[Var]) -> None:
     in k; statements inside that range that are not part of the tree run while values wait beneath them.
     """
     sels = p.sels
+    if not wanted:
+        p.start, p.kids = list(range(len(sels))), [[] for _ in sels]
+        return
     position: dict[Operand, int] = {}
     for i, sel in enumerate(sels):
         if sel.out is not None:

@@ -33,7 +33,7 @@ from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, s
 from mooncake_py.lowering.plan import Jump, PBlock, Plan
 
 
-def schedule(fn: Function) -> Plan:
+def schedule(fn: Function, folding: bool = True) -> Plan:
     fn, subst = merged(fn)
     plan = Plan(fn)
     idom = graph.dominators(fn)
@@ -56,7 +56,7 @@ def schedule(fn: Function) -> Plan:
     for p in plan.blocks.values():
         if type(p.block.term) is Goto:
             order_moves(p, plan.counts)
-        fold(p, plan.counts, plan.folded)
+        fold(p, plan.counts, plan.folded, folding)
     plan.layout = [plan.blocks[i] for i in layout(order, found)]
     return plan
 

@@ -14,6 +14,7 @@ from mooncake_py import registry
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
+from mooncake_py.switches import current
 from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
@@ -154,12 +155,13 @@ def rule_for(
     fn: pytypes.FunctionType, types: tuple[T, ...], free_types: tuple[T, ...], aliased: bool = False
 ) -> DerivedRule:
     """The rule of a Python function for a signature, derived on first use."""
-    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased)
+    chosen = current()
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen)
     rule = _cache.get(key)
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule
 
-        rule = _cache[key] = derive_rule(fn, types, free_types, aliased)
+        rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
     return rule
 
 

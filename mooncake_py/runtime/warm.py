@@ -11,6 +11,7 @@ from mooncake_py.infer.types import T, abstract
 from mooncake_py.registry import rules_of
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for
 from mooncake_py.runtime.user import report
+from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
 
 _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
@@ -19,7 +20,7 @@ _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 class WarmCall:
     """`value_and_grad` of a plain function for one signature: scalars and arrays that the function only reads."""
 
-    __slots__ = ("cell_types", "cells", "chosen", "code", "function", "n", "rule", "specs")
+    __slots__ = ("cell_types", "cells", "chosen", "code", "function", "n", "options", "rule", "specs")
 
     def __init__(
         self,
@@ -29,7 +30,7 @@ class WarmCall:
         chosen: list[int],
         cell_types: tuple[T, ...],
     ):
-        self.rule = rule
+        self.rule, self.options = rule, current()
         self.function, self.code = g, g.__code__
         self.n = len(args)
         self.chosen = chosen
@@ -53,14 +54,15 @@ class WarmCall:
         if not all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args):
             return None
         cell_types = tuple(abstract(c, False) for c in cells_of(g))
-        rule = rule_for(g, tuple(abstract(a, i in chosen) for i, a in enumerate(args)), cell_types)
+        everything = not current().activity
+        rule = rule_for(g, tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args)), cell_types)
         if rule.has_lanes or rule.derived.result_tree != NUM:
             return None
         return cls(g, rule, args, chosen, cell_types)
 
     def fits(self, args: tuple[Any, ...]) -> bool:
         """Is this a call of the same signature, and do the names in the function still mean the same?"""
-        if len(args) != self.n or self.function.__code__ is not self.code:
+        if len(args) != self.n or self.function.__code__ is not self.code or current() is not self.options:
             return False
         for i, cls, dtype, ndim in self.specs:
             a = args[i]

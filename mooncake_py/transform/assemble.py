@@ -36,10 +36,12 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 from mooncake_py.registry import is_pure
+from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.recompute import recompute
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.undo import drop_unneeded
@@ -68,9 +70,10 @@ def derive(
     inferred: Inferred,
     dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
     static_site: Callable[[CallInfo], Any],
+    options: Options = DEFAULT,
 ) -> Derived:
     """The forward and pullback functions of an inferred primal; the sites are what its calls go through."""
-    return _Assembly(inferred, dynamic_site, static_site).run()
+    return _Assembly(inferred, dynamic_site, static_site, options).run()
 
 
 class _Assembly:
@@ -79,7 +82,9 @@ class _Assembly:
         inferred: Inferred,
         dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
         static_site: Callable[[CallInfo], Any],
+        options: Options,
     ):
+        self.options = options
         fn = inferred.fn
         first = 1 + max(
             [v.id for v in (*fn.params, *fn.free)]
@@ -96,7 +101,15 @@ class _Assembly:
         note_passing_views(self.canonical, inferred, self.lanes)
         self.forward = Builder(self.fresh, lambda key: NULL)
         self.info = ADInfo(
-            inferred, self.canonical, self.fresh, self.lanes, self.forward, self.types, dynamic_site, static_site
+            inferred,
+            self.canonical,
+            self.fresh,
+            self.lanes,
+            self.forward,
+            self.types,
+            dynamic_site,
+            static_site,
+            options.specialise,
         )
         self.info.real = not any(map(may_be_complex, self.types.values()))
         self.start: dict[BlockId, Draft] = {}
@@ -214,15 +227,20 @@ class _Assembly:
         self.joins: dict[BlockId, list[tuple[BlockId, Edge]]] = {}
         for b in c.order:
             preds = [(q, e) for q, e in c.preds[b] if q in c.blocks]
-            if len(preds) > 1 and b not in c.loops and b in c.returning and not self._skips(b):
+            if b in c.loops:
+                records = not self.options.trip_counts and b not in self.dead_loops
+            else:
+                records = not self._skips(b)
+            if len(preds) > 1 and b in c.returning and records:
                 self.joins[b] = preds
                 self.edge_number[b] = self.fresh.var()
                 self.types[self.edge_number[b]] = Inst(int)
         self.ranges: dict[BlockId, Var] = {}
+        self.item_names: dict[BlockId, Var] = {}
         for h, loop in c.loops.items():
-            if h in self.dead_loops:
+            if h in self.dead_loops or h in self.joins:
                 continue
-            range_ = self._range_of(loop)
+            range_ = self._range_of(loop) if self.options.recompute else None
             if range_ is not None:
                 self.ranges[h] = range_
             if range_ is None or any(source != h for source, _ in loop.landings):
@@ -493,7 +511,7 @@ class _Assembly:
                 p.goto(p.start[c.loops[outermost].preheader])
                 return
             for h, x in entered:
-                if h in self.dead_loops:
+                if h in self.dead_loops or h in self.joins:
                     continue
                 self._start_loop(p, h, x, b.id)
         if len(preds) == 1:
@@ -536,6 +554,16 @@ class _Assembly:
         if b.id in self.dead_loops:
             p.goto(p.start[loop.preheader])
             return
+        if b.id in self.joins:
+            number = p.forward_value(self.edge_number[b.id])
+            routes = [p.new_block() for _ in self.joins[b.id]]
+            p.switch(number, [p.edge(r) for r in routes])
+            for r, pred in zip(routes, self.joins[b.id], strict=True):
+                r.sealed = True
+                p.block = r
+                self._reverse_edge(p, pred, b, taken)
+                p.goto(p.start[pred[0]])
+            return
         it = p.read(("back", b.id))
         item = self.fresh.var()
         self.types[item] = Inst(int)
@@ -546,6 +574,7 @@ class _Assembly:
             p.block = draft
             if draft is again and b.id in self.ranges:
                 p.write(("item", b.id), item)
+                self.item_names[b.id] = item
             pred = next((q, e) for q, e in c.preds[b.id] if q == source)
             self._reverse_edge(p, pred, b, taken)
             p.goto(p.start[source])
@@ -593,6 +622,7 @@ class _Assembly:
         comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
         comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
         comms.stacks = {u: st for u, st in comms.stacks.items() if st}
+        again = self._recomputed(p) if self.options.recompute else {}
         self.stack_ids = {u: self.fresh.var() for u in comms.stacks}
         names = list(comms.captures.values()) + list(self.stack_ids.values())
         if names:
@@ -605,7 +635,22 @@ class _Assembly:
             back = call(ops.backwards, self.stack_ids[u])
             pulls = [Call(x, Const(ops.pull), (back,), (), pos) for x in reversed(stack.values())]
             p.start[u].head = pulls
+        for u, stmts in again.items():
+            p.start[u].head += stmts
         p.entry.head = head
+
+    def _recomputed(self, p: PullbackBuilder) -> dict[BlockId, list[Call]]:
+        c = self.canonical
+        items: dict[Var, tuple[BlockId, Var]] = {}
+        for v, h in p.items.items():
+            if all(source == h for source, _ in c.loops[h].landings):  # else the reverse may begin inside the body
+                items[v] = h, self.item_names[h]
+
+        def made_once(v: Var) -> bool:
+            return v in self.home and c.loop_of[self.home[v]] is None
+
+        defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
+        return recompute(p, defs, self.types, made_once, items, p.pos)
 
     def _forward_name(self, v: Var) -> Var:
         f = self.info.f.get(v, v)

@@ -54,6 +54,17 @@ def add_owned_maybe(acc: Any, t: Any) -> Any:
     return acc if t is None else add_owned(acc, t)
 
 
+def add_deferred(acc: Any, t: Any, like: np.ndarray) -> Any:
+    """`add_owned`, for a cotangent that may be an `At` or None; `like` has the shape and dtype of the sum."""
+    if t is None:
+        return acc
+    if type(t) is not At:
+        return add_owned(acc, t)
+    acc = dense_zeros(acc, like)
+    add_at(acc, t.index, t.value)
+    return acc
+
+
 def dense_zeros(acc: Any, like: np.ndarray) -> np.ndarray:
     """An accumulator that may be written to."""
     return np.zeros(like.shape, like.dtype) if acc is None else acc
@@ -80,6 +91,15 @@ def shadow_take(shadow: Shadow) -> Any:
 def take_any(acc: Any, fdata: Any) -> Any:
     """The whole cotangent of a value of unknown type."""
     return acc if fdata is None else take_fdata(fdata, acc)
+
+
+def is_codual(x: Any) -> bool:
+    return type(x) is CoDual
+
+
+def take_own(given: bool, acc: Any, fdata: Any) -> Any:
+    """The cotangent of a rule's result; what is in fdata that the rule gave is the rule's own business."""
+    return acc if given else take_any(acc, fdata)
 
 
 def repeats(view: np.ndarray) -> bool:

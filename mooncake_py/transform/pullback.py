@@ -102,10 +102,10 @@ class PullbackBuilder(Builder):
         d = self.home(v)
         loop = c.loop_of[d]
         if loop is None:
-            return self._capture(v)
+            return self.capture(v)
         around_u = c.enclosing(c.loop_of[u])
         if loop not in around_u:  # used after the loop that made it
-            return self._capture(v) if not around_u else self._pull(v, u)
+            return self.capture(v) if not around_u else self._pull(v, u)
         item_of = self.items.get(v)
         if item_of == loop:  # the item of a range loop comes back with the reversed range
             key: Hashable = ("item", loop)
@@ -132,10 +132,11 @@ class PullbackBuilder(Builder):
     def _value_at_landing(self, v: Var, landing: BlockId) -> Operand:
         if v in self.items and self.canonical.loop_of[landing] != self.canonical.loop_of[self.home(v)]:
             around = self.canonical.enclosing(self.canonical.loop_of[landing])
-            return self._capture(v) if not around else self._pull(v, landing)
+            return self.capture(v) if not around else self._pull(v, landing)
         return self._value_at(v, landing)
 
-    def _capture(self, v: Var) -> Var:
+    def capture(self, v: Var) -> Var:
+        """The name in the pullback of a value that is made at most once per call."""
         out = self.comms.captures.get(v)
         if out is None:
             out = self.comms.captures[v] = self._named(v)
@@ -290,6 +291,14 @@ class PullbackBuilder(Builder):
                 self.write(key, self.call(helpers.accum_any, self.read(key), value))
             else:
                 self.write(key, self.call(helpers.add_any, self.read(key), shadow, value))
+
+    def accumulate_deferred(self, v: Operand, t: Operand) -> None:
+        """Add a cotangent that may turn out to be an `At` to that of an array with an accumulator of our own."""
+        if isinstance(v, Var):
+            key = ("c", v, ())
+            new = self.call(helpers.add_deferred, self.read(key), t, self.forward_value(self.f.get(v, v)))
+            self.types[new] = self.types.get(v, Top())
+            self.write(key, new)
 
     def accumulate_edge(self, v: Operand, t: Operand, path: Path) -> None:
         """The same for the cotangent of a block parameter, which may be of another kind than its argument's.

@@ -74,6 +74,7 @@ class ADInfo:
     types: dict[Var, T]
     dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any]
     static_site: Callable[[CallInfo], Any]
+    specialise: bool = True
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
     removable: set[Var] = field(default_factory=set)
@@ -259,6 +260,8 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     if rule.mutates:
         info.reusable = False
     operands, values = _rule_arguments(info, call, rule)
+    if not info.specialise:
+        return _opaque_rule(info, s, call, rule, operands, "switched off")
     sp = Specialiser(info.forward, info.types, info.real)
     mark = info.forward.block, len(info.forward.block.stmts)
     try:
@@ -300,7 +303,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
                     result = p.call(p.specialiser.materialise(closure), dy)
             else:
                 result = p.call(p.specialiser.materialise(closure), dy)
-            _distribute(p, result, operands)
+            _distribute(p, result, operands, rule.deferred)
 
         _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
 
@@ -388,8 +391,8 @@ def _take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Pat
     return p.take(out, path)
 
 
-def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None]) -> None:
-    """Add the cotangents a pullback returned to the arguments they belong to."""
+def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None], deferred: tuple[int, ...] = ()) -> None:
+    """Add the cotangents a pullback returned to the arguments they belong to; `deferred` ones may be an `At`."""
     if isinstance(result, VTuple):
         for v, t in zip(operands, result.items, strict=False):
             if v is not None:
@@ -400,7 +403,11 @@ def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None]) 
     elif isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Arr, Inst, Real)):
         for i, v in enumerate(operands):
             if v is not None and leaves(p.lanes.tree(v)):
-                p.accumulate(v, p.call(helpers.cotangent, result, Const(i)))
+                t = p.call(helpers.cotangent, result, Const(i))
+                if i in deferred and p.lanes.tree(v) == ARR:
+                    p.accumulate_deferred(v, t)
+                else:
+                    p.accumulate(v, t)
     elif operands and operands[0] is not None:
         _mark(p, result)
         p.accumulate(operands[0], result)
@@ -477,15 +484,21 @@ def _opaque_rule(
     info.types[y] = result_type(call.target, call.types, ())
     info.types[pb] = Top()
     info.f[s.out] = y
-    given = bool(rule.codual) and not rule.mutates
+    given = info.emit(helpers.is_codual, raw)
     if any(k in (REF, ANY) for _, k in leaves(tree)):
         info.set_lanes(s.out, info.emit(helpers.fdata_of, raw), tree)
 
     def rvs(p: PullbackBuilder) -> None:
         def body(dy: Operand) -> None:
-            _distribute(p, _unknown(p, p.call(p.forward_value(pb), dy)), operands)
+            _distribute(p, _unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred)
 
-        _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
+        if rule.codual and tree in (REF, ANY):  # whether the rule gave the fdata is known when it has run
+            acc = p.take(s.out) if tree == ANY else NULL
+            dy = p.call(helpers.take_own, p.forward_value(given), acc, p.forward_value(info.lane[(s.out, ())]))
+            p.types[dy] = Top()
+            body(dy)
+        else:
+            _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=False)
 
     return ADStmtInfo(s, rvs, f"the rule of {call.target!r} is called, not inlined: {why}")
 

@@ -28,6 +28,7 @@ _ENGINE_PURE = frozenset(
         *(helpers.accum_num, helpers.accum_arr, helpers.accum_maybe, helpers.accum_any, add_rdata, helpers.cotangent),
         *(helpers.zeros_like, helpers.dense_zeros, helpers.shadow_of, helpers.item_fdata, zero_fdata),
         *(helpers.view_shadow, helpers.CoDual, helpers.At, helpers.with_keywords, helpers.fdata_of, helpers.primal_of),
+        helpers.is_codual,
     }
 )
 

@@ -1,0 +1,152 @@
+"""Store or recompute: which values that the reverse code names inside loops are computed again there.
+
+A value that a loop's reverse needs costs a push in the forward run, a pull in the reverse run and its memory in
+between. One operation on Python numbers costs less, where its operands are there anyway: constants, values of before
+the loop (captured once), and what the same block pulls or has computed again. By the rules of SSA they are the very
+operands the value was computed from: they are defined wherever it is, and not again before it is. The result is equal
+but another object, so a value stays stored where something could tell: `is`, or a function that is not known to look
+at numbers only.
+
+Captures are never computed again: one costs a word.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import BuiltinFunctionType
+
+import numpy as np
+
+from mooncake_py.infer.types import Inst, T
+from mooncake_py.ir.builder import draft_edges
+from mooncake_py.ir.nodes import BlockId, Call, Const, Operand, Pos, Var
+from mooncake_py.transform import helpers
+from mooncake_py.transform.pullback import PullbackBuilder
+
+MOST_OPERATIONS = 2  # as much as a push and a pull cost
+_CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg})
+_NUMBERS = (int, float)
+_IDENTITY = (operator.is_, operator.is_not)
+_ACCUMULATES = (helpers.accum_num, helpers.accum_maybe)
+
+
+def recompute(
+    p: PullbackBuilder,
+    defs: dict[Var, Call],
+    types: dict[Var, T],
+    made_once: Callable[[Var], bool],
+    items: dict[Var, tuple[BlockId, Var]],
+    pos: Pos,
+) -> dict[BlockId, list[Call]]:
+    """Take values off the stacks of `p.comms`; what computes them, per block.
+
+    `defs` are the statements of the forward code, `made_once` tells values of outside all loops, `items` gives the
+    items of reversed ranges with their loop and their name in its reverse.
+    """
+    out: dict[BlockId, list[Call]] = {}
+    watched = _watched(p)
+    for u in p.comms.stacks:
+        block = _Block(p, u, defs, types, made_once, items, pos)
+        block.watched = watched
+        stmts = block.run()
+        if stmts:
+            out[u] = stmts
+    p.comms.stacks = {u: stack for u, stack in p.comms.stacks.items() if stack}
+    return out
+
+
+def _watched(p: PullbackBuilder) -> set[Operand]:
+    """Values whose identity may be looked at, or that go where we do not look."""
+    out: set[Operand] = set()
+    for b in p.blocks:
+        for s in (*b.head, *b.stmts):
+            f = s.fn.value if isinstance(s.fn, Const) else None
+            looks = any(f is g for g in _IDENTITY)
+            if looks or not (isinstance(f, (BuiltinFunctionType, np.ufunc)) or any(f is g for g in _ACCUMULATES)):
+                out.update(s.operands())
+        if b.term is not None:
+            out.update(v for e in draft_edges(b.term) for v in e.args)
+            out.update(x for x in (getattr(b.term, "value", None),) if isinstance(x, Var))
+    return out
+
+
+class _Block:
+    """The values one block pulls."""
+
+    def __init__(
+        self,
+        p: PullbackBuilder,
+        u: BlockId,
+        defs: dict[Var, Call],
+        types: dict[Var, T],
+        made_once: Callable[[Var], bool],
+        items: dict[Var, tuple[BlockId, Var]],
+        pos: Pos,
+    ):
+        self.p, self.defs, self.types, self.made_once, self.pos = p, defs, types, made_once, pos
+        self.stack = p.comms.stacks[u]
+        self.names = dict(self.stack)  # what has a name at the start of the block's reverse
+        loop = p.canonical.loop_of[u]
+        self.names.update({v: x for v, (h, x) in items.items() if h == loop})
+        self.stmts: list[Call] = []
+        self.watched: set[Operand] = set()
+        self.pending: dict[Var, Var] = {}  # taken off the stack and not computed yet, with their names
+
+    def run(self) -> list[Call]:
+        """Take what is cheap to compute again off the stack; the statements that do it."""
+        self.pending = {}
+        for v in list(self.stack):
+            if self.stack[v] not in self.watched and self._operations(v, MOST_OPERATIONS) <= MOST_OPERATIONS:
+                self.pending[v] = self.stack.pop(v)
+        while self.pending:
+            self._emit(next(iter(self.pending)))
+        return self.stmts
+
+    def _operations(self, v: Var, limit: int) -> int:
+        """How many operations it takes to have v without storing it; more than the limit where it cannot be."""
+        d = self._cheap(v)
+        if d is None or limit == 0:
+            return limit + 1
+        n = 1
+        for a in d.args:
+            if not self._there(a):
+                assert isinstance(a, Var)
+                n += self._operations(a, limit - n)
+                if n > limit:
+                    break
+        return n
+
+    def _cheap(self, v: Var) -> Call | None:
+        d = self.defs.get(v)
+        if d is None or not isinstance(d.fn, Const) or d.kwargs or not self._number(v):
+            return None
+        f = d.fn.value
+        if type(f).__hash__ is None or f not in _CHEAP or not all(map(self._number, d.args)):
+            return None
+        return d
+
+    def _number(self, v: Operand) -> bool:
+        if isinstance(v, Const):
+            return type(v.value) in _NUMBERS
+        t = self.types.get(v)
+        return isinstance(t, Inst) and t.cls in _NUMBERS
+
+    def _there(self, v: Operand) -> bool:
+        return isinstance(v, Const) or v in self.names or self.made_once(v)
+
+    def _emit(self, v: Var) -> Var:
+        name = self.pending.pop(v, None)
+        if name is None:
+            name = self.p.fresh.var(v.name)
+            self.p.types[name] = self.types[v]
+        d = self.defs[v]
+        args = tuple([self._name(a) if isinstance(a, Var) else a for a in d.args])
+        self.stmts.append(Call(name, d.fn, args, (), self.pos))
+        self.names[v] = name
+        return name
+
+    def _name(self, v: Var) -> Var:
+        if v in self.pending or (v not in self.names and not self.made_once(v)):
+            return self._emit(v)
+        return self.names[v] if v in self.names else self.p.capture(v)

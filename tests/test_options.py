@@ -1,0 +1,135 @@
+"""Results do not depend on the switches: the zoo under each of them.
+
+Every seventh case, others for each switch; `MOONCAKE_ZOO=all python -m pytest tests/test_options.py` runs them all.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from mooncake_py import grad, options, value_and_grad, value_and_pullback
+from mooncake_py.switches import DEFAULT, Options, current
+from tests.derive import rule_of
+from tests.functions import CASES
+from tests.harness import Case, check_case, same
+
+SWITCHES = Options._fields
+STRIDE = 1 if os.environ.get("MOONCAKE_ZOO") == "all" else 7
+SAMPLE = [(s, case) for k, s in enumerate(SWITCHES) for case in CASES[k % STRIDE :: STRIDE]]
+
+
+@pytest.mark.parametrize(("switch", "case"), SAMPLE, ids=lambda x: getattr(x, "name", x))
+def test_zoo(switch: str, case: Case) -> None:
+    with options(**{switch: False}):
+        check_case(case)
+
+
+@pytest.mark.parametrize("case", CASES[3::23], ids=lambda case: case.name)
+def test_everything_off_gives_the_same(case: Case) -> None:
+    def cotangents():
+        y, pullback = value_and_pullback(case.fn, *case.fresh_args())
+        return y, pullback(ones(y))
+
+    with options(**dict.fromkeys(SWITCHES, False)):
+        plain = cotangents()
+    for got, expected in zip(cotangents(), plain, strict=True):
+        assert close(got, expected)
+
+
+def ones(y):
+    if isinstance(y, (tuple, list)):
+        return type(y)(map(ones, y)) if not hasattr(y, "_fields") else type(y)(*map(ones, y))
+    if isinstance(y, dict):
+        return {k: ones(v) for k, v in y.items()}
+    if isinstance(y, np.ndarray):
+        return np.ones_like(y) if y.dtype.kind in "fc" else None
+    return type(y)(1.0) if isinstance(y, (float, complex, np.inexact)) else None
+
+
+def close(a, b) -> bool:
+    """As `same`, but for rounding: the order of additions may differ."""
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(close, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(close(a[k], b[k]) for k in a)
+    if isinstance(a, (float, complex, np.inexact, np.ndarray)) and np.asarray(a).dtype.kind in "fc":
+        single = np.asarray(a).dtype in (np.float32, np.complex64)
+        scale = np.max(np.abs(b), initial=1e-300) if np.size(b) else 1.0
+        tolerance = 1e-4 if single else 1e-10
+        return type(a) is type(b) and np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    return same(a, b)
+
+
+def loop(x, n):
+    for i in range(n):
+        x = x * 1.01 + 0.1 * np.sin(x) * i
+    return x
+
+
+@pytest.mark.parametrize("switch", SWITCHES[:1] + SWITCHES[1:3] + SWITCHES[4:])
+def test_a_switch_changes_the_code(switch: str) -> None:
+    """Rules of different switches are different rules; those of the same are one."""
+    plain = rule_of(loop, 0.5, 3)
+    with options(**{switch: False}):
+        other = rule_of(loop, 0.5, 3)
+        assert rule_of(loop, 0.5, 3) is other
+    assert rule_of(loop, 0.5, 3) is plain
+    codes = [(f.__code__.co_code, f.__code__.co_consts) for f in (plain.forward, plain.pullback)]
+    assert codes != [(f.__code__.co_code, f.__code__.co_consts) for f in (other.forward, other.pullback)]
+
+
+def test_activity_off_counts_every_argument() -> None:
+    def f(x, y):
+        return x * y
+
+    seen = []
+    for active in (True, False):
+        with options(activity=active):
+            g = value_and_grad(f)
+            assert g(2.0, 3.0) == (6.0, 3.0)
+            assert g(2.0, 3.0) == (6.0, 3.0)
+            warm = next(c.cell_contents for c in g.__closure__ if type(c.cell_contents).__name__ == "WarmCall")
+            seen.append(warm.rule.derived.arg_trees)
+    assert seen == [("num", "none"), ("num", "num")]
+
+
+def test_options_nest_and_end() -> None:
+    assert current() == DEFAULT
+    with options(specialise=False):
+        with options(trip_counts=False) as inner:
+            assert inner == current() == DEFAULT._replace(specialise=False, trip_counts=False)
+            with options(specialise=True):
+                assert current() == DEFAULT._replace(trip_counts=False)
+        assert current() == DEFAULT._replace(specialise=False)
+    assert current() is DEFAULT
+    with pytest.raises(KeyError), options(recompute=False):
+        raise KeyError
+    assert current() is DEFAULT
+
+
+def test_a_gradient_made_under_one_is_used_under_another() -> None:
+    with options(specialise=False, stack_folding=False):
+        g = grad(loop)
+        off = g(0.5, 20)
+    on = g(0.5, 20)
+    with options(specialise=False):
+        assert g(0.5, 20) == pytest.approx(off, rel=1e-12)
+    assert on == pytest.approx(off, rel=1e-12)
+
+
+def test_options_belong_to_their_thread() -> None:
+    found = []
+    with options(recompute=False):
+        thread = threading.Thread(target=lambda: found.append(current()))
+        thread.start()
+        thread.join()
+    assert found == [DEFAULT]
+
+
+def test_unknown_switch() -> None:
+    with pytest.raises(TypeError):
+        options(speed=False)  # type: ignore[call-arg]
