@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.errors import ArgumentError, MooncakeError, NonScalarOutput, PullbackReuse
+from mooncake_py.errors import ArgumentError, MooncakeError, NonScalarOutput, PullbackReuse, UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime import site
@@ -139,6 +140,10 @@ def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
         ):
             f, args = call, (f, *args)
         else:
+            if type(f) is pytypes.FunctionType and f.__code__.co_flags & inspect.CO_GENERATOR:
+                code = f.__code__
+                hint = "differentiate a function that uses its items"
+                raise UnsupportedError("the gradient of a generator", code.co_filename, code.co_firstlineno, hint)
             return f, args, kwargs
 
 

@@ -17,6 +17,7 @@ from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import derive
+from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.rewrite import rewrite
@@ -33,7 +34,10 @@ def derive_rule(
 
     Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
     """
-    primal = prepare(normalise(fn.__code__))
+    body = normalise(fn.__code__)
+    if body.kind == "generator":
+        body = as_function(body, fn.__code__)
+    primal = prepare(body)
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
     taken: set[pytypes.FunctionType] = set()
@@ -56,8 +60,6 @@ def take_in(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fun
 
 def refuse(fn: Function) -> None:
     """Refuse what this engine has no reverse for, where the user wrote it."""
-    if fn.kind != "function":
-        raise UnsupportedError("a generator function", fn.filename, fn.firstline)
     for b in fn.blocks:
         for s in b.stmts:
             if is_const(s.fn, ops.load_build_class):

@@ -190,6 +190,10 @@ pure: set[Any] = set()
 """Functions that change nothing: a call whose result is not used can go."""
 element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
 """callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
+substitutes: dict[Any, pytypes.FunctionType] = {}
+"""callable without a rule -> the Python function that is differentiated in its place."""
+drained: dict[Any, int] = {}
+"""function that runs an iterator to its end -> the position of that argument: in derived code it gets a list."""
 generation = 0
 """Counts registrations: rules derived before a change of the table are not used after it."""
 

@@ -252,17 +252,6 @@ def test_async_function_inside() -> None:
         build_rrule(f, 1.0)
 
 
-def test_generator_that_is_called() -> None:
-    def f(x):
-        s = 0.0
-        for y in generator(x):
-            s += y
-        return s
-
-    with pytest.raises(UnsupportedError, match=f"generator.*{HERE}:{generator.__code__.co_firstlineno}"):
-        grad(f)(1.0)
-
-
 def test_class_statement() -> None:
     def f(x):
         class Inner:

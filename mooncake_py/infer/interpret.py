@@ -8,6 +8,8 @@ every name it has (`forced`), and adds to what its elements may be.
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
 import itertools
 import operator
 import types as pytypes
@@ -40,6 +42,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -56,7 +59,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.outputs import can_be_split, writes_out
-from mooncake_py.registry import Rule, find_rule, is_pure, rules_of, seen_through
+from mooncake_py.registry import Rule, drained, find_rule, is_pure, rules_of, seen_through
 
 
 @dataclass(slots=True)
@@ -331,6 +334,8 @@ class Inference:
                 return Known(bool(types[0].value) is (f is ops.truth))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
+        if rule is not None and (k := drained.get(f, len(types))) < len(types) and types[k] == Top(True):
+            rule = False  # it may be an iterator
         if isinstance(rule, Rule):
             t = result_type(f, types, kw)
             if rule.fn is None:
@@ -357,7 +362,7 @@ class Inference:
         t = result_type(f, types, kw)
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
-        return Top(act) if act else t
+        return activate(t) if act else t
 
     def global_type(self, name: str) -> T:
         g = self.globals
@@ -442,8 +447,9 @@ class Inference:
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where only numbers go in and out, else decided late."""
         kw = [self.type_of(v) for _, v in s.kwargs]
-        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
         target = fn.value if isinstance(fn, Known) else None
+        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
+        act = act or may_receive(fn.code if isinstance(fn, Fn) else target.__code__)  # type: ignore[union-attr]
         if (
             target is not None
             and not s.kwargs
@@ -459,6 +465,22 @@ class Inference:
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
         )
         return Top(act)
+
+
+@functools.cache
+def may_receive(code: pytypes.CodeType) -> bool:
+    """Is this a generator function whose generators look at what is sent to them?"""
+    from mooncake_py.frontend import normalise
+
+    if not code.co_flags & inspect.CO_GENERATOR:
+        return False
+    body = normalise(code)
+    used = {v for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))}
+    return any(
+        is_const(s.fn, ops.yield_from) or (is_const(s.fn, ops.yield_) and s.out in used)
+        for b in body.blocks
+        for s in b.stmts
+    )
 
 
 def is_numeric_call(f: pytypes.FunctionType, types: Sequence[T]) -> bool:

@@ -23,6 +23,7 @@ from mooncake_py.infer.types import abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
+from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
@@ -85,7 +86,13 @@ class DynamicSite:
                 assert self.rule is not None
                 if any(map(is_active, args, fargs)):
                     return run_rule(f, self.rule, args, fargs, {}, ())
-            elif not names and ff is None and type(f).__hash__ is not None and f not in _NATIVE:
+            elif (
+                not names
+                and ff is None
+                and type(f).__hash__ is not None
+                and f not in _NATIVE
+                and (ITERATORS.isdisjoint(classes))
+            ):
                 rule = find_rule_for_values(f, args)
                 if rule is not None and rule.fn is not None:
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
@@ -184,10 +191,17 @@ def call(
             d = class_attribute(type(self), f.__name__)
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata))
+    k = registry.drained.get(f, len(args)) if type(f).__hash__ is not None else len(args)
+    if k < len(args) and type(args[k]) in ITERATORS:
+        return drain(call, k, f, args, fargs, names, kwvalues, kwfdata)
     if f is ops.call_ex:
         return _call_ex(args, fargs)
     if f is getattr and isinstance(args[1], str):
         return _getattr(args, fargs)
+    if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
+        found = iterates(call, args, fargs)
+        if found is not None:
+            return found
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
     rule = find_rule_for_values(f, args, names)
     if rule is not None:
@@ -217,6 +231,9 @@ def call(
     dunder = _operator_method(f, args)
     if dunder is not None:
         return call(dunder, None, args, fargs)
+    stand_in = registry.substitutes.get(f) if type(f).__hash__ is not None else None
+    if stand_in is not None:
+        return call(stand_in, None, args, fargs, names, kwvalues, kwfdata)
     raise _NoRule(f, args, fargs)
 
 

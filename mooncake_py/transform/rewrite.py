@@ -34,6 +34,7 @@ from mooncake_py.ir.nodes import (
     Var,
 )
 from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.iterators import advance
 
 Emit = Callable[..., Var]
 
@@ -71,7 +72,11 @@ class _Rewriter:
                 else:
                     stmts.append(s)
             term = b.term
-            if b.id in loops:
+            if b.id in self.advancing:
+                assert isinstance(term, ForNext)
+                blocks.extend(self._advance(b, tuple(stmts), term))
+                self.changed = True
+            elif b.id in loops:
                 assert isinstance(term, ForNext)
                 count, item_blocks = self._item_blocks(term, loops[b.id])
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
@@ -104,17 +109,20 @@ class _Rewriter:
     def _loops(self) -> dict[BlockId, Var]:
         """The loops over an active sequence: block -> what is iterated over."""
         found = {}
+        self.advancing: set[BlockId] = set()
         for b in self.fn.blocks:
             if isinstance(b.term, ForNext) and isinstance(b.term.iterator, Var):
+                t = self.types.get(b.term.iterator)
+                if t is None or b.id not in self.inferred.reached:
+                    continue
                 d = self.defs.get(b.term.iterator)
-                if d is None or not self._is(d, iter) or len(d.args) != 1 or not isinstance(d.args[0], Var):
-                    continue
-                if self.types.get(b.term.iterator) is None or b.id not in self.inferred.reached:
-                    continue
-                if self._sequence(d.args[0]) and self._active(d.args[0]):
-                    found[b.id] = d.args[0]
-                    self._consume(d.args[0])
+                x = d.args[0] if d is not None and self._is(d, iter) and len(d.args) == 1 else None
+                if d is not None and isinstance(x, Var) and self._sequence(x) and self._active(x):
+                    found[b.id] = x
+                    self._consume(x)
                     self.subst[d.out] = self.fresh.var()
+                elif t.active:
+                    self.advancing.add(b.id)
         self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
         return found
 
@@ -183,6 +191,18 @@ class _Rewriter:
             n: Operand = i if len(d.args) == 1 else self.emit(pos, operator.add, d.args[1], i)
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
         return self.emit(pos, operator.getitem, x, i)
+
+    def _advance(self, b: CFGBlock, stmts: tuple[Call, ...], term: ForNext) -> list[CFGBlock]:
+        """An iterator of active values, not known by its kind: advanced by calls that are decided when they run."""
+        self.out = list(stmts)
+        pair = self.emit(term.pos, advance, term.iterator)
+        done = self.emit(term.pos, operator.getitem, pair, Const(0))
+        read = self.fresh.block()
+        first = CFGBlock(b.id, b.params, tuple(self.out), Branch(done, term.done, Edge(read), term.pos), b.handler)
+        self.out = []
+        item = self.emit(term.pos, operator.getitem, pair, Const(1))
+        to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
+        return [first, CFGBlock(read, (), tuple(self.out), to)]
 
     def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, list[CFGBlock]]:
         """The loop over indices, and the blocks that read the item."""

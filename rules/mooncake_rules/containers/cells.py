@@ -15,7 +15,7 @@ def make_cell(x: CoDual):
     shadow = CellShadow(x.fdata)
 
     def pullback(_):
-        return take_cell(shadow)
+        return (take_cell(shadow),)  # one argument: the content may be a tuple itself
 
     return CoDual(ops.make_cell(x.primal), shadow), pullback
 

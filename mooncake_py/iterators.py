@@ -1,0 +1,113 @@
+"""Iterators of values that carry derivatives: what stands for Python's own in derived code.
+
+`Generator` runs the function a generator function was made into (`transform/generators.py`); `SequenceIterator` reads
+a list, tuple or array by index. `advance` is the one operation on iterators of every kind. All of it is plain Python
+where nothing is differentiated.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+from collections.abc import Callable
+from typing import Any
+
+
+class Generator(collections.abc.Generator):
+    """A generator over `resume(sent, thrown)`, which runs to the next item and returns `(done, value)`."""
+
+    __slots__ = ("resume",)
+
+    def __init__(self, resume: Callable[[Any, Any], tuple[bool, Any]]):
+        self.resume = resume
+
+    def __iter__(self) -> Generator:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        done, item = advance(self, value)
+        if done:
+            raise _ended(item)
+        return item
+
+    def throw(self, exc: Any, value: Any = None, tb: Any = None) -> Any:
+        done, item = advance(self, None, exc() if isinstance(exc, type) else exc)
+        if done:
+            raise _ended(item)
+        return item
+
+    def close(self) -> None:
+        try:
+            done, _ = advance(self, None, GeneratorExit())
+        except GeneratorExit:
+            return
+        if not done:
+            raise RuntimeError("generator ignored GeneratorExit")
+
+
+def _ended(value: Any) -> StopIteration:
+    return StopIteration() if value is None else StopIteration(value)
+
+
+def make_generator(resume: Callable[[Any, Any], tuple[bool, Any]]) -> Generator:
+    """The generator that `resume` drives."""
+    return Generator(resume)
+
+
+class SequenceIterator:
+    """The iterator over what has a length and items; what is appended while it runs is seen."""
+
+    __slots__ = ("position", "sequence")
+
+    def __init__(self, sequence: Any):
+        self.sequence = sequence
+        self.position = 0
+
+    def __iter__(self) -> SequenceIterator:
+        return self
+
+    def __next__(self) -> Any:
+        i = self.position
+        if self.sequence is None or i >= len(self.sequence):
+            self.sequence = None  # an iterator that has ended stays so
+            raise StopIteration
+        self.position = i + 1
+        return self.sequence[i]
+
+
+class IteratorShadow:
+    """The tangent of a `SequenceIterator`: the sequence's fdata; for a tuple, `r` its items' cotangents."""
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: Any, r: list | None):
+        self.f = f
+        self.r = r
+
+
+def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> tuple[bool, Any]:
+    """The next item of an iterator as `(False, item)`, or `(True, value)` with the return value at its end.
+
+    `sent` and `thrown` are what a generator's `send` and `throw` bring.
+    """
+    if type(it) is Generator:
+        try:
+            return it.resume(sent, thrown)
+        except StopIteration as e:
+            raise RuntimeError("generator raised StopIteration") from e
+    try:
+        if thrown is not None:
+            if isinstance(thrown, GeneratorExit):
+                if hasattr(it, "close"):
+                    it.close()
+                raise thrown
+            if not hasattr(it, "throw"):
+                raise thrown
+            return False, it.throw(thrown)
+        if sent is not None:
+            return False, it.send(sent)
+        return False, next(it)
+    except StopIteration as e:
+        return True, e.value

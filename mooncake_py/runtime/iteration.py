@@ -1,0 +1,167 @@
+"""Iteration decided when it runs: `iter`, `next` and `advance` on values that carry derivatives.
+
+Each takes primals with their fdata and returns value, fdata and pullback, as every call does (`runtime/site.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.iterators import Generator, IteratorShadow, SequenceIterator, advance
+from mooncake_py.tangents import ListShadow, Shadow, add_rdata
+
+Call = Callable[..., tuple[Any, Any, Any]]
+Values = tuple[Any, ...]
+
+
+def codual_iter(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+    """`iter(x)`; None where x is of a kind that is not known here."""
+    if len(args) != 1:
+        return None
+    (x,), (fx,) = args, fargs
+    cls = type(x)
+    if cls in (Generator, SequenceIterator):
+        return x, fx, None
+    if (cls is list and type(fx) is ListShadow) or (cls is np.ndarray and type(fx) is Shadow and x.ndim):
+        return SequenceIterator(x), IteratorShadow(fx, None), None
+    if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
+        shadow = IteratorShadow(fx, [None] * len(x))
+
+        def pullback(_: Any) -> Any:
+            r, shadow.r = shadow.r, [None] * len(x)
+            assert r is not None
+            return (None, tuple(r)) if any(t is not None for t in r) else None
+
+        return SequenceIterator(x), shadow, pullback
+    if isinstance(x, dict) and cls.__iter__ is dict.__iter__:
+        return iter(x), None, None
+    method = class_attribute(cls, "__iter__")
+    if type(method) is pytypes.FunctionType:
+        return call(method, None, args, fargs)
+    return None
+
+
+def codual_advance(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+    """`advance(it, sent, thrown)`; None where the iterator is of a kind that is not known here."""
+    it, fit = args[0], fargs[0]
+    sent, thrown = (*args[1:], None, None)[:2]
+    fsent, fthrown = (*fargs[1:], None, None)[:2]
+    cls = type(it)
+    n = len(args)
+    if cls is Generator:
+        try:
+            y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown))
+        except StopIteration as e:
+            raise RuntimeError("generator raised StopIteration") from e
+        if pb is None:
+            return y, fy, None
+
+        def resumed(dy: Any) -> Any:
+            ds = pb(dy)
+            return None if ds is None else (None, *ds)[: n + 1]
+
+        return y, fy, resumed
+    if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
+        i = it.position
+        if it.sequence is None or i >= len(it.sequence):
+            it.sequence = None
+            return (True, None), None, None
+        sequence, r = it.sequence, fit.r
+        it.position = i + 1
+        if r is not None:
+            f = None if fit.f is None else fit.f[i]
+
+            def of_tuple(dy: Any) -> None:
+                if dy is not None and dy[1] is not None:
+                    assert fit.r is not None
+                    fit.r[i] = add_rdata(fit.r[i], dy[1])
+
+            return (False, sequence[i]), None if f is None else (None, f), of_tuple
+        y, fy, item = call(operator.getitem, None, (sequence, i), (fit.f, None))
+
+        def of_item(dy: Any) -> None:
+            if item is not None:
+                item(None if dy is None else dy[1])
+
+        return (False, y), None if fy is None else (None, fy), of_item
+    method = class_attribute(cls, "__next__")
+    if type(method) is pytypes.FunctionType and sent is None and thrown is None:
+        try:
+            y, fy, pb = call(method, None, (it,), (fit,))
+        except StopIteration as e:
+            return (True, e.value), None, None
+
+        def of_method(dy: Any) -> Any:
+            ds = None if pb is None else pb(None if dy is None else dy[1])
+            return None if ds is None else (None, ds[1], None, None)[: n + 1]
+
+        return (False, y), None if fy is None else (None, fy), of_method
+    if fit is None and fsent is None and not isinstance(sent, (float, complex, np.inexact)):
+        return advance(*args), None, None
+    return None
+
+
+def codual_next(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+    """`next(it)` and `next(it, default)`."""
+    found = codual_advance(call, args[:1], fargs[:1])
+    if found is None:
+        return None
+    (done, y), f, pb = found
+    if done:
+        if len(args) == 1:
+            raise StopIteration() if y is None else StopIteration(y)
+        return args[1], fargs[1], lambda dy: (None, None, dy)
+
+    def pullback(dy: Any) -> Any:
+        return None if pb is None else pb((None, dy))
+
+    return y, None if f is None else f[1], pullback
+
+
+def drain(
+    call: Call,
+    k: int,
+    f: Any,
+    args: Values,
+    fargs: Values,
+    names: tuple[str, ...],
+    kwvalues: Values,
+    kwfdata: Values,
+) -> tuple[Any, Any, Any]:
+    """A function that uses up the iterator in its argument k: given the list of its items."""
+    xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1])
+    rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
+    y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata)
+
+    def pullback(dy: Any) -> Any:
+        ds = None if pb is None else pb(dy)
+        if items is not None:
+            items(None)
+        return None if ds is None else (*ds[: k + 1], None, *ds[k + 2 :])
+
+    return y, fy, pullback
+
+
+def listed(it: Any) -> list:
+    """The items of an iterator."""
+    out: list = []
+    while True:
+        done, item = advance(it)
+        if done:
+            return out
+        out.append(item)
+
+
+ITERATORS = frozenset({Generator, SequenceIterator})
+ITERATION: dict[Any, Callable[[Call, Values, Values], tuple[Any, Any, Any] | None]] = {
+    iter: codual_iter,
+    next: codual_next,
+    advance: codual_advance,
+}
+"""What is run in place of these functions."""

@@ -1,0 +1,314 @@
+"""Iterators and the functions on them: what CPython writes in C, as the Python that is differentiated in its place."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+from collections import deque
+from typing import Any
+
+from mooncake_py.infer.types import Inst, T, Top, Tup
+from mooncake_py.ir import ops
+from mooncake_py.iterators import advance, make_generator
+from mooncake_py.registry import drained, infer_table, pure, rrule, substitutes
+from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
+
+_f: Any  # what a table registers, one at a time
+
+
+@rrule(make_generator, mutates=(0,))
+def _make_generator(resume: CoDual):
+    def pullback(_):
+        return None
+
+    return CoDual(make_generator(resume.primal), frame_fdata(resume.primal, resume.fdata)), pullback
+
+
+def frame_fdata(resume: Any, shadow: FunctionShadow | None) -> FunctionShadow:
+    """fdata for every cell of a generator's frame: what is in them may become active while it runs."""
+    cells = resume.__closure__
+    given = (None,) * len(cells) if shadow is None else shadow.cells
+    return FunctionShadow(tuple([zero_fdata(c) if f is None else f for c, f in zip(cells, given)]), None, None)
+
+
+infer_table[make_generator] = lambda args, kwargs: Top(True)
+
+
+def _advance_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    return Tup((Inst(bool), Top(any(t.active for t in args))))
+
+
+infer_table[advance] = _advance_type
+
+for _f in (sum, min, max, list, tuple, set, frozenset, sorted, dict, math.fsum, math.prod, deque, ops.unpack):
+    drained[_f] = 0
+drained[ops.unpack_ex] = 0
+for _f in (list.extend, ops.list_extend, operator.iadd, deque.extend, str.join, set.update, ops.call_ex):
+    drained[_f] = 1
+
+
+def stands_for(f: Any):
+    """Register the decorated function as what is differentiated in place of f."""
+
+    def decorate(g):
+        substitutes[f] = g
+        return g
+
+    return decorate
+
+
+@stands_for(zip)
+def zip_(*iterables, strict=False):
+    its = [iter(x) for x in iterables]
+    n = len(its)
+    while n:
+        items = []
+        for i in range(n):
+            done, x = advance(its[i])
+            if done:
+                if strict:
+                    _check_all_ended(its, i)
+                return
+            items.append(x)
+        yield tuple(items)
+
+
+def _check_all_ended(its, ended):
+    plural = " " if ended == 1 else "s 1-"
+    if ended:
+        raise ValueError(f"zip() argument {ended + 1} is shorter than argument{plural}{ended}")
+    for i in range(1, len(its)):
+        done, _ = advance(its[i])
+        if not done:
+            plural = " " if i == 1 else "s 1-"
+            raise ValueError(f"zip() argument {i + 1} is longer than argument{plural}{i}")
+
+
+@stands_for(enumerate)
+def enumerate_(iterable, start=0):
+    for x in iterable:
+        yield start, x
+        start += 1
+
+
+@stands_for(reversed)
+def reversed_(sequence):
+    for i in range(len(sequence) - 1, -1, -1):
+        yield sequence[i]
+
+
+@stands_for(map)
+def map_(f, *iterables):
+    for xs in zip(*iterables):
+        yield f(*xs)
+
+
+@stands_for(filter)
+def filter_(f, iterable):
+    for x in iterable:
+        if x if f is None else f(x):
+            yield x
+
+
+@stands_for(any)
+def any_(iterable):
+    for x in iterable:
+        if x:
+            return True
+    return False
+
+
+@stands_for(all)
+def all_(iterable):
+    for x in iterable:
+        if not x:
+            return False
+    return True
+
+
+_MISSING = object()
+
+
+@stands_for(functools.reduce)
+def reduce_(f, iterable, initial=_MISSING):
+    it = iter(iterable)
+    if initial is _MISSING:
+        done, acc = advance(it)
+        if done:
+            raise TypeError("reduce() of empty iterable with no initial value")
+    else:
+        acc = initial
+    while True:
+        done, x = advance(it)
+        if done:
+            return acc
+        acc = f(acc, x)
+
+
+@stands_for(itertools.accumulate)
+def accumulate_(iterable, func=operator.add, *, initial=None):
+    it = iter(iterable)
+    acc = initial
+    if initial is None:
+        done, acc = advance(it)
+        if done:
+            return
+    yield acc
+    for x in it:
+        acc = acc + x if func is None else func(acc, x)
+        yield acc
+
+
+@stands_for(itertools.chain)
+def chain_(*iterables):
+    for xs in iterables:
+        for x in xs:
+            yield x
+
+
+@stands_for(itertools.chain.from_iterable)
+def chain_from_iterable_(iterables):
+    for xs in iterables:
+        for x in xs:
+            yield x
+
+
+@stands_for(itertools.product)
+def product_(*iterables, repeat=1):
+    pools = [tuple(xs) for xs in iterables] * repeat
+    for places in itertools.product(*[range(len(pool)) for pool in pools]):
+        yield tuple([pool[i] for pool, i in zip(pools, places)])
+
+
+def _picks(choose):
+    """Combinations and the like: those of the places, read."""
+
+    def picked(iterable, r=None):
+        pool = tuple(iterable)
+        for places in choose(range(len(pool)), len(pool) if r is None else r):
+            yield tuple([pool[i] for i in places])
+
+    return picked
+
+
+for _f in (itertools.permutations, itertools.combinations, itertools.combinations_with_replacement):
+    substitutes[_f] = _picks(_f)
+
+
+@stands_for(itertools.islice)
+def islice_(iterable, *args):
+    s = slice(*args)
+    start = 0 if s.start is None else s.start
+    step = 1 if s.step is None else s.step
+    it = iter(iterable)
+    i = 0
+    while s.stop is None or start < s.stop:
+        while i <= start:
+            done, x = advance(it)
+            if done:
+                return
+            i += 1
+        yield x
+        start += step
+
+
+@stands_for(itertools.count)
+def count_(start=0, step=1):
+    while True:
+        yield start
+        start = start + step
+
+
+@stands_for(itertools.repeat)
+def repeat_(x, times=None):
+    n = 0
+    while times is None or n < times:
+        yield x
+        n += 1
+
+
+@stands_for(itertools.cycle)
+def cycle_(iterable):
+    seen = []
+    for x in iterable:
+        yield x
+        seen.append(x)
+    while seen:
+        for x in seen:
+            yield x
+
+
+@stands_for(itertools.pairwise)
+def pairwise_(iterable):
+    it = iter(iterable)
+    done, a = advance(it)
+    if done:
+        return
+    for b in it:
+        yield a, b
+        a = b
+
+
+@stands_for(itertools.starmap)
+def starmap_(f, iterable):
+    for xs in iterable:
+        yield f(*xs)
+
+
+@stands_for(itertools.takewhile)
+def takewhile_(f, iterable):
+    for x in iterable:
+        if not f(x):
+            return
+        yield x
+
+
+@stands_for(itertools.dropwhile)
+def dropwhile_(f, iterable):
+    it = iter(iterable)
+    for x in it:
+        if not f(x):
+            yield x
+            break
+    for x in it:
+        yield x
+
+
+@stands_for(itertools.filterfalse)
+def filterfalse_(f, iterable):
+    for x in iterable:
+        if not (x if f is None else f(x)):
+            yield x
+
+
+@stands_for(itertools.compress)
+def compress_(data, selectors):
+    for x, keep in zip(data, selectors):
+        if keep:
+            yield x
+
+
+@stands_for(itertools.zip_longest)
+def zip_longest_(*iterables, fillvalue=None):
+    its = [iter(x) for x in iterables]
+    n = len(its)
+    open_ = [True] * n
+    while True:
+        items = []
+        for i in range(n):
+            x = fillvalue
+            if open_[i]:
+                done, y = advance(its[i])
+                if done:
+                    open_[i] = False
+                else:
+                    x = y
+            items.append(x)
+        if not any(open_):
+            return
+        yield tuple(items)
+
+
+pure.update({zip, enumerate, reversed})
