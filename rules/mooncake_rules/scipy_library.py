@@ -1,0 +1,92 @@
+"""Rules of SciPy's Python functions, each with the function's own signature, from the cotangents of its arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import infer_table, pure, rrule
+from mooncake_py.tangents import NoDerivative
+from mooncake_rules.sequences import unstack
+
+_IGNORED = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "lwork", "workers"})
+"""Options about speed: a rule does without (and must not let its arguments be overwritten)."""
+
+
+def library_rule(
+    f: Callable[..., Any],
+    arrays: int | tuple[str, ...],
+    cotangents: Callable[..., Any],
+    types: Any = (),
+    infer: Any = None,
+) -> None:
+    """Register the rule of the Python function f.
+
+    `arrays`: how many leading parameters have a derivative, or their names. `cotangents(dy, y, o)` is given the
+    cotangent, the value and all arguments by name (`o["axis"]`), the differentiable ones as arrays, and returns the
+    cotangents of those, in their order. Lists and tuples are taken as the arrays they stand for.
+    """
+    params = list(inspect.signature(f).parameters.values())
+    given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
+    scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given}
+    spelled, passed, kept = [], [], []
+    star = False
+    for p in params:
+        if p.kind is p.KEYWORD_ONLY and not star:
+            spelled.append("*")
+            star = True
+        default = ""
+        if p.default is not p.empty:
+            scope[f"default_{p.name}"] = p.default
+            default = f"=default_{p.name}"
+        spelled.append(p.name + default)
+        if p.name not in _IGNORED:
+            passed.append(f"{p.name}={p.name}" if star or p.default is not p.empty else p.name)
+            kept.append(f"{p.name!r}: {p.name}")
+    places = tuple(next(i for i, p in enumerate(params) if p.name == k) for k in given)
+    scope["places"] = places
+    source = (
+        f"def rule({', '.join(spelled)}):\n"
+        f"    y = f({', '.join(passed)})\n"
+        f"    def pullback(dy):\n"
+        f"        return spread(cotangents, given, places, dy, y, {{{', '.join(kept)}}})\n"
+        f"    return y, pullback\n"
+    )
+    exec(compile(source, f"<the rule of {f.__module__}.{f.__name__}>", "exec"), scope)
+    rrule(f, types=types)(scope["rule"])
+    pure.add(f)
+    if infer is not None:
+        infer_table[f] = infer
+
+
+def _spread(
+    cotangents: Callable[..., Any], given: tuple[str, ...], places: tuple[int, ...], dy: Any, y: Any, o: dict[str, Any]
+) -> tuple[Any, ...]:
+    like = {k: o[k] for k in given}
+    o.update({k: _as_array(v) for k, v in like.items()})
+    out: list[Any] = [None] * (places[-1] + 1)
+    ds = cotangents(dy, y, o)
+    for k, i, d in zip(given, places, ds if type(ds) is tuple else (ds,), strict=True):
+        out[i] = _fitted(d, like[k])
+    return tuple(out)
+
+
+def _as_array(x: Any) -> Any:
+    if x is None or (type(x) is tuple and any(type(v) is np.ndarray for v in x)):
+        return x
+    return np.asarray(x)
+
+
+def _fitted(d: Any, like: Any) -> Any:
+    """A cotangent in the kind and structure of its argument."""
+    if d is None or type(d) in (tuple, NoDerivative) or like is None:
+        return d
+    if type(like) is not np.ndarray:
+        return unstack(np.asarray(d), like) if type(like) in (list, tuple) else unstack(np.asarray(d)[()], like)
+    return d.real if np.iscomplexobj(d) and like.dtype.kind != "c" else d
+
+
+pure.add(_spread)
