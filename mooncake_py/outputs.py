@@ -33,6 +33,7 @@ _FUNCTION_AT = {
 _AT: dict[Any, int] = {d: _METHOD_AT.get(name, 3) for name, d in _METHODS.items()}
 _AT.update({getattr(np, name): i for name, i in _FUNCTION_AT.items() if hasattr(np, name)})
 _UFUNC_METHOD_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+_AT.update({getattr(np.ufunc, name): i + 1 for name, i in _UFUNC_METHOD_AT.items()})
 
 
 def position(f: Any) -> int | None:
@@ -58,7 +59,7 @@ def can_be_split(f: Any) -> bool:
         return True
     if type(f) is pytypes.BuiltinFunctionType:
         return isinstance(f.__self__, np.ufunc)
-    if getattr(f, "__objclass__", None) in (np.ndarray, np.generic):
+    if getattr(f, "__objclass__", None) in (np.ndarray, np.generic, np.ufunc):
         return True
     return any(f is g for g in (np.fix, np.isposinf, np.isneginf))
 

@@ -151,9 +151,12 @@ def take_defaults(shadow: FunctionShadow) -> Any:
     return r
 
 
-def copy_take(shadow: Any) -> Any:
-    """The cotangent of a result that could have been a view: None where it was one, for its base has it then."""
-    return None if shadow is None or shadow.is_view else shadow.take()
+def copy_take(shadow: Any, number: Any = None) -> Any:
+    """The cotangent of a result that could have been a view: None where it was one, for its base has it then.
+
+    `number` is the cotangent of a result that turned out to be a number.
+    """
+    return number if shadow is None else None if shadow.is_view else shadow.take()
 
 
 def with_keywords(f: Any, *pairs: Any) -> Any:

@@ -255,7 +255,7 @@ def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
 def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     """Forward: the rule's body. Reverse: the body of the pullback it returned."""
     tree = info.tree(s.out)
-    if rule.alias and tree == REF and info.tree(call.args[rule.alias[0]]) == REF:
+    if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
         return _view(info, s, call, rule)
     if rule.mutates:
         info.reusable = False
@@ -436,12 +436,14 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     shadow = info.emit(helpers.view_shadow, x, lane, s.out, f, *rest)
     info.lane[(s.out, ())] = shadow
     info.types[shadow] = fdata_type(info.types.get(s.out), ())
-    if call.target is operator.getitem and helpers.index_kind(call.types[1], -1) == "basic":
+    basic = call.target is operator.getitem and helpers.index_kind(call.types[1], -1) == "basic"
+    if basic and info.tree(s.out) == REF:
         return ADStmtInfo(s, None)
     copied = _copied(info, s, call, rule)
 
     def rvs(p: PullbackBuilder) -> None:
-        dy = p.call(helpers.copy_take, p.forward_value(shadow))
+        number = p.take(s.out) if info.tree(s.out) == ANY else NULL
+        dy = p.call(helpers.copy_take, p.forward_value(shadow), number)
         p.types[dy] = info.types.get(s.out, Top())
         p.if_nonnull(dy, lambda: copied(p, dy))
 

@@ -310,6 +310,8 @@ def _reductions_into(m: np.ndarray) -> Any:
     np.cumsum(w, out=w)
     np.dot(m, z, out=v)
     np.add.reduce(v, out=s)
+    np.hypot.accumulate(z, out=z)
+    np.hypot.reduce(m, 1, None, w)
     np.clip(z, 0.5, 6.0, out=z)
     return z * s, w, v
 

@@ -53,3 +53,13 @@ def first_of_unknown_dimensions(x, k):
     """An integer index names an element where the array turns out to have one dimension."""
     y = x.reshape((-1, *[1 for _ in range(k)]))
     return y[0] * y[2]
+
+
+@case(V)
+def writing_into_a_view_of_unknown_dtype(x):
+    z = np.empty((2, 3), dtype=np.promote_types(x.dtype, int))
+    np.multiply(x, 2.0, out=z[0])
+    z[1] = x[::-1]
+    row = z[0]
+    row += 1.0
+    return z[0] * z[1]
