@@ -11,6 +11,7 @@ from mooncake_py.errors import (
     RuleError,
     UnsupportedError,
 )
+from mooncake_py.inspection import Inspection, inspect
 from mooncake_py.registry import Any_, Array, RealScalar, Scalar, rrule, zero_derivative
 from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
@@ -18,7 +19,8 @@ from mooncake_py.tangents import At, CoDual, NoDerivative
 __version__ = "0.1.0"
 
 __all__ = [
-    "Any_", "ArgumentError", "Array", "At", "CoDual", "CotangentError", "MissingRule", "MooncakeError", "NoDerivative",
-    "NonScalarOutput", "Pullback", "PullbackReuse", "RealScalar", "RuleError", "Scalar", "UnsupportedError",
-    "build_rrule", "grad", "options", "rrule", "value_and_grad", "value_and_pullback", "zero_derivative",
+    "Any_", "ArgumentError", "Array", "At", "CoDual", "CotangentError", "Inspection", "MissingRule", "MooncakeError",
+    "NoDerivative", "NonScalarOutput", "Pullback", "PullbackReuse", "RealScalar", "RuleError", "Scalar",
+    "UnsupportedError", "build_rrule", "grad", "inspect", "options", "rrule", "value_and_grad", "value_and_pullback",
+    "zero_derivative",
 ]  # fmt: skip

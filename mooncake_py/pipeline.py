@@ -16,7 +16,7 @@ from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
-from mooncake_py.transform.assemble import derive
+from mooncake_py.transform.assemble import Observer, derive, ignore
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
@@ -29,21 +29,27 @@ def derive_rule(
     free_types: Sequence[T],
     aliased: bool = False,
     options: Options = DEFAULT,
+    observe: Observer = ignore,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
 
     Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
+    `observe` is told the result of every stage by its name: "normalised", "prepared", "inferred", "planned", "derived".
     """
     body = normalise(fn.__code__)
+    observe("normalised", body)
     if body.kind == "generator":
         body = as_function(body, fn.__code__)
     primal = prepare(body)
+    observe("prepared", primal)
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
     taken: set[pytypes.FunctionType] = set()
     while (simpler := rewrite(inferred) or take_in(inferred, fn, taken)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
-    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options)
+    observe("inferred", inferred)
+    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options, observe)
+    observe("derived", derived)
     forward = pytypes.FunctionType(lower(derived.forward, folding=options.stack_folding), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(
         lower(derived.pullback, folding=options.stack_folding), fn.__globals__, fn.__name__ + "_pullback"

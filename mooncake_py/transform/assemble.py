@@ -29,6 +29,7 @@ from mooncake_py.ir.nodes import (
     Function,
     Goto,
     Operand,
+    Pos,
     Raise,
     Return,
     Switch,
@@ -44,8 +45,40 @@ from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.recompute import recompute
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
-from mooncake_py.transform.undo import drop_unneeded
+from mooncake_py.transform.undo import SHADOWS, drop_unneeded
 from mooncake_py.transform.views import note_passing_views
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A forward value that the reverse run names, and how it gets there.
+
+    `how`: "captured" (once per call), "pushed" (once per iteration) or "recomputed" (not stored). `what` is the name
+    the user gave it, or says what the engine made it for; `pos` is where it was made. `part`: not the value itself is
+    kept but this of it: "fdata", or an attribute.
+    """
+
+    how: str
+    what: str | None
+    pos: Pos
+    type: T
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was decided for every statement of the canonical primal, for those who want to look."""
+
+    canonical: Canonical
+    lanes: Lanes
+    plans: dict[BlockId, list[ADStmtInfo]]
+
+
+Observer = Callable[[str, Any], None]
+
+
+def ignore(stage: str, result: Any) -> None:
+    """The observer that does not look."""
 
 
 @dataclass(slots=True)
@@ -64,6 +97,7 @@ class Derived:
     touched_globals: tuple[str, ...]
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
+    kept: tuple[Kept, ...]
 
 
 def derive(
@@ -71,9 +105,10 @@ def derive(
     dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
     static_site: Callable[[CallInfo], Any],
     options: Options = DEFAULT,
+    observe: Observer = ignore,
 ) -> Derived:
     """The forward and pullback functions of an inferred primal; the sites are what its calls go through."""
-    return _Assembly(inferred, dynamic_site, static_site, options).run()
+    return _Assembly(inferred, dynamic_site, static_site, options).run(observe)
 
 
 class _Assembly:
@@ -131,11 +166,12 @@ class _Assembly:
                     memory.join(p, a)
         memory.close()
 
-    def run(self) -> Derived:
+    def run(self, observe: Observer) -> Derived:
         c = self.canonical
         fn = c.fn
         self._plan_control()
         params = self._forward_blocks()
+        observe("planned", Planned(c, self.lanes, self.plans))
         p = self._pullback_blocks()
         p.fold()
         sweep(p, set(), everything=True)
@@ -165,6 +201,29 @@ class _Assembly:
             tuple(self.notes),
             tuple(v.name or repr(v) for v in p.comms.captures)
             + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
+            self._kept(p),
+        )
+
+    def _kept(self, p: PullbackBuilder) -> tuple[Kept, ...]:
+        made = {s.out: s for d in self.forward.blocks for s in d.stmts}
+        what = {v: "which way was taken" for v in self.edge_number.values()}
+        what |= {v: "how many iterations there were" for v in self.trips.values()}
+        what |= {v: "the range of the loop" for v in self.ranges.values() if v.name is None}
+
+        def one(how: str, v: Var) -> Kept:
+            home = self.canonical.blocks.get(self.home[v]) if v in self.home else None
+            s = made.get(v)
+            pos = s.pos if s is not None else (home or self.canonical.fn.entry).term.pos
+            t = self.types.get(v, Top())
+            part = "" if s is None or not isinstance(s.fn, Const) or s.fn.value is not getattr else str(s.args[1].value)  # type: ignore[union-attr]
+            if isinstance(t, Inst) and t.cls in SHADOWS:
+                part = "fdata"
+            return Kept(how, what.get(v, v.name), pos, t, part)
+
+        return (
+            *(one("captured", v) for v in p.comms.captures),
+            *(one("pushed", v) for stack in p.comms.stacks.values() for v in stack),
+            *(one("recomputed", v) for v in self.again),
         )
 
     def _written_args(self) -> tuple[int, ...]:
@@ -237,6 +296,7 @@ class _Assembly:
                 self.types[self.edge_number[b]] = Inst(int)
         self.ranges: dict[BlockId, Var] = {}
         self.item_names: dict[BlockId, Var] = {}
+        self.again: list[Var] = []
         for h, loop in c.loops.items():
             if h in self.dead_loops or h in self.joins:
                 continue
@@ -622,7 +682,10 @@ class _Assembly:
         comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
         comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
         comms.stacks = {u: st for u, st in comms.stacks.items() if st}
+        before = [v for stack in comms.stacks.values() for v in stack]
         again = self._recomputed(p) if self.options.recompute else {}
+        stored = {v for stack in comms.stacks.values() for v in stack}
+        self.again = [v for v in before if v not in stored]
         self.stack_ids = {u: self.fresh.var() for u in comms.stacks}
         names = list(comms.captures.values()) + list(self.stack_ids.values())
         if names:

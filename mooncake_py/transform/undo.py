@@ -20,7 +20,7 @@ from mooncake_py.registry import undoes
 from mooncake_py.tangents import CellShadow, ListShadow, Shadow
 from mooncake_py.transform.pullback import PullbackBuilder
 
-_SHADOWS = frozenset({Shadow, ListShadow, CellShadow})
+SHADOWS = frozenset({Shadow, ListShadow, CellShadow})
 _FRESH = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
 
@@ -58,7 +58,7 @@ def drop_unneeded(
         primal = primal_of.get(v)
         if primal is not None:
             found: frozenset[Var] | None = frozenset({memory.find(primal)}) if memory.identity(primal) else frozenset()
-        elif not has_identity(t := types.get(v, Top())) or (isinstance(t, Inst) and t.cls in _SHADOWS):
+        elif not has_identity(t := types.get(v, Top())) or (isinstance(t, Inst) and t.cls in SHADOWS):
             found = frozenset()
         else:
             found = _made_by(forward_defs.get(v), classes_of, depth)

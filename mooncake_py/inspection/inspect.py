@@ -1,0 +1,225 @@
+"""`inspect`: per source line what was inferred, which calls are decided late and why, what is inlined, what is kept."""
+
+from __future__ import annotations
+
+import linecache
+import types as pytypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooncake_py import registry
+from mooncake_py.api import _unwrap
+from mooncake_py.errors import ArgumentError
+from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.types import Known, T, abstract
+from mooncake_py.inspection.describe import name_of, type_text
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Pos
+from mooncake_py.pipeline import derive_rule
+from mooncake_py.runtime.rule import DerivedRule, bind, cells_of
+from mooncake_py.switches import current
+from mooncake_py.transform.assemble import Derived, Kept, Planned
+from mooncake_py.transform.lanes import REF, leaves
+
+_QUIET = frozenset({ops.load_global, ops.truth, ops.check_bound, getattr, iter, slice})
+
+
+@dataclass(slots=True)
+class Finding:
+    """One thing that is known of a source line.
+
+    `kind`: "inlined", "called" (a rule that is not inlined), "derived" (a Python function with a rule of its own),
+    "dynamic" (decided when it runs), "taken in", "value" (nothing to differentiate), "stored" or "recomputed".
+    """
+
+    kind: str
+    text: str
+    pos: Pos
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What the engine made of a function for arguments of these types; `str()` gives the text form.
+
+    `stages` holds the result of every stage of the pipeline under its name ("normalised", "prepared", "inferred",
+    "planned", "derived"), `lines` the findings by source line, `rule` the derived rule.
+    """
+
+    function: pytypes.FunctionType
+    arguments: tuple[tuple[str, T], ...]
+    stages: dict[str, Any]
+    rule: DerivedRule
+    lines: dict[int, list[Finding]] = field(default_factory=dict)
+
+    @property
+    def inferred(self) -> Inferred:
+        result: Inferred = self.stages["inferred"]
+        return result
+
+    @property
+    def derived(self) -> Derived:
+        result: Derived = self.stages["derived"]
+        return result
+
+    def text(self) -> str:
+        """The source, and under each line what is known of it."""
+        code = self.function.__code__
+        out = [f"{code.co_qualname}, {code.co_filename}:{code.co_firstlineno}"]
+        out += [f"  {name}: {type_text(t)}" for name, t in self.arguments]
+        out.append(f"  returns {type_text(self.inferred.result)}")
+        out.append(f"  its pullback may be called {'again' if self.derived.reusable else 'once'}")
+        out.append("")
+        shown = sorted({*self.lines, *_own_lines(code)})
+        width = len(str(shown[-1]))
+        for n in shown:
+            source = linecache.getline(code.co_filename, n).rstrip()
+            out.append(f"{n:>{width}} | {source}".rstrip())
+            found: dict[str, None] = dict.fromkeys(
+                f"{' ' * width} |   {_MARKS[f.kind]} {f.text}" for f in self.lines.get(n, ())
+            )
+            out += found
+        return "\n".join(out)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+
+_MARKS = {
+    "inlined": "+",
+    "taken in": "+",
+    "value": "-",
+    "called": "!",
+    "derived": ">",
+    "dynamic": "?",
+    "stored": "=",
+    "recomputed": "~",
+}
+
+
+def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
+    """What the engine finds out about `f(*args, **kwargs)` and makes of it, with all arguments active.
+
+    The function is derived anew and not run. Under each source line the text form shows expressions with their types
+    and marks: `+` the rule is inlined, `!` the rule is called and why, `>` a Python function with a derived rule of its
+    own, `?` decided when it runs and why, `-` nothing to differentiate, `=` stored for the reverse run, `~` computed
+    again there.
+
+    Raises ArgumentError where f is not a Python function, and what `build_rrule` raises.
+    """
+    registry.load_packs()
+    g, all_args, all_kwargs = _unwrap(f, args, kwargs)
+    if type(g) is not pytypes.FunctionType:
+        rules = ", ".join(f"{r.fn.__module__}.{r.fn.__qualname__}" if r.fn else "zero" for r in registry.rules_of(g))
+        raise ArgumentError(
+            f"{name_of(g)} is not a Python function: there is nothing to derive. "
+            + (f"Its rules: {rules}" if rules else "It has no rule")
+        )
+    extra = len(all_args) - len(args)
+    given = {id(x) for x in args}
+    params = bind(g, all_args, all_kwargs, g.__defaults__, g.__kwdefaults__)
+    code = g.__code__
+    plain = len(params) == len(all_args)
+    types = tuple(
+        abstract(v, i >= extra if plain else id(v) in given or type(v) is tuple) for i, v in enumerate(params)
+    )
+    free = tuple(abstract(c, False) for c in cells_of(g))
+    stages: dict[str, Any] = {}
+    rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__)
+    names = (*code.co_varnames[: len(params)], *code.co_freevars)
+    seen = Inspection(g, tuple(zip(names, (*types, *free), strict=False)), stages, rule)
+    _statements(seen)
+    _kept(seen)
+    for found in seen.lines.values():
+        found.sort(key=_place)
+    return seen
+
+
+def _place(f: Finding) -> tuple[Any, ...]:
+    """Expressions as they stand in the source, larger ones first; then what is kept."""
+    order = _ORDER[f.kind]
+    return (order, f.text) if order else (order, "", f.pos.col or 0, -(f.pos.end_col or 0))
+
+
+_ORDER = {kind: 1 if kind == "stored" else 2 if kind == "recomputed" else 0 for kind in _MARKS}
+
+
+def _own_lines(code: pytypes.CodeType) -> set[int]:
+    return {line for _, _, line in code.co_lines() if line}
+
+
+def _add(seen: Inspection, kind: str, text: str, pos: Pos) -> None:
+    if pos.line is not None:
+        seen.lines.setdefault(pos.line, []).append(Finding(kind, text, pos))
+
+
+def _source(pos: Pos, filename: str, otherwise: str) -> str:
+    """The expression at a place in the source."""
+    if pos.line is None or pos.col is None or pos.end_line != pos.line or pos.end_col is None:
+        return otherwise
+    line = linecache.getline(filename, pos.line).encode()
+    text = line[pos.col : pos.end_col].decode(errors="replace").strip()
+    return text or otherwise
+
+
+def _statements(seen: Inspection) -> None:
+    planned: Planned = seen.stages["planned"]
+    inferred, filename = seen.inferred, seen.function.__code__.co_filename
+    for plans in planned.plans.values():
+        for plan in plans:
+            call = inferred.calls.get(plan.stmt.out)
+            if call is None:
+                continue
+            kind, note = _decision(call, plan.note, plan.stmt)
+            if kind == "value" and (call.target in _QUIET if _hashable(call.target) else False):
+                continue
+            t = inferred.types[plan.stmt.out]
+            what = _source(plan.stmt.pos, filename, name_of(call.target) if call.target else "a call")
+            if plan.stmt.out.name and not what.startswith(plan.stmt.out.name + " "):
+                what = f"{plan.stmt.out.name} = {what}"
+            shared = any(k == REF for _, k in leaves(planned.lanes.tree(plan.stmt.out)))
+            text = what if isinstance(t, Known) and t.value is None else f"{what}: {type_text(t)}"
+            text += ", in memory that is written to or seen elsewhere" if shared else ""
+            _add(seen, kind, text + (f"; {note}" if note else ""), plan.stmt.pos)
+
+
+def _hashable(x: Any) -> bool:
+    return type(x).__hash__ is not None
+
+
+def _decision(call: CallInfo, note: str, s: Call) -> tuple[str, str]:
+    """The kind of finding that a call is, and what there is to say."""
+    if call.kind == "dynamic":
+        return "dynamic", f"decided when it runs: {_why(call, s)}"
+    if call.kind == "derived":
+        return "derived", f"{name_of(call.target)} has a rule of its own, derived when it is first called"
+    if call.kind == "rule":
+        if note:
+            return "called", note
+        return "inlined", f"rule of {name_of(call.target)} inlined"
+    return "value", ""
+
+
+def _why(call: CallInfo, s: Call) -> str:
+    if call.why == "call":
+        callee = name_of(call.target) if call.target is not None else "the function"
+        return f"{callee} is called with more than numbers, or is too large to take in"
+    if call.why == "no rule":
+        return f"{name_of(call.target)} has no rule for arguments of these types"
+    name = name_of(s.fn.value) if isinstance(s.fn, Const) else None
+    return call.why + (f" ({name})" if name else "")
+
+
+def _kept(seen: Inspection) -> None:
+    filename = seen.function.__code__.co_filename
+    how = {"captured": "stored once", "pushed": "stored at every iteration", "recomputed": "computed again, not stored"}
+    for k in seen.derived.kept:
+        kind = "recomputed" if k.how == "recomputed" else "stored"
+        _add(seen, kind, f"{how[k.how]}: {_what(k, filename)}: {type_text(k.type).removesuffix(', active')}", k.pos)
+
+
+def _what(k: Kept, filename: str) -> str:
+    what = k.what or _source(k.pos, filename, "a value")
+    return f"{k.part} of {what}" if k.part else what
