@@ -68,6 +68,7 @@ class Rule:
         "codual",
         "deferred",
         "fn",
+        "keywords",
         "mutates",
         "names",
         "pattern",
@@ -92,6 +93,7 @@ class Rule:
         self.deferred = deferred
         self.codual: frozenset[int] = frozenset()
         self.variadic = False
+        self.keywords = False  # takes any keyword
         self.names: tuple[str, ...] = ()
         self._needs: tuple[str, ...] = ()
         self._most = 0
@@ -99,6 +101,7 @@ class Rule:
             params = list(inspect.signature(fn).parameters.values())
             self.names = tuple(p.name for p in params)
             self.variadic = any(p.kind is p.VAR_POSITIONAL for p in params)
+            self.keywords = any(p.kind is p.VAR_KEYWORD for p in params)
             positional = [p for p in params if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
             self._most = len(positional)
             self._needs = tuple(
@@ -120,15 +123,21 @@ class Rule:
             return False
         given = {*self.names[: min(n, self._most)]}
         for k in keywords:
-            if k in given or k not in self.names:
+            if k in given or (k not in self.names and not self.keywords):
                 return False
             given.add(k)
         return given.issuperset(self._needs)
 
-    def position(self, keyword: str) -> int:
-        """Where in the pullback's result the cotangent of a keyword argument stands; -1 where it has none."""
-        i = self.names.index(keyword) if keyword in self.names else -1
-        return -1 if self.variadic and i >= self._most else i
+    def positions(self, n: int, keywords: Iterable[str]) -> dict[str, int]:
+        """Where in the pullback's result the cotangents of keyword arguments stand; -1 for those that have none.
+
+        A rule that takes any keyword (`**kwargs`) returns theirs after those of the n positional arguments, in the
+        order of the call.
+        """
+        if self.keywords:
+            return {k: n + i for i, k in enumerate(keywords)}
+        places = {k: self.names.index(k) if k in self.names else -1 for k in keywords}
+        return {k: -1 if self.variadic and i >= self._most else i for k, i in places.items()}
 
     def matches(self, types: Sequence[T]) -> bool | None:
         """Do arguments of these types meet the pattern? None where that is not known."""

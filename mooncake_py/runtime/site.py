@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -159,7 +160,7 @@ def _name_of(f: Any) -> str:
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
     module = getattr(f, "__module__", None) or getattr(getattr(f, "__objclass__", None), "__module__", None)
     if isinstance(f, np.ufunc):
-        module = "numpy"
+        module = next((m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), name, None) is f), None)
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 
 
@@ -460,7 +461,7 @@ def run_rule(
         wants = i in rule.codual or (rule.variadic and bool(rule.codual) and i >= last)
         return CoDual(x, fx) if wants else x
 
-    position = {k: rule.position(k) for k in kwargs}
+    position = rule.positions(len(args), kwargs)
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
     y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
     if type(y) is CoDual:

@@ -323,8 +323,9 @@ def _rule_arguments(
     positional = [value(v, i) for i, v in enumerate(call.args)]
     operands: list[Operand | None] = list(call.args)
     keyword: dict[str, AV] = {}
+    places = rule.positions(len(call.args), [k for k, _ in call.kwargs])
     for k, v in call.kwargs:
-        i = rule.position(k)
+        i = places[k]
         keyword[k] = value(v, i)
         if i >= 0:
             operands.extend([None] * (i + 1 - len(operands)))

@@ -51,5 +51,6 @@ __all__ = [
 for _module, _packs in {
     "scipy.special": ("scipy_special", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg",),
+    "scipy.stats": ("scipy_stats",),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

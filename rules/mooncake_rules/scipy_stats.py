@@ -1,0 +1,428 @@
+"""scipy.stats: densities and distribution functions of every distribution, by argument, location, scale and shapes.
+
+The public methods have rules; the derivative of what they call, a distribution's own `_logpdf`, `_pdf` or `_cdf`, is
+that of its Python code. The derivative of a distribution function by its argument is the density.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import scipy.stats as st
+
+from mooncake_py.errors import MooncakeError
+from mooncake_py.registry import pure, rrule
+from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import run
+from mooncake_rules.common import unbroadcast
+from mooncake_rules.numpy_linalg import one_triangle
+from mooncake_rules.scipy_elementwise import Entry, register_table
+from mooncake_rules.scipy_shapes import betainc_slope_a
+from mooncake_rules.scipy_special import beta_density, binomial_slope, chi2_noncentral_density
+from mooncake_rules.sequences import unstack
+
+# -- elementwise functions by cases -----------------------------------------------------------------------
+
+
+def _by_cases(cond: Any, arrays: Any, f1: Any, ff1: Any, f2: Any, ff2: Any, fill: Any) -> Any:
+    """f1 of the elements where cond holds, f2 (or `fill`) elsewhere: the value and its pullback to the arrays."""
+    single = not isinstance(arrays, (tuple, list))
+    given = [arrays] if single else list(arrays)
+    whole = np.broadcast_arrays(cond, *given)
+    mask, xs = np.asarray(whole[0], dtype=bool), whole[1:]
+    parts = []
+    for f, ff, m in ((f1, ff1, mask), (f2, ff2, ~mask)):
+        if f is not None and m.any():
+            parts.append((m, *run(f, ff, [x[m] for x in xs])))
+    kinds = [np.asarray(y).dtype for _, y, _ in parts] + ([] if f2 is not None else [np.asarray(fill).dtype])
+    dtype = np.result_type(*kinds) if f2 is not None or not parts else np.result_type(kinds[0], kinds[-1])
+    out = np.empty(mask.shape, dtype) if f2 is not None else np.array(np.broadcast_to(fill, mask.shape), dtype)
+    for m, y, _ in parts:
+        out[m] = y
+
+    def pull(dy: Any) -> Any:
+        ds = [np.zeros(mask.shape) for _ in xs]
+        for m, y, pull_part in parts:
+            for d, t in zip(ds, pull_part(np.broadcast_to(np.asarray(dy)[m], np.shape(y))), strict=True):
+                if t is not None:
+                    d[m] = t
+        back = [fitted(d, x) for d, x in zip(ds, given, strict=True)]
+        return back[0] if single else type(arrays)(back)
+
+    return out, pull
+
+
+def fitted(t: Any, like: Any) -> Any:
+    """A cotangent of a broadcast value as one of an argument."""
+    if t is None or type(t) is NoDerivative:
+        return t
+    if isinstance(like, np.ndarray):
+        t = unbroadcast(np.asarray(t), like.shape)
+        return t.astype(like.dtype, copy=False) if like.dtype.kind == "f" else t
+    return unstack(unbroadcast(np.asarray(t), np.shape(like)), like) if isinstance(like, (list, tuple)) else np.sum(t)
+
+
+_NO_FUNCTION = CoDual(None, None)
+
+
+def _apply_where(apply_where: Any) -> None:
+    @rrule(apply_where)
+    def rule(cond, args, f1: CoDual, f2: CoDual = _NO_FUNCTION, /, *, fill_value=None, kwargs=None, xp=None):
+        if kwargs is not None:
+            raise NotImplementedError("apply_where with kwargs is not differentiated")
+        y, pull = _by_cases(cond, args, f1.primal, f1.fdata, f2.primal, f2.fdata, fill_value)
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            return None if dy is None else (None, pull(dy))
+
+        return CoDual(y, fy), pullback
+
+
+def _lazywhere(lazywhere: Any) -> None:
+    @rrule(lazywhere)
+    def rule(cond, arrays, f: CoDual, fillvalue=None, f2: CoDual = _NO_FUNCTION):
+        y, pull = _by_cases(cond, arrays, f.primal, f.fdata, f2.primal, f2.fdata, fillvalue)
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            return None if dy is None else (None, pull(dy))
+
+        return CoDual(y, fy), pullback
+
+
+def _register_cases() -> None:
+    """Under whichever name this SciPy has it."""
+    import scipy._lib._util as util
+    import scipy.stats._continuous_distns as distributions
+
+    apply_where = getattr(getattr(distributions, "xpx", None), "apply_where", None)
+    if apply_where is not None:
+        _apply_where(apply_where)
+    lazywhere = getattr(util, "_lazywhere", None)
+    if lazywhere is not None:
+        _lazywhere(lazywhere)
+
+
+_register_cases()
+
+# -- functions that SciPy keeps to itself -----------------------------------------------------------------
+
+
+def _skew_slope(x: Any, m: Any, s: Any, a: Any) -> Any:
+    """By the shape, of ndtr(z) - 2 T(z, a) with Owen's T."""
+    z = (x - m) / s
+    return -np.exp(-0.5 * z * z * (1.0 + a * a)) / (np.pi * (1.0 + a * a))
+
+
+def _skew_density(x: Any, m: Any, s: Any, a: Any) -> Any:
+    z = (x - m) / s
+    return 2.0 / s * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * sc.ndtr(a * z)
+
+
+_PRIVATE = [
+    Entry("_binom_cdf", (None, None, lambda k, n, p, y: binomial_slope(k, n, p)), (3, 7, 0.4)),
+    Entry("_binom_pmf", (None, None, lambda k, n, p, y: y * (k / p - (n - k) / (1.0 - p))), (3, 7, 0.4)),
+    Entry("_nbinom_pmf", (None, lambda k, n, p, y: y * (sc.psi(k + n) - sc.psi(n) + np.log(p)),
+                          lambda k, n, p, y: y * (n / p - k / (1.0 - p))), (3, 6.5, 0.4)),
+    Entry("_nbinom_cdf", (None, lambda k, n, p, y: betainc_slope_a(n, k + 1.0, p),
+                          lambda k, n, p, y: beta_density(n, k + 1.0, p)), (3, 6.5, 0.4)),
+    Entry("_beta_pdf", (lambda x, a, b, y: y * ((a - 1.0) / x - (b - 1.0) / (1.0 - x)),
+                        lambda x, a, b, y: y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
+                        lambda x, a, b, y: y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b))), (0.4, 1.3, 2.2)),
+    Entry("_ncx2_cdf", (lambda x, k, c, y: chi2_noncentral_density(x, k, c), None,
+                        lambda x, k, c, y: 0.5 * (sc.chndtr(x, k + 2.0, c) - sc.chndtr(x, k, c))), (1.7, 3, 0.8)),
+    Entry("_skewnorm_cdf", (lambda x, m, s, a, y: _skew_density(x, m, s, a),
+                            lambda x, m, s, a, y: -_skew_density(x, m, s, a),
+                            lambda x, m, s, a, y: -(x - m) / s * _skew_density(x, m, s, a),
+                            lambda x, m, s, a, y: _skew_slope(x, m, s, a)), (0.7, 0.3, 1.2, 0.8)),
+]  # fmt: skip
+pure.update({_skew_slope, _skew_density})
+CASES: list[RuleCase] = register_table(importlib.import_module("scipy.special._ufuncs"), _PRIVATE)
+
+# -- the methods of distributions -------------------------------------------------------------------------
+
+
+def _pulled(method: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
+    """The cotangents of those arguments that are `on`, for the cotangent `weight` of `method(*args)`.
+
+    Where the method cannot be differentiated by all of them it is by each alone, as far as that goes; the others'
+    are refused if somebody asks.
+    """
+    try:
+        y, pull = run(method, None, args, on)
+        return list(pull(np.broadcast_to(weight, np.shape(y)).astype(float)))
+    except (MooncakeError, NotImplementedError) as e:
+        if sum(on) < 2:
+            dist = type(method.__self__)
+            name = f"{dist.__module__}.{dist.__qualname__}.{method.__name__}"
+            return [NoDerivative(name, f"its argument number {i + 1}", str(e)) if k else None for i, k in enumerate(on)]
+    alone = [[k and j == i for j in range(len(on))] for i, k in enumerate(on)]
+    return [_pulled(method, weight, args, one)[i] if on[i] else None for i, one in enumerate(alone)]
+
+
+def _overrides(dist: Any, name: str) -> bool:
+    return getattr(type(dist), name) is not getattr(st.rv_continuous, name)
+
+
+def _log_density(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
+    """The cotangents of z and the shapes for the cotangent `weight` of the log density."""
+    out: list[Any] = []
+    if _overrides(dist, "_logpdf"):
+        out = _pulled(dist._logpdf, weight, args, on)
+        if not _overrides(dist, "_pdf") or not any(type(t) is NoDerivative for t in out):
+            return out
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = np.where(weight == 0, 0.0, weight / dist._pdf(*args))
+    return _pulled(dist._pdf, w, args, on)
+
+
+def _probability(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
+    """The cotangents of the shapes for the cotangent `weight` of the distribution function."""
+    return _pulled(dist._cdf, weight, args, [False, *on[1:]])[1:] if any(on[1:]) else [None] * (len(on) - 1)
+
+
+def _differentiable(xs: Any) -> list[bool]:
+    return [np.asarray(x).dtype.kind == "f" for x in xs]
+
+
+def _cotangents(name: str, dist: Any, dy: Any, y: Any, x: Any, args: Any, kwds: dict[str, Any]) -> tuple[Any, ...]:
+    """The cotangents of `getattr(dist, name)(x, *args, **kwds)`: of dist, x, args and kwds."""
+    shapes, loc, scale = dist._parse_args(*args, **kwds)
+    whole = np.broadcast_arrays(x, loc, scale, *shapes, dy, y)
+    whole = [np.asarray(v, dtype=float) for v in whole]
+    if name in ("ppf", "isf"):
+        good = (whole[0] > 0) & (whole[0] < 1) & np.isfinite(whole[-1])
+    else:
+        unit = (whole[0] - whole[1]) / whole[2]
+        good = dist._support_mask(unit, *whole[3:-2]) & np.isfinite(whole[0])
+    good = good & np.asarray(dist._argcheck(*whole[3:-2]), bool) & (whole[2] > 0) & (whole[-2] != 0)
+    xs, ls, ss, *rest = (v[good] for v in whole)
+    shape_values, ds, ys = rest[:-2], rest[-2], rest[-1]
+    z = (xs if name not in ("ppf", "isf") else ys) - ls
+    z = z / ss
+    on = [True, *_differentiable(shapes)]
+    empty: tuple[Any, ...] = ([], [], [], [None] * len(shapes))
+    dx, dloc, dscale, dshapes = _parts(name, dist, ds, ys, ss, [z, *shape_values], on) if good.any() else empty
+
+    def whole_of(t: Any) -> Any:
+        if type(t) is NoDerivative:
+            return t
+        out = np.zeros(good.shape)
+        out[good] = 0.0 if t is None else t
+        return out
+
+    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
+    of = dict(zip([*names, "loc", "scale"], [*map(whole_of, dshapes), whole_of(dloc), whole_of(dscale)], strict=True))
+    order = [*names, "loc", "scale"]
+    positional = [fitted(of[k], v) for k, v in zip(order, args, strict=False)]
+    return None, fitted(whole_of(dx), x), *positional, *(fitted(of[k], v) for k, v in kwds.items())
+
+
+def _parts(
+    name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]
+) -> tuple[Any, Any, Any, list[Any]]:
+    """The cotangents of argument, location, scale and shapes, where all is well defined; args are z and the shapes."""
+    z = args[0]
+    if name in ("pdf", "logpdf"):
+        weight = dy * y if name == "pdf" else dy
+        dz, *ds = _log_density(dist, weight, args, on)
+        if type(dz) is NoDerivative:
+            return dz, dz, dz, ds
+        dz = 0.0 if dz is None else dz
+        return dz / scale, -dz / scale, -(dz * z + weight) / scale, ds
+    if name in ("ppf", "isf"):
+        p = dist._pdf(*args)
+        ds = _probability(dist, -dy * scale / p, args, on)
+        return (dy if name == "ppf" else -dy) * scale / p, dy, dy * z, ds
+    sign = 1.0 if name in ("cdf", "logcdf") else -1.0
+    if name in ("logcdf", "logsf"):
+        weight = sign * dy * np.exp(-y)
+        dz = sign * dy * np.exp(dist._logpdf(*args) - y)
+    else:
+        weight = sign * dy
+        dz = weight * dist._pdf(*args)
+    return dz / scale, -dz / scale, -dz * z / scale, _probability(dist, weight, args, on)
+
+
+def _method(name: str) -> None:
+    f = getattr(st.rv_continuous, name)
+
+    @rrule(f)
+    def rule(self, x, *args, **kwds):
+        y = f(self, x, *args, **kwds)
+
+        def pullback(dy):
+            return _cotangents(name, self, dy, y, x, args, kwds)
+
+        return y, pullback
+
+
+for _name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
+    _method(_name)
+
+# -- discrete distributions -------------------------------------------------------------------------------
+
+
+def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: Any, kwds: Any) -> tuple[Any, ...]:
+    shapes, loc, _ = dist._parse_args(*args, **kwds)
+    whole = [np.asarray(v, dtype=float) for v in np.broadcast_arrays(k, loc, *shapes, dy, y)]
+    at = whole[0] - whole[1]
+    good = np.asarray(dist._argcheck(*whole[2:-2]), bool) & np.isfinite(at) & (whole[-2] != 0) & np.isfinite(whole[-1])
+    good = good & dist._support_mask(np.floor(at), *whole[2:-2])
+    if name in ("pmf", "logpmf"):
+        good = good & (np.floor(at) == at)
+    zs, ds, ys = at[good], whole[-2][good], whole[-1][good]
+    values = [v[good] for v in whole[2:-2]]
+    method = {"pmf": "_pmf", "logpmf": "_logpmf"}.get(name, "_cdf")
+    if name in ("sf", "logsf"):
+        ds = -ds
+    if name in ("logcdf", "logsf"):
+        ds = ds * np.exp(-ys)
+    if name == "pmf" and type(dist)._logpmf is not st.rv_discrete._logpmf:
+        method, ds = "_logpmf", ds * ys
+    if name == "logpmf" and type(dist)._logpmf is st.rv_discrete._logpmf:
+        method, ds = "_pmf", ds * np.exp(-ys)
+    zs = np.floor(zs)
+    if good.any() and values:
+        dshapes = _pulled(getattr(dist, method), ds, [zs, *values], [False, *_differentiable(shapes)])[1:]
+    else:
+        dshapes = [None] * len(values)
+
+    def whole_of(t: Any) -> Any:
+        if type(t) is NoDerivative:
+            return t
+        out = np.zeros(good.shape)
+        out[good] = 0.0 if t is None else t
+        return out
+
+    owner = f"{type(dist).__module__}.{type(dist).__qualname__}.{name}"
+    step = NoDerivative(owner, "a whole number (k or loc)")
+    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
+    of = dict(zip([*names, "loc"], [*map(whole_of, dshapes), step], strict=True))
+    positional = [fitted(of[n], v) for n, v in zip([*names, "loc"], args, strict=False)]
+    return None, step, *positional, *(fitted(of[n], v) for n, v in kwds.items())
+
+
+def _discrete_method(name: str) -> None:
+    f = getattr(st.rv_discrete, name)
+
+    @rrule(f)
+    def rule(self, k, *args, **kwds):
+        y = f(self, k, *args, **kwds)
+
+        def pullback(dy):
+            return _discrete_cotangents(name, self, dy, y, k, args, kwds)
+
+        return y, pullback
+
+
+for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
+    _discrete_method(_name)
+# -- the multivariate normal distribution -----------------------------------------------------------------
+
+
+def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, dist: Any) -> tuple[Any, ...]:
+    """Of the log density; of the covariance matrix the lower triangle is read."""
+    if isinstance(cov, st.Covariance):
+        raise NotImplementedError(
+            "multivariate_normal is differentiated by covariance matrices, not Covariance objects"
+        )
+    m = np.zeros(0) if mean is None else np.asarray(mean, float)
+    c = np.asarray(cov, float)
+    dim = m.size or (c.shape[0] if c.ndim else 1)
+    matrix = c * np.eye(dim) if c.ndim < 2 else np.tril(c) + np.tril(c, -1).T
+    points = np.asarray(x, float)
+    points = points[..., None] if dim == 1 and points.ndim and points.shape[-1:] != (1,) else points
+    dev = np.atleast_1d(points) - (m.reshape(-1) if m.size else 0.0)
+    weight = np.broadcast_to(np.asarray(dy, float), dev.shape[:-1])[..., None]
+    inverse = np.linalg.inv(matrix)
+    a = dev @ inverse
+    flat, w = a.reshape(-1, dim), weight.reshape(-1, 1)
+    dm = ((flat * w).T @ flat - np.sum(w) * inverse) / 2
+    dcov: Any = one_triangle(dm, True) if c.ndim == 2 else np.diag(dm).copy() if c.ndim else np.trace(dm)
+    dx = -(weight * a)
+    dx = dx.reshape(np.shape(x))
+    dmean = None if mean is None else np.sum(flat * w, axis=0).reshape(np.shape(mean))
+    return None, fitted(dx, x), None if mean is None else fitted(dmean, mean), fitted(dcov, cov)
+
+
+def _multivariate(cls: type, log: bool) -> None:
+    f = getattr(cls, "logpdf" if log else "pdf")
+
+    @rrule(f)
+    def rule(self, x, mean=None, cov=1, allow_singular=False):
+        y = f(self, x, mean, cov, allow_singular)
+
+        def pullback(dy):
+            return _normal_cotangents(dy if log else dy * y, x, mean, cov, self)
+
+        return y, pullback
+
+
+_multivariate(type(st.multivariate_normal), True)
+_multivariate(type(st.multivariate_normal), False)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+
+def _method_case(dist: Any, name: str, *shapes: float) -> RuleCase:
+    method = getattr(dist, name)
+
+    def call(x, loc, scale, *a):
+        return method(x, *a, loc=loc, scale=scale)
+
+    call.__qualname__ = f"{dist.name}.{name}"
+    q = np.array([0.2, 0.47, 0.83])
+    x = q if name in ("ppf", "isf") else dist.ppf(q, *shapes, loc=0.3, scale=1.2)
+    return case(call, x, 0.3, 1.2, *shapes)
+
+
+def _discrete_case(dist: Any, name: str, k: Any, *shapes: Any) -> RuleCase:
+    method = getattr(dist, name)
+
+    def call(*a):
+        return method(k, *a)
+
+    call.__qualname__ = f"{dist.name}.{name}"
+    return case(call, *shapes)
+
+
+_CONTINUOUS: list[tuple[Any, ...]] = [
+    (st.norm,), (st.expon,), (st.gamma, 1.7), (st.beta, 1.3, 2.4), (st.t, 3.4), (st.chi2, 2.3), (st.f, 3.2, 5.1),
+    (st.lognorm, 0.8), (st.weibull_min, 1.6), (st.weibull_max, 1.6), (st.laplace,), (st.logistic,), (st.cauchy,),
+    (st.pareto, 2.3), (st.gumbel_r,), (st.gumbel_l,), (st.rayleigh,), (st.uniform,), (st.halfnorm,), (st.invgamma, 2.2),
+    (st.genlogistic, 1.4), (st.maxwell,), (st.nakagami, 1.7), (st.lomax, 1.9), (st.burr12, 1.4, 2.1), (st.fisk, 2.3),
+    (st.exponnorm, 1.2), (st.invgauss, 0.9), (st.powerlaw, 1.7), (st.hypsecant,), (st.loggamma, 0.9), (st.chi, 2.4),
+    (st.exponweib, 1.3, 0.9),
+]  # fmt: skip
+_DISCRETE: list[tuple[Any, ...]] = [
+    (st.poisson, np.array([0, 2, 5]), 2.3), (st.geom, np.array([1, 2, 5]), 0.3),
+    (st.bernoulli, np.array([0, 1, 1]), 0.3), (st.logser, np.array([1, 2, 4]), 0.4),
+]  # fmt: skip
+_SOME = np.array([[0.3, -0.5], [1.2, 0.4], [0.1, 0.1]])
+CASES += [
+    *[_method_case(d, m, *a) for d, *a in _CONTINUOUS for m in ("pdf", "logpdf", "cdf")],
+    *[_method_case(d, m, *a) for d, *a in _CONTINUOUS[:8] for m in ("sf", "logsf", "logcdf", "ppf", "isf")],
+    *[_discrete_case(d, m, k, *a) for d, k, *a in _DISCRETE for m in ("pmf", "logpmf")],
+    *[_discrete_case(st.poisson, m, np.array([0, 2, 5]), 2.3) for m in ("cdf", "sf", "logcdf", "logsf")],
+    case(lambda p: st.binom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda p: st.binom.cdf(2, 7, p), 0.3),
+    case(lambda p: st.nbinom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda x: st.norm.logpdf(x), 0.7),
+    case(lambda x: st.norm(0.5, 2.0).logpdf(x), 0.7), case(lambda x, a: st.gamma.logpdf(x, a=a, scale=2.0), 0.7, 1.3),
+    case(lambda x, m: st.norm.logpdf(x, m), np.array([0.3, 1.2]), np.array([[0.1], [0.4]])),
+    case(lambda m: st.norm.logpdf([0.3, 1.2], loc=m, scale=[1.0, 2.0]), 0.4),
+    case(lambda x: st.norm.logpdf(x), np.array([0.3, 1.2], np.float32)), case(lambda x: st.uniform.pdf(x), 2.5),
+    case(lambda x: st.expon.pdf(x), np.array([-1.0, 0.5])),
+    *[case(lambda x, m, c, f=f: f(x, m, c), _SOME, _SOME[0], np.array([[1.3, 0.2], [0.2, 0.8]]))
+      for f in (st.multivariate_normal.logpdf, st.multivariate_normal.pdf)],
+    case(lambda x, m: st.multivariate_normal.logpdf(x, m, 0.7), _SOME[0], _SOME[1]),
+    case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), _SOME[0], _SOME[1], np.array([0.5, 1.2])),
+    case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), 0.4, 0.5, 1.2),
+    case(lambda x: st.multivariate_normal.logpdf(x), np.array([0.4, 0.7])),
+]  # fmt: skip
