@@ -17,10 +17,11 @@ from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import Observer, derive, ignore
+from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
-from mooncake_py.transform.rewrite import rewrite
+from mooncake_py.transform.rewrite import advance_iterators, rewrite
 
 
 def derive_rule(
@@ -45,7 +46,7 @@ def derive_rule(
     refuse(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
     taken: set[pytypes.FunctionType] = set()
-    while (simpler := rewrite(inferred) or take_in(inferred, fn, taken)) is not None:
+    while (simpler := simplify(inferred, fn, taken)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
     observe("inferred", inferred)
     derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options, observe)
@@ -58,10 +59,16 @@ def derive_rule(
     return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
 
 
-def take_in(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
-    """The primal with the small functions it calls taken in, and what that shows of cells."""
+def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
+    fused = fuse(inferred, fn.__globals__, taken)
+    if fused is not None:
+        return promote_cells(fused)
+    simpler = rewrite(inferred)
+    if simpler is not None:
+        return simpler
     larger = inline_calls(inferred, fn.__globals__, taken)
-    return None if larger is None else promote_cells(larger)
+    return promote_cells(larger) if larger is not None else advance_iterators(inferred)
 
 
 def refuse(fn: Function) -> None:

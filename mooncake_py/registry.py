@@ -199,8 +199,6 @@ pure: set[Any] = set()
 """Functions that change nothing: a call whose result is not used can go."""
 element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
 """callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
-substitutes: dict[Any, pytypes.FunctionType] = {}
-"""callable without a rule -> the Python function that is differentiated in its place."""
 drained: dict[Any, int] = {}
 """function that runs an iterator to its end -> the position of that argument: in derived code it gets a list."""
 generation = 0
@@ -272,8 +270,10 @@ _overlays: dict[Any, pytypes.FunctionType] = {}
 _refused: dict[Any, str] = {}
 
 
-def overlay(*targets: Any) -> Callable[[Callable], Callable]:
+def overlay(*targets: Any, arity: int | None = None) -> Callable[[Callable], Callable]:
     """Calls of `targets` that no rule takes are differentiated as calls of the decorated Python function.
+
+    With `arity`, only calls with this many positional arguments and no others.
 
     It takes what they take and must return what they return: for functions written in C whose derivative is best
     had from code, and Python functions whose own code the engine cannot differentiate.
@@ -285,17 +285,25 @@ def overlay(*targets: Any) -> Callable[[Callable], Callable]:
         if not isinstance(fn, pytypes.FunctionType):
             raise RuleError(f"overlay: {fn!r} is not a Python function")
         for f in targets:
-            _overlays[f] = fn
+            _overlays[f if arity is None else (f, arity)] = fn
         return fn
 
     return decorate
 
 
-def seen_through(f: Any) -> pytypes.FunctionType | None:
+def overlay_of(f: Any, n: int, keywords: bool) -> pytypes.FunctionType | None:
+    """The function that was given for calls of f with n positional arguments (and keywords)."""
+    if type(f).__hash__ is None:
+        return None
+    found = None if keywords else _overlays.get((f, n))
+    return found if found is not None else _overlays.get(f)
+
+
+def seen_through(f: Any, n: int = -1, keywords: bool = False) -> pytypes.FunctionType | None:
     """The Python function that a call of f, which has no rule for it, is differentiated as."""
     if type(f).__hash__ is None or f in _refused:
         return None
-    if (found := _overlays.get(f)) is not None:
+    if (found := overlay_of(f, n, keywords)) is not None:
         return found
     while (wrapped := wrappers.get(type(f))) is not None:
         f = wrapped(f)

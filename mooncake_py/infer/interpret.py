@@ -59,7 +59,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.outputs import can_be_split, writes_out
-from mooncake_py.registry import Rule, drained, find_rule, is_pure, rules_of, seen_through
+from mooncake_py.registry import Rule, drained, find_rule, infer_table, is_pure, rules_of, seen_through
 
 
 @dataclass(slots=True)
@@ -355,7 +355,7 @@ class Inference:
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
             return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
-        python = seen_through(f)
+        python = seen_through(f, len(types), bool(kw))
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
         if python is not None and not split and (act or python is f):
             return self.derived(s, Known(python), args, types)
@@ -464,6 +464,8 @@ class Inference:
         self.calls[s.out] = CallInfo(
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
         )
+        if target in infer_table:
+            return activate(result_type(target, types, ()), act)
         return Top(act)
 
 

@@ -203,15 +203,21 @@ def differentiable_dtype(dtype: np.dtype | None) -> bool:
     return dtype is None or dtype.kind in "fc"
 
 
-def abstract(value: Any, act: bool) -> T:
-    """The type of a value as it enters: numbers, arrays and containers by kind, code by identity."""
+FEW = 64
+
+
+def abstract(value: Any, act: bool, most: int | None = None) -> T:
+    """The type of a value as it enters: numbers, arrays and containers by kind, code by identity.
+
+    What is in a list of more than `most` items is not looked at.
+    """
     cls = type(value)
     if cls is float or cls is complex:
         return Inst(cls, act)
     if cls is np.ndarray:
         return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
     if cls is tuple:
-        return Tup(tuple(abstract(v, act) for v in value))
+        return Tup(tuple(abstract(v, act, most) for v in value))
     if value is None or value is Ellipsis or value is NotImplemented:
         return Known(value)
     if cls in (int, bool, str, bytes, range, slice):
@@ -224,19 +230,29 @@ def abstract(value: Any, act: bool) -> T:
         return Known(value) if value.__closure__ is None else Inst(cls, act)
     if cls is pytypes.CellType:
         try:
-            return Cell(abstract(value.cell_contents, act), act)
+            return Cell(abstract(value.cell_contents, act, most), act)
         except ValueError:
             return Cell(BOT, act)
     if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return Known(value)
     if cls is list:
-        elem: T = BOT
-        for v in value:
-            elem = join(elem, abstract(v, act))
-            if isinstance(elem, Top):
-                break
-        return Lst(elem, act)
+        return Lst(_elements(value, act, most), act)
     return Inst(cls, act)
+
+
+def _elements(xs: list, act: bool, most: int | None) -> T:
+    if most is not None and len(xs) > most:
+        return Top(act)
+    if len(xs) > FEW:  # mostly numbers of one kind, which is seen without looking at each
+        classes = set(map(type, xs))
+        if len(classes) == 1 and (cls := classes.pop()) in (float, int, complex, bool, str):
+            return abstract(cls(), act)
+    elem: T = BOT
+    for v in xs:
+        elem = join(elem, abstract(v, act, most))
+        if isinstance(elem, Top):
+            break
+    return elem
 
 
 def widen(t: T) -> T:

@@ -117,6 +117,8 @@ class DynamicSite:
             ) from None
 
 
+MOST = 256
+"""Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
 _NATIVE = frozenset({getattr, ops.call_ex})
 
 
@@ -213,7 +215,7 @@ def call(
         return _written(f, ff, args, fargs, names, kwvalues, kwfdata)
     if active and registry.refusal(f) is not None:
         raise _NoRule(f, args, fargs)
-    python = registry.seen_through(f)
+    python = registry.seen_through(f, len(args), bool(names))
     if python is not None and (active or python is f):
         try:
             return _python(python, ff, args, fargs, names, kwvalues, kwfdata)
@@ -232,9 +234,6 @@ def call(
     dunder = _operator_method(f, args)
     if dunder is not None:
         return call(dunder, None, args, fargs)
-    stand_in = registry.substitutes.get(f) if type(f).__hash__ is not None else None
-    if stand_in is not None:
-        return call(stand_in, None, args, fargs, names, kwvalues, kwfdata)
     raise _NoRule(f, args, fargs)
 
 
@@ -527,7 +526,7 @@ def _python(
     cells = cells_of(f)
     cell_f = ff.cells if ff is not None else (None,) * len(cells)
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
-    free = tuple(abstract(c, fc is not None) for c, fc in zip(cells, cell_f, strict=True))
+    free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free)
     for i in rule.derived.written_args:
         if fdatas[i] is None and type(inputs[i]) in _MUTABLE and any(k == i for k, _ in rule.lanes):
@@ -556,7 +555,7 @@ def abstract_codual(x: Any, fx: Any) -> Any:
 
         fs = fx if fx is not None else (None,) * len(x)
         return Tup(tuple(abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)))
-    return abstract(x, is_active(x, fx))
+    return abstract(x, is_active(x, fx), MOST)
 
 
 class _Box:

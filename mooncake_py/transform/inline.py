@@ -3,15 +3,17 @@ functions that are known by their types."""
 
 from __future__ import annotations
 
+import builtins
 import math
 import types as pytypes
+from dataclasses import dataclass, replace
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.types import Fn, Known
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -27,63 +29,109 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.registry import rules_of
+from mooncake_py.registry import overlay_of, rules_of, seen_through
 
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
+
+
+@dataclass(slots=True)
+class Callee:
+    """A called function that can be taken in: its body, the arguments, the tuple of its cells."""
+
+    body: Function
+    args: tuple[Operand, ...]
+    closure: Operand
+    function: pytypes.FunctionType | None = None  # the object, where it is one that may be changed
 
 
 def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
     """The function with its calls of small Python functions taken in, None where there is none.
 
     Taken in are functions of the same file (a code object has one file name to show in tracebacks) that do not
-    call themselves, with an active argument; `taken` collects them.
+    call themselves, and those that rule packs give for functions written in C; `taken` collects them.
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
-    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
     changed = False
     for b in list(fn.blocks):
         if b.id not in inferred.reached or b.handler is not None:
             continue
         for s in b.stmts:
-            info = inferred.calls.get(s.out)
-            if info is None or info.kind not in ("dynamic", "derived") or total > MOST_TOTAL:
+            if total > MOST_TOTAL:
                 continue
-            callee = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
-            found = None
-            if isinstance(callee, Known) and isinstance(callee.value, pytypes.FunctionType):
-                found = _known(callee.value, s, fn, globals_)
-            elif isinstance(callee, Fn) and s.fn in made:
-                if not _in_closure_of_itself(made[s.fn]):
-                    found = _callee(made[s.fn], s, used_up=_is_used_up(s.out, inferred))
-            if found is None or sum(len(x.stmts) for x in found[0].blocks) > MOST_STATEMENTS:
+            found = callee_of(inferred, s, globals_)
+            if found is None:
                 continue
-            if isinstance(callee, Known):
-                taken.add(callee.value)
+            n = sum(len(x.stmts) for x in found.body.blocks)
+            if n > MOST_STATEMENTS or any(x.handler is not None for x in found.body.blocks):
+                continue
+            if found.body.kind == "generator" and not (_is_used_up(s.out, inferred) and _only_yields(found.body)):
+                continue
+            if found.function is not None:
+                taken.add(found.function)
             at_block = next(x for x in fn.blocks if s in x.stmts)
-            total += sum(len(x.stmts) for x in found[0].blocks)
-            fn = splice(fn, at_block, at_block.stmts.index(s), *found)
+            total += n
+            fn = splice(fn, at_block, at_block.stmts.index(s), found.body, found.args, found.closure)
             changed = True
     return fn if changed else None
 
 
-def _in_closure_of_itself(site: Call) -> bool:
-    """May the function made there call itself through its own closure?"""
-    assert isinstance(site.args[0], Const)
-    code = site.args[0].value
-    return code.co_name in code.co_freevars
+def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
+    """What a call with an active argument runs, where its code is known and may be taken into this function."""
+    info = inferred.calls.get(s.out)
+    if info is None or info.kind not in ("dynamic", "derived") or not isinstance(s.fn, Var):
+        return None
+    t = inferred.types.get(s.fn)
+    if isinstance(t, Known):
+        f = t.value
+        if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
+            return _known(f, s, inferred.fn, globals_)
+        stand_in = overlay_of(f, len(s.args), bool(s.kwargs))
+        return None if stand_in is None or rules_of(f) else _stand_in(stand_in, s)
+    if isinstance(t, Fn):
+        site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
+        if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
+            return _callee(site, s)
+    return None
 
 
-def _known(
-    f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict
-) -> tuple[Function, tuple[Operand, ...], Operand] | None:
+def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
+    """A rule pack's Python function, with what its names mean put in and the call's position everywhere."""
+    args = _bound(f, call)
+    if args is None or f.__closure__ is not None:
+        return None
+    body = normalise(f.__code__)
+    scope = {**vars(builtins), **f.__globals__}
+    names = {
+        s.out: Const(scope[s.args[0].value])  # type: ignore[union-attr]
+        for b in body.blocks
+        for s in b.stmts
+        if is_const(s.fn, ops.load_global)
+    }
+
+    def at_call(v: Operand) -> Operand:
+        return names.get(v, v)  # type: ignore[arg-type]
+
+    dead = {s for b in body.blocks for s in b.stmts if s.out in names}
+    moved = map_function(body, at_call, dead)
+    blocks = tuple(
+        CFGBlock(
+            b.id,
+            b.params,
+            tuple(Call(s.out, s.fn, s.args, s.kwargs, call.pos) for s in b.stmts),
+            replace(b.term, pos=call.pos),
+            b.handler,
+        )
+        for b in moved.blocks
+    )
+    return Callee(replace(moved, blocks=blocks), args, Const(()))
+
+
+def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
+    """The arguments of a call in the order of the function's parameters; None where they do not simply fit."""
     code = f.__code__
-    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or rules_of(f):
-        return None
     if code.co_flags & 0x0C or code.co_kwonlyargcount or len(call.args) > code.co_argcount:
-        return None
-    if code.co_name == fn.name or _recursive(f, {}):
         return None
     args: list[Operand] = list(call.args)
     keywords = dict(call.kwargs)
@@ -96,15 +144,29 @@ def _known(
             args.append(Const(defaults[i - code.co_argcount + len(defaults)]))
         else:
             return None
-    if keywords:
+    return None if keywords else tuple(args)
+
+
+def _in_closure_of_itself(site: Call) -> bool:
+    """May the function made there call itself through its own closure?"""
+    assert isinstance(site.args[0], Const)
+    code = site.args[0].value
+    return code.co_name in code.co_freevars
+
+
+def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) -> Callee | None:
+    code = f.__code__
+    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or rules_of(f):
+        return None
+    if code.co_name == fn.name or _recursive(f, {}):
+        return None
+    args = _bound(f, call)
+    if args is None:
         return None
     try:
-        body = normalise(code)
+        return Callee(normalise(code), args, Const(()), f)
     except UnsupportedError:
         return None
-    if body.kind != "function" or any(b.handler is not None for b in body.blocks):
-        return None
-    return body, tuple(args), Const(())
 
 
 def _recursive(f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool]) -> bool:
@@ -142,8 +204,9 @@ def inline_one(fn: Function) -> Function | None:
             if s.fn in made and uses.get(s.fn) == 1:
                 site = made[s.fn]
                 callee = _callee(site, s)
-                if callee is not None:
-                    return splice(fn, b, i, *callee)
+                if callee is not None and callee.body.kind == "function":
+                    if not any(x.handler is not None for x in callee.body.blocks):
+                        return splice(fn, b, i, callee.body, callee.args, callee.closure)
     return None
 
 
@@ -161,22 +224,14 @@ def _is_used_up(generator: Var, inferred: Inferred) -> bool:
     return isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS
 
 
-def _callee(site: Call, call: Call, used_up: bool = False) -> tuple[Function, tuple[Operand, ...], Operand] | None:
-    """The body and arguments of a call of a function that is simple enough to take in.
-
-    `used_up`: the call makes a generator that is run to its end on the spot.
-    """
+def _callee(site: Call, call: Call) -> Callee | None:
+    """The body and arguments of a call of a function made in this one, where they fit without more ado."""
     code = site.args[0]
     assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
     c = code.value
     if c.co_flags & 0x0C or c.co_kwonlyargcount or call.kwargs or len(call.args) != c.co_argcount:
         return None
-    body = normalise(c)
-    if any(b.handler is not None for b in body.blocks):
-        return None
-    if body.kind != "function" and not (used_up and _only_yields(body)):
-        return None
-    return body, call.args, site.args[4]
+    return Callee(normalise(c), call.args, site.args[4])
 
 
 def _only_yields(body: Function) -> bool:

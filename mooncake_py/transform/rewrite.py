@@ -72,11 +72,7 @@ class _Rewriter:
                 else:
                     stmts.append(s)
             term = b.term
-            if b.id in self.advancing:
-                assert isinstance(term, ForNext)
-                blocks.extend(self._advance(b, tuple(stmts), term))
-                self.changed = True
-            elif b.id in loops:
+            if b.id in loops:
                 assert isinstance(term, ForNext)
                 count, item_blocks = self._item_blocks(term, loops[b.id])
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
@@ -109,7 +105,6 @@ class _Rewriter:
     def _loops(self) -> dict[BlockId, Var]:
         """The loops over an active sequence: block -> what is iterated over."""
         found = {}
-        self.advancing: set[BlockId] = set()
         for b in self.fn.blocks:
             if isinstance(b.term, ForNext) and isinstance(b.term.iterator, Var):
                 t = self.types.get(b.term.iterator)
@@ -121,8 +116,6 @@ class _Rewriter:
                     found[b.id] = x
                     self._consume(x)
                     self.subst[d.out] = self.fresh.var()
-                elif t.active:
-                    self.advancing.add(b.id)
         self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
         return found
 
@@ -191,18 +184,6 @@ class _Rewriter:
             n: Operand = i if len(d.args) == 1 else self.emit(pos, operator.add, d.args[1], i)
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
         return self.emit(pos, operator.getitem, x, i)
-
-    def _advance(self, b: CFGBlock, stmts: tuple[Call, ...], term: ForNext) -> list[CFGBlock]:
-        """An iterator of active values, not known by its kind: advanced by calls that are decided when they run."""
-        self.out = list(stmts)
-        pair = self.emit(term.pos, advance, term.iterator)
-        done = self.emit(term.pos, operator.getitem, pair, Const(0))
-        read = self.fresh.block()
-        first = CFGBlock(b.id, b.params, tuple(self.out), Branch(done, term.done, Edge(read), term.pos), b.handler)
-        self.out = []
-        item = self.emit(term.pos, operator.getitem, pair, Const(1))
-        to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
-        return [first, CFGBlock(read, (), tuple(self.out), to)]
 
     def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, list[CFGBlock]]:
         """The loop over indices, and the blocks that read the item."""
@@ -390,6 +371,34 @@ class _Rewriter:
 
 def _is_none(t: T) -> bool:
     return isinstance(t, Known) and t.value is None
+
+
+def advance_iterators(inferred: Inferred) -> Function | None:
+    """Loops over iterators of active values that nothing simpler was found for, as calls that are decided when they
+    run; None where there is none."""
+    fn = inferred.fn
+    fresh = Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
+    blocks: list[CFGBlock] = []
+    for b in fn.blocks:
+        term = b.term
+        t = inferred.types.get(term.iterator) if isinstance(term, ForNext) else None  # type: ignore[arg-type]
+        if t is None or not t.active or b.id not in inferred.reached:
+            blocks.append(b)
+            continue
+        assert isinstance(term, ForNext)
+        pair, done, item, read = fresh.var(), fresh.var(), fresh.var(), fresh.block()
+        calls = (
+            Call(pair, Const(advance), (term.iterator,), (), term.pos),
+            Call(done, Const(operator.getitem), (pair, Const(0)), (), term.pos),
+        )
+        branch = Branch(done, term.done, Edge(read), term.pos)
+        blocks.append(CFGBlock(b.id, b.params, (*b.stmts, *calls), branch, b.handler))
+        reads = Call(item, Const(operator.getitem), (pair, Const(1)), (), term.pos)
+        to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
+        blocks.append(CFGBlock(read, (), (reads,), to))
+    if len(blocks) == len(fn.blocks):
+        return None
+    return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
 
 
 def _is_range(t: T) -> bool:

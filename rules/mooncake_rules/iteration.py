@@ -12,7 +12,7 @@ from typing import Any
 from mooncake_py.infer.types import Inst, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.iterators import advance, make_generator
-from mooncake_py.registry import drained, infer_table, pure, rrule, substitutes
+from mooncake_py.registry import drained, infer_table, overlay, pure, rrule
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
 _f: Any  # what a table registers, one at a time
@@ -49,17 +49,7 @@ for _f in (list.extend, ops.list_extend, operator.iadd, deque.extend, str.join, 
     drained[_f] = 1
 
 
-def stands_for(f: Any):
-    """Register the decorated function as what is differentiated in place of f."""
-
-    def decorate(g):
-        substitutes[f] = g
-        return g
-
-    return decorate
-
-
-@stands_for(zip)
+@overlay(zip)
 def zip_(*iterables, strict=False):
     its = [iter(x) for x in iterables]
     n = len(its)
@@ -75,6 +65,16 @@ def zip_(*iterables, strict=False):
         yield tuple(items)
 
 
+@overlay(zip, arity=2)
+def _zip_of_two(a, b):
+    second = iter(b)
+    for x in a:
+        done, y = advance(second)
+        if done:
+            return
+        yield x, y
+
+
 def _check_all_ended(its, ended):
     plural = " " if ended == 1 else "s 1-"
     if ended:
@@ -86,33 +86,39 @@ def _check_all_ended(its, ended):
             raise ValueError(f"zip() argument {i + 1} is longer than argument{plural}{i}")
 
 
-@stands_for(enumerate)
+@overlay(enumerate)
 def enumerate_(iterable, start=0):
     for x in iterable:
         yield start, x
         start += 1
 
 
-@stands_for(reversed)
+@overlay(reversed)
 def reversed_(sequence):
     for i in range(len(sequence) - 1, -1, -1):
         yield sequence[i]
 
 
-@stands_for(map)
+@overlay(map)
 def map_(f, *iterables):
     for xs in zip(*iterables):
         yield f(*xs)
 
 
-@stands_for(filter)
+@overlay(map, arity=2)
+def _map_of_one(f, iterable):
+    for x in iterable:
+        yield f(x)
+
+
+@overlay(filter)
 def filter_(f, iterable):
     for x in iterable:
         if x if f is None else f(x):
             yield x
 
 
-@stands_for(any)
+@overlay(any)
 def any_(iterable):
     for x in iterable:
         if x:
@@ -120,7 +126,7 @@ def any_(iterable):
     return False
 
 
-@stands_for(all)
+@overlay(all)
 def all_(iterable):
     for x in iterable:
         if not x:
@@ -131,7 +137,7 @@ def all_(iterable):
 _MISSING = object()
 
 
-@stands_for(functools.reduce)
+@overlay(functools.reduce)
 def reduce_(f, iterable, initial=_MISSING):
     it = iter(iterable)
     if initial is _MISSING:
@@ -147,7 +153,7 @@ def reduce_(f, iterable, initial=_MISSING):
         acc = f(acc, x)
 
 
-@stands_for(itertools.accumulate)
+@overlay(itertools.accumulate)
 def accumulate_(iterable, func=operator.add, *, initial=None):
     it = iter(iterable)
     acc = initial
@@ -161,21 +167,21 @@ def accumulate_(iterable, func=operator.add, *, initial=None):
         yield acc
 
 
-@stands_for(itertools.chain)
+@overlay(itertools.chain)
 def chain_(*iterables):
     for xs in iterables:
         for x in xs:
             yield x
 
 
-@stands_for(itertools.chain.from_iterable)
+@overlay(itertools.chain.from_iterable)
 def chain_from_iterable_(iterables):
     for xs in iterables:
         for x in xs:
             yield x
 
 
-@stands_for(itertools.product)
+@overlay(itertools.product)
 def product_(*iterables, repeat=1):
     pools = [tuple(xs) for xs in iterables] * repeat
     for places in itertools.product(*[range(len(pool)) for pool in pools]):
@@ -194,10 +200,10 @@ def _picks(choose):
 
 
 for _f in (itertools.permutations, itertools.combinations, itertools.combinations_with_replacement):
-    substitutes[_f] = _picks(_f)
+    overlay(_f)(_picks(_f))
 
 
-@stands_for(itertools.islice)
+@overlay(itertools.islice)
 def islice_(iterable, *args):
     s = slice(*args)
     start = 0 if s.start is None else s.start
@@ -214,14 +220,14 @@ def islice_(iterable, *args):
         start += step
 
 
-@stands_for(itertools.count)
+@overlay(itertools.count)
 def count_(start=0, step=1):
     while True:
         yield start
         start = start + step
 
 
-@stands_for(itertools.repeat)
+@overlay(itertools.repeat)
 def repeat_(x, times=None):
     n = 0
     while times is None or n < times:
@@ -229,7 +235,7 @@ def repeat_(x, times=None):
         n += 1
 
 
-@stands_for(itertools.cycle)
+@overlay(itertools.cycle)
 def cycle_(iterable):
     seen = []
     for x in iterable:
@@ -240,7 +246,7 @@ def cycle_(iterable):
             yield x
 
 
-@stands_for(itertools.pairwise)
+@overlay(itertools.pairwise)
 def pairwise_(iterable):
     it = iter(iterable)
     done, a = advance(it)
@@ -251,13 +257,13 @@ def pairwise_(iterable):
         a = b
 
 
-@stands_for(itertools.starmap)
+@overlay(itertools.starmap)
 def starmap_(f, iterable):
     for xs in iterable:
         yield f(*xs)
 
 
-@stands_for(itertools.takewhile)
+@overlay(itertools.takewhile)
 def takewhile_(f, iterable):
     for x in iterable:
         if not f(x):
@@ -265,7 +271,7 @@ def takewhile_(f, iterable):
         yield x
 
 
-@stands_for(itertools.dropwhile)
+@overlay(itertools.dropwhile)
 def dropwhile_(f, iterable):
     it = iter(iterable)
     for x in it:
@@ -276,21 +282,21 @@ def dropwhile_(f, iterable):
         yield x
 
 
-@stands_for(itertools.filterfalse)
+@overlay(itertools.filterfalse)
 def filterfalse_(f, iterable):
     for x in iterable:
         if not (x if f is None else f(x)):
             yield x
 
 
-@stands_for(itertools.compress)
+@overlay(itertools.compress)
 def compress_(data, selectors):
     for x, keep in zip(data, selectors):
         if keep:
             yield x
 
 
-@stands_for(itertools.zip_longest)
+@overlay(itertools.zip_longest)
 def zip_longest_(*iterables, fillvalue=None):
     its = [iter(x) for x in iterables]
     n = len(its)

@@ -1,0 +1,147 @@
+"""A function built anew, with its control flow changed.
+
+Every variable of the old function becomes a variable of the SSA construction, so that blocks may be led elsewhere,
+statements left out and values set by other means: what reaches each use is found again.
+"""
+
+from __future__ import annotations
+
+from mooncake_py.frontend.ssa import Draft, SSABuilder, can_raise
+from mooncake_py.ir.nodes import (
+    NO_POS,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Pos,
+    Raise,
+    Return,
+    Switch,
+    Var,
+)
+
+Handler = Edge | None
+
+
+class Rebuild:
+    """Copies the blocks of functions into one builder; subclasses override what is to be different."""
+
+    def __init__(self) -> None:
+        self.fresh = Fresh()
+        self.builder = SSABuilder(self.fresh)
+        self.blocks: dict[tuple[Function, int], CFGBlock] = {}
+        self.drafts: dict[tuple[Function, int], Draft] = {}
+
+    def add(self, fn: Function) -> None:
+        """Make room for the blocks of a function; `copy` fills it."""
+        for b in fn.blocks:
+            self.blocks[fn, b.id] = b
+            self.drafts[fn, b.id] = self.builder.new_block()
+
+    # -- what may be different --
+
+    def define(self, d: Draft, v: Var, value: Operand, pos: Pos) -> None:
+        """v has this value from here on."""
+        self.builder.write(d, v, value)
+
+    def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
+        """Copy a statement; the block to go on with."""
+        out = self.fresh.var(s.out.name)
+        kwargs = tuple((k, self.read(d, v)) for k, v in s.kwargs)
+        d.stmts.append([out, self.read(d, s.fn), tuple(self.read(d, a) for a in s.args), kwargs, s.pos])
+        if handler is not None and can_raise(s.fn):
+            d = self.after_raising(fn, d, handler, s.pos)
+        self.define(d, s.out, out, s.pos)
+        return d
+
+    def edge(self, fn: Function, source: CFGBlock, e: Edge, first: Operand | None = None) -> Draft:
+        """The block that an edge leads to; its parameters are set there (the first is given for an item)."""
+        via = self.builder.new_block()
+        self._pending.append((via, fn, source, e, first))
+        return via
+
+    def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
+        """Where an edge goes."""
+        return self.drafts[fn, e.target]
+
+    def leave(self, fn: Function, d: Draft, term: Return) -> None:
+        """Copy a return."""
+        self.builder.ret(d, self.read(d, term.value), term.pos)
+
+    # -- the rest --
+
+    def read(self, d: Draft, v: Operand) -> Operand:
+        return self.builder.read(d, v, v.name) if isinstance(v, Var) else v
+
+    def emit(self, d: Draft, pos: Pos, fn: object, *args: Operand, name: str | None = None) -> Var:
+        out = self.fresh.var(name)
+        d.stmts.append([out, Const(fn), args, (), pos])
+        return out
+
+    def copy(self, fn: Function) -> None:
+        for b in fn.blocks:
+            self.block(fn, b)
+
+    def block(self, fn: Function, b: CFGBlock) -> None:
+        d = self.drafts[fn, b.id]
+        for p in b.params:
+            self.define(d, p, self.builder.read(d, ("param", p), p.name), NO_POS)
+        for s in b.stmts:
+            d = self.statement(fn, d, s, b.handler)
+        self.terminator(fn, d, b)
+
+    def terminator(self, fn: Function, d: Draft, b: CFGBlock) -> None:
+        term, pos, builder = b.term, b.term.pos, self.builder
+        self._pending: list[tuple[Draft, Function, CFGBlock, Edge, Operand | None]] = []
+        if b.handler is not None and isinstance(term, (ForNext, Raise)):
+            self.protect(fn, d, b.handler)
+        match term:
+            case Goto(edge=e):
+                builder.goto(d, self.edge(fn, b, e), pos)
+            case Branch(cond=c, then=x, orelse=y):
+                builder.branch(d, self.read(d, c), self.edge(fn, b, x), self.edge(fn, b, y), pos)
+            case ForNext(iterator=it, body=x, done=y):
+                item = self.builder.new_block()
+                value = builder.param(item)
+                builder.for_next(d, self.read(d, it), item, self.edge(fn, b, y), pos)
+                builder.goto(item, self.edge(fn, b, x, value), pos)
+            case Return():
+                self.leave(fn, d, term)
+            case Raise(exc=x, cause=y, reraise=r):
+                exc, cause = (None if v is None else self.read(d, v) for v in (x, y))
+                builder.raise_(d, exc, cause, r, pos)
+            case Switch():
+                raise AssertionError("the frontend makes no switches")
+        self.set_edges()
+
+    def set_edges(self) -> None:
+        """Set the parameters at the edges of a terminator; they are read when all of it stands."""
+        for via, fn, source, e, first in self._pending:
+            given = [self.read(via, a) for a in e.args]
+            params = self.blocks[fn, e.target].params
+            for p, x in zip(params, given if first is None else [first, *given], strict=True):
+                self.builder.write(via, ("param", p), x)
+            self.builder.goto(via, self.target(fn, source, e), source.term.pos)
+
+    def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
+        """Send the exceptions of a block's last statement to the copy of a handler."""
+        h = self.builder.new_block()
+        exc = self.builder.param(h)
+        self.builder.on_exception(d, h)
+        values = [exc, *(self.read(h, a) for a in handler.args)]
+        for p, x in zip(self.blocks[fn, handler.target].params, values, strict=True):
+            self.builder.write(h, ("param", p), x)
+        self.builder.goto(h, self.drafts[fn, handler.target])
+
+    def after_raising(self, fn: Function, d: Draft, handler: Edge, pos: Pos) -> Draft:
+        """End a protected block after its raising statement; the block to go on with."""
+        self.protect(fn, d, handler)
+        onward = self.builder.new_block()
+        self.builder.goto(d, onward, pos)
+        return onward
