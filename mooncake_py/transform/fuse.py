@@ -36,8 +36,8 @@ def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -
         if isinstance(b.term, ForNext) and not b.stmts and b.handler is None and b.id in inferred.reached:
             found = _candidate(inferred, b, globals_)
             if found is not None:
-                if found.callee.function is not None:
-                    taken.add(found.callee.function)
+                if found.callee.owner is not None:
+                    taken.add(found.callee.owner)
                 return _Fusion(fn, found).function()
     return None
 
@@ -58,11 +58,11 @@ def _candidate(inferred: Inferred, b: CFGBlock, globals_: dict) -> _Loop | None:
     defs = {s.out: (s, x) for x in fn.blocks for s in x.stmts}
     if it not in defs:
         return None
-    d, _ = defs[it]  # type: ignore[index]
+    d, _ = defs[it]
     t: T | None = inferred.types.get(d.fn) if isinstance(d.fn, Var) else Known(d.fn.value)
     if not isinstance(t, Known) or t.value is not iter or len(d.args) != 1 or d.args[0] not in defs:
         return None
-    makes, home = defs[d.args[0]]  # type: ignore[index]
+    makes, home = defs[d.args[0]]
     if home.handler is not None or _uses(fn, makes.out) != 1 or _uses(fn, d.out) != 1:
         return None
     found = loops(fn)

@@ -152,7 +152,7 @@ class _Resume(Rebuild):
         self.builder.raise_(raises, self.thrown, None, False, pos)
 
     def read(self, d: Draft, v: Operand) -> Operand:
-        return self.free[v] if v in self.free else super().read(d, v)  # type: ignore[index]
+        return self.free[v] if v in self.free else super().read(d, v)
 
     def define(self, d: Draft, v: Var, value: Operand, pos: Pos) -> None:
         super().define(d, v, value, pos)

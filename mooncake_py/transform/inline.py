@@ -7,6 +7,7 @@ import builtins
 import math
 import types as pytypes
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
@@ -42,7 +43,7 @@ class Callee:
     body: Function
     args: tuple[Operand, ...]
     closure: Operand
-    function: pytypes.FunctionType | None = None  # the object, where it is one that may be changed
+    owner: Any = None  # the function object, where it is one that may be changed
 
 
 def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
@@ -68,8 +69,8 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
                 continue
             if found.body.kind == "generator" and not (_is_used_up(s.out, inferred) and _only_yields(found.body)):
                 continue
-            if found.function is not None:
-                taken.add(found.function)
+            if found.owner is not None:
+                taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
             total += n
             fn = splice(fn, at_block, at_block.stmts.index(s), found.body, found.args, found.closure)
