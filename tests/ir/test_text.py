@@ -44,7 +44,8 @@ def test_constants_come_back(value: Any) -> None:
     back = parse(text, consts).blocks[0].term
     assert isinstance(back, Return) and isinstance(back.value, Const)
     found = back.value.value
-    assert type(found) is type(value) and (found is value or (repr(found) == repr(value) and found == value))
+    same = found is value or (found == value and (isinstance(value, frozenset) or repr(found) == repr(value)))
+    assert type(found) is type(value) and same  # a set's repr depends on the hashes of strings
     if value not in (str.join,) and not isinstance(value, np.ufunc):
         assert consts == []
 
