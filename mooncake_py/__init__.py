@@ -1,26 +1,64 @@
 """Gradients of plain Python and NumPy code, by bytecode."""
 
-from mooncake_py.api import Pullback, build_rrule, grad, value_and_grad, value_and_pullback
+from typing import TYPE_CHECKING, Any
+
+from mooncake_py.api import Pullback, build_rrule, value_and_pullback
 from mooncake_py.errors import (
+    ArgnumsError,
     ArgumentError,
+    AuxError,
     CotangentError,
+    DuplicateArgument,
+    HolomorphicError,
     MissingRule,
     MooncakeError,
     NonScalarOutput,
+    OutputError,
     PullbackReuse,
+    RuleConflict,
     RuleError,
+    RuleResultError,
+    SignatureError,
     UnsupportedError,
 )
-from mooncake_py.inspection import Inspection, inspect
+from mooncake_py.gradients import grad, value_and_grad
 from mooncake_py.registry import Any_, Array, RealScalar, Scalar, rrule, zero_derivative
 from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
 
+if TYPE_CHECKING:
+    from mooncake_py.inspection import Inspection, inspect
+    from mooncake_py.prepared import Prepared, prepare
+    from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
+    from mooncake_py.trees import ravel
+
 __version__ = "0.1.0"
 
 __all__ = [
-    "Any_", "ArgumentError", "Array", "At", "CoDual", "CotangentError", "Inspection", "MissingRule", "MooncakeError",
-    "NoDerivative", "NonScalarOutput", "Pullback", "PullbackReuse", "RealScalar", "RuleError", "Scalar",
-    "UnsupportedError", "build_rrule", "grad", "inspect", "options", "rrule", "value_and_grad", "value_and_pullback",
-    "zero_derivative",
+    "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual", "CotangentError",
+    "DuplicateArgument", "HolomorphicError", "Inspection", "MissingRule", "MooncakeError", "NoDerivative",
+    "NonScalarOutput", "OutputError", "Prepared", "Pullback", "PullbackReuse", "RealScalar", "RuleConflict",
+    "RuleError", "RuleResultError", "Scalar", "SignatureError", "UnsupportedError", "build_rrule", "elementwise_grad",
+    "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule", "value_and_grad",
+    "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
+
+# Imported when they are first asked for: a program that only takes gradients does not wait for them.
+_LATER = {
+    "Inspection": "inspection", "Prepared": "prepared", "elementwise_grad": "transforms",
+    "holomorphic_grad": "transforms", "inspect": "inspection", "jacobian": "transforms", "prepare": "prepared",
+    "ravel": "trees", "vjp": "transforms",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'mooncake_py' has no attribute {name!r}")
+    import importlib
+
+    value = globals()[name] = getattr(importlib.import_module(f"mooncake_py.{_LATER[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

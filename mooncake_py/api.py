@@ -1,4 +1,4 @@
-"""What users call: values with pullbacks, gradients."""
+"""Values with pullbacks: the way from a user's call into derived rules and back."""
 
 from __future__ import annotations
 
@@ -6,31 +6,44 @@ import functools
 import inspect
 import types as pytypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.errors import ArgumentError, MooncakeError, NonScalarOutput, PullbackReuse, UnsupportedError
+from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.infer.types import abstract
+from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import array_ids, check_cotangent, contents, put_back, report, seed, shadows_of, snapshot
-from mooncake_py.runtime.warm import WarmCall
+from mooncake_py.runtime.user import (
+    Shadows,
+    array_ids,
+    check_cotangent,
+    contents,
+    put_back,
+    report,
+    seed,
+    shadows_of,
+    snapshot,
+)
 from mooncake_py.switches import current
 from mooncake_py.tangents import has_tangent
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Pullback:
     """The pullback of one call: takes the cotangent of the value, returns one cotangent per argument.
 
     Cotangents have the structure, shapes and dtypes of the arguments, None where an argument has no derivative.
+    Called, it gives those of the positional arguments; `with_keywords` those of the keyword arguments too.
     It may be called again unless the run changed objects in place, which the first call undid; then a second
     call raises PullbackReuse.
     """
 
-    __slots__ = ("_args", "_fdata", "_outside", "_run", "_spent", "_value", "reusable")
+    __slots__ = ("_args", "_fdata", "_keywords", "_outside", "_run", "_spent", "_value", "reusable")
 
     def __init__(
         self,
@@ -40,16 +53,24 @@ class Pullback:
         run: Callable[[Any], Any],
         reusable: bool,
         outside: Sequence[Any] = (),
+        keywords: tuple[str, ...] = (),
     ):
         self._outside = outside  # what the pullback undoes there is redone: it stays as after a plain call
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
+        self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
-        return self.of_arguments(cotangent, range(len(self._args)))
+        return self.of_arguments(cotangent, range(len(self._args) - len(self._keywords)))
+
+    def with_keywords(self, cotangent: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The cotangents of the positional arguments, and those of the keyword arguments by name."""
+        ds = self.of_arguments(cotangent, range(len(self._args)))
+        n = len(self._args) - len(self._keywords)
+        return ds[:n], dict(zip(self._keywords, ds[n:], strict=True))
 
     def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
-        """The cotangents of some arguments only."""
+        """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
         if self._spent and not self.reusable:
             raise PullbackReuse(
                 "this pullback was called before, and the function changes objects in place: what it saved is used up; "
@@ -67,23 +88,23 @@ class Pullback:
         )
 
 
-def value_and_pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
+def value_and_pullback(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
     """`f(*args, **kwargs)` and its pullback.
 
     `f` is any callable. The pullback takes a cotangent of the value (same structure, shapes and dtypes) and
     returns a tuple with one cotangent per positional argument: floats for floats, arrays of the same shape and
-    dtype for arrays, containers for containers, None where there is no derivative. Keyword arguments are held
-    constant.
+    dtype for arrays, containers for containers, None where there is no derivative. Its method `with_keywords`
+    gives those of the keyword arguments too.
 
     Raises ArgumentError where f is not callable or no argument can have a derivative, UnsupportedError for code
     the engine does not differentiate, MissingRule for a C function without a rule on an active argument.
     """
-    _check(f, args)
-    y, pullback = _forward(f, args, kwargs, tuple(True for _ in args))
-    return y, pullback
+    values = (*args, *kwargs.values())
+    check_arguments(f, values)
+    return run_forward(f, args, kwargs, (True,) * len(values))
 
 
-def _check(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> None:
+def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> None:
     """Is f callable, and can one of the arguments (those numbered `by`) have a derivative?"""
     registry.load_packs()
     if not callable(f):
@@ -147,27 +168,22 @@ def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
             return f, args, kwargs
 
 
-def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]) -> tuple[Any, Pullback]:
+def run_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback]:
+    """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
-    act = (False,) * extra + (active if current().activity else (True,) * len(active))
+    n = len(args)
+    if not current().activity:
+        active = (True,) * len(active)
+    act = (False,) * extra + active[:n]
+    kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
     if type(g) is not pytypes.FunctionType or registry.rules_of(g):
-        fdata = shadows_of(all_args, act)
-        entry = site.DynamicSite("the call", None, getattr(f, "__name__", repr(f)), "called directly")
-        rule_ = registry.find_rule_for_values(g, all_args, tuple(all_kwargs))
-        y, fy, pb = entry(
-            g, None, all_args, fdata, tuple(all_kwargs), tuple(all_kwargs.values()), (None,) * len(all_kwargs)
-        )
-
-        def run_site(dy: Any) -> Any:
-            seed(y, fy, dy)
-            ds = None if pb is None else pb(dy)
-            return None if ds is None else ds[1 + extra : 1 + len(all_args)]
-
-        return y, Pullback(y, args, fdata[extra:], run_site, rule_ is not None and not rule_.mutates)
+        return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
-        return _forward_bound(g, all_args, all_kwargs, act, args, extra)
+        return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, False) for c in cells))
@@ -176,9 +192,47 @@ def _forward(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tupl
     tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
-        return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + len(args)]
+        return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
-    return y, Pullback(y, args, shadows[extra : extra + len(args)], run, rule.reusable, rule.outside(cells))
+    return y, Pullback(y, args, shadows[extra : extra + n], run, rule.reusable, rule.outside(cells))
+
+
+def _forward_site(
+    f: Any,
+    g: Any,
+    all_args: tuple[Any, ...],
+    all_kwargs: dict[str, Any],
+    act: tuple[bool, ...],
+    kwact: tuple[bool, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Pullback]:
+    """A call of what has a rule of its own, or is no Python function."""
+    m = len(all_args)
+    names = tuple(all_kwargs)
+    fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact))
+    entry = site.DynamicSite("the call", None, getattr(f, "__name__", repr(f)), "called directly")
+    rule_ = registry.find_rule_for_values(g, all_args, names)
+    y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
+    mine = _mine(all_args, all_kwargs, args, kwargs)
+
+    def run_site(dy: Any) -> Any:
+        seed(y, fy, dy)
+        ds = None if pb is None else pb(dy)
+        return None if ds is None else [ds[1 + i] if 1 + i < len(ds) else None for i in mine]
+
+    values = (*args, *kwargs.values())
+    reusable = rule_ is not None and not rule_.mutates
+    return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(kwargs))
+
+
+def _mine(
+    all_args: tuple[Any, ...], all_kwargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[int]:
+    """Where the user's own arguments stand among those that an unwrapped callable gets."""
+    m = len(all_args)
+    names = list(all_kwargs)
+    return [*range(m - len(args), m), *(m + names.index(k) for k in kwargs)]
 
 
 def _with_shadows(
@@ -192,27 +246,34 @@ def _with_shadows(
     """fdata for the arguments whose memory the rule shares; where such arguments alias, the rule that knows it."""
     if not rule.has_lanes:
         return rule, (None,) * len(args)
-    # an array that no gradient is asked of may be another name of one that is written to
-    fdata = shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)))
+    fdata = _shadows(args, act)
     if fdata.aliased:
         rule = rule_for(g, types, tuple(abstract(c, False) for c in cells), aliased=True)
     return rule, tuple(fdata)
 
 
+def _shadows(args: tuple[Any, ...], act: tuple[bool, ...]) -> Shadows:
+    """fdata; an array that no gradient is asked of may be another name of one that is written to."""
+    return shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)))
+
+
 def _forward_bound(
     g: pytypes.FunctionType,
     all_args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    all_kwargs: dict[str, Any],
     act: tuple[bool, ...],
+    kwact: tuple[bool, ...],
     args: tuple[Any, ...],
-    extra: int,
+    kwargs: dict[str, Any],
 ) -> tuple[Any, Pullback]:
     """A call that needs binding: defaults, keywords, `*args`."""
     slots = site._Slots()
-    fdata = shadows_of(all_args, act)
-    boxes = [slots.box(x, fx) for x, fx in zip(all_args, fdata, strict=True)]
-    n = len(boxes)
-    params = bind(g, tuple(boxes), kwargs, g.__defaults__, g.__kwdefaults__)
+    m = len(all_args)
+    act = (*act, *kwact)
+    given = (*all_args, *all_kwargs.values())
+    fdata = _shadows(given, act)
+    boxes = [slots.box(x, fx) for x, fx in zip(given, fdata, strict=True)]
+    params = bind(g, tuple(boxes[:m]), dict(zip(all_kwargs, boxes[m:], strict=True)), g.__defaults__, g.__kwdefaults__)
     inputs = [slots.primal(v) for v in params]
     fdatas = [slots.fdata(v) for v in params]
 
@@ -220,21 +281,23 @@ def _forward_bound(
         if type(v) is site._Box:
             return abstract(v.primal, act[v.index])
         if type(v) is tuple:
-            from mooncake_py.infer.types import Tup
-
             return Tup(tuple(map(typed, v)))
-        return abstract(slots.primal(v), type(v) is dict and any(type(x) is site._Box for x in v.values()))
+        return abstract(slots.primal(v), type(v) is dict and any(act[x.index] for x in v.values()))
 
     cells = cells_of(g)
     rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, False) for c in cells), fdata.aliased)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
+    mine = _mine(all_args, all_kwargs, args, kwargs)
 
     def run(dy: Any) -> Any:
         ds = rule.pullback(captures, seed_result(tree, y, fy, dy))
-        return slots.scatter(params, list(ds[: len(params)]))[extra:n]
+        ds = slots.scatter(params, list(ds[: len(params)]))
+        return [ds[i] for i in mine]
 
-    return y, Pullback(y, args, fdata[extra:], run, rule.reusable, rule.outside(cells))
+    values = (*args, *kwargs.values())
+    fd = [fdata[i] for i in mine]
+    return y, Pullback(y, values, fd, run, rule.reusable, rule.outside(cells), tuple(kwargs))
 
 
 def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
@@ -247,100 +310,46 @@ def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas:
         raise
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., tuple[Any, Any]]:
-    """The function that returns `(f(*args), gradient)`.
-
-    The gradient is by the argument `argnums`, or a tuple of gradients by those of a tuple; other arguments are
-    constants. float64 arrays give float64 arrays, floats give floats. The value must be a real scalar:
-    NonScalarOutput otherwise, ArgumentError for argnums out of range or an argument without derivative.
-    """
-    single = isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool)
-    nums: tuple[Any, ...] = (argnums,) if single or not isinstance(argnums, (tuple, list)) else tuple(argnums)
-    if not nums or any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) for k in nums):
-        raise ArgumentError(f"argnums must be an int or a tuple of ints, got {argnums!r}")
-    if not callable(f):
-        raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
-
-    warm: WarmCall | None = None
-
-    @functools.wraps(f, updated=())
-    def value_and_grad_f(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        nonlocal warm
-        if warm is not None and not kwargs and warm.fits(args):
-            y, gs = warm.run(args)
-            return y, gs[0] if single else tuple(gs)
-        chosen = []
-        for k in nums:
-            if not -len(args) <= k < len(args):
-                raise ArgumentError(f"argnums {k} is out of range: the call has {len(args)} positional arguments")
-            chosen.append(k % len(args))
-        for k in chosen:
-            _check(f, args, [k])
-        y, pullback = _forward(f, args, kwargs, tuple(i in chosen for i in range(len(args))))
-        if not _real_scalar(y):
-            restore(pullback, y)
-            shape = f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else f"a {type(y).__name__}"
-            raise NonScalarOutput(
-                f"grad needs a real scalar result, but {getattr(f, '__name__', f)!s} returned {shape}; "
-                "use value_and_pullback for other results"
-            )
-        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
-        grads = pullback.of_arguments(one if has_tangent(y) else None, chosen)
-        if not kwargs:
-            warm = WarmCall.after(f, args, chosen)
-        return y, grads[0] if single else grads
-
-    return value_and_grad_f
-
-
-def restore(pullback: Pullback, y: Any) -> None:
+def restore(pullback: Pullback) -> None:
     """Put back what the forward run changed, where its value turns out to be of no use."""
-    pullback(_zeros(y))
+    pullback.of_arguments(None, ())
 
 
-def _zeros(y: Any) -> Any:
-    if isinstance(y, (tuple, list)):
-        return type(y)(map(_zeros, y))
-    if isinstance(y, dict):
-        return {k: _zeros(v) for k, v in y.items()}
-    if isinstance(y, np.ndarray) and has_tangent(y):
-        return np.zeros(y.shape, y.dtype)
-    return type(y)(0) if has_tangent(y) else None
+class BuiltRule(Generic[R]):
+    """What `build_rrule` returns; pickled, it is the function and the signature, and derived anew on arrival."""
+
+    def __init__(self, f: Callable[..., R], types: tuple[T, ...]):
+        self.f, self.types = f, types
+        derive(f, types)
+
+    def __call__(self, *args: Any) -> tuple[R, Pullback]:
+        return value_and_pullback(self.f, *args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BuiltRule, (self.f, self.types)
+
+    def __repr__(self) -> str:
+        return f"<rule of {getattr(self.f, '__qualname__', self.f)}>"
 
 
-def _real_scalar(y: Any) -> bool:
-    if isinstance(y, (bool, np.bool_)):
-        return False
-    if isinstance(y, np.ndarray):
-        return y.shape == () and y.dtype.kind in "fiu"
-    return isinstance(y, (int, float, np.integer, np.floating))
-
-
-def grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The gradient of a real scalar function, as `value_and_grad` without the value."""
-    both = value_and_grad(f, argnums)
-
-    @functools.wraps(f, updated=())
-    def grad_f(*args: Any, **kwargs: Any) -> Any:
-        return both(*args, **kwargs)[1]
-
-    return grad_f
-
-
-def build_rrule(f: Callable[..., Any], *args: Any) -> Callable[..., tuple[Any, Pullback]]:
+def build_rrule(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> BuiltRule[R]:
     """The reusable rule of f for arguments of these types: called with arguments, it returns `(y, pullback)`.
 
     Everything is derived before it returns, so what f does not support is reported here. Calls with arguments of
     other types derive a rule for those.
     """
-    _check(f, args)
-    g, all_args, kwargs = _unwrap(f, args, {})
-    if type(g) is pytypes.FunctionType and not kwargs and len(all_args) == g.__code__.co_argcount:
-        extra = len(all_args) - len(args)
-        types = tuple(abstract(x, i >= extra) for i, x in enumerate(all_args))
-        rule_for(g, types, tuple(abstract(c, False) for c in cells_of(g)))
+    if kwargs:
+        raise ArgumentError("build_rrule takes positional arguments only")
+    check_arguments(f, args)
+    return BuiltRule(f, tuple(abstract(x, True) for x in args))
 
-    def rule(*args: Any) -> tuple[Any, Pullback]:
-        return value_and_pullback(f, *args)
 
-    return rule
+def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
+    """Derive the rule of a Python function for arguments of these types; what needs values waits for the call."""
+    registry.load_packs()
+    g, given, kwargs = _unwrap(f, (), {})
+    if type(g) is pytypes.FunctionType and not kwargs and not registry.rules_of(g):
+        code = g.__code__
+        if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
+            types = (*(abstract(x, False) for x in given), *types)
+            rule_for(g, types, tuple(abstract(c, False) for c in cells_of(g)))

@@ -2,9 +2,48 @@
 
 from __future__ import annotations
 
+import sys
+
+_OURS = ("mooncake_py", "mooncake_rules")
+
+
+def user_position() -> tuple[str, int] | None:
+    """File and line of the innermost frame that is not ours: the user's call, or the user's statement whose derived
+    code is running."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _OURS:
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
 
 class MooncakeError(Exception):
     """The base of every error this library raises on its own account."""
+
+
+class PositionedError(MooncakeError):
+    """An error that belongs to a line of the user's: it ends the message and stands in `filename` and `line`."""
+
+    filename: str | None = None
+    line: int | None = None
+
+    def __init__(self, message: str = "", position: tuple[str, int | None] | None = None):
+        position = user_position() if position is None else position
+        if position is not None:
+            self.filename, self.line = position
+            message = f"{message}, in {position[0]}:{position[1]}"
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple:
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(cls: type[PositionedError], args: tuple, state: dict) -> PositionedError:
+    e = cls.__new__(cls)
+    e.args = args
+    e.__dict__.update(state)
+    return e
 
 
 class UnsupportedError(MooncakeError):
@@ -19,15 +58,39 @@ class MissingRule(MooncakeError):
     """A C function without a rule was given an active argument."""
 
 
-class ArgumentError(MooncakeError, TypeError):
-    """The call itself is wrong: `f` not callable, argnums out of range, no differentiable argument."""
+class ArgumentError(PositionedError, TypeError):
+    """The call itself is wrong: `f` not callable, no differentiable argument."""
 
 
-class NonScalarOutput(MooncakeError, TypeError):
+class ArgnumsError(ArgumentError):
+    """`argnums` that no argument of the call answers to, or that are neither ints nor names."""
+
+
+class DuplicateArgument(ArgnumsError):
+    """`argnums` that name one argument twice."""
+
+
+class SignatureError(ArgumentError):
+    """A prepared object was called with arguments of other types than it was prepared for."""
+
+
+class OutputError(ArgumentError):
+    """`out=` does not fit the gradients: another structure, shape or dtype, not writable, or memory used twice."""
+
+
+class NonScalarOutput(PositionedError, TypeError):
     """`grad` needs a real scalar result."""
 
 
-class CotangentError(MooncakeError, TypeError):
+class HolomorphicError(PositionedError, ValueError):
+    """`holomorphic_grad` of a function whose derivative depends on the direction."""
+
+
+class AuxError(PositionedError, TypeError):
+    """With `has_aux=True` the function must return a pair `(value, aux)`."""
+
+
+class CotangentError(PositionedError, TypeError):
     """A cotangent whose structure, shape or type does not fit the value it belongs to."""
 
 
@@ -37,3 +100,11 @@ class PullbackReuse(MooncakeError, RuntimeError):
 
 class RuleError(MooncakeError, TypeError):
     """A rule that cannot be registered, or that returned what does not fit its arguments."""
+
+
+class RuleConflict(RuleError):
+    """A rule for a signature that has one already, or one that would hide another or never be used."""
+
+
+class RuleResultError(PositionedError, RuleError):
+    """A rule returned the wrong number of cotangents, or one that does not fit its argument."""

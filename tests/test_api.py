@@ -120,6 +120,27 @@ def test_one_gradient_function_for_many_signatures() -> None:
         assert g(np.ones(2, np.float32), 2).dtype == np.float32
 
 
+LOG: list[int] = []
+
+
+def test_state_outside_goes_on_in_warm_calls() -> None:
+    def logged(x):
+        LOG.append(1)
+        return x * x
+
+    n = 0
+
+    def counted(x):
+        nonlocal n
+        n += 1
+        return x * n
+
+    LOG.clear()
+    g, h = value_and_grad(logged), value_and_grad(counted)
+    assert [g(2.0) for _ in range(4)] == [(4.0, 4.0)] * 4 and len(LOG) == 4
+    assert [h(2.0)[0] for _ in range(4)] == [2.0, 4.0, 6.0, 8.0] and n == 4
+
+
 def test_names_and_docs_are_the_functions() -> None:
     def f(x):
         """What f is."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.tangents import DictShadow, ListShadow, Shadow, has_tangent, shadow_of, zero_fdata
+from mooncake_py.trees import children, describe, rebuild
 
 
 class Shadows(tuple):
@@ -129,61 +130,79 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
             x.cell_contents = content
 
 
-def contents(y: Any, args: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Copies of the arrays of a result that are not the arguments' own: undoing must not take them from the user."""
-    arrays: list[np.ndarray] = []
+def contents(y: Any, args: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """What the arrays, lists and dicts of a result hold, but for the arguments' own: undoing must not take it away."""
+    given = _mutable_parts(args)
+    ids = {id(a) for a in given}
+    arrays = [a for a in given if isinstance(a, np.ndarray)]
+
+    def is_own(x: Any) -> bool:
+        if isinstance(x, np.ndarray):
+            return x.flags.writeable and not any(np.may_share_memory(x, a) for a in arrays)
+        return id(x) not in ids
+
+    return [(x, x.copy()) for x in _mutable_parts(y) if is_own(x)]
+
+
+def _mutable_parts(x: Any) -> list[Any]:
+    """The arrays, lists and dicts in a structure."""
+    found: list[Any] = []
 
     def collect(v: Any) -> None:
-        if isinstance(v, np.ndarray):
-            arrays.append(v)
-        elif isinstance(v, (tuple, list)):
-            for x in v:
-                collect(x)
-        elif isinstance(v, dict):
-            for x in v.values():
-                collect(x)
+        if isinstance(v, (np.ndarray, list, dict)):
+            found.append(v)
+        for part in children(v) or ():
+            collect(part)
 
-    collect(args)
-    given, arrays = arrays, []
-    collect(y)
-    return [(x, x.copy()) for x in arrays if x.flags.writeable and not any(np.may_share_memory(x, a) for a in given)]
+    collect(x)
+    return found
 
 
-def check_cotangent(y: Any, dy: Any, where: str = "the value") -> Any:
-    """The cotangent in the types of the value; CotangentError where it does not belong to it."""
+def check_cotangent(y: Any, dy: Any) -> Any:
+    """The cotangent in the types of the value; CotangentError, with both structures, where it does not belong to it."""
+    try:
+        return _fitted(y, dy, "the value")
+    except _Misfit as e:
+        both = ""
+        if isinstance(y, (tuple, list, dict)):
+            both = f"\n  value:     {describe(y)}\n  cotangent: {describe(dy)}\n"
+        raise CotangentError(f"the cotangent of {e}{both}") from None
+
+
+class _Misfit(Exception):
+    """What does not fit, and where."""
+
+
+def _fitted(y: Any, dy: Any, where: str) -> Any:
     if isinstance(y, (tuple, list)):
         if dy is None:
             return None
         if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
-            raise CotangentError(
-                f"the cotangent of {where}, a {type(y).__name__} of {len(y)}, must be a {type(y).__name__} of "
-                f"{len(y)}, got {_describe(dy)}"
-            )
-        return type(y)(check_cotangent(v, d, f"{where}[{i}]") for i, (v, d) in enumerate(zip(y, dy, strict=True)))
+            kind = f"a {type(y).__name__} of {len(y)}"
+            raise _Misfit(f"{where}, {kind}, must be {kind}, got {_describe(dy)}")
+        return rebuild(y, [_fitted(v, d, f"{where}[{i}]") for i, (v, d) in enumerate(zip(y, dy, strict=True))])
     if isinstance(y, dict):
         if dy is None:
             return None
         if not isinstance(dy, dict) or not dy.keys() <= y.keys():
-            raise CotangentError(f"the cotangent of {where}, a dict, must be a dict of its keys, got {_describe(dy)}")
-        return {k: check_cotangent(y[k], d, f"{where}[{k!r}]") for k, d in dy.items()}
+            raise _Misfit(f"{where}, a dict, must be a dict of its keys, got {_describe(dy)}")
+        return {k: _fitted(y[k], d, f"{where}[{k!r}]") for k, d in dy.items()}
     if dy is None or not has_tangent(y):
         return None
     if isinstance(y, np.ndarray):
-        d = np.asarray(dy)
-        if d.shape != y.shape or d.dtype.kind not in "fciu" or (d.dtype.kind == "c" and y.dtype.kind != "c"):
-            raise CotangentError(
-                f"the cotangent of {where} must be an array of shape {y.shape} and dtype {y.dtype}, got {_describe(dy)}"
-            )
+        try:
+            d = np.asarray(dy)
+        except ValueError:  # nested lists of several lengths
+            d = np.asarray(None)
+        if d.shape != y.shape or d.dtype.kind not in "fciu" or (d.dtype.kind == "c" != y.dtype.kind):
+            raise _Misfit(f"{where} must be an array of shape {y.shape} and dtype {y.dtype}, got {_describe(dy)}")
         return d if d.dtype == y.dtype else d.astype(y.dtype)
     if isinstance(dy, np.ndarray) and dy.shape == ():
         dy = dy[()]
-    kinds = (
-        (int, float, complex, np.number) if isinstance(y, (complex, np.complexfloating)) else (int, float, np.number)
-    )
-    if not isinstance(dy, kinds) or (
-        isinstance(dy, np.complexfloating) and not isinstance(y, (complex, np.complexfloating))
-    ):
-        raise CotangentError(f"the cotangent of {where} must be a number like {y!r}, got {_describe(dy)}")
+    takes_complex = isinstance(y, (complex, np.complexfloating))
+    kinds = (int, float, complex, np.number) if takes_complex else (int, float, np.number)
+    if not isinstance(dy, kinds) or (isinstance(dy, np.complexfloating) and not takes_complex):
+        raise _Misfit(f"{where} must be a number like {y!r}, got {_describe(dy)}")
     return type(y)(dy)
 
 

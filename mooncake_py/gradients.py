@@ -1,0 +1,180 @@
+"""`value_and_grad` and `grad`: gradient functions, warm for calls like the last one."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types as pytypes
+from collections.abc import Callable
+from typing import Any, Literal, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from mooncake_py.api import Pullback, check_arguments, restore, run_forward
+from mooncake_py.arguments import Argnums, choose, parse_argnums
+from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
+from mooncake_py.runtime.warm import WarmCall
+from mooncake_py.tangents import has_tangent
+
+P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
+
+
+class Wrapper:
+    """An object in the place of a function: it has its name and documentation, can be a method, and pickles."""
+
+    def __init__(self, f: Callable[..., Any], *settings: Any):
+        if not callable(f):
+            raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
+        functools.update_wrapper(self, f, updated=())
+        self.f, self.settings = f, settings
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else pytypes.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        # Where this object took its function's name, by @value_and_grad, pickle finds it by that name.
+        module, name = getattr(self, "__module__", None), getattr(self, "__qualname__", "")
+        if module != "__main__" and getattr(sys.modules.get(module or ""), name, None) is self:
+            return name
+        return type(self), (self.f, *self.settings)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {getattr(self, '__qualname__', self.f)}>"
+
+
+class ValueAndGrad(Wrapper):
+    """`value_and_grad(f)`."""
+
+    def __init__(self, f: Callable[..., Any], argnums: Argnums, has_aux: bool):
+        self.nums, self.single = parse_argnums(argnums)
+        super().__init__(f, argnums, has_aux)
+        self.has_aux = has_aux
+        self.warm: WarmCall | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        warm = self.warm
+        if warm is not None and not kwargs and warm.fits(args):
+            y, gs = warm.run(args)
+            return y, gs[0] if self.single else tuple(gs)
+        return self._cold(args, kwargs)
+
+    def _cold(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        f = self.f
+        chosen, keywords = choose(f, self.nums, args, kwargs)
+        values = (*args, *keywords.values())
+        for k in chosen:
+            check_arguments(f, values, [k])
+        y, pullback = run_forward(f, args, keywords, tuple(i in chosen for i in range(len(values))))
+        one = cotangent_of_one(f, y, pullback, self.has_aux)
+        grads = pullback.of_arguments(one, chosen)
+        if not keywords:
+            self.warm = WarmCall.after(f, args, chosen, self.has_aux)
+        return y, grads[0] if self.single else grads
+
+
+class Grad(Wrapper):
+    """`grad(f)`."""
+
+    def __init__(self, f: Callable[..., Any], argnums: Argnums, has_aux: bool):
+        self.both = ValueAndGrad(f, argnums, has_aux)
+        super().__init__(f, argnums, has_aux)
+        self.has_aux = has_aux
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        y, g = self.both(*args, **kwargs)
+        return (g, y[1]) if self.has_aux else g
+
+
+def cotangent_of_one(f: Any, y: Any, pullback: Pullback, has_aux: bool) -> Any:
+    """The cotangent 1 of a scalar value, None of what comes with it."""
+    value = y
+    if has_aux:
+        if type(y) is not tuple or len(y) != 2:
+            restore(pullback)
+            raise AuxError(f"with has_aux=True {_name(f)} must return a pair (value, aux), but it returned {_shape(y)}")
+        value = y[0]
+    if not real_scalar(value):
+        restore(pullback)
+        hint = ""
+        if isinstance(value, np.ndarray) and value.dtype.kind != "c":
+            hint = ", or jacobian for the derivatives of all its elements"
+        elif isinstance(value, (complex, np.complexfloating)):
+            hint = ", or holomorphic_grad"
+        elif type(value) is tuple and len(value) == 2 and real_scalar(value[0]):
+            hint = ", or has_aux=True where only the first part is to be differentiated"
+        raise NonScalarOutput(
+            f"grad needs a real scalar result, but {_name(f)} returned {_shape(value)}; use value_and_pullback{hint}"
+        )
+    one: Any = None
+    if has_tangent(value):
+        one = np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else type(value)(1.0)
+    return (one, None) if has_aux else one
+
+
+def _name(f: Any) -> str:
+    code = getattr(f, "__code__", None)
+    name = getattr(f, "__name__", None) or repr(f)
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else name
+
+
+def _shape(y: Any) -> str:
+    return f"an array of shape {y.shape}" if isinstance(y, np.ndarray) else f"a {type(y).__name__}"
+
+
+def real_scalar(y: Any) -> bool:
+    """A number that is neither complex nor a truth value, or an array of no dimensions of such."""
+    if isinstance(y, (bool, np.bool_)):
+        return False
+    if isinstance(y, np.ndarray):
+        return y.shape == () and y.dtype.kind in "fiu"
+    return isinstance(y, (int, float, np.integer, np.floating))
+
+
+@overload
+def value_and_grad(
+    f: Callable[P, R], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Callable[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[R, A]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Callable[P, tuple[tuple[R, A], Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[P, tuple[Any, Any]]: ...
+def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """The function that returns `(f(*args), gradient)`.
+
+    The gradient is by the argument `argnums`, a position or a name, or a tuple of gradients by those of a tuple;
+    other arguments are constants. A gradient mirrors its argument: float64 arrays give C-contiguous float64 arrays
+    that nobody else holds, floats floats, containers containers of the same structure.
+
+    With `has_aux=True` f returns `(value, aux)`, of which only the value is differentiated, and the result is
+    `((value, aux), gradient)`.
+
+    The value must be a real scalar: NonScalarOutput otherwise. Raises ArgnumsError for argnums that fit no
+    argument, DuplicateArgument for one named twice, ArgumentError for one without derivative, AuxError for an f that
+    does not return a pair where one is expected.
+    """
+    return ValueAndGrad(f, argnums, has_aux)
+
+
+@overload
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Any, A]], argnums: Argnums = 0, *, has_aux: Literal[True]
+) -> Callable[P, tuple[Any, A]]: ...
+@overload
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def grad(f: Any, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """The gradient of a real scalar function, as `value_and_grad` without the value.
+
+    With `has_aux=True` the result is `(gradient, aux)`.
+    """
+    return Grad(f, argnums, has_aux)

@@ -1,0 +1,106 @@
+"""`ravel`, and the optimisers it is for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares, minimize, root
+
+from mooncake_py import jacobian, ravel, value_and_grad
+from mooncake_py.trees import describe
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+TREES: list[Any] = [
+    3.0, np.arange(3.0), np.float32(2.0), np.arange(6.0).reshape(2, 3), np.array(1.5), 1.0 + 2.0j, np.arange(2) * 1j,
+    np.ones(2, np.float32), np.ones((0, 3)), (1.0, 2.0), [1.0, [2.0, (3.0,)]], {"a": 1.0, "b": {"c": np.ones(2)}},
+    Pair(1.0, np.ones(2)), {"n": 3, "s": "x", "w": np.ones((2, 2)), 7: None, "ints": np.arange(3)}, (), {},
+    (np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(8.0)[::2]),
+]  # fmt: skip
+
+
+def same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b))
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(map(same, a.values(), b.values()))
+    return bool(a == b)
+
+
+@pytest.mark.parametrize("tree", TREES, ids=describe)
+def test_ravel_and_back(tree: Any) -> None:
+    flat, unravel = ravel(tree)
+    assert flat.dtype == np.float64 and flat.ndim == 1 and flat.flags.c_contiguous and flat.flags.owndata
+    assert same(unravel(flat), tree)
+    moved = unravel(flat + 1.0)
+    assert np.allclose(ravel(moved)[0], flat + 1.0)
+
+
+def test_a_vector_of_another_length() -> None:
+    _, unravel = ravel((1.0, np.ones(2)))
+    with pytest.raises(ValueError, match=r"needs a vector of 3 numbers, got an array of shape \(4,\)"):
+        unravel(np.ones(4))
+
+
+def test_ravel_copies() -> None:
+    x = np.ones(3)
+    flat, _ = ravel(x)
+    flat[:] = 0.0
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_unravel_is_differentiated() -> None:
+    tree = {"w": np.arange(6.0).reshape(2, 3), "b": (1.5, [np.ones(2), 3]), "z": 1.0 + 2.0j}
+    flat, unravel = ravel(tree)
+
+    def loss(flat):
+        p = unravel(flat)
+        return np.sum(p["w"] ** 2) * p["b"][0] + np.sum(p["b"][1][0]) * p["b"][1][1] + abs(p["z"]) ** 2
+
+    value, g = value_and_grad(loss)(flat)
+    assert value == loss(flat)
+    assert np.allclose(g, [*(3.0 * np.arange(6.0)), 55.0, 3.0, 3.0, 2.0, 4.0])
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "trust-constr", "Newton-CG", "CG", "SLSQP"])
+def test_minimize(method: str) -> None:
+    x0 = np.array([-1.0, 1.5, 0.5])
+    tol = 1e-12 if method in ("SLSQP", "L-BFGS-B") else None
+    result = minimize(value_and_grad(rosenbrock), x0, jac=True, method=method, tol=tol)
+    assert np.allclose(result.x, 1.0, atol=1e-2)
+    assert x0.tolist() == [-1.0, 1.5, 0.5]
+
+
+def residuals(p, t, y):
+    return p[0] * np.exp(-p[1] * t) - y
+
+
+def test_least_squares() -> None:
+    t = np.linspace(0.0, 2.0, 20)
+    y = residuals(np.array([2.0, 0.7]), t, 0.0)
+    for method in ("trf", "lm", "dogbox"):
+        result = least_squares(residuals, np.array([1.0, 1.0]), jac=jacobian(residuals), args=(t, y), method=method)
+        assert np.allclose(result.x, [2.0, 0.7])
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.array([x[0] ** 2 + x[1] - 3.0, x[0] - x[1]]), lambda x: [x[0] ** 2 + x[1] - 3.0, x[0] - x[1]],
+])  # fmt: skip
+@pytest.mark.parametrize("method", ["hybr", "lm"])
+def test_root(f: Any, method: str) -> None:
+    result = root(f, np.ones(2), jac=jacobian(f), method=method)
+    assert result.success and np.allclose(f(result.x), 0.0, atol=1e-8)
