@@ -73,6 +73,8 @@ class DerivedRule:
             now = scope.get(name, ABSENT)
             if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
                 return False
+        if not self.taken:  # the common case, and the way to it is hot
+            return True
         return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self.taken)
 
     def outside(self, cells: Sequence[pytypes.CellType]) -> list[Any]:

@@ -14,6 +14,7 @@ from mooncake_py.runtime.user import report
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
 
+_NOTHING: frozenset[int] = frozenset()
 _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 
 
@@ -90,5 +91,5 @@ class WarmCall:
         seen: dict[int, Any] = {}
         for k in self.chosen:
             x = args[k]
-            out.append(float(ds[k]) if type(x) is float else report(x, None, ds[k], seen, frozenset()))
+            out.append(float(ds[k]) if type(x) is float else report(x, None, ds[k], seen, _NOTHING))
         return y, out
