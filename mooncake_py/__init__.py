@@ -27,7 +27,7 @@ from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
 
 if TYPE_CHECKING:
-    from mooncake_py.inspection import Inspection, inspect
+    from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.prepared import Prepared, prepare
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
     from mooncake_py.trees import ravel
