@@ -22,7 +22,7 @@ import numpy as np
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import _fold_is, _fold_isinstance
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import BOT, Arr, Known, T, Top, Tup
+from mooncake_py.infer.types import BOT, Arr, Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.graph import rpo
@@ -77,13 +77,39 @@ class VAt:
     value: AV
 
 
+class Slot(Const):
+    """A float constant of a template: what it is used for should not depend on which float it is."""
+
+    __slots__ = ()
+
+
+Dependencies = list[tuple[Any, str, Any]]
+"""(scope, name, value): what the evaluation of a rule relied on."""
+
 AV = Var | Const | VTuple | VCell | VClosure | VCoDual | VAt
+
+
+class Cell:
+    """A closure cell as a scope with one name."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: pytypes.CellType):
+        self.cell = cell
+
+    def get(self, name: str, default: Any) -> Any:
+        """What the cell holds."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return default
 
 
 class NotSpecialised(Exception):
     """The body cannot be taken in; the reason is for `inspect`."""
 
 
+_FLOAT = Inst(float)
 _PURE_FOLDS = frozenset(
     {
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.neg),
@@ -112,12 +138,16 @@ class Specialiser:
         self.types = types
         self.depth = 0
         self.maybe_none: set[Var] = set()
+        self.names: Dependencies = []  # the names that were looked up
+        self.looked = False  # did the value of a `Slot` decide anything?
 
     # -- calls of functions --
 
     def call_function(self, f: pytypes.FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """Evaluate a Python function on abstract values."""
-        cells = tuple(VCell(Const(c.cell_contents)) for c in f.__closure__ or ())
+        cells = tuple([VCell(Const(c.cell_contents)) for c in f.__closure__]) if f.__closure__ else ()
+        if cells:
+            self.names += [(Cell(c), "", c.cell_contents) for c in f.__closure__]  # type: ignore[union-attr]
         closure = VClosure(
             f.__code__,
             f.__globals__,
@@ -221,6 +251,7 @@ class Specialiser:
             case Branch(cond=c, then=then, orelse=orelse):
                 cond = _get(env, c)
                 if isinstance(cond, Const):
+                    self.looked = self.looked or type(cond) is Slot
                     flow(then if cond.value else orelse, b.block, [])
                     return
                 yes, no = b.new_block(), b.new_block()
@@ -259,6 +290,7 @@ class Specialiser:
             first = values[0]
             if all(v is first for v in values):
                 return first
+            self.looked = self.looked or any(type(v) is Slot for v in values)
             if isinstance(first, Const) and all(isinstance(v, Const) and v.value is first.value for v in values):
                 return first
             if isinstance(first, VTuple) and all(
@@ -308,6 +340,7 @@ class Specialiser:
                 if r is not None:
                     return r
             if not kwargs and all(map(_is_frozen, args)) and _hashable(f) and f in _PURE_FOLDS:
+                self.looked = self.looked or any(type(a) is Slot for a in args)
                 try:
                     return Const(f(*[a.value for a in args]))  # type: ignore[union-attr]
                 except Exception as e:
@@ -339,6 +372,8 @@ class Specialiser:
 
     def type_of(self, v: AV) -> T:
         match v:
+            case Slot():
+                return _FLOAT
             case Const(value=x):
                 return Known(x)
             case Var():
@@ -356,6 +391,7 @@ class Specialiser:
                 return v
             case VTuple(items=items):
                 if all(isinstance(x, Const) for x in items):
+                    self.looked = self.looked or any(type(x) is Slot for x in items)
                     return Const(tuple(x.value for x in items))  # type: ignore[union-attr]
                 return self.emit(Const(ops.build_tuple), list(items), {})
             case VCoDual(primal=p, fdata=f):
@@ -431,7 +467,8 @@ def _get(env: dict[Var, AV], v: Operand) -> AV:
 
 
 def _load_global(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
-    name = args[0].value  # type: ignore[union-attr]
+    name: str = args[0].value  # type: ignore[union-attr, assignment]
+    sp.names.append((g, name, g.get(name)))
     if name in g:
         return Const(g[name])
     b = g.get("__builtins__", builtins)

@@ -22,11 +22,12 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.tangents import zero_fdata
-from mooncake_py.transform import helpers
+from mooncake_py.transform import helpers, templates
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VClosure, VCoDual, VTuple
+from mooncake_py.transform.templates import Applied
 
 # The operations that a call site can run.
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
@@ -264,11 +265,16 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         return _opaque_rule(info, s, call, rule, operands, "switched off")
     sp = Specialiser(info.forward, info.types, info.real)
     mark = info.forward.block, len(info.forward.block.stmts)
+    applied: Applied | None = None
     try:
-        result = sp.call_function(rule.fn, values[0], values[1])  # type: ignore[arg-type]
-        if not isinstance(result, VTuple) or len(result.items) != 2:
-            raise NotSpecialised("it does not return a pair on every path")
-        y, pb = result.items
+        found = templates.apply(rule, *values, info.forward, info.types, info.real)
+        if found is not None:
+            y, pb, applied = found
+        else:
+            result = sp.call_function(rule.fn, *values)  # type: ignore[arg-type]
+            if not isinstance(result, VTuple) or len(result.items) != 2:
+                raise NotSpecialised("it does not return a pair on every path")
+            y, pb = result.items
     except NotSpecialised as e:
         block, n = mark
         block.term = None
@@ -295,7 +301,14 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
 
     def rvs(p: PullbackBuilder) -> None:
         def body(dy: Operand) -> None:
-            closure = p.translate(pb)
+            if applied is not None:
+                result = applied.reverse(p, dy)
+                if result is not None:
+                    _distribute(p, result, operands, rule.deferred)
+                    return
+                closure = p.translate(templates.replaced(pb, applied.meaning))
+            else:
+                closure = p.translate(pb)
             if isinstance(closure, VClosure):
                 try:
                     result = p.specialiser.call_closure(closure, [dy], {})
