@@ -52,5 +52,7 @@ for _module, _packs in {
     "scipy.special": ("scipy_special", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg",),
     "scipy.stats": ("scipy_stats",),
+    "scipy.fft": ("scipy_fft",),
+    "scipy.signal": ("scipy_signal",),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

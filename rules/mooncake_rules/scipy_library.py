@@ -27,7 +27,8 @@ def library_rule(
 
     `arrays`: how many leading parameters have a derivative, or their names. `cotangents(dy, y, o)` is given the
     cotangent, the value and all arguments by name (`o["axis"]`), the differentiable ones as arrays, and returns the
-    cotangents of those, in their order. Lists and tuples are taken as the arrays they stand for.
+    cotangents of those, in their order. Lists and tuples are taken as the arrays they stand for. The other arguments
+    must be constants, and are refused where they are not.
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
@@ -47,12 +48,14 @@ def library_rule(
             passed.append(f"{p.name}={p.name}" if star or p.default is not p.empty else p.name)
             kept.append(f"{p.name!r}: {p.name}")
     places = tuple(next(i for i, p in enumerate(params) if p.name == k) for k in given)
+    name = f"{f.__module__}.{f.__name__}"
+    scope["blank"] = [NoDerivative(name, f"its argument {p.name!r}") for p in params]
     scope["places"] = places
     source = (
         f"def rule({', '.join(spelled)}):\n"
         f"    y = f({', '.join(passed)})\n"
         f"    def pullback(dy):\n"
-        f"        return spread(cotangents, given, places, dy, y, {{{', '.join(kept)}}})\n"
+        f"        return spread(cotangents, given, places, blank, dy, y, {{{', '.join(kept)}}})\n"
         f"    return y, pullback\n"
     )
     exec(compile(source, f"<the rule of {f.__module__}.{f.__name__}>", "exec"), scope)
@@ -63,11 +66,17 @@ def library_rule(
 
 
 def _spread(
-    cotangents: Callable[..., Any], given: tuple[str, ...], places: tuple[int, ...], dy: Any, y: Any, o: dict[str, Any]
+    cotangents: Callable[..., Any],
+    given: tuple[str, ...],
+    places: tuple[int, ...],
+    blank: list[Any],
+    dy: Any,
+    y: Any,
+    o: dict[str, Any],
 ) -> tuple[Any, ...]:
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
-    out: list[Any] = [None] * (places[-1] + 1)
+    out = blank.copy()
     ds = cotangents(dy, y, o)
     for k, i, d in zip(given, places, ds if type(ds) is tuple else (ds,), strict=True):
         out[i] = _fitted(d, like[k])

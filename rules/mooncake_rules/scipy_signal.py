@@ -1,0 +1,253 @@
+"""scipy.signal: convolutions and linear filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.fft as sf
+import scipy.signal as ss
+
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import unbroadcast
+from mooncake_rules.scipy_fft import by_columns
+from mooncake_rules.scipy_library import library_rule
+
+Options = dict[str, Any]
+
+# -- convolution ------------------------------------------------------------------------------------------
+
+
+def embedded(
+    dy: np.ndarray, n1: tuple[int, ...], n2: tuple[int, ...], mode: str, axes: Any, late: int = 0
+) -> np.ndarray:
+    """The cotangent of a convolution of lengths n1 and n2 where it stands in the full convolution.
+
+    The middle of an even length is rounded down, up where `late` is 1.
+    """
+    shape, where = list(dy.shape), [slice(None)] * dy.ndim
+    for k in axes:
+        n, m = n1[k], n2[k]
+        start = 0 if mode == "full" else (m - 1 + late) // 2 if mode == "same" else min(n, m) - 1
+        shape[k] = n + m - 1
+        where[k] = slice(start, start + dy.shape[k])
+    out = np.zeros(shape, dy.dtype)
+    out[tuple(where)] = dy
+    return out
+
+
+def correlated(full: np.ndarray, v: np.ndarray, n: Any, axes: Any) -> np.ndarray:
+    """sum_k full[i + k] conj(v[k]) for the lengths n along the axes."""
+    lengths = [full.shape[k] for k in axes]
+    t = sf.ifftn(sf.fftn(full, axes=axes) * np.conjugate(sf.fftn(v, lengths, axes=axes)), axes=axes)
+    t = t[tuple(slice(0, n[k]) if k in axes else slice(None) for k in range(t.ndim))]
+    return t if full.dtype.kind == "c" or v.dtype.kind == "c" else t.real
+
+
+def convolution_cotangents(
+    dy: np.ndarray, a: np.ndarray, v: np.ndarray, mode: str, axes: Any, late: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    if a.ndim == 0 or v.ndim == 0:
+        return np.sum(dy * np.conjugate(v)).reshape(a.shape), np.sum(dy * np.conjugate(a)).reshape(v.shape)
+    axes = tuple(range(a.ndim)) if axes is None else tuple(int(k) % a.ndim for k in np.atleast_1d(axes))
+    full = embedded(dy, a.shape, v.shape, mode, axes, late)
+    da, dv = correlated(full, v, a.shape, axes), correlated(full, a, v.shape, axes)
+    return unbroadcast(da, a.shape), unbroadcast(dv, v.shape)
+
+
+def convolve_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    return convolution_cotangents(dy, o["in1"], o["in2"], o["mode"], o.get("axes"))
+
+
+def _turned(v: np.ndarray) -> np.ndarray:
+    return np.conjugate(np.flip(v))
+
+
+def correlate_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    """A convolution with the second array reversed and conjugated."""
+    da, dv = convolution_cotangents(dy, o["in1"], _turned(o["in2"]), o["mode"], None)
+    return da, _turned(dv)
+
+
+_PAD: dict[str, Any] = {
+    "fill": "constant", "pad": "constant", "zero": "constant", "wrap": "wrap", "circular": "wrap", "symm": "symmetric",
+    "symmetric": "symmetric",
+}  # fmt: skip
+
+
+def padded_cotangent(t: np.ndarray, shape: tuple[int, ...], width: Any, mode: str) -> np.ndarray:
+    """The adjoint of `np.pad(x, width, mode)`, by where every number came from."""
+    index = np.arange(1, int(np.prod(shape)) + 1).reshape(shape)
+    options: dict[str, Any] = {"constant_values": 0} if mode == "constant" else {}
+    index = np.pad(index, width, mode, **options)
+    out = np.zeros(int(np.prod(shape)) + 1, t.dtype)
+    np.add.at(out, index.ravel(), t.ravel())
+    return out[1:].reshape(shape)
+
+
+def _planes(dy: np.ndarray, a: np.ndarray, v: np.ndarray, o: Options, late: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """convolve2d, whose first array is continued beyond its borders."""
+    mode, boundary = o["mode"], o["boundary"]
+    if boundary in ("fill", "pad", "zero") and not o["fillvalue"]:
+        return convolution_cotangents(dy, a, v, mode, None, late)
+    if mode == "valid":
+        return convolution_cotangents(dy, a, v, mode, None)
+    width = [(m - 1, m - 1) for m in v.shape]
+    options: dict[str, Any] = {"constant_values": o["fillvalue"]} if _PAD[boundary] == "constant" else {}
+    wide = np.pad(a, width, _PAD[boundary], **options)
+    full = embedded(dy, a.shape, v.shape, mode, (0, 1), late)  # what `valid` of the wider array gives
+    dwide, dv = convolution_cotangents(full, wide, v, "valid", None)
+    return padded_cotangent(dwide, a.shape, width, _PAD[boundary]), dv
+
+
+def convolve2d_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    return _planes(dy, o["in1"], o["in2"], o)
+
+
+def correlate2d_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    a, v = o["in1"], o["in2"]
+    if o["mode"] == "valid" and any(n < m for n, m in zip(a.shape, v.shape, strict=True)):
+        dv, da = _planes(np.conjugate(np.flip(dy)), v, _turned(a), o)
+        return _turned(da), dv
+    da, dv = _planes(dy, a, _turned(v), o, 1)
+    return da, _turned(dv)
+
+
+for _f in (ss.convolve, ss.fftconvolve, ss.oaconvolve):
+    library_rule(_f, 2, convolve_cotangents)
+library_rule(ss.correlate, 2, correlate_cotangents)
+library_rule(ss.convolve2d, 2, convolve2d_cotangents)
+library_rule(ss.correlate2d, 2, correlate2d_cotangents)
+
+# -- filters ----------------------------------------------------------------------------------------------
+
+
+def filter_cotangents(
+    dy: np.ndarray, y: np.ndarray, b: np.ndarray, a: np.ndarray, x: np.ndarray
+) -> tuple[Any, Any, Any, Any]:
+    """Of a filter along the last axis: coefficients, input, and what solves the equation backwards.
+
+    a[0] y[n] = sum_k b[k] x[n - k] - sum_k a[k] y[n - k]: the cotangents of both sides, `t`, solve the same equation
+    backwards in time.
+    """
+    t = np.flip(ss.lfilter([1.0], np.conjugate(a), np.flip(dy, -1)), -1)
+    n = x.shape[-1]
+    dx = np.flip(ss.lfilter(np.conjugate(b), [1.0], np.flip(t, -1)), -1)
+    db = np.array([np.sum(t[..., k:] * np.conjugate(x[..., : n - k])) if k < n else 0.0 for k in range(len(b))])
+    da = np.array([-np.sum(t[..., k:] * np.conjugate(y[..., : n - k])) if k < n else 0.0 for k in range(len(a))])
+    return db, da, dx, t
+
+
+def lfilter_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, ...]:
+    b, a, x, zi, axis = np.atleast_1d(o["b"]), np.atleast_1d(o["a"]), o["x"], o["zi"], o["axis"]
+    if zi is not None:
+        if dy[1] is not None and np.any(dy[1]):
+            raise NotImplementedError("the final state that scipy.signal.lfilter returns is not differentiated")
+        dy, y = dy[0], y[0]
+        if dy is None:
+            return None, None, None, None
+    moved = [np.moveaxis(v, axis, -1) for v in (dy, y, x)]
+    db, da, dx, t = filter_cotangents(moved[0], moved[1], b, a, moved[2])
+    dzi = None
+    if zi is not None:
+        dz = t[..., : max(len(a), len(b)) - 1] * np.conjugate(a[0])
+        short = max(len(a), len(b)) - 1 - dz.shape[-1]
+        dz = np.concatenate([dz, np.zeros((*dz.shape[:-1], short))], -1) if short else dz
+        dzi = unbroadcast(np.moveaxis(dz, -1, axis), zi.shape)
+        start = np.broadcast_to(np.moveaxis(zi, axis, -1), dz.shape)[..., : t.shape[-1]]
+        da[0] = da[0] + np.sum(t[..., : start.shape[-1]] * np.conjugate(start))
+    return db.reshape(np.shape(o["b"])), da.reshape(np.shape(o["a"])), np.moveaxis(dx, -1, axis), dzi
+
+
+def sosfilt_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
+    sos, axis = o["sos"], o["axis"]
+    if o["zi"] is not None:
+        raise NotImplementedError("scipy.signal.sosfilt is differentiated without zi")
+    steps = [np.moveaxis(o["x"], axis, -1)]
+    for section in sos:
+        steps.append(ss.lfilter(section[:3], section[3:], steps[-1]))
+    t = np.moveaxis(dy, axis, -1)
+    dsos = np.zeros(sos.shape, np.result_type(sos, t))
+    for i in range(len(sos) - 1, -1, -1):
+        db, da, t, _ = filter_cotangents(t, steps[i + 1], sos[i, :3], sos[i, 3:], steps[i])
+        dsos[i, :3], dsos[i, 3:] = db, da
+    return dsos, np.moveaxis(t, -1, axis)
+
+
+def hilbert_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    x, axis = o["x"], o["axis"]
+    n = o["N"] or x.shape[axis]
+    h = np.zeros(n)
+    h[0] = 1
+    h[1 : (n + 1) // 2] = 2
+    if n % 2 == 0:
+        h[n // 2] = 1
+    t = np.moveaxis(sf.ifft(sf.fft(np.moveaxis(dy, axis, -1)) * h).real, -1, axis)
+    m = x.shape[axis]
+    if m > n:
+        return np.pad(t, [(0, m - n if k == axis % t.ndim else 0) for k in range(t.ndim)])
+    return np.take(t, range(m), axis)
+
+
+def _along(name: str, first: str) -> None:
+    """A linear function of one axis, by its matrix."""
+    f = getattr(ss, name)
+
+    def cotangent(dy: Any, y: Any, o: Options) -> Any:
+        if name == "resample" and o["t"] is not None:
+            raise NotImplementedError("scipy.signal.resample is differentiated without t")
+        x, axis = o[first], o["axis"]
+        options = {k: v for k, v in o.items() if k not in (first, "axis")}
+        if options.get("mode") == "constant" and name == "savgol_filter":
+            options["cval"] = 0.0
+        moved = np.moveaxis(dy, axis, -1)
+        return np.moveaxis(by_columns(lambda e: f(e, axis=-1, **options), moved, x.shape[axis]), -1, axis)
+
+    library_rule(f, 1, cotangent)
+
+
+library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
+library_rule(ss.sosfilt, 2, sosfilt_cotangents)
+library_rule(ss.hilbert, 1, hilbert_cotangent)
+_along("detrend", "data")
+_along("savgol_filter", "x")
+_along("resample", "x")
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3, 1.1, 0.7, -0.4])
+_W = np.array([1.1, 0.4, -0.7])
+_M = np.sin(np.arange(20.0)).reshape(4, 5)
+_K = np.cos(np.arange(6.0)).reshape(2, 3)
+_SOS = np.array([[0.5, 0.2, 0.1, 1.0, -0.3, 0.2], [1.0, 0.4, -0.2, 1.0, 0.1, 0.05]])
+_MODES = ("full", "same", "valid")
+
+
+def _sections(b: Any, a: Any, x: Any) -> Any:
+    return ss.sosfilt(np.concatenate([b, np.ones((2, 1)), a], axis=1), x)
+
+
+CASES: list[RuleCase] = [
+    *[case(f, a, v, m) for f in (ss.convolve, ss.correlate, ss.fftconvolve, ss.oaconvolve) for m in _MODES
+      for a, v in ((_V, _W), (_W, _V), (_V, _W[:2]), (_M, _K), (_V * 1j + 1, _W), (_V, _W * 1j + 0.5))],
+    case(ss.convolve, _V, _W, method="fft"), case(ss.fftconvolve, _M, _K[:1], axes=1),
+    case(ss.fftconvolve, _M, _W[:, None], "same", axes=0),
+    case(ss.convolve, _V.astype(np.float32), _W.astype(np.float32)),
+    case(ss.convolve, _V, [0.5, 0.25]), case(ss.fftconvolve, _K, _M, "valid"),
+    *[case(f, _M, k, m, b) for f in (ss.convolve2d, ss.correlate2d) for k in (_K, _K[:, :2]) for m in _MODES
+      for b in ("fill", "wrap", "symm")],
+    case(lambda a, v: ss.convolve2d(a, v, fillvalue=0.7), _M, _K),
+    case(ss.convolve2d, _M * 1j + 1, _K * (1 + 1j), "same", "wrap"),
+    case(ss.correlate2d, _M, _K * (1 + 1j), "same", "wrap"), case(ss.correlate2d, _K, _M, "valid"),
+    case(ss.lfilter, _W, np.array([1.5, 0.3]), _V), case(ss.lfilter, _W, np.array([1.0, 0.3, 0.1, 0.05]), _M, 0),
+    case(ss.lfilter, [0.5, 0.2], [1.0, -0.3], _V), case(ss.lfilter, _W, np.array([1.5, 0.3j]), _V),
+    case(lambda b, a, x, z: ss.lfilter(b, a, x, zi=z)[0], _W, np.array([1.5, 0.3]), _V, np.array([0.3, -0.2])),
+    case(lambda b, a, x, z: ss.lfilter(b, a, x, zi=z)[0], _W[:2], np.array([1.5, 0.3, 0.2]), _M, _M[:, :2]),
+    case(ss.lfilter, 2.0, np.array([1.0, 0.5]), _V), case(_sections, _SOS[:, :3], _SOS[:, 4:], _V),
+    case(lambda x: ss.sosfilt(_SOS, x, axis=0), _M),
+    case(ss.hilbert, _V), case(ss.hilbert, _M, axis=0), case(ss.hilbert, _V, 5), case(ss.hilbert, _V, 10),
+    case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
+    case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),
+    case(ss.savgol_filter, _V, 5, 2, mode="mirror"),
+    case(ss.resample, _V, 5, axis=0), case(ss.resample, _M, 9, axis=1),
+]  # fmt: skip
