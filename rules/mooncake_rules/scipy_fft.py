@@ -207,7 +207,8 @@ CASES: list[RuleCase] = [
     *[case(f, x, n, norm=w) for f in _ONE for x in ((_V, _M) if f in _REAL else (_V, _Z)) for n in (None, 4, 7)
       for w in (None, "ortho")],
     *[case(f, _M if f in _REAL else _Z, axis=0, norm="forward") for f in _ONE],
-    *[case(f, x, norm=w) for f in _MANY for x in ((_M,) if f in _REAL else (_M, _Z)) for w in (None, "ortho", "forward")],
+    *[case(f, x, norm=w) for f in _MANY for x in ((_M,) if f in _REAL else (_M, _Z))
+      for w in (None, "ortho", "forward")],
     *[case(f, _M if f in _REAL else _Z, (3, 8)) for f in _MANY], case(sf.fft, _M.astype(np.float32)),
     *[case(f, _M if f in _REAL else _Z, axes=(1, 0)) for f in _MANY], case(sf.fftn, np.stack([_M, _M]), axes=(0,)),
     *[case(f, x, t, norm=w) for f in (sf.dct, sf.idct, sf.dst, sf.idst) for t in (1, 2, 3, 4)
