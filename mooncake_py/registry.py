@@ -131,13 +131,19 @@ class Rule:
     def positions(self, n: int, keywords: Iterable[str]) -> dict[str, int]:
         """Where in the pullback's result the cotangents of keyword arguments stand; -1 for those that have none.
 
-        A rule that takes any keyword (`**kwargs`) returns theirs after those of the n positional arguments, in the
-        order of the call.
+        Those that a rule takes by `**kwargs` follow in the order of the call: after the rule's other parameters, or
+        after the n positional arguments where it takes any number of them.
         """
-        if self.keywords:
-            return {k: n + i for i, k in enumerate(keywords)}
-        places = {k: self.names.index(k) if k in self.names else -1 for k in keywords}
-        return {k: -1 if self.variadic and i >= self._most else i for k, i in places.items()}
+        places: dict[str, int] = {}
+        more = n if self.variadic else len(self.names) - 1
+        for k in keywords:
+            i = self.names.index(k) if k in self.names else -1
+            if i < 0 and self.keywords:
+                i, more = more, more + 1
+            elif self.variadic and i >= self._most:
+                i = -1
+            places[k] = i
+        return places
 
     def matches(self, types: Sequence[T]) -> bool | None:
         """Do arguments of these types meet the pattern? None where that is not known."""

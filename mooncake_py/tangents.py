@@ -110,7 +110,12 @@ class Shadow:
         if type(t) is At:
             add_at(self.dense(), t.index, t.value)
             return
-        data = self.data
+        data: Any = self.data
+        if type(t) is NoDerivative or type(data) is NoDerivative:
+            if self.shared:
+                t.refuse()
+            self.data, self.owned = (t if type(t) is NoDerivative else data), False  # type: ignore[assignment]
+            return
         if data is None:
             if type(t) is np.ndarray and t.shape == self.shape and t.dtype == self.dtype:
                 self.data = t

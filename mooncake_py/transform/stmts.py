@@ -487,12 +487,15 @@ def _opaque_rule(
 ) -> ADStmtInfo:
     """A rule that is called as a function; the closure it returns travels to the pullback."""
     tree = info.tree(s.out)
-    args: list[Operand] = []
-    for i, v in enumerate(call.args):
+
+    def passed(v: Operand, i: int) -> Operand:
         x = info.operand(v)
         wants = i in rule.codual or (rule.variadic and i >= len(rule.names) - 1 and bool(rule.codual))
-        args.append(info.emit(helpers.CoDual, x, info.lane_of(v)) if wants else x)
-    kwargs = tuple((k, info.operand(v)) for k, v in call.kwargs)
+        return info.emit(helpers.CoDual, x, info.lane_of(v)) if wants else x
+
+    args = [passed(v, i) for i, v in enumerate(call.args)]
+    places = rule.positions(len(args), [k for k, _ in call.kwargs])
+    kwargs = tuple((k, passed(v, places[k])) for k, v in call.kwargs)
     pair = info.forward.call(Const(rule.fn), *args, kwargs=kwargs)
     raw = info.forward.call(operator.getitem, pair, Const(0))
     pb = info.forward.call(operator.getitem, pair, Const(1))

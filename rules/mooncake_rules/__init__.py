@@ -54,5 +54,8 @@ for _module, _packs in {
     "scipy.stats": ("scipy_stats",),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
+    "scipy.ndimage": ("scipy_ndimage",),
+    "scipy.spatial.distance": ("scipy_spatial",),
+    "scipy.optimize": ("scipy_optimize",),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

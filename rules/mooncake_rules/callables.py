@@ -9,9 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.runtime.site import call
 from mooncake_py.runtime.user import seed
-from mooncake_py.tangents import take_fdata, zero_fdata
+from mooncake_py.tangents import (
+    CellShadow,
+    DictShadow,
+    FunctionShadow,
+    ListShadow,
+    Shadow,
+    add_rdata,
+    shadow_of,
+    take_fdata,
+    zero_fdata,
+)
 
 
 def number_part(fy: Any, dy: Any) -> Any:
@@ -43,3 +56,173 @@ def run(f: Any, ff: Any, args: Sequence[Any], active: Sequence[bool] | None = No
         )
 
     return y, pull
+
+
+class Dependence:
+    """A function given to a rule, by everything it depends on besides the arguments of a call.
+
+    That is what it captured and the `extra` arguments that always follow; together they are a vector of `size`
+    numbers. `at(*xs)` runs the function with cotangents apart from those of the program that is differentiated;
+    `give(vector)` hands a cotangent of the vector over to it.
+    """
+
+    def __init__(self, f: Any, ff: Any, extra: tuple[Any, ...] = (), fextra: Any = None):
+        self.f, self.ff = f, ff
+        self.extra = tuple(extra)
+        self.fextra = fextra if type(fextra) is tuple else (None,) * len(self.extra)
+
+    def at(self, *xs: Any) -> tuple[Any, Callable[[Any], tuple[tuple[Any, ...], np.ndarray]]]:
+        """The value, and its pullback to the arguments and the vector. Arrays among xs may be differentiated by."""
+        copies = Copies()
+        ff = copies.of(self.f, self.ff)
+        fextra = tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)])
+        fargs = (*map(zero_fdata, xs), *fextra)
+        y, fy, pb = call(self.f, ff, (*xs, *self.extra), fargs)
+
+        def pull(dy: Any) -> tuple[tuple[Any, ...], np.ndarray]:
+            seed(y, fy, dy)
+            ds = None if pb is None else pb(number_part(fy, dy))
+            ds = (None,) * (1 + len(fargs)) if ds is None else ds
+            ds = tuple([take_fdata(fa, d) for fa, d in zip(fargs, ds[1:], strict=True)])
+            n = len(xs)
+            parts: list[Any] = []
+            for x, fx, d in zip(self.extra, self.fextra, ds[n:], strict=True):
+                flatten(x, fx, d, parts)
+            copies.flatten(parts)
+            return ds[:n], np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
+
+        return y, pull
+
+    def give(self, vector: np.ndarray) -> tuple[Any, ...]:
+        """Add a cotangent to what was captured; those of the extra arguments are returned, as a rule returns them."""
+        rest = list(vector)
+        out = tuple([unflatten(x, fx, rest) for x, fx in zip(self.extra, self.fextra, strict=True)])
+        copies = Copies()
+        copies.of(self.f, self.ff)
+        for x, fx in zip(self.extra, self.fextra, strict=True):
+            copies.of(x, fx)
+        copies.give(rest)
+        return out
+
+
+def _beside(x: Any, fx: Any, copies: Copies) -> Any:
+    """Fdata for an argument: a copy of what it has, fresh where its cotangent is rdata."""
+    if isinstance(x, tuple):
+        items = tuple([_beside(v, f, copies) for v, f in zip(x, fx or (None,) * len(x), strict=True)])
+        return items if any(f is not None for f in items) else None
+    if fx is None:
+        return zero_fdata(x) if isinstance(x, np.ndarray) else None
+    return copies.of(x, fx)
+
+
+def flatten(x: Any, fx: Any, d: Any, parts: list[Any]) -> None:
+    """The numbers in the cotangent d of x as far as it is rdata, zeros where there are none."""
+    if isinstance(x, tuple):
+        for i, v in enumerate(x):
+            flatten(v, None if fx is None else fx[i], None if d is None else d[i], parts)
+    elif fx is None and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
+        parts.append(np.zeros(x.size) if d is None else d)
+    elif isinstance(x, (float, complex, np.inexact)):
+        parts.append(0.0 if d is None else d)
+
+
+def unflatten(x: Any, fx: Any, numbers: list[Any]) -> Any:
+    """The rdata of x from the front of a list of numbers, which is taken away."""
+    if isinstance(x, tuple):
+        return tuple([unflatten(v, None if fx is None else fx[i], numbers) for i, v in enumerate(x)])
+    if fx is None and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
+        return _array_of(x, numbers)
+    if isinstance(x, (float, complex, np.inexact)):
+        t = numbers.pop(0)
+        return t.real if isinstance(t, (complex, np.complexfloating)) and not np.iscomplexobj(x) else t
+    return None
+
+
+def _array_of(x: np.ndarray, numbers: list[Any]) -> np.ndarray:
+    t = np.array(numbers[: x.size])
+    del numbers[: x.size]
+    return (t if x.dtype.kind == "c" else t.real).astype(x.dtype).reshape(x.shape)
+
+
+class Copies:
+    """Fdata of the same structure as other fdata, shared where that is shared, with cotangents of its own."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[int, tuple[Any, Any, Any]] = {}  # by the original's identity: value, original, copy
+
+    def of(self, x: Any, fx: Any) -> Any:
+        if fx is None:
+            return None
+        if type(fx) is tuple:
+            return tuple(map(self.of, x, fx))
+        if id(fx) not in self.pairs:
+            copy = self._blank(x, fx)
+            self.pairs[id(fx)] = x, fx, copy
+            self._fill(x, fx, copy)
+        return self.pairs[id(fx)][2]
+
+    def _blank(self, x: Any, fx: Any) -> Any:
+        if type(fx) is Shadow:
+            return shadow_of(x)
+        if type(fx) is ListShadow:
+            return ListShadow([], [None] * len(fx.f))
+        if type(fx) is DictShadow:
+            return DictShadow({}, {})
+        if type(fx) is CellShadow:
+            return CellShadow(None)
+        if type(fx) is FunctionShadow:
+            return FunctionShadow((), None, None)
+        raise UnsupportedError(f"a function that captured a {type(x).__name__} with a derivative", "a rule", None)
+
+    def _fill(self, x: Any, fx: Any, copy: Any) -> None:
+        if type(fx) is ListShadow:
+            copy.f.extend(map(self.of, x, fx.f))
+        elif type(fx) is DictShadow:
+            copy.f.update({k: self.of(x[k], f) for k, f in fx.f.items()})
+        elif type(fx) is CellShadow and fx.f is not None:
+            copy.f = self.of(x.cell_contents, fx.f)
+        elif type(fx) is FunctionShadow:
+            copy.cells = tuple(map(self.of, x.__closure__ or (), fx.cells))
+            copy.defaults = self.of(x.__defaults__, fx.defaults)
+            copy.kwdefaults = self.of(x.__kwdefaults__, fx.kwdefaults)
+
+    def flatten(self, parts: list[Any]) -> None:
+        """What was added to the copies, as numbers; zero again afterwards."""
+        for x, _, copy in self.pairs.values():
+            if type(copy) is Shadow:
+                data = copy.take()
+                parts.append(np.zeros(x.size) if data is None else data)
+            elif type(copy) is ListShadow:
+                for v, f, r in zip(x, copy.f, copy.r, strict=True):
+                    if f is None:
+                        flatten(v, None, r, parts)
+            elif type(copy) is DictShadow:
+                for k, f in copy.f.items():
+                    if f is None:
+                        flatten(x[k], None, copy.r.get(k), parts)
+            elif type(copy) is CellShadow and copy.f is None:
+                flatten(content(x), None, copy.r, parts)
+
+    def give(self, numbers: list[Any]) -> None:
+        """Add such numbers to the originals."""
+        for x, fx, _ in self.pairs.values():
+            if type(fx) is Shadow:
+                fx.add(_array_of(x, numbers))
+            elif type(fx) is ListShadow:
+                for i, v in enumerate(x):
+                    if fx.f[i] is None:
+                        fx.add_item(i, unflatten(v, None, numbers))
+            elif type(fx) is DictShadow:
+                for k, f in fx.f.items():
+                    if f is None:
+                        fx.add_item(k, unflatten(x[k], None, numbers))
+            elif type(fx) is CellShadow and fx.f is None:
+                fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
+
+
+def content(cell: Any) -> Any:
+    """What a cell holds; None for an empty one."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

@@ -32,10 +32,19 @@ def library_rule(
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
+    name = f"{f.__module__}.{f.__name__}"
     scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given}
     spelled, passed, kept = [], [], []
     star = False
+    more = ""
     for p in params:
+        if p.kind is p.VAR_KEYWORD:
+            spelled.append(f"**{p.name}")
+            passed.append(f"**{p.name}")
+            kept.append(f"**{p.name}")
+            scope["others"] = NoDerivative(name, "a keyword argument")
+            more = f" + [others] * len({p.name})"
+            continue
         if p.kind is p.KEYWORD_ONLY and not star:
             spelled.append("*")
             star = True
@@ -48,17 +57,16 @@ def library_rule(
             passed.append(f"{p.name}={p.name}" if star or p.default is not p.empty else p.name)
             kept.append(f"{p.name!r}: {p.name}")
     places = tuple(next(i for i, p in enumerate(params) if p.name == k) for k in given)
-    name = f"{f.__module__}.{f.__name__}"
-    scope["blank"] = [NoDerivative(name, f"its argument {p.name!r}") for p in params]
+    scope["blank"] = [NoDerivative(name, f"its argument {p.name!r}") for p in params if p.kind is not p.VAR_KEYWORD]
     scope["places"] = places
     source = (
         f"def rule({', '.join(spelled)}):\n"
         f"    y = f({', '.join(passed)})\n"
         f"    def pullback(dy):\n"
-        f"        return spread(cotangents, given, places, blank, dy, y, {{{', '.join(kept)}}})\n"
+        f"        return spread(cotangents, given, places, blank{more}, dy, y, {{{', '.join(kept)}}})\n"
         f"    return y, pullback\n"
     )
-    exec(compile(source, f"<the rule of {f.__module__}.{f.__name__}>", "exec"), scope)
+    exec(compile(source, f"<the rule of {name}>", "exec"), scope)
     rrule(f, types=types)(scope["rule"])
     pure.add(f)
     if infer is not None:

@@ -1,0 +1,200 @@
+"""scipy.spatial.distance. Where two points coincide a distance has no derivative: zero is given, as for |x|."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance as sd
+
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.scipy_library import library_rule
+
+Options = dict[str, Any]
+
+
+def _weights(o: Options) -> Any:
+    w = o.get("w")
+    return 1.0 if w is None else np.asarray(w, float)
+
+
+def _safe(d: np.ndarray) -> np.ndarray:
+    return np.where(d == 0, 1.0, d)
+
+
+def _mixed(g: np.ndarray, a: np.ndarray, b: np.ndarray, w: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of sum_ij g_ij |a_i - b_j|^2 / 2, with weights of the coordinates."""
+    da = (np.sum(g, 1)[:, None] * a - g @ b) * w
+    db = (np.sum(g, 0)[:, None] * b - g.T @ a) * w
+    return da, db
+
+
+def _spread(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of what depends on the differences a_i - b_j alone, t being the cotangent of those."""
+    return np.sum(t, 1), -np.sum(t, 0)
+
+
+def _angle(g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, w: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The cosine distance 1 - <a, b> / (|a| |b|)."""
+    na, nb = np.sqrt(np.sum(w * a * a, 1)), np.sqrt(np.sum(w * b * b, 1))
+    scaled = g / (na[:, None] * nb[None, :])
+    c = g * (1.0 - y)
+    da = (-scaled @ b + a * (np.sum(c, 1) / na**2)[:, None]) * w
+    db = (-scaled.T @ a + b * (np.sum(c, 0) / nb**2)[:, None]) * w
+    return da, db
+
+
+_NAMES = {
+    "euclid": "euclidean", "eu": "euclidean", "e": "euclidean", "sqe": "sqeuclidean", "sqeuclid": "sqeuclidean",
+    "cityblock": "cityblock", "cblock": "cityblock", "cb": "cityblock", "c": "cityblock", "manhattan": "cityblock",
+    "chebychev": "chebyshev", "cheby": "chebyshev", "cheb": "chebyshev", "ch": "chebyshev", "cos": "cosine",
+    "co": "correlation", "mi": "minkowski", "m": "minkowski", "pnorm": "minkowski", "mahal": "mahalanobis",
+    "mahalanobis": "mahalanobis", "mah": "mahalanobis", "se": "seuclidean", "s": "seuclidean",
+}  # fmt: skip
+
+
+def metric_cotangents(
+    g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, o: Options
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cotangents of the points for that of the matrix y of distances between them."""
+    metric = o["metric"]
+    if callable(metric):
+        raise NotImplementedError("scipy.spatial.distance is differentiated for metrics given by their names")
+    metric = _NAMES.get(metric.lower(), metric.lower())
+    w = _weights(o)
+    if metric == "euclidean":
+        return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a, b, w)
+    if metric == "sqeuclidean":
+        return _mixed(2.0 * g, a, b, w)
+    if metric == "seuclidean":
+        if o.get("V") is None:
+            raise NotImplementedError("the variances of seuclidean depend on the points: pass V")
+        return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a, b, 1.0 / np.asarray(o["V"], float))
+    if metric == "mahalanobis":
+        if o.get("VI") is None:
+            raise NotImplementedError("the covariance of mahalanobis depends on the points: pass VI")
+        vi = np.asarray(o["VI"], float)
+        return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a @ (vi + vi.T) / 2, b @ (vi + vi.T) / 2, 1.0)
+    if metric == "cosine":
+        return _angle(g, y, a, b, w)
+    if metric == "correlation":
+        if o.get("w") is not None:
+            raise NotImplementedError("the correlation distance is differentiated without weights")
+        ca, cb = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)
+        da, db = _angle(g, y, ca, cb, 1.0)
+        return da - da.mean(1, keepdims=True), db - db.mean(1, keepdims=True)
+    delta = a[:, None, :] - b[None, :, :]
+    if metric == "cityblock":
+        return _spread(g[..., None] * np.sign(delta) * w)
+    if metric == "chebyshev":
+        size = np.where(w > 0, np.abs(delta), -1.0) if o.get("w") is not None else np.abs(delta)
+        top = np.arange(delta.shape[-1]) == np.argmax(size, -1)[..., None]
+        return _spread(g[..., None] * np.sign(delta) * top)
+    if metric == "minkowski":
+        p = 2 if o.get("p") is None else o["p"]
+        if p == np.inf:
+            return metric_cotangents(g, y, a, b, {**o, "metric": "chebyshev"})
+        size = np.abs(delta)
+        inner = np.where(size == 0, 0.0, np.where(size == 0, 1.0, size) ** (p - 1)) * np.sign(delta) * w
+        return _spread((g * _safe(y) ** (1 - p))[..., None] * inner)
+    if metric == "canberra":
+        total = np.abs(a)[:, None, :] + np.abs(b)[None, :, :]
+        safe = _safe(total)
+        t = g[..., None] * w
+        one = t * np.sign(delta) / safe
+        part = t * np.abs(delta) / safe**2
+        return (
+            np.sum(one - part * np.sign(a)[:, None, :], 1),
+            np.sum(-one - part * np.sign(b)[None, :, :], 0),
+        )
+    if metric == "braycurtis":
+        both = a[:, None, :] + b[None, :, :]
+        whole = _safe(np.sum(w * np.abs(both), -1))
+        one = (g / whole)[..., None] * np.sign(delta) * w
+        part = (g * y / whole)[..., None] * np.sign(both) * w
+        return np.sum(one - part, 1), np.sum(-one - part, 0)
+    raise NotImplementedError(f"the distance {metric!r} is not differentiated")
+
+
+def _check(o: Options) -> None:
+    if o.get("out") is not None:
+        raise NotImplementedError("scipy.spatial.distance is differentiated without `out`")
+
+
+def cdist_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    _check(o)
+    return metric_cotangents(dy, y, o["XA"].astype(float), o["XB"].astype(float), o)
+
+
+def pdist_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarray:
+    _check(o)
+    x = o["X"].astype(float)
+    g, whole = np.zeros((len(x), len(x))), np.zeros((len(x), len(x)))
+    upper = np.triu_indices(len(x), 1)
+    g[upper], whole[upper] = dy, y
+    da, db = metric_cotangents(g, whole, x, x, o)
+    return da + db
+
+
+def squareform_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarray:
+    """Of a vector both places of the matrix; of a matrix the upper triangle, which is what is read."""
+    x = o["X"]
+    if x.ndim == 1:
+        upper = np.triu_indices(len(dy), 1)
+        return dy[upper] + dy.T[upper]
+    out = np.zeros_like(x)
+    out[np.triu_indices(len(x), 1)] = dy
+    return out
+
+
+library_rule(sd.cdist, 2, cdist_cotangents)
+library_rule(sd.pdist, 1, pdist_cotangent)
+library_rule(sd.squareform, 1, squareform_cotangent)
+
+
+def _of_two(name: str) -> None:
+    def cotangents(dy: Any, y: Any, o: Options) -> tuple[np.ndarray, np.ndarray]:
+        if name == "correlation" and not o.get("centered", True):
+            o = {**o, "metric": "cosine"}
+        u, v = o["u"].astype(float), o["v"].astype(float)
+        g = np.array([[dy]], float)
+        da, db = metric_cotangents(g, np.array([[y]], float), u[None], v[None], {"metric": name, **o})
+        return da[0], db[0]
+
+    library_rule(getattr(sd, name), 2, cotangents)
+
+
+for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "canberra",
+              "braycurtis", "mahalanobis", "seuclidean"):  # fmt: skip
+    _of_two(_name)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A = np.sin(np.arange(12.0)).reshape(4, 3) + 0.07
+_B = np.cos(np.arange(9.0)).reshape(3, 3) + 0.1
+_W = np.array([0.5, 1.2, 0.7])
+_VI = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.1]])
+_SIMPLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis")
+
+
+def _with(f: Any, metric: str, **options: Any) -> Any:
+    def call(*xs):
+        return f(*xs, metric, **options)
+
+    return call
+
+
+CASES: list[RuleCase] = [
+    *[case(sd.cdist, _A, _B, m) for m in (*_SIMPLE, "minkowski")], *[case(sd.pdist, _A, m) for m in _SIMPLE],
+    case(sd.cdist, _A, _B), case(sd.pdist, _A), case(_with(sd.cdist, "minkowski", p=3), _A, _B),
+    case(_with(sd.cdist, "minkowski", p=1.5, w=_W), _A, _B), case(_with(sd.cdist, "mahalanobis", VI=_VI), _A, _B),
+    case(_with(sd.cdist, "seuclidean", V=_W), _A, _B), case(_with(sd.pdist, "seuclidean", V=_W), _A),
+    *[case(_with(sd.cdist, m, w=_W), _A, _B) for m in ("euclidean", "sqeuclidean", "cityblock", "cosine", "canberra")],
+    case(sd.pdist, _A[:2]), case(sd.squareform, np.arange(1.0, 7.0)),
+    case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)),
+    case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
+    *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
+    case(lambda u, v: sd.mahalanobis(u, v, _VI), _A[0], _B[0]),
+    case(lambda u, v: sd.seuclidean(u, v, _W), _A[0], _B[0]),
+    case(lambda u, v: sd.euclidean(u, v, _W), _A[0], _B[0]), case(lambda x: sd.euclidean([x, 1.0], [2.0, x]), 0.5),
+]  # fmt: skip
