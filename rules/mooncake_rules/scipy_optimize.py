@@ -32,7 +32,7 @@ def _extra(args: CoDual, ds: tuple[Any, ...]) -> Any:
     return ds if isinstance(args.primal, tuple) else ds[0]
 
 
-def _depends(f: CoDual, args: CoDual) -> Dependence:
+def _depends(f: CoDual, args: CoDual) -> Any:
     a = _as_tuple(args)
     return Dependence(f.primal, f.fdata, a.primal, a.fdata)
 
@@ -40,9 +40,8 @@ def _depends(f: CoDual, args: CoDual) -> Dependence:
 # -- roots ------------------------------------------------------------------------------------------------
 
 
-def root_cotangent(f: Dependence, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+def root_cotangent(f: Any, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
     """The cotangent of what f depends on, for that of its root x."""
-    shape = np.shape(x)
     jacobian = []
     y, _ = f.at(x)
     for k in range(np.size(y)):
@@ -51,8 +50,8 @@ def root_cotangent(f: Dependence, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         (t,), _ = f.at(x)[1](_like(row, y))
         jacobian.append(np.zeros(np.size(x)) if t is None else np.ravel(t))
     weight = -np.linalg.solve(np.array(jacobian).T, np.ravel(dx)).reshape(np.shape(y))
-    del shape
-    return f.at(x)[1](_like(weight, y))[1]
+    vector: np.ndarray = f.at(x)[1](_like(weight, y))[1]
+    return vector
 
 
 def _like(t: np.ndarray, y: Any) -> Any:
@@ -139,7 +138,7 @@ def _plain(x: Any) -> Any:
 class Fixed:
     """x - f(x), whose root is the fixed point of f."""
 
-    def __init__(self, f: Dependence):
+    def __init__(self, f: Any):
         self.f = f
 
     def at(self, x: Any) -> Any:
@@ -198,7 +197,7 @@ def root(fun: CoDual, x0, args: CoDual = _EMPTY, method="hybr", jac=None, tol=No
             return None
         d = _depends(fun, args)
         if jac is True:
-            d = First(d)  # type: ignore[assignment]
+            d = First(d)
         return None, None, _extra(args, d.give(root_cotangent(d, res.x, dx)))
 
     return CoDual(res, fres), pullback
@@ -207,7 +206,7 @@ def root(fun: CoDual, x0, args: CoDual = _EMPTY, method="hybr", jac=None, tol=No
 class First:
     """The first of several results of a function; `which` another."""
 
-    def __init__(self, f: Dependence, which: int = 0):
+    def __init__(self, f: Any, which: int = 0):
         self.f, self.which, self.give = f, which, f.give
 
     def at(self, *xs: Any) -> Any:
@@ -329,7 +328,7 @@ def minimize_scalar(fun: CoDual, bracket=None, bounds=None, args: CoDual = _EMPT
 class HalfSquare:
     """|r|^2 / 2 of a function of residuals r."""
 
-    def __init__(self, f: Dependence):
+    def __init__(self, f: Any):
         self.f, self.give = f, f.give
 
     def at(self, x: Any) -> Any:
@@ -378,7 +377,7 @@ def root_scalar(f: CoDual, args: CoDual = _EMPTY, method=None, bracket=None, **o
             return None
         d = _depends(f, args)
         if options.get("fprime") is True:
-            d = First(d)  # type: ignore[assignment]
+            d = First(d)
         return None, _extra(args, d.give(_scalar_root(d, float(res.root), dx)))
 
     return CoDual(res, fres), pullback
