@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.api import Pullback, build_rrule, value_and_pullback
+from mooncake_py.diagnostics.mode import debug
 from mooncake_py.errors import (
     ArgnumsError,
     ArgumentError,
     AuxError,
     CotangentError,
+    DebugError,
     DuplicateArgument,
     HolomorphicError,
     MissingRule,
@@ -35,12 +37,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual", "CotangentError",
+    "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual", "CotangentError", "DebugError",
     "DuplicateArgument", "HolomorphicError", "Inspection", "MissingRule", "MooncakeError", "NoDerivative",
     "NonScalarOutput", "OutputError", "Prepared", "Pullback", "PullbackReuse", "RealScalar", "RuleConflict",
-    "RuleError", "RuleResultError", "Scalar", "SignatureError", "UnsupportedError", "build_rrule", "elementwise_grad",
-    "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule", "value_and_grad",
-    "value_and_pullback", "vjp", "zero_derivative",
+    "RuleError", "RuleResultError", "Scalar", "SignatureError", "UnsupportedError", "build_rrule", "debug",
+    "elementwise_grad", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule",
+    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.

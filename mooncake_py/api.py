@@ -11,6 +11,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from mooncake_py import registry
+from mooncake_py.diagnostics.mode import current as debug_frame
+from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
@@ -95,13 +97,18 @@ def value_and_pullback(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
     returns a tuple with one cotangent per positional argument: floats for floats, arrays of the same shape and
     dtype for arrays, containers for containers, None where there is no derivative. Its method `with_keywords`
     gives those of the keyword arguments too.
+    `debug_mode=True` runs this call in debug mode (`mooncake_py.debug`), False out of it.
 
     Raises ArgumentError where f is not callable or no argument can have a derivative, UnsupportedError for code
     the engine does not differentiate, MissingRule for a C function without a rule on an active argument.
     """
+    debug_mode: Any = kwargs.pop("debug_mode", None)
     values = (*args, *kwargs.values())
     check_arguments(f, values)
-    return run_forward(f, args, kwargs, (True,) * len(values))
+    if debug_mode is None:
+        return run_forward(f, args, kwargs, (True,) * len(values))
+    with running(debug_mode):
+        return run_forward(f, args, kwargs, (True,) * len(values))
 
 
 def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = None) -> None:
@@ -172,6 +179,21 @@ def run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
     """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
+    frame = debug_frame()
+    if frame is None:
+        return _run_forward(f, args, kwargs, active)
+    from mooncake_py.diagnostics.entry import EntryWatch
+
+    with running(True):
+        watch = EntryWatch(f, (*args, *kwargs.values()), frame)
+        y, pullback = _run_forward(f, args, kwargs, active)
+    pullback._run = watch.around(pullback._run)
+    return y, pullback
+
+
+def _run_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback]:
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
@@ -318,15 +340,17 @@ def restore(pullback: Pullback) -> None:
 class BuiltRule(Generic[R]):
     """What `build_rrule` returns; pickled, it is the function and the signature, and derived anew on arrival."""
 
-    def __init__(self, f: Callable[..., R], types: tuple[T, ...]):
-        self.f, self.types = f, types
-        derive(f, types)
+    def __init__(self, f: Callable[..., R], types: tuple[T, ...], debug_mode: bool | None = None):
+        self.f, self.types, self.debug_mode = f, types, debug_mode
+        with running(debug_mode):
+            derive(f, types)
 
     def __call__(self, *args: Any) -> tuple[R, Pullback]:
-        return value_and_pullback(self.f, *args)
+        with running(self.debug_mode):
+            return value_and_pullback(self.f, *args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BuiltRule, (self.f, self.types)
+        return BuiltRule, (self.f, self.types, self.debug_mode)
 
     def __repr__(self) -> str:
         return f"<rule of {getattr(self.f, '__qualname__', self.f)}>"
@@ -336,12 +360,13 @@ def build_rrule(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> BuiltRu
     """The reusable rule of f for arguments of these types: called with arguments, it returns `(y, pullback)`.
 
     Everything is derived before it returns, so what f does not support is reported here. Calls with arguments of
-    other types derive a rule for those.
+    other types derive a rule for those. `debug_mode`: as of `value_and_pullback`, for every call.
     """
+    debug_mode: Any = kwargs.pop("debug_mode", None)
     if kwargs:
         raise ArgumentError("build_rrule takes positional arguments only")
     check_arguments(f, args)
-    return BuiltRule(f, tuple(abstract(x, True) for x in args))
+    return BuiltRule(f, tuple(abstract(x, True) for x in args), debug_mode)
 
 
 def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:

@@ -108,3 +108,38 @@ class RuleConflict(RuleError):
 
 class RuleResultError(PositionedError, RuleError):
     """A rule returned the wrong number of cotangents, or one that does not fit its argument."""
+
+
+class DebugError(MooncakeError):
+    """A check of debug mode failed.
+
+    `check` is its name, `rule` the function whose rule is at fault, `filename` and `line` where it was called (in the
+    function `function`), `run` "forward" or "reverse"; the message has these, the statement, the values and the fix.
+    """
+
+    def __init__(
+        self,
+        check: str,
+        what: str,
+        *,
+        rule: str,
+        made: str = "",
+        statement: tuple[str, ...] = (),
+        filename: str = "",
+        line: int | None = None,
+        function: str = "",
+        run: str = "forward",
+        values: tuple[str, ...] = (),
+        fix: str = "",
+    ):
+        self.check, self.what, self.rule, self.run, self.fix = check, what, rule, run, fix
+        self.statement = statement[0] if statement else ""
+        self.filename, self.line, self.function = filename, line, function
+        rows: list[tuple[str, str]] = [("rule", f"{rule}, {made}" if made else rule)]
+        rows += [("statement" if i == 0 else "", row) for i, row in enumerate(statement)]
+        rows.append(("at", f"{filename}:{line}" + (f", in {function}" if function else "")))
+        rows.append(("run", run))
+        rows += [("values" if i == 0 else "", row) for i, row in enumerate(values)]
+        if fix:
+            rows.append(("fix", fix))
+        super().__init__(what + "\n" + "\n".join(f"  {name:<10}{text}" for name, text in rows))

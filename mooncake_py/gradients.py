@@ -12,6 +12,8 @@ import numpy as np
 
 from mooncake_py.api import Pullback, check_arguments, restore, run_forward
 from mooncake_py.arguments import Argnums, choose, parse_argnums
+from mooncake_py.diagnostics.mode import current as debug_frame
+from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
@@ -58,7 +60,7 @@ class ValueAndGrad(Wrapper):
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         warm = self.warm
-        if warm is not None and not kwargs and warm.fits(args):
+        if warm is not None and not kwargs and debug_frame() is None and warm.fits(args):
             y, gs = warm.run(args)
             return y, gs[0] if self.single else tuple(gs)
         return self._cold(args, kwargs)
@@ -72,9 +74,22 @@ class ValueAndGrad(Wrapper):
         y, pullback = run_forward(f, args, keywords, tuple(i in chosen for i in range(len(values))))
         one = cotangent_of_one(f, y, pullback, self.has_aux)
         grads = pullback.of_arguments(one, chosen)
-        if not keywords:
+        if not keywords and debug_frame() is None:
             self.warm = WarmCall.after(f, args, chosen, self.has_aux)
         return y, grads[0] if self.single else grads
+
+
+class Moded(Wrapper):
+    """A gradient function whose calls run in debug mode, or out of it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with running(self.settings[0]):
+            return self.f(*args, **kwargs)
+
+
+def in_mode(f: Wrapper, debug_mode: bool | None) -> Wrapper:
+    """f itself where debug mode is left to the context."""
+    return f if debug_mode is None else Moded(f, debug_mode)
 
 
 class Grad(Wrapper):
@@ -137,17 +152,17 @@ def real_scalar(y: Any) -> bool:
 
 @overload
 def value_and_grad(
-    f: Callable[P, R], argnums: Argnums = 0, has_aux: Literal[False] = False
+    f: Callable[P, R], argnums: Argnums = 0, has_aux: Literal[False] = False, *, debug_mode: bool | None = None
 ) -> Callable[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
-    f: Callable[P, tuple[R, A]], argnums: Argnums = 0, *, has_aux: Literal[True]
+    f: Callable[P, tuple[R, A]], argnums: Argnums = 0, *, has_aux: Literal[True], debug_mode: bool | None = None
 ) -> Callable[P, tuple[tuple[R, A], Any]]: ...
 @overload
 def value_and_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
 ) -> Callable[P, tuple[Any, Any]]: ...
-def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The function that returns `(f(*args), gradient)`.
 
     The gradient is by the argument `argnums`, a position or a name, or a tuple of gradients by those of a tuple;
@@ -160,21 +175,27 @@ def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False) -> Any:
     The value must be a real scalar: NonScalarOutput otherwise. Raises ArgnumsError for argnums that fit no
     argument, DuplicateArgument for one named twice, ArgumentError for one without derivative, AuxError for an f that
     does not return a pair where one is expected.
+
+    `debug_mode=True` runs every call in debug mode (`mooncake_py.debug`), False out of it.
     """
-    return ValueAndGrad(f, argnums, has_aux)
+    return in_mode(ValueAndGrad(f, argnums, has_aux), debug_mode)
 
 
-@overload
-def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False) -> Callable[P, Any]: ...
 @overload
 def grad(
-    f: Callable[P, tuple[Any, A]], argnums: Argnums = 0, *, has_aux: Literal[True]
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: Literal[False] = False, *, debug_mode: bool | None = None
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Any, A]], argnums: Argnums = 0, *, has_aux: Literal[True], debug_mode: bool | None = None
 ) -> Callable[P, tuple[Any, A]]: ...
 @overload
-def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-def grad(f: Any, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+def grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
+) -> Callable[P, Any]: ...
+def grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The gradient of a real scalar function, as `value_and_grad` without the value.
 
-    With `has_aux=True` the result is `(gradient, aux)`.
+    With `has_aux=True` the result is `(gradient, aux)`. `debug_mode`: as of `value_and_grad`.
     """
-    return Grad(f, argnums, has_aux)
+    return in_mode(Grad(f, argnums, has_aux), debug_mode)

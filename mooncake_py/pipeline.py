@@ -5,6 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Sequence
 
+from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inference, Inferred
@@ -49,14 +50,26 @@ def derive_rule(
     while (simpler := simplify(inferred, fn, taken)) is not None:
         inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
     observe("inferred", inferred)
-    derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options, observe)
+    frame = debug_frame()
+    if frame is None:
+        derived = derive(inferred, DynamicSite.at(fn.__code__), StaticSite.of, options, observe)
+    else:
+        from mooncake_py.diagnostics.sites import Checks
+
+        checks = Checks(fn.__code__, frame.mode)
+        derived = derive(inferred, checks.dynamic_site, StaticSite.of, options, observe, checks)
     observe("derived", derived)
     forward = pytypes.FunctionType(lower(derived.forward, folding=options.stack_folding), fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(
         lower(derived.pullback, folding=options.stack_folding), fn.__globals__, fn.__name__ + "_pullback"
     )
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
-    return DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
+    rule = DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
+    if frame is not None:
+        from mooncake_py.diagnostics.derived import watch_rule
+
+        watch_rule(rule, fn, inferred, frame.mode)
+    return rule
 
 
 def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:

@@ -157,7 +157,7 @@ class Shadow:
     def view(self, data: np.ndarray) -> Shadow:
         """The shadow of a view, `data` being that view of our dense data."""
         self.shared = True
-        v = Shadow(data.shape, self.dtype)
+        v = Shadow(data.shape, data.dtype)  # the real part of complex numbers is a view of another dtype
         if (
             not data.flags.writeable
         ):  # what np.diagonal gives: not to be written to by users, but cotangents may be added

@@ -10,8 +10,9 @@ import numpy as np
 
 from mooncake_py.api import Pullback, check_arguments, restore, run_forward
 from mooncake_py.arguments import Argnums, choose, parse_argnums
+from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput
-from mooncake_py.gradients import Wrapper, real_scalar
+from mooncake_py.gradients import Wrapper, in_mode, real_scalar
 from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves
 
 P = ParamSpec("P")
@@ -32,10 +33,14 @@ class VjpFunction:
 
 
 @overload
-def vjp(f: Callable[..., R], *args: Any, has_aux: Literal[False] = False) -> tuple[R, VjpFunction]: ...
+def vjp(
+    f: Callable[..., R], *args: Any, has_aux: Literal[False] = False, debug_mode: bool | None = None
+) -> tuple[R, VjpFunction]: ...
 @overload
-def vjp(f: Callable[..., tuple[R, A]], *args: Any, has_aux: Literal[True]) -> tuple[R, VjpFunction, A]: ...
-def vjp(f: Any, *args: Any, has_aux: bool = False) -> Any:
+def vjp(
+    f: Callable[..., tuple[R, A]], *args: Any, has_aux: Literal[True], debug_mode: bool | None = None
+) -> tuple[R, VjpFunction, A]: ...
+def vjp(f: Any, *args: Any, has_aux: bool = False, debug_mode: bool | None = None) -> Any:
     """`y, vjp_fn = vjp(f, *args)`: the value, and the function from its cotangent to a tuple of one per argument.
 
     The shape is JAX's; `value_and_pullback` is the same, for keyword arguments too. With `has_aux=True` f returns
@@ -43,7 +48,8 @@ def vjp(f: Any, *args: Any, has_aux: bool = False) -> Any:
     return a pair.
     """
     check_arguments(f, args)
-    y, pullback = run_forward(f, args, {}, (True,) * len(args))
+    with running(debug_mode):
+        y, pullback = run_forward(f, args, {}, (True,) * len(args))
     if not has_aux:
         return y, VjpFunction(pullback, False)
     if type(y) is not tuple or len(y) != 2:
@@ -148,7 +154,7 @@ def _filled(x: Any, blocks: Iterator[np.ndarray], leaf: Any) -> Any:
     return map_leaves(one, x)
 
 
-def jacobian(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
+def jacobian(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the Jacobian of f, by reverse runs, one per element of the value.
 
     For a value of shape `s` and an argument of shape `t` it has shape `s + t`; of structured values and arguments it
@@ -157,7 +163,7 @@ def jacobian(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
 
     Raises ArgumentError for complex arguments, and as `value_and_grad` for argnums.
     """
-    return Jacobian(f, argnums)
+    return in_mode(Jacobian(f, argnums), debug_mode)
 
 
 class ElementwiseGrad(_Transform):
@@ -173,13 +179,13 @@ class ElementwiseGrad(_Transform):
         return self.result(pullback.of_arguments(one if is_leaf(y) else None, [k for k, _ in chosen]))
 
 
-def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
+def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the gradient of the sum of f's elements.
 
     For an elementwise f that is its derivative at every element, in the argument's shape. NonScalarOutput where f
     does not return a real number or array.
     """
-    return ElementwiseGrad(f, argnums)
+    return in_mode(ElementwiseGrad(f, argnums), debug_mode)
 
 
 class HolomorphicGrad(_Transform):
@@ -212,7 +218,7 @@ class HolomorphicGrad(_Transform):
         return self.result([d.conjugate() for d in ds])
 
 
-def holomorphic_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, Any]:
+def holomorphic_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the complex derivative `f'(z)` of a holomorphic function.
 
     For an array the partial derivatives by its elements. It is the conjugate of the gradient that
@@ -221,4 +227,4 @@ def holomorphic_grad(f: Callable[P, Any], argnums: Argnums = 0) -> Callable[P, A
     Raises ArgumentError for a real argument, NonScalarOutput where the value is not one complex number, and
     HolomorphicError where the Cauchy-Riemann equations do not hold at this point.
     """
-    return HolomorphicGrad(f, argnums)
+    return in_mode(HolomorphicGrad(f, argnums), debug_mode)

@@ -144,8 +144,18 @@ def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
             y = _call_probe(f, [sample(t) for t in args], {k: sample(t) for k, t in kwargs.items()})
     except Exception:  # a sample the function refuses tells nothing about its result
         return Top()
+    if type(y) is tuple and any(map(_is_tuple, args)) and any(map(_is_some_int, args)):
+        return Top()  # `(1,) * n`: the sample says nothing about the length
     t = abstract(y, False)
     return t if not isinstance(t, Known) or t.value is None else Top()
+
+
+def _is_tuple(t: T) -> bool:
+    return isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple))
+
+
+def _is_some_int(t: T) -> bool:
+    return isinstance(t, Inst) and issubclass(t.cls, (int, np.integer))
 
 
 def _call_probe(f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

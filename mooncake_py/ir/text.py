@@ -63,6 +63,11 @@ def to_text(fn: Function, consts: list[Any] | None = None, *, positions: bool = 
     return _Printer([] if consts is None else consts, positions).function(fn)
 
 
+def statement_text(s: Call) -> str:
+    """The text of one statement."""
+    return _Printer([], False).statement(s)
+
+
 def _imported(name: str) -> Any:
     """The object a dotted name stands for; ParseError when it stands for nothing."""
     first, _, rest = name.partition(".")

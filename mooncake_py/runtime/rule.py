@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import registry
+from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
@@ -40,6 +41,7 @@ class DerivedRule:
         "n_inputs",
         "pullback",
         "reusable",
+        "scope",
         "taken",
     )
 
@@ -55,6 +57,7 @@ class DerivedRule:
         self.code = code
         self.forward = forward
         self.pullback = pullback
+        self.scope = forward.__globals__
         self.derived = derived
         self.guards = tuple((g.scope, g.name, g.value, g.type) for g in guards)
         # Functions whose bodies are part of this rule, with the code and the defaults they had.
@@ -79,7 +82,7 @@ class DerivedRule:
 
     def outside(self, cells: Sequence[pytypes.CellType]) -> list[Any]:
         """The objects that are neither arguments nor made in the run, and that the function may write to."""
-        scope = self.forward.__globals__
+        scope = self.scope
         found = [scope[k] for k in self.derived.touched_globals if k in scope]
         for i in self.derived.touched_cells:
             found.append(cells[i])
@@ -156,9 +159,10 @@ _cache: dict[Any, DerivedRule] = {}
 def rule_for(
     fn: pytypes.FunctionType, types: tuple[T, ...], free_types: tuple[T, ...], aliased: bool = False
 ) -> DerivedRule:
-    """The rule of a Python function for a signature, derived on first use."""
-    chosen = current()
-    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen)
+    """The rule of a Python function for a signature, derived on first use; in debug mode another than outside it."""
+    chosen, frame = current(), debug_frame()
+    mode = None if frame is None else frame.mode
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode)
     rule = _cache.get(key)
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule

@@ -12,11 +12,12 @@ import operator
 import sys
 import types as pytypes
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mooncake_py import outputs, registry
+from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
@@ -28,6 +29,10 @@ from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
+from mooncake_py.transform.lanes import ANY, REF, Tree
+
+if TYPE_CHECKING:
+    from mooncake_py.diagnostics.rules import Watch
 
 Pull = Callable[[Any], Any]
 Result = tuple[Any, Any, Pull | None]
@@ -424,7 +429,7 @@ def _getattr(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
         if rule is not None:
             if rule.fn is None:
                 return y, None, None
-            y, fy, pb = run_rule(functools.partial(_attribute, name), rule, (x,), fargs[:1], {}, ())
+            y, fy, pb = run_rule(functools.partial(attribute_of, name), rule, (x,), fargs[:1], {}, ())
             return y, fy, None if pb is None else (lambda dy: _padded(pb(dy)))
         if has_tangent(y):
             raise _NoRule(d if callable(d) else getattr, args, fargs)
@@ -441,7 +446,7 @@ def _field(x: tuple[Any, ...], fx: Any, i: int) -> Result:
     return x[i], fy, pullback
 
 
-def _attribute(name: str, x: Any) -> Any:
+def attribute_of(name: str, x: Any) -> Any:
     return getattr(x, name)
 
 
@@ -450,10 +455,25 @@ def _padded(ds: Any) -> Any:
 
 
 def run_rule(
-    f: Any, rule: Rule, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any], kwfdata: tuple[Any, ...]
+    f: Any,
+    rule: Rule,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    kwfdata: tuple[Any, ...],
+    tree: Tree = ANY,
+    watch: Watch | None = None,
 ) -> Result:
-    """Run a registered rule on primals and fdata."""
+    """Run a registered rule on primals and fdata.
+
+    `tree` says where the caller has the cotangent of the result (ANY: in its fdata, where it has such). In debug
+    mode a `watch` is told what happens.
+    """
     assert rule.fn is not None
+    if watch is None and debug_frame() is not None:
+        from mooncake_py.diagnostics.sites import watch as new_watch
+
+        watch = new_watch(f, rule)
     last = len(rule.names) - 1
 
     def given(x: Any, fx: Any, i: int) -> Any:
@@ -462,14 +482,18 @@ def run_rule(
 
     position = rule.positions(len(args), kwargs)
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
-    y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    if watch is None:
+        y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    else:
+        watch.before(args, fargs, kwargs)
+        y, pb = watch.pair(rule.fn(*map(given, args, fargs, range(len(args))), **kw))
     if type(y) is CoDual:
         y, fy = y.primal, y.fdata
         own = False
     else:
         own = True
         fy = None
-        if rule.alias and fargs[rule.alias[0]] is not None:
+        if rule.alias and fargs[rule.alias[0]] is not None and tree in (REF, ANY):
             rest = args[1:]
             target = functools.partial(f, **kwargs) if kwargs else f
             fy = (
@@ -477,8 +501,10 @@ def run_rule(
                 if type(y) is np.ndarray and repeats(y)
                 else view_shadow(args[0], fargs[0], y, target, *rest)
             )
-        elif not rule.mutates:
-            fy = zero_fdata(y)
+        elif not rule.mutates or tree != ANY:
+            fy = zero_fdata(y) if tree == ANY else fresh_fdata(tree, y)
+    if watch is not None:
+        watch.after(y, fy, own, pb)
     fdatas = (*fargs, *kwfdata)
     n = len(args)
 
@@ -491,7 +517,10 @@ def run_rule(
             dy = take_fdata(fy, dy)
         if dy is None and own and not rule.mutates:
             return None
-        result = pb(dy)
+        if watch is None:
+            result = pb(dy)
+        else:
+            result = watch.run(pb, dy)
         out: list[Any] = [None]
         for i in range(n):
             out.append(add_any(None, fdatas[i], cotangent(result, i)))
@@ -501,6 +530,14 @@ def run_rule(
         return tuple(out)
 
     return y, fy, pullback
+
+
+def fresh_fdata(tree: Tree, x: Any) -> Any:
+    """Fresh fdata for a value whose cotangent is partly in variables of its caller's pullback."""
+    if isinstance(tree, tuple):
+        items = tuple(fresh_fdata(sub, v) for sub, v in zip(tree, x, strict=True))
+        return items if any(f is not None for f in items) else None
+    return zero_fdata(x) if tree in (REF, ANY) else None
 
 
 def _python(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, T, Top, may_be_complex
@@ -47,6 +47,9 @@ from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.undo import SHADOWS, drop_unneeded
 from mooncake_py.transform.views import note_passing_views
+
+if TYPE_CHECKING:
+    from mooncake_py.diagnostics.sites import Checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +109,13 @@ def derive(
     static_site: Callable[[CallInfo], Any],
     options: Options = DEFAULT,
     observe: Observer = ignore,
+    checks: Checks | None = None,
 ) -> Derived:
-    """The forward and pullback functions of an inferred primal; the sites are what its calls go through."""
-    return _Assembly(inferred, dynamic_site, static_site, options).run(observe)
+    """The forward and pullback functions of an inferred primal; the sites are what its calls go through.
+
+    With `checks`, those of debug mode.
+    """
+    return _Assembly(inferred, dynamic_site, static_site, options, checks).run(observe)
 
 
 class _Assembly:
@@ -118,8 +125,9 @@ class _Assembly:
         dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
         static_site: Callable[[CallInfo], Any],
         options: Options,
+        checks: Checks | None = None,
     ):
-        self.options = options
+        self.options, self.checks = options, checks
         fn = inferred.fn
         first = 1 + max(
             [v.id for v in (*fn.params, *fn.free)]
@@ -146,6 +154,7 @@ class _Assembly:
             static_site,
             options.specialise,
         )
+        self.info.checks = checks
         self.info.real = not any(map(may_be_complex, self.types.values()))
         self.start: dict[BlockId, Draft] = {}
         self.end: dict[BlockId, Draft] = {}
@@ -694,12 +703,18 @@ class _Assembly:
                 call(operator.getitem, whole, Const(i), out=name)
         for out, v in zeros:
             call(helpers.zeros_like, comms.captures[arrays[v]], out=out)
+        check = self.checks.comms(pos) if self.checks is not None else None
+        pull = Const(ops.pull if check is None else check.pull)
+        stacks: list[Operand] = []
         for u, stack in comms.stacks.items():
-            back = call(ops.backwards, self.stack_ids[u])
-            pulls = [Call(x, Const(ops.pull), (back,), (), pos) for x in reversed(stack.values())]
-            p.start[u].head = pulls
+            stacks.append(call(ops.backwards, self.stack_ids[u]))
+            p.start[u].head = [Call(x, pull, (stacks[-1],), (), pos) for x in reversed(stack.values())]
         for u, stmts in again.items():
             p.start[u].head += stmts
+        if check is not None and stacks:
+            for block in p.blocks:
+                if isinstance(block.term, Return):
+                    block.stmts.append(Call(self.fresh.var(), Const(check), tuple(stacks), (), pos))
         p.entry.head = head
 
     def _recomputed(self, p: PullbackBuilder) -> dict[BlockId, list[Call]]:

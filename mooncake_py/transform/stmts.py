@@ -10,7 +10,7 @@ import operator
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
@@ -26,8 +26,12 @@ from mooncake_py.transform import helpers, templates
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
 from mooncake_py.transform.pullback import PullbackBuilder
-from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VClosure, VCoDual, VTuple
+from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VAt, VClosure, VCoDual, VTuple
 from mooncake_py.transform.templates import Applied
+
+if TYPE_CHECKING:
+    from mooncake_py.diagnostics.quick import QuickSite
+    from mooncake_py.diagnostics.sites import CheckedRule, Checks
 
 # The operations that a call site can run.
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
@@ -81,6 +85,7 @@ class ADInfo:
     removable: set[Var] = field(default_factory=set)
     reusable: bool = True
     real: bool = False
+    checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
 
     def is_written(self, v: Var) -> bool:
         """Does a statement in sight write to this object, by this name or another?"""
@@ -164,12 +169,11 @@ def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
 
 def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     """Forward: the statement itself. Reverse: nothing; what it made may become active later by being written to."""
-    info.forward.append(
-        Call(
-            s.out, info.operand(s.fn), tuple(map(info.operand, s.args)),
-            tuple((k, info.operand(v)) for k, v in s.kwargs), s.pos,
-        )
-    )  # fmt: skip
+    callee, args = info.operand(s.fn), tuple(map(info.operand, s.args))
+    call = info.inferred.calls.get(s.out)
+    if info.checks is not None and call is not None and (site := info.checks.plain_site(s, call)) is not None:
+        callee, args = Const(site), (callee, *args)
+    info.forward.append(Call(s.out, callee, args, _kw(info, s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
     if f is ops.load_global and leaves(info.tree(s.out)) and info.is_written(s.out):
         raise UnsupportedError(
@@ -256,6 +260,12 @@ def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
 def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     """Forward: the rule's body. Reverse: the body of the pullback it returned."""
     tree = info.tree(s.out)
+    quick = None
+    if info.checks is not None:
+        site = info.checks.rule_site(s, call, rule, info.types.get(s.out))
+        quick = info.checks.quick(site, call) if info.specialise else None
+        if quick is None:
+            return _watched_rule(info, s, call, rule, info.checks.called(site, tree))
     if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
         return _view(info, s, call, rule)
     if rule.mutates:
@@ -280,6 +290,8 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         block.term = None
         del block.stmts[n:]
         info.forward.block = block
+        if info.checks is not None and quick is not None:
+            return _watched_rule(info, s, call, rule, info.checks.called(quick.site, tree))
         return _opaque_rule(info, s, call, rule, operands, str(e))
     for st in mark[0].stmts[mark[1] :]:
         info.removable.add(st.out)
@@ -298,6 +310,8 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     if isinstance(value, Var) and known is not None and not isinstance(known, Top):
         info.types[value] = known
     _result_lanes(info, s, tree, given, fdata, sp)
+    if quick is not None:
+        info.forward.call(quick.value, value, *map(info.operand, call.args))
 
     def rvs(p: PullbackBuilder) -> None:
         def body(dy: Operand) -> None:
@@ -316,11 +330,29 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
                     result = p.call(p.specialiser.materialise(closure), dy)
             else:
                 result = p.call(p.specialiser.materialise(closure), dy)
+            if quick is not None:
+                _check_numbers(p, quick, dy, result, operands)
             _distribute(p, result, operands, rule.deferred)
 
         _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
 
     return ADStmtInfo(s, rvs)
+
+
+def _check_numbers(
+    p: PullbackBuilder, quick: QuickSite, dy: Operand, result: AV, operands: list[Operand | None]
+) -> None:
+    """Debug mode: what the pullback of a rule of numbers returned."""
+    items = result.items if isinstance(result, VTuple) else (result,)
+    items = tuple(x.value if isinstance(x, VAt) else x for x in items)
+    if len(items) != len(operands) or not all(isinstance(x, (Var, Const)) for x in items):
+        p.call(quick.miscounted, p.specialiser.materialise(result))
+        return
+    if isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Inst, Real)):
+        p.call(quick.miscounted, result)
+        return
+    wanted = [v is not None and bool(leaves(p.lanes.tree(v))) for v in operands]
+    p.call(quick.pulled, dy, *(p.specialiser.materialise(x) if w else NULL for x, w in zip(items, wanted, strict=True)))
 
 
 def _rule_arguments(
@@ -536,21 +568,44 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
             f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
         )
     info.reusable = False
-    tree = info.tree(s.out)
     live = tuple(bool(leaves(info.tree(v))) for v in s.args)
     site = Const(info.dynamic_site(call, s, live))
-    args = info.emit(ops.build_tuple, *map(info.operand, s.args))
-    fargs = _tuple_of(info, [info.lane_of(v) for v in s.args])
-    f = info.operand(s.fn)
-    ff = info.lane_of(s.fn)
+    rvs = _through(info, s, [info.operand(s.fn), info.lane_of(s.fn)], site, s.fn, s.args, s.kwargs)
+    return ADStmtInfo(s, rvs, call.why)
+
+
+def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: CheckedRule) -> ADStmtInfo:
+    """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
+    if rule.mutates:
+        info.reusable = False
+    always = bool(rule.mutates) or any(k in (REF, ANY) for _, k in leaves(info.tree(s.out)))
+    rvs = _through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)
+    return ADStmtInfo(s, rvs)
+
+
+def _through(
+    info: ADInfo,
+    s: Call,
+    callee: list[Operand],
+    site: Const,
+    fn: Operand,
+    args: tuple[Operand, ...],
+    kwargs: tuple[tuple[str, Operand], ...],
+    deferred: tuple[int, ...] = (),
+    always: bool = True,
+) -> Reverse:
+    """A call through a site that gives `(value, fdata, pullback)`: emitted here, its reverse fragment in the result."""
+    tree = info.tree(s.out)
     extra: list[Operand] = []
-    if s.kwargs:
+    if kwargs:
         extra = [
-            Const(tuple(k for k, _ in s.kwargs)),
-            info.emit(ops.build_tuple, *(info.operand(v) for _, v in s.kwargs)),
-            _tuple_of(info, [info.lane_of(v) for _, v in s.kwargs]),
+            Const(tuple(k for k, _ in kwargs)),
+            info.emit(ops.build_tuple, *(info.operand(v) for _, v in kwargs)),
+            _tuple_of(info, [info.lane_of(v) for _, v in kwargs]),
         ]
-    triple = info.forward.call(site, f, ff, args, fargs, *extra)
+    values = info.emit(ops.build_tuple, *map(info.operand, args))
+    fdatas = _tuple_of(info, [info.lane_of(v) for v in args])
+    triple = info.forward.call(site, *callee, values, fdatas, *extra)
     y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
     fdata = info.emit(operator.getitem, triple, Const(1))
     pb = info.emit(operator.getitem, triple, Const(2))
@@ -559,23 +614,33 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     info.types[y] = info.types.get(s.out, Top())
     info.f[s.out] = y
     info.set_lanes(s.out, fdata, tree)
-    operands = [s.fn, *s.args, *(v for _, v in s.kwargs)]
+    operands = [fn, *args, *(v for _, v in kwargs)]
+    late = {i + 1 for i in deferred}
 
     def rvs(p: PullbackBuilder) -> None:
+        def body() -> None:
+            result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
+            p.types[result] = Top()
+            active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
+
+            def spread() -> None:
+                for i, v in active:
+                    t = p.call(operator.getitem, result, Const(i))
+                    if i in late and p.lanes.tree(v) == ARR:
+                        p.accumulate_deferred(v, t)
+                    else:
+                        p.accumulate(v, t)
+
+            if active:
+                p.if_nonnull(result, spread)
+
         dy = _take_dynamic(info, p, s.out, tree)
-        result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
-        p.types[result] = Top()
-        active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
-        if not active:
-            return
+        if always:
+            body()
+        else:
+            p.if_nonnull(dy, body)
 
-        def spread() -> None:
-            for i, v in active:
-                p.accumulate(v, p.call(operator.getitem, result, Const(i)))
-
-        p.if_nonnull(result, spread)
-
-    return ADStmtInfo(s, rvs, call.why)
+    return rvs
 
 
 def _derived(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:

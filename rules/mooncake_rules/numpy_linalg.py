@@ -364,12 +364,29 @@ def norm_cotangent(dy: Any, x: np.ndarray, y: Any, ord: Any, axis: Any, keepdims
     return unit * (np.where(size_x == 0, 1, size_x) ** (ord - 1) * (size_x != 0)) * (dy * size ** (1 - ord))
 
 
+def order_cotangent(dy: Any, x: np.ndarray, y: Any, ord: Any, axis: Any) -> Any:
+    """By the order p of a vector norm, s being the sum of |x|^p: y (sum(|x|^p log|x|) / (p s) - log(s) / p^2)."""
+    if not isinstance(ord, (float, np.floating)) or ord == 0 or not np.isfinite(ord):
+        return None
+    axis = (0 if x.ndim == 1 else None) if axis is None else axis
+    if axis is None or (type(axis) is tuple and len(axis) > 1):
+        return None  # the orders of a matrix norm are a few numbers
+    size = np.abs(x)
+    safe = np.where(size == 0, 1, size)
+    powers = np.where(size == 0, 0, safe**ord)
+    axes = axis if type(axis) is tuple else (axis,)
+    s = np.add.reduce(powers, axes)
+    s = np.where(s == 0, 1, s)
+    slope = np.add.reduce(powers * np.log(safe), axes) / (ord * s) - np.log(s) / ord**2
+    return float(np.sum(np.reshape(dy, s.shape) * np.reshape(y, s.shape) * slope))
+
+
 @rrule(_linalg.norm, types=(Array,))
 def norm(x, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
 
     def pullback(dy):
-        return (norm_cotangent(dy, x, y, ord, axis, keepdims),)
+        return norm_cotangent(dy, x, y, ord, axis, keepdims), order_cotangent(dy, x, y, ord, axis)
 
     return y, pullback
 
@@ -437,7 +454,8 @@ pure.update({
     inv_cotangent, solve_cotangents, det_cotangent, slogdet_cotangent, pinv_cotangent, lstsq_cotangents,
     cholesky_cotangent,
     eigh_cotangent, svd_cotangent, qr_cotangent, norm_cotangent, power_cotangent, chain_cotangents, _linalg.multi_dot,
-    _linalg.inv, _linalg.solve, _linalg.det, _linalg.slogdet, _linalg.pinv, _linalg.lstsq, _linalg.cholesky,
+    _linalg.inv, _linalg.solve, _linalg.det, _linalg.slogdet, _linalg.pinv, order_cotangent, _linalg.lstsq,
+    _linalg.cholesky,
     _linalg.eigh,
     _linalg.eigvalsh, _linalg.svd, _linalg.qr, _linalg.matrix_power,
 })  # fmt: skip
@@ -539,7 +557,8 @@ CASES: list[RuleCase] = [
     case(_factors, _A), case(_factors, _M), case(_factors, _M.T), case(_factors, _Z), case(np.linalg.norm, _V),
     case(np.linalg.norm, _M), case(np.linalg.norm, _M, axis=1), case(np.linalg.norm, _M, 1, 0),
     case(np.linalg.norm, _M, "fro"), case(np.linalg.norm, _M, "nuc"), case(np.linalg.norm, _M, 2),
-    case(np.linalg.norm, _V, np.inf), case(np.linalg.norm, _V, 3), case(np.linalg.norm, _Z),
+    case(np.linalg.norm, _V, np.inf), case(np.linalg.norm, _V, 3), case(np.linalg.norm, _V, 2.5),
+    case(np.linalg.norm, _Z),
     case(np.linalg.norm, _Z, axis=0, keepdims=True), case(np.linalg.norm, _B, axis=(1, 2)),
     case(np.linalg.norm, _V, 1), case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2),
     case(np.linalg.matrix_power, _Z, 2), case(np.linalg.matrix_power, _A, 0), case(np.linalg.multi_dot, [_M, _A, _A]),

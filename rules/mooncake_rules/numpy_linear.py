@@ -291,7 +291,14 @@ def einsum_one(subscripts, a, *, optimize=False):
     def pullback(dy):
         return None, einsum_cotangent(subscripts, (a,), dy, 0)
 
-    return np.einsum(subscripts, a, optimize=optimize), pullback
+    return unwritable(np.einsum(subscripts, a, optimize=optimize), a), pullback
+
+
+def unwritable(y: Any, a: np.ndarray) -> Any:
+    """y, not to be written to where it is a view of a: einsum gives one for "ii->i", whose tangent would not follow."""
+    if type(y) is np.ndarray and np.may_share_memory(y, a):
+        y.flags.writeable = False
+    return y
 
 
 @rrule(np.einsum, types=(str, Array, Array))

@@ -286,5 +286,5 @@ for _make, _targets in (
         for _kind in (Scalar, Array):
             rrule(_f, types=(_kind,))(_make(_f))
 
-for _f in (operator.pow, operator.ipow, np.power):
+for _f in (operator.pow, operator.ipow):
     infer_table[_f] = _pow_type
