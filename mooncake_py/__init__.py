@@ -27,6 +27,7 @@ from mooncake_py.gradients import grad, value_and_grad
 from mooncake_py.registry import Any_, Array, RealScalar, Scalar, rrule, zero_derivative
 from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
+from mooncake_py.tracebacks import show_engine_frames
 
 if TYPE_CHECKING:
     from mooncake_py.inspection.inspect import Inspection, inspect
@@ -42,7 +43,7 @@ __all__ = [
     "NonScalarOutput", "OutputError", "Prepared", "Pullback", "PullbackReuse", "RealScalar", "RuleConflict",
     "RuleError", "RuleResultError", "Scalar", "SignatureError", "UnsupportedError", "build_rrule", "debug",
     "elementwise_grad", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule",
-    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "show_engine_frames", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.

@@ -16,6 +16,7 @@ from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
+from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import (
@@ -31,6 +32,7 @@ from mooncake_py.runtime.user import (
 )
 from mooncake_py.switches import current
 from mooncake_py.tangents import has_tangent
+from mooncake_py.tracebacks import entry
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,9 +64,11 @@ class Pullback:
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
 
+    @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         return self.of_arguments(cotangent, range(len(self._args) - len(self._keywords)))
 
+    @entry
     def with_keywords(self, cotangent: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The cotangents of the positional arguments, and those of the keyword arguments by name."""
         ds = self.of_arguments(cotangent, range(len(self._args)))
@@ -90,6 +94,7 @@ class Pullback:
         )
 
 
+@entry
 def value_and_pullback(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
     """`f(*args, **kwargs)` and its pullback.
 
@@ -233,7 +238,7 @@ def _forward_site(
     m = len(all_args)
     names = tuple(all_kwargs)
     fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact))
-    entry = site.DynamicSite("the call", None, getattr(f, "__name__", repr(f)), "called directly")
+    entry = site.DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
     rule_ = registry.find_rule_for_values(g, all_args, names)
     y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
     mine = _mine(all_args, all_kwargs, args, kwargs)
@@ -345,6 +350,7 @@ class BuiltRule(Generic[R]):
         with running(debug_mode):
             derive(f, types)
 
+    @entry
     def __call__(self, *args: Any) -> tuple[R, Pullback]:
         with running(self.debug_mode):
             return value_and_pullback(self.f, *args)
@@ -356,6 +362,7 @@ class BuiltRule(Generic[R]):
         return f"<rule of {getattr(self.f, '__qualname__', self.f)}>"
 
 
+@entry
 def build_rrule(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> BuiltRule[R]:
     """The reusable rule of f for arguments of these types: called with arguments, it returns `(y, pullback)`.
 

@@ -19,14 +19,18 @@ def user_position() -> tuple[str, int] | None:
 
 
 class MooncakeError(Exception):
-    """The base of every error this library raises on its own account."""
+    """The base of every error this library raises on its own account.
+
+    `filename` and `line` say where in the user's code: they are set when the error leaves the library at the latest.
+    """
+
+    filename: str | None = None
+    line: int | None = None
+    placed = False  # has it been told where it belongs?
 
 
 class PositionedError(MooncakeError):
     """An error that belongs to a line of the user's: it ends the message and stands in `filename` and `line`."""
-
-    filename: str | None = None
-    line: int | None = None
 
     def __init__(self, message: str = "", position: tuple[str, int | None] | None = None):
         position = user_position() if position is None else position
@@ -50,12 +54,25 @@ class UnsupportedError(MooncakeError):
     """Code the engine does not differentiate: refused when the rule is built, by construct, file and line."""
 
     def __init__(self, construct: str, filename: str, line: int | None, hint: str = ""):
-        self.construct, self.filename, self.line, self.hint = construct, filename, line, hint
-        super().__init__(f"{construct} is not supported, in {filename}:{line}" + (f"; {hint}" if hint else ""))
+        self.construct, self.hint = construct, hint
+        super().__init__()
+        self.at(filename, line)
+
+    def at(self, filename: str, line: int | None) -> None:
+        """Where the construct stands."""
+        self.filename, self.line = filename, line
+        place = f"{filename}:{line}" if line is not None else filename
+        hint = f"; {self.hint}" if self.hint else ""
+        self.args = (f"{self.construct} is not supported, in {place}{hint}",)
 
 
 class MissingRule(MooncakeError):
-    """A C function without a rule was given an active argument."""
+    """A C function without a rule was given an active argument.
+
+    `chain` holds the calls that led there, outermost first, as (file, line, function).
+    """
+
+    chain: tuple[tuple[str, int | None, str], ...] = ()
 
 
 class ArgumentError(PositionedError, TypeError):
@@ -135,6 +152,7 @@ class DebugError(MooncakeError):
         self.check, self.what, self.rule, self.run, self.fix = check, what, rule, run, fix
         self.statement = statement[0] if statement else ""
         self.filename, self.line, self.function = filename, line, function
+        self.placed = True
         rows: list[tuple[str, str]] = [("rule", f"{rule}, {made}" if made else rule)]
         rows += [("statement" if i == 0 else "", row) for i, row in enumerate(statement)]
         rows.append(("at", f"{filename}:{line}" + (f", in {function}" if function else "")))

@@ -17,6 +17,7 @@ from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
+from mooncake_py.tracebacks import entry, tidy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,11 +60,15 @@ class ValueAndGrad(Wrapper):
         self.warm: WarmCall | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        warm = self.warm
-        if warm is not None and not kwargs and debug_frame() is None and warm.fits(args):
-            y, gs = warm.run(args)
-            return y, gs[0] if self.single else tuple(gs)
-        return self._cold(args, kwargs)
+        try:
+            warm = self.warm
+            if warm is not None and not kwargs and debug_frame() is None and warm.fits(args):
+                y, gs = warm.run(args)
+                return y, gs[0] if self.single else tuple(gs)
+            return self._cold(args, kwargs)
+        except BaseException as e:
+            tidy(e)
+            raise
 
     def _cold(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         f = self.f
@@ -82,6 +87,7 @@ class ValueAndGrad(Wrapper):
 class Moded(Wrapper):
     """A gradient function whose calls run in debug mode, or out of it."""
 
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with running(self.settings[0]):
             return self.f(*args, **kwargs)
@@ -101,7 +107,11 @@ class Grad(Wrapper):
         self.has_aux = has_aux
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        y, g = self.both(*args, **kwargs)
+        try:
+            y, g = self.both(*args, **kwargs)
+        except BaseException as e:
+            tidy(e)
+            raise
         return (g, y[1]) if self.has_aux else g
 
 
@@ -162,6 +172,7 @@ def value_and_grad(
 def value_and_grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
 ) -> Callable[P, tuple[Any, Any]]: ...
+@entry
 def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The function that returns `(f(*args), gradient)`.
 
@@ -193,6 +204,7 @@ def grad(
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
 ) -> Callable[P, Any]: ...
+@entry
 def grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The gradient of a real scalar function, as `value_and_grad` without the value.
 

@@ -12,6 +12,7 @@ from mooncake_py.arguments import Argnums, choose
 from mooncake_py.errors import OutputError, SignatureError
 from mooncake_py.gradients import ValueAndGrad
 from mooncake_py.infer.types import T, abstract
+from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, rebuild
 
 P = ParamSpec("P")
@@ -35,6 +36,7 @@ class Prepared(Generic[P, R]):
             active = set(choose(f, self._gradient.nums, (None,) * len(positional), {})[0])
             derive(f, tuple(t.abstract(i in active) for i, t in enumerate(positional)))
 
+    @entry
     def value_and_grad(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
         """`(f(*args), gradient)`, as `value_and_grad(f, argnums, has_aux)` gives it.
 
@@ -55,6 +57,7 @@ class Prepared(Generic[P, R]):
             place[...] = g
         return value, result
 
+    @entry
     def value_and_pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
         """`value_and_pullback(f, *args, **kwargs)`."""
         self._check(args, kwargs)
@@ -161,6 +164,7 @@ def _into(g: Any, out: Any, where: str, places: list[tuple[np.ndarray, np.ndarra
     return rebuild(g, [_into(v, o, f"{where}[{k!r}]", places) for k, v, o in items])
 
 
+@entry
 def prepare(
     f: Callable[P, R], /, *args: Any, argnums: Argnums = 0, has_aux: bool = False, **kwargs: Any
 ) -> Prepared[P, R]:

@@ -13,6 +13,7 @@ from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput
 from mooncake_py.gradients import Wrapper, in_mode, real_scalar
+from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves
 
 P = ParamSpec("P")
@@ -28,6 +29,7 @@ class VjpFunction:
     def __init__(self, pullback: Pullback, has_aux: bool):
         self._pullback, self._has_aux = pullback, has_aux
 
+    @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         return self._pullback((cotangent, None) if self._has_aux else cotangent)
 
@@ -40,6 +42,7 @@ def vjp(
 def vjp(
     f: Callable[..., tuple[R, A]], *args: Any, has_aux: Literal[True], debug_mode: bool | None = None
 ) -> tuple[R, VjpFunction, A]: ...
+@entry
 def vjp(f: Any, *args: Any, has_aux: bool = False, debug_mode: bool | None = None) -> Any:
     """`y, vjp_fn = vjp(f, *args)`: the value, and the function from its cotangent to a tuple of one per argument.
 
@@ -81,6 +84,7 @@ class _Transform(Wrapper):
 class Jacobian(_Transform):
     """`jacobian(f)`."""
 
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         for _, x in chosen:
@@ -154,6 +158,7 @@ def _filled(x: Any, blocks: Iterator[np.ndarray], leaf: Any) -> Any:
     return map_leaves(one, x)
 
 
+@entry
 def jacobian(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the Jacobian of f, by reverse runs, one per element of the value.
 
@@ -169,6 +174,7 @@ def jacobian(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | No
 class ElementwiseGrad(_Transform):
     """`elementwise_grad(f)`."""
 
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         y, pullback = forward()
@@ -179,6 +185,7 @@ class ElementwiseGrad(_Transform):
         return self.result(pullback.of_arguments(one if is_leaf(y) else None, [k for k, _ in chosen]))
 
 
+@entry
 def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the gradient of the sum of f's elements.
 
@@ -191,6 +198,7 @@ def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: b
 class HolomorphicGrad(_Transform):
     """`holomorphic_grad(f)`."""
 
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         numbers = [k for k, _ in chosen]
@@ -218,6 +226,7 @@ class HolomorphicGrad(_Transform):
         return self.result([d.conjugate() for d in ds])
 
 
+@entry
 def holomorphic_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | None = None) -> Callable[P, Any]:
     """The function that returns the complex derivative `f'(z)` of a holomorphic function.
 

@@ -88,7 +88,7 @@ class QuickSite:
 
     def _late(self) -> Watch:
         """A watch where the arguments are gone: sample values of their types, of which only the types are shown."""
-        w = Watch(self.site)
+        w = _LateWatch(self.site)
         w.args = tuple(_like(t) for t in self.site.types or ())
         w.fargs, w.kwargs, w.y, w.own = (None,) * len(w.args), {}, _like(self.site.result), True
         w.captured, w.items, w.overwritten = [], [], []
@@ -99,6 +99,15 @@ class QuickSite:
         w = self._late()
         w.dy = None, None
         w.returned(result)
+
+
+class _LateWatch(Watch):
+    """A watch in the reverse run, where the values of the arguments are gone."""
+
+    __slots__ = ()
+
+    def shown(self, i: int, x: Any) -> str:
+        return type(x).__name__
 
 
 def _like(t: T | None) -> Any:

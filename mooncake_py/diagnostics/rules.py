@@ -96,9 +96,13 @@ class Watch:
         self.site = site
 
     def fail(self, check: str, what: str, run: str, fix: str, *more: str) -> NoReturn:
-        given = [f"{self.site.argument(i)}: {describe(x)}" for i, x in enumerate(self.args)]
+        given = [f"{self.site.argument(i)}: {self.shown(i, x)}" for i, x in enumerate(self.args)]
         given += [f"{k}: {describe(x)}" for k, x in self.kwargs.items()]
         self.site.fail(check, what, run, [*given, *more], fix)
+
+    def shown(self, i: int, x: Any) -> str:
+        """Argument i in a message."""
+        return describe(x)
 
     # -- before --
 

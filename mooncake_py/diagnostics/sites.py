@@ -28,10 +28,11 @@ class Checks:
         self.code, self.mode = code, mode
 
     def where(self, s: Call) -> Where:
-        return Where(self.code.co_filename, self.code.co_qualname, s.pos, statement_text(s))
+        function = s.pos.calls(self.code.co_qualname)[-1][1]
+        return Where(self.code.co_filename, function, s.pos, statement_text(s))
 
     def dynamic_site(self, info: CallInfo, s: Call, live: tuple[bool, ...]) -> DynamicSite:
-        return CheckedSite(self.where(s), info.why, live, self.mode)
+        return CheckedSite(self.where(s), self.code.co_qualname, info.why, live, self.mode)
 
     def rule_site(self, s: Call, call: CallInfo, rule: Rule, result: T | None) -> RuleSite:
         f = call.target
@@ -82,8 +83,8 @@ class CheckedSite(DynamicSite):
 
     __slots__ = ("mode", "where")
 
-    def __init__(self, where: Where, why: str, live: tuple[bool, ...] | None, mode: Mode):
-        super().__init__(where.filename, where.line, where.function, why, live)
+    def __init__(self, where: Where, function: str, why: str, live: tuple[bool, ...] | None, mode: Mode):
+        super().__init__(where.filename, where.pos, function, why, live)
         self.where, self.mode = where, mode
 
     def __call__(self, *args: Any) -> Result:

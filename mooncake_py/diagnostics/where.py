@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,9 @@ def name_of(f: Any) -> str:
         name = f"{owner.__qualname__}.{name}"
     module = getattr(f, "__module__", None) or getattr(owner, "__module__", None)
     if isinstance(f, np.ufunc):
-        module = "numpy"
+        module = next(
+            (m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), str(name), None) is f), None
+        )
     module = {"_operator": "operator"}.get(module, module) if isinstance(module, str) else None
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 

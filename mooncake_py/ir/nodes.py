@@ -46,14 +46,36 @@ Operand = Var | Const
 
 
 class Pos:
-    """A source range in the user's file: 1-based lines, 0-based columns in UTF-8 bytes, as CPython counts."""
+    """A source range in the user's file: 1-based lines, 0-based columns in UTF-8 bytes, as CPython counts.
 
-    __slots__ = ("col", "end_col", "end_line", "line")
+    In code that was taken in from another function, `within` is that function's name and where it was called.
+    """
+
+    __slots__ = ("col", "end_col", "end_line", "line", "within")
 
     def __init__(
-        self, line: int | None, end_line: int | None = None, col: int | None = None, end_col: int | None = None
+        self,
+        line: int | None,
+        end_line: int | None = None,
+        col: int | None = None,
+        end_col: int | None = None,
+        within: tuple[str, Pos] | None = None,
     ):
         self.line, self.end_line, self.col, self.end_col = line, end_line, col, end_col
+        self.within = within
+
+    def taken_in(self, name: str, call: Pos) -> Pos:
+        """This place, as one of the function `name` that is taken in where it is called."""
+        if self.within is not None:
+            name, call = self.within[0], self.within[1].taken_in(name, call)
+        return Pos(self.line, self.end_line, self.col, self.end_col, (name, call))
+
+    def calls(self, function: str) -> list[tuple[int | None, str]]:
+        """(line, function) of the calls that led here from `function`, which holds the code; the place itself last."""
+        if self.within is None:
+            return [(self.line, function)]
+        name, call = self.within
+        return [*call.calls(function), (self.line, name)]
 
     def __repr__(self) -> str:
         return f"{self.line}:{self.col}"

@@ -23,7 +23,7 @@ from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call
+from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
@@ -41,11 +41,13 @@ Result = tuple[Any, Any, Pull | None]
 class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
-    __slots__ = ("classes", "filename", "function", "generation", "last", "line", "live", "rule", "why")
+    __slots__ = ("calls", "classes", "filename", "function", "generation", "last", "line", "live", "rule", "why")
 
-    def __init__(self, filename: str, line: int | None, function: str, why: str, live: tuple[bool, ...] | None = None):
+    def __init__(self, filename: str, pos: Pos, function: str, why: str, live: tuple[bool, ...] | None = None):
         self.live = live  # which arguments may carry a derivative, where that is known
-        self.filename, self.line, self.function, self.why = filename, line, function, why
+        self.calls = pos.calls(function)  # through functions that were taken in
+        self.line, self.function = self.calls[-1]
+        self.filename, self.why = filename, why
         self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
         self.classes: tuple[type, ...] = ()
         self.rule: Rule | None = None
@@ -53,7 +55,7 @@ class DynamicSite:
 
     @classmethod
     def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call, tuple[bool, ...]], DynamicSite]:
-        return lambda info, s, live: cls(code.co_filename, s.pos.line, code.co_qualname, info.why, live)
+        return lambda info, s, live: cls(code.co_filename, s.pos, code.co_qualname, info.why, live)
 
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
@@ -107,19 +109,15 @@ class DynamicSite:
             why = registry.refusal(e.f)
             if why is not None:
                 raise MissingRule(
-                    f"{_name_of(e.f)} is not differentiated: {why}. It was given an active argument ({e.argument}), in "
-                    f"{self.filename}:{self.line} ({self.function})"
+                    f"{_name_of(e.f)} is not differentiated: {why}. It was given an active argument "
+                    f"(number {e.active + 1}), in {self.filename}:{self.line} ({self.function})"
                 ) from None
-            raise MissingRule(
-                f"{_name_of(e.f)} has no rule and was given an active argument ({e.argument}), in "
-                f"{self.filename}:{self.line} ({self.function}). Register one:\n\n"
-                f"    @mooncake_py.rrule({_name_of(e.f)})\n"
-                f"    def rule({e.parameters}):\n"
-                f"        def pullback(dy):\n"
-                f"            return ...  # one cotangent per argument\n"
-                f"        return {_name_of(e.f)}({e.parameters}), pullback\n\n"
-                f"or mooncake_py.zero_derivative({_name_of(e.f)}) where the derivative is zero"
-            ) from None
+            from mooncake_py.diagnostics.missing import missing_rule
+
+            where = f"{self.filename}:{self.line} ({self.function})"
+            missing = MissingRule(missing_rule(e.f, e.given, names, e.active, where))
+            missing.chain = tuple((self.filename, line, name) for line, name in self.calls)
+            raise missing from None
 
 
 MOST = 256
@@ -155,11 +153,11 @@ def _no_rule(f: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> bool:
 
 
 class _NoRule(MooncakeError):
+    """A function without a rule was given these arguments, that numbered `active` carrying a derivative."""
+
     def __init__(self, f: Any, args: Sequence[Any], fargs: Sequence[Any]):
-        self.f = f
-        k = next((i for i, (a, fa) in enumerate(zip(args, fargs, strict=False)) if is_active(a, fa)), 0)
-        self.argument = f"number {k + 1}, {type(args[k]).__name__}" if args else "the callee"
-        self.parameters = ", ".join("abcdefgh"[i] if i < 8 else f"x{i}" for i in range(len(args)))
+        self.f, self.given = f, tuple(args)
+        self.active = next((i for i, (a, fa) in enumerate(zip(args, fargs, strict=False)) if is_active(a, fa)), 0)
         super().__init__(f"{_name_of(f)} has no rule")
 
 

@@ -25,6 +25,7 @@ from mooncake_py.ir.nodes import (
     Function,
     Goto,
     Operand,
+    Pos,
     Return,
     Terminator,
     Var,
@@ -32,6 +33,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import overlay_of, rules_of, seen_through
 
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
 
@@ -283,11 +285,14 @@ def splice(
             return Goto(Edge(after, (f(t.value) if collected is None else collected,)), t.pos)
         return map_terminator(t, f, edge)
 
+    def pos(p: Pos) -> Pos:  # a comprehension is no function to its reader, nor to Pythons since 3.12
+        return p if p is call.pos or body.name in _COMPREHENSIONS else p.taken_in(body.name, call.pos)
+
     def stmt(s: Call) -> Call:
         args = tuple(map(f, s.args))
         if collected is not None and is_const(s.fn, ops.yield_):
-            return Call(new[s.out], Const(ops.list_append), (collected, *args), (), s.pos)
-        return Call(new[s.out], f(s.fn), args, tuple((k, f(v)) for k, v in s.kwargs), s.pos)
+            return Call(new[s.out], Const(ops.list_append), (collected, *args), (), pos(s.pos))
+        return Call(new[s.out], f(s.fn), args, tuple((k, f(v)) for k, v in s.kwargs), pos(s.pos))
 
     first = body.blocks[0]
     inner = [

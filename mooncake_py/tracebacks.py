@@ -1,0 +1,107 @@
+"""What a user sees of an exception: the lines of user code it went through, and where an error of ours belongs.
+
+An entry point catches what leaves it, calls `tidy` and raises it again with a bare `raise`, which does not add the
+entry point's own frame.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
+
+_ROOT = Path(__file__).resolve().parent
+_PACKS = (_ROOT.parent / "rules" / "mooncake_rules", _ROOT.parent / "mooncake_rules")  # as checked out, as installed
+_HIDDEN = tuple(str(d) + os.sep for d in (_ROOT, *_PACKS))
+_engine: dict[str, bool] = {}
+_full = os.environ.get("MOONCAKE_TRACEBACK", "").lower() == "full"
+
+
+def show_engine_frames(on: bool = True) -> None:
+    """Leave the engine's own frames in tracebacks (`MOONCAKE_TRACEBACK=full` does it from the start), or hide them."""
+    global _full
+    _full = bool(on)
+
+
+def is_engine(filename: str) -> bool:
+    """Is this a file of the engine or of its rule pack?"""
+    found = _engine.get(filename)
+    if found is None:
+        found = _engine[filename] = filename.startswith(_HIDDEN)
+    return found
+
+
+def tidy(e: BaseException) -> None:
+    """Take the engine's frames out of a traceback that is about to leave it; say where, in an error of ours."""
+    kept: list[TracebackType] = []
+    tb = e.__traceback__
+    while tb is not None:
+        if not is_engine(tb.tb_frame.f_code.co_filename):
+            kept.append(tb)
+        tb = tb.tb_next
+    if isinstance(e, MooncakeError) and not e.placed:
+        e.placed = True
+        _place(e, kept)
+    if _full:
+        return
+    out: TracebackType | None = None
+    for tb in reversed(kept):
+        out = TracebackType(out, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    e.__traceback__ = out
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def entry(f: F) -> F:
+    """A function that users call: what leaves it is tidy."""
+
+    @functools.wraps(f)
+    def tidied(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except BaseException as e:
+            tidy(e)
+            raise
+
+    return tidied  # type: ignore[return-value]
+
+
+def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
+    """The innermost user line, and for a missing rule the calls that led there."""
+    caller = _caller()
+    if tbs:
+        last = tbs[-1]
+        code, line = last.tb_frame.f_code, last.tb_lineno
+    elif caller is not None:
+        code, line = caller.f_code, caller.f_lineno
+    else:
+        return
+    if isinstance(e, UnsupportedError) and e.line is None:
+        e.at(code.co_filename, line)
+    elif isinstance(e, MissingRule):
+        rows = [] if caller is None else [(caller.f_code, caller.f_lineno)]
+        rows += [(tb.tb_frame.f_code, tb.tb_lineno) for tb in tbs]
+        if e.chain:  # the last frame in detail, with the functions that were taken in
+            rows.pop()
+        e.chain = (*((c.co_filename, n, c.co_qualname) for c, n in rows), *e.chain)
+        e.filename, e.line = code.co_filename, line
+        steps = "".join(f"\n    {name}, {file}:{n}" for file, n, name in e.chain)
+        e.args = (f"{e.args[0]}\n\nThe calls that led there:{steps}",)
+    elif e.line is None:  # an error that did not ask for its position when it was made
+        e.filename, e.line = code.co_filename, line
+        e.args = (f"{e.args[0]}, in {code.co_filename}:{line}", *e.args[1:])
+
+
+def _caller() -> FrameType | None:
+    """The frame of the user who called the engine."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_engine(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
