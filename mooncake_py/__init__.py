@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py.api import Pullback, build_rrule, value_and_pullback
 from mooncake_py.diagnostics.mode import debug
 from mooncake_py.errors import (
+    AlwaysZeroWarning,
     ArgnumsError,
     ArgumentError,
     AuxError,
     CotangentError,
     DebugError,
+    DroppedDerivative,
     DuplicateArgument,
     HolomorphicError,
     MissingRule,
@@ -30,6 +32,7 @@ from mooncake_py.tangents import At, CoDual, NoDerivative
 from mooncake_py.tracebacks import show_engine_frames
 
 if TYPE_CHECKING:
+    from mooncake_py.diagnostics.dropped import DroppedReport, dropped
     from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.prepared import Prepared, prepare
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
@@ -38,19 +41,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual", "CotangentError", "DebugError",
-    "DuplicateArgument", "HolomorphicError", "Inspection", "MissingRule", "MooncakeError", "NoDerivative",
-    "NonScalarOutput", "OutputError", "Prepared", "Pullback", "PullbackReuse", "RealScalar", "RuleConflict",
-    "RuleError", "RuleResultError", "Scalar", "SignatureError", "UnsupportedError", "build_rrule", "debug",
-    "elementwise_grad", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule",
-    "show_engine_frames", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "AlwaysZeroWarning", "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual",
+    "CotangentError", "DebugError", "DroppedDerivative", "DroppedReport", "DuplicateArgument", "HolomorphicError",
+    "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
+    "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
+    "SignatureError", "UnsupportedError", "build_rrule", "debug", "dropped", "elementwise_grad", "grad",
+    "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule", "show_engine_frames",
+    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.
 _LATER = {
-    "Inspection": "inspection", "Prepared": "prepared", "elementwise_grad": "transforms",
-    "holomorphic_grad": "transforms", "inspect": "inspection", "jacobian": "transforms", "prepare": "prepared",
-    "ravel": "trees", "vjp": "transforms",
+    "DroppedReport": "diagnostics.dropped", "Inspection": "inspection", "Prepared": "prepared",
+    "dropped": "diagnostics.dropped", "elementwise_grad": "transforms", "holomorphic_grad": "transforms",
+    "inspect": "inspection", "jacobian": "transforms", "prepare": "prepared", "ravel": "trees", "vjp": "transforms",
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Pullback:
     call raises PullbackReuse.
     """
 
-    __slots__ = ("_args", "_fdata", "_keywords", "_outside", "_run", "_spent", "_value", "reusable")
+    __slots__ = ("_args", "_fdata", "_keywords", "_outside", "_run", "_spent", "_value", "always_zero", "reusable")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Pullback:
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
+        self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
 
     @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
@@ -221,7 +222,9 @@ def _run_forward(
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
-    return y, Pullback(y, args, shadows[extra : extra + n], run, rule.reusable, rule.outside(cells))
+    pullback = Pullback(y, args, shadows[extra : extra + n], run, rule.reusable, rule.outside(cells))
+    pullback.always_zero = tuple(i - extra for i in rule.derived.always_zero if i >= extra)
+    return y, pullback
 
 
 def _forward_site(

@@ -66,6 +66,14 @@ class UnsupportedError(MooncakeError):
         self.args = (f"{self.construct} is not supported, in {place}{hint}",)
 
 
+class DroppedDerivative(UnsupportedError):
+    """A derivative would be lost where the code means to keep the number."""
+
+
+class AlwaysZeroWarning(UserWarning):
+    """A gradient was asked for by an argument that the result does not depend on."""
+
+
 class MissingRule(MooncakeError):
     """A C function without a rule was given an active argument.
 

@@ -79,9 +79,21 @@ class ValueAndGrad(Wrapper):
         y, pullback = run_forward(f, args, keywords, tuple(i in chosen for i in range(len(values))))
         one = cotangent_of_one(f, y, pullback, self.has_aux)
         grads = pullback.of_arguments(one, chosen)
+        for k in pullback.always_zero:
+            if k in chosen:
+                _warn_zero(f, k, args, kwargs)
         if not keywords and debug_frame() is None:
             self.warm = WarmCall.after(f, args, chosen, self.has_aux)
         return y, grads[0] if self.single else grads
+
+
+def _warn_zero(f: Any, k: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The value does not depend on an argument that its gradient was asked for by."""
+    from mooncake_py.diagnostics.dropped import warn_always_zero
+
+    code = getattr(f, "__code__", None)
+    name = f" ({code.co_varnames[k]})" if code is not None and k < code.co_argcount else ""
+    warn_always_zero(f, args, kwargs, f"argument {k}{name}")
 
 
 class Moded(Wrapper):

@@ -75,7 +75,7 @@ def entry(f: F) -> F:
 
 def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
     """The innermost user line, and for a missing rule the calls that led there."""
-    caller = _caller()
+    caller = user_frame()
     if tbs:
         last = tbs[-1]
         code, line = last.tb_frame.f_code, last.tb_lineno
@@ -99,7 +99,7 @@ def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
         e.args = (f"{e.args[0]}, in {code.co_filename}:{line}", *e.args[1:])
 
 
-def _caller() -> FrameType | None:
+def user_frame() -> FrameType | None:
     """The frame of the user who called the engine."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_engine(frame.f_code.co_filename):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
+import time
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -167,8 +169,24 @@ def rule_for(
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule
 
-        rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
+        log = _log_wanted()
+        if log is None:
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
+        else:
+            why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache))
+            begin = time.perf_counter()
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
+            log.derived(fn, types, rule, why, time.perf_counter() - begin)
     return rule
+
+
+def _log_wanted() -> Any:
+    """The module that logs derivations, where somebody may be listening: not before `logging` was imported."""
+    if "logging" not in sys.modules:
+        return None
+    from mooncake_py.diagnostics import log
+
+    return log if log.wanted() else None
 
 
 def bind(

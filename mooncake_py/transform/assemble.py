@@ -101,6 +101,7 @@ class Derived:
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]
+    always_zero: tuple[int, ...]  # parameters whose cotangent is zero whatever the run
 
 
 def derive(
@@ -211,7 +212,29 @@ class _Assembly:
             tuple(v.name or repr(v) for v in p.comms.captures)
             + tuple((v.name or repr(v)) + "[]" for st in p.comms.stacks.values() for v in st),
             self._kept(p),
+            self._always_zero(p, result_tree),
         )
+
+    def _always_zero(self, p: PullbackBuilder, result_tree: Tree) -> tuple[int, ...]:
+        params = self.canonical.fn.params
+        able = [i for i, v in enumerate(params) if leaves(self.lanes.tree(v))]
+        if not leaves(result_tree):
+            return tuple(able)
+        made = {s.out: s for b in p.blocks for s in b.stmts}
+        out = next(b.term.value for b in p.blocks if isinstance(b.term, Return))
+        if not isinstance(out, Var) or out not in made:
+            return ()
+
+        def zero(v: Operand) -> bool:
+            if isinstance(v, Const):
+                return v.value is None or v.value == 0.0
+            s = made.get(v)
+            return (
+                s is not None and isinstance(s.fn, Const) and s.fn.value is ops.build_tuple and all(map(zero, s.args))
+            )
+
+        by_value = [i for i in able if all(kind != REF for _, kind in leaves(self.lanes.tree(params[i])))]
+        return tuple(i for i in by_value if zero(made[out].args[i]))
 
     def _kept(self, p: PullbackBuilder) -> tuple[Kept, ...]:
         made = {s.out: s for d in self.forward.blocks for s in d.stmts}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.errors import UnsupportedError
+from mooncake_py.errors import DroppedDerivative, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import result_type
@@ -260,6 +260,8 @@ def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
 def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     """Forward: the rule's body. Reverse: the body of the pullback it returned."""
     tree = info.tree(s.out)
+    if call.target is operator.setitem and isinstance(call.types[0], Arr) and call.types[2].active:
+        _check_write(info, s, call.types[0])
     quick = None
     if info.checks is not None:
         site = info.checks.rule_site(s, call, rule, info.types.get(s.out))
@@ -337,6 +339,17 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
 
     return ADStmtInfo(s, rvs)
+
+
+def _check_write(info: ADInfo, s: Call, t: Arr) -> None:
+    """Refuse to write a value with a derivative into an array that cuts its fraction off."""
+    if t.dtype is not None and t.dtype.kind in "iub":
+        raise DroppedDerivative(
+            f"writing a value with a derivative into an array of {t.dtype}, which cuts it to a whole number,",
+            info.canonical.fn.filename,
+            s.pos.line,
+            "make the array one of floats, or write int(...) of the value to say that its derivative may go",
+        )
 
 
 def _check_numbers(

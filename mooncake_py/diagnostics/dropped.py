@@ -1,0 +1,204 @@
+"""Where a derivative stops: the statements that take a value with a derivative and give one without.
+
+The analysis is that of derivative data flow: what *produces* a derivative is known from the types; a value without,
+made from one with, that goes on into the result of the function is where it was dropped.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import AlwaysZeroWarning, MooncakeError
+from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.types import Arr, Inst, Known, is_scalar, widen
+from mooncake_py.inspection.describe import name_of, type_text
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Operand, Return, Var, edges
+from mooncake_py.tracebacks import user_frame
+
+Functions = frozenset[Any]
+_COMPARISONS: Functions = frozenset({operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne})
+_COMPARISONS |= {operator.not_, operator.contains, operator.is_, operator.is_not, ops.truth, np.less, np.greater}
+_COMPARISONS |= {np.less_equal, np.greater_equal, np.equal, np.not_equal, np.isfinite, np.isnan}
+_COMPARISONS |= {np.argmax, np.argmin, np.argsort}
+_CASTS: Functions = frozenset({int, bool, round, operator.index, math.floor, math.ceil, math.trunc, operator.floordiv})
+_CASTS |= {np.ndarray.astype, np.floor, np.ceil, np.rint, np.trunc, np.round, np.sign, np.floor_divide}
+_TEXT: Functions = frozenset({str, repr, format, print, ops.format_value, ops.build_string})
+_STRUCTURE: Functions = frozenset({len, isinstance, type, id, ops.load_global, iter, slice, ops.build_tuple})
+_STRUCTURE |= {ops.make_function}
+_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "nbytes", "flags", "strides", "__class__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """One statement where a derivative stops.
+
+    `kind`: "comparison", "cast", "text", "no_diff", "zero derivative" or "not differentiated"; `into_result` says
+    whether its value goes on into the result.
+    """
+
+    filename: str
+    line: int | None
+    expression: str
+    kind: str
+    callee: str
+    into_result: bool
+
+    def __str__(self) -> str:
+        goes = "; its value goes into the result" if self.into_result else ""
+        return f"{self.filename}:{self.line}: {self.expression}  ({self.kind}: {self.callee}{goes})"
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedReport:
+    """Where the derivatives of one function stop; `str()` is the report."""
+
+    function: str
+    result: str
+    always_zero: tuple[str, ...]
+    stops: tuple[Dropped, ...]
+    undecided: tuple[str, ...]
+
+    def __str__(self) -> str:
+        out = [f"{self.function} returns {self.result}"]
+        out += [f"  always zero: the derivative by {name}" for name in self.always_zero]
+        out += [f"  stops at {stop}" for stop in self.stops] or ["  no derivative stops"]
+        out += [f"  not known before it runs: {text}" for text in self.undecided]
+        return "\n".join(out)
+
+
+def dropped(f: Callable[..., Any], *args: Any, **kwargs: Any) -> DroppedReport:
+    """Where derivative information stops in `f(*args, **kwargs)`: casts, comparisons, calls without derivative.
+
+    All positional arguments count as active. Functions that are called and not taken in have reports of their own.
+    Raises as `inspect`.
+    """
+    from mooncake_py.inspection import inspect
+
+    seen = inspect(f, *args, **kwargs)
+    code = seen.function.__code__
+    return report(seen.inferred, code.co_filename, code.co_qualname, seen.derived.always_zero)
+
+
+def report(inferred: Inferred, filename: str, function: str, always_zero: tuple[int, ...]) -> DroppedReport:
+    """The report of an inferred function."""
+    fn = inferred.fn
+    into = _into_result(inferred)
+    stops: dict[Dropped, None] = {}
+    undecided: dict[str, None] = {}
+    for b in fn.blocks:
+        for s in b.stmts:
+            call = inferred.calls.get(s.out)
+            if b.id not in inferred.reached or call is None:
+                continue
+            if call.kind == "dynamic" and any(_active(inferred, v) for v in s.operands()):
+                undecided[f"{filename}:{s.pos.line}: {_expression(s, filename)} ({call.why})"] = None
+            kind = _stops(s, call, inferred)
+            if kind is not None:
+                name = name_of(call.target) if call.target is not None else "a call"
+                stops[Dropped(filename, s.pos.line, _expression(s, filename), kind, name, s.out in into)] = None
+    names = tuple(fn.params[i].name or f"argument {i}" for i in always_zero if i < len(fn.params))
+    ordered = sorted(stops, key=lambda d: (d.line or 0, d.expression))
+    return DroppedReport(function, type_text(inferred.result), names, tuple(ordered), tuple(undecided))
+
+
+def _active(inferred: Inferred, v: Operand) -> bool:
+    t = inferred.types.get(v) if isinstance(v, Var) else None
+    return t is not None and t.active
+
+
+def _stops(s: Call, call: CallInfo, inferred: Inferred) -> str | None:
+    """How the derivative stops here, None where it does not."""
+    t = inferred.types.get(s.out)
+    if t is None or t.active or not any(_active(inferred, v) for v in (*call.args, *(v for _, v in call.kwargs))):
+        return None
+    f = call.target
+    if call.kind not in ("plain", "rule") or type(f).__hash__ is None or f in _STRUCTURE:
+        return None
+    if getattr(f, "__name__", "") == "no_diff":
+        return "no_diff"
+    if f is getattr or (isinstance(t, Known) and t.value is None):
+        return None
+    if getattr(f, "__name__", "") in _ATTRIBUTES and getattr(f, "__objclass__", None) is np.ndarray:
+        return None
+    if f in _COMPARISONS:
+        return "comparison"
+    if f in _CASTS or (isinstance(widen(t), Inst) and is_scalar(t) and f in (np.int64, np.int32, np.intp)):
+        return "cast"
+    if f in _TEXT:
+        return "text"
+    if call.rule is not None and call.rule.fn is None:
+        return "zero derivative"
+    if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "iub":
+        return "cast"
+    return "not differentiated"
+
+
+def _into_result(inferred: Inferred) -> set[Var]:
+    """The values that the result is computed from."""
+    fn = inferred.fn
+    made = {s.out: s for b in fn.blocks for s in b.stmts}
+    incoming: dict[Var, list[Operand]] = {}
+    blocks = {b.id: b for b in fn.blocks}
+    work: list[Operand] = []
+    for b in fn.blocks:
+        if isinstance(b.term, Return):
+            work.append(b.term.value)
+        for e in edges(b.term):
+            params = blocks[e.target].params
+            for p, a in zip(params[len(params) - len(e.args) :], e.args, strict=True):
+                incoming.setdefault(p, []).append(a)
+    found: set[Var] = set()
+    while work:
+        v = work.pop()
+        if not isinstance(v, Var) or v in found:
+            continue
+        found.add(v)
+        work += incoming.get(v, ())
+        s = made.get(v)
+        if s is not None and not (isinstance(s.fn, Const) and s.fn.value in (ops.load_global,)):
+            work += s.operands()
+    return found
+
+
+def _expression(s: Call, filename: str) -> str:
+    p = s.pos
+    if p.line is None or p.col is None or p.end_line != p.line or p.end_col is None:
+        return linecache.getline(filename, p.line or 0).strip() or "a statement"
+    line = linecache.getline(filename, p.line).encode()
+    return line[p.col : p.end_col].decode(errors="replace").strip() or "a statement"
+
+
+# -- the warning ------------------------------------------------------------------------------------------
+
+
+_warned: set[Any] = set()
+
+
+def warn_always_zero(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argument: str) -> None:
+    """Warn, once for a function and argument, that the derivative which was asked for is always zero."""
+    code = getattr(f, "__code__", f)
+    key = (code if type(code).__hash__ is not None else id(code), argument)
+    if key in _warned:
+        return
+    _warned.add(key)
+    name = getattr(f, "__qualname__", None) or repr(f)
+    text = f"the derivative of {name} by {argument} is always zero: its result does not depend on it"
+    try:
+        stops = dropped(f, *args, **kwargs).stops
+    except (MooncakeError, TypeError):  # it has run, but cannot be looked at
+        stops = ()
+    found = [s for s in stops if s.into_result] or [s for s in stops if s.kind != "comparison"]
+    if found:
+        text += " in a way that has a derivative. It stops at\n" + "\n".join(f"    {s}" for s in found)
+    frame = user_frame()
+    filename, line = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("<unknown>", 1)
+    warnings.warn_explicit(text, AlwaysZeroWarning, filename, line)
