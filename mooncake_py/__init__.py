@@ -26,7 +26,7 @@ from mooncake_py.errors import (
     UnsupportedError,
 )
 from mooncake_py.gradients import grad, value_and_grad
-from mooncake_py.registry import Any_, Array, RealScalar, Scalar, rrule, zero_derivative
+from mooncake_py.registry import Any_, Array, RealScalar, Scalar
 from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
 from mooncake_py.tracebacks import show_engine_frames
@@ -34,7 +34,9 @@ from mooncake_py.tracebacks import show_engine_frames
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.dropped import DroppedReport, dropped
     from mooncake_py.inspection.inspect import Inspection, inspect
+    from mooncake_py.interop import from_autograd
     from mooncake_py.prepared import Prepared, prepare
+    from mooncake_py.registration import primitive, rrule, scoped_rules, substitute, unregister, zero_derivative
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
     from mooncake_py.trees import ravel
 
@@ -45,17 +47,23 @@ __all__ = [
     "CotangentError", "DebugError", "DroppedDerivative", "DroppedReport", "DuplicateArgument", "HolomorphicError",
     "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
-    "SignatureError", "UnsupportedError", "build_rrule", "debug", "dropped", "elementwise_grad", "grad",
-    "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "ravel", "rrule", "show_engine_frames",
-    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "SignatureError", "UnsupportedError", "build_rrule", "debug", "dropped", "elementwise_grad", "from_autograd",
+    "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "primitive", "ravel", "rrule",
+    "scoped_rules", "show_engine_frames", "substitute", "unregister", "value_and_grad", "value_and_pullback", "vjp",
+    "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.
-_LATER = {
-    "DroppedReport": "diagnostics.dropped", "Inspection": "inspection", "Prepared": "prepared",
-    "dropped": "diagnostics.dropped", "elementwise_grad": "transforms", "holomorphic_grad": "transforms",
-    "inspect": "inspection", "jacobian": "transforms", "prepare": "prepared", "ravel": "trees", "vjp": "transforms",
-}  # fmt: skip
+_MODULES = {
+    "diagnostics.dropped": ("DroppedReport", "dropped"),
+    "inspection": ("Inspection", "inspect"),
+    "interop": ("from_autograd",),
+    "prepared": ("Prepared", "prepare"),
+    "registration": ("primitive", "rrule", "scoped_rules", "substitute", "unregister", "zero_derivative"),
+    "transforms": ("elementwise_grad", "holomorphic_grad", "jacobian", "vjp"),
+    "trees": ("ravel",),
+}
+_LATER = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

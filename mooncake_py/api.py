@@ -207,7 +207,7 @@ def _run_forward(
         active = (True,) * len(active)
     act = (False,) * extra + active[:n]
     kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
-    if type(g) is not pytypes.FunctionType or registry.rules_of(g):
+    if type(g) is not pytypes.FunctionType or registry.is_declared(g):
         return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
@@ -383,7 +383,7 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
     """Derive the rule of a Python function for arguments of these types; what needs values waits for the call."""
     registry.load_packs()
     g, given, kwargs = _unwrap(f, (), {})
-    if type(g) is pytypes.FunctionType and not kwargs and not registry.rules_of(g):
+    if type(g) is pytypes.FunctionType and not kwargs and not registry.is_declared(g):
         code = g.__code__
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
             types = (*(abstract(x, False) for x in given), *types)

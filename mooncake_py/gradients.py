@@ -18,6 +18,7 @@ from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.tangents import has_tangent
 from mooncake_py.tracebacks import entry, tidy
+from mooncake_py.trees import leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +81,7 @@ class ValueAndGrad(Wrapper):
         one = cotangent_of_one(f, y, pullback, self.has_aux)
         grads = pullback.of_arguments(one, chosen)
         for k in pullback.always_zero:
-            if k in chosen:
+            if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):
                 _warn_zero(f, k, args, kwargs)
         if not keywords and debug_frame() is None:
             self.warm = WarmCall.after(f, args, chosen, self.has_aux)

@@ -73,6 +73,7 @@ class Rule:
         "names",
         "pattern",
         "target",
+        "user",
         "variadic",
     )
 
@@ -91,6 +92,7 @@ class Rule:
         self.alias = alias
         self.mutates = mutates
         self.deferred = deferred
+        self.user = False  # a user's, not a pack's: it wins over those, and what it returns is checked at every call
         self.codual: frozenset[int] = frozenset()
         self.variadic = False
         self.keywords = False  # takes any keyword
@@ -108,7 +110,7 @@ class Rule:
                 p.name for p in params if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
             )
             self.codual = frozenset(
-                i for i, p in enumerate(params) if p.annotation is CoDual or p.annotation == "CoDual"
+                i for i, p in enumerate(params) if p.annotation is CoDual or str(p.annotation).endswith("CoDual")
             )
 
     def accepts(self, n: int, keywords: Iterable[str]) -> bool:
@@ -127,6 +129,24 @@ class Rule:
                 return False
             given.add(k)
         return given.issuperset(self._needs)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The names of the parameters that have no default."""
+        return self._needs
+
+    @property
+    def most(self) -> int:
+        """The number of positional parameters of the rule's function, without `*args`."""
+        return self._most
+
+    @property
+    def label(self) -> str:
+        """The rule's function and where it is written, for messages."""
+        if self.fn is None:
+            return "zero_derivative"
+        code = self.fn.__code__
+        return f"{self.fn.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
 
     def positions(self, n: int, keywords: Iterable[str]) -> dict[str, int]:
         """Where in the pullback's result the cotangents of keyword arguments stand; -1 for those that have none.
@@ -220,10 +240,33 @@ def is_pure(f: Any, n: int = 1, keywords: Iterable[str] = ()) -> bool:
 
 
 def register(rule: Rule, fallback: bool = False) -> None:
+    """Add a rule; it wins over those that are there, but a pack's never over a user's."""
+    known = _rules.setdefault(rule.target, [])
+    last = len(known) if rule.user else sum(not r.user for r in known)
+    known.insert(0 if fallback else last, rule)
+    changed()
+
+
+def changed() -> None:
+    """What is derived already is not used any more."""
     global generation
     generation += 1
-    known = _rules.setdefault(rule.target, [])
-    known.insert(0 if fallback else len(known), rule)
+
+
+def name_of(f: Any) -> str:
+    """The full name of a function."""
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    module = getattr(f, "__module__", None) or getattr(getattr(f, "__objclass__", None), "__module__", None)
+    if isinstance(f, np.ufunc):
+        module = next((m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), name, None) is f), None)
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+def is_declared(f: Any) -> bool:
+    """Has somebody said what is to be differentiated in the place of f's own body?"""
+    if type(f).__hash__ is None:
+        return False
+    return bool(rules_of(f)) or f in _overlays or f in _refused or f in replaced or f in opaque
 
 
 def rrule(
@@ -274,6 +317,10 @@ wrappers: dict[type, Callable[[Any], Any]] = {}
 """Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
 _overlays: dict[Any, pytypes.FunctionType] = {}
 _refused: dict[Any, str] = {}
+replaced: dict[Any, pytypes.FunctionType] = {}
+"""By users: function -> the one that is differentiated in its place, whatever rules there are."""
+opaque: set[Any] = set()
+"""By users: Python functions that are not looked into."""
 
 
 def overlay(*targets: Any, arity: int | None = None) -> Callable[[Callable], Callable]:
@@ -299,7 +346,7 @@ def overlay(*targets: Any, arity: int | None = None) -> Callable[[Callable], Cal
 
 def overlay_of(f: Any, n: int, keywords: bool) -> pytypes.FunctionType | None:
     """The function that was given for calls of f with n positional arguments (and keywords)."""
-    if type(f).__hash__ is None:
+    if type(f).__hash__ is None or f in replaced:
         return None
     found = None if keywords else _overlays.get((f, n))
     return found if found is not None else _overlays.get(f)
@@ -307,8 +354,10 @@ def overlay_of(f: Any, n: int, keywords: bool) -> pytypes.FunctionType | None:
 
 def seen_through(f: Any, n: int = -1, keywords: bool = False) -> pytypes.FunctionType | None:
     """The Python function that a call of f, which has no rule for it, is differentiated as."""
-    if type(f).__hash__ is None or f in _refused:
+    if type(f).__hash__ is None or f in _refused or f in opaque:
         return None
+    if f in replaced:
+        return replaced[f]
     if (found := overlay_of(f, n, keywords)) is not None:
         return found
     while (wrapped := wrappers.get(type(f))) is not None:
@@ -327,13 +376,19 @@ def refuse(why: str, *targets: Any) -> None:
 
 def refusal(f: Any) -> str | None:
     """Why f is not differentiated; None where it is not refused."""
-    return _refused.get(f) if type(f).__hash__ is not None else None
+    if type(f).__hash__ is None:
+        return None
+    if f in opaque:
+        return "it is declared a primitive, and no rule of it takes this call; register one with @rrule"
+    return _refused.get(f)
 
 
 def rules_of(f: Any) -> list[Rule]:
     """The rules of f, last registered first; empty where it has none."""
     try:
         found = _rules.get(f)
+        if f in replaced:
+            return []
         if found is None:
             found = _rules.get(f, []) if _waiting and load_waiting() else []
     except TypeError:  # unhashable: a user's callable object

@@ -61,7 +61,7 @@ def vjp(f: Any, *args: Any, has_aux: bool = False, debug_mode: bool | None = Non
     return y[0], VjpFunction(pullback, True), y[1]
 
 
-class _Transform(Wrapper):
+class Transform(Wrapper):
     """A transform that runs f with some arguments active."""
 
     def __init__(self, f: Callable[..., Any], argnums: Argnums = 0):
@@ -81,7 +81,7 @@ class _Transform(Wrapper):
         return grads[0] if self.single else tuple(grads)
 
 
-class Jacobian(_Transform):
+class Jacobian(Transform):
     """`jacobian(f)`."""
 
     @entry
@@ -171,7 +171,7 @@ def jacobian(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: bool | No
     return in_mode(Jacobian(f, argnums), debug_mode)
 
 
-class ElementwiseGrad(_Transform):
+class ElementwiseGrad(Transform):
     """`elementwise_grad(f)`."""
 
     @entry
@@ -195,7 +195,7 @@ def elementwise_grad(f: Callable[P, Any], argnums: Argnums = 0, *, debug_mode: b
     return in_mode(ElementwiseGrad(f, argnums), debug_mode)
 
 
-class HolomorphicGrad(_Transform):
+class HolomorphicGrad(Transform):
     """`holomorphic_grad(f)`."""
 
     @entry

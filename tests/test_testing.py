@@ -256,3 +256,261 @@ def test_check_grads_catches_a_wrong_user_rule() -> None:
 
 def test_names_of_cases_are_readable() -> None:
     assert RuleCase(np.sum, (M,), {"axis": 1}).name == "sum-f64(2x3)-axis=1"
+
+
+# -- rules as users plant them: every kind of defect, in rules of their own functions ---------------------
+
+
+def weigh(x, w):
+    """A function of the user's that nobody else has a rule for: a matrix times broadcast weights."""
+    return np.asarray(np.nextafter(x * w, np.inf))
+
+
+def overwrite(x, v):
+    x *= v
+
+
+def right(x, w):
+    def pullback(dy):
+        return dy * w, np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def sign(x, w):
+    def pullback(dy):
+        return -dy * w, np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def factor(x, w):
+    def pullback(dy):
+        return dy * w, 2.0 * np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def transposed(x, w):
+    def pullback(dy):
+        return (dy * w).T.reshape(x.shape), np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def no_sum(x, w):
+    def pullback(dy):
+        return dy * w, dy * x
+
+    return weigh(x, w), pullback
+
+
+def wrong_axis(x, w):
+    def pullback(dy):
+        return dy * w, np.sum(dy * x, axis=0)[::-1].copy()
+
+    return weigh(x, w), pullback
+
+
+def borrowed(x, w):
+    def pullback(dy):
+        dw = np.sum(dy * x, axis=0)
+        dy *= w
+        return dy, dw
+
+    return weigh(x, w), pullback
+
+
+def argument_overwritten(x, w):
+    def pullback(dy):
+        dw = np.sum(dy * x, axis=0)
+        x[...] = dy * w
+        return x.copy(), dw
+
+    return weigh(x, w), pullback
+
+
+def wrong_dtype(x, w):
+    def pullback(dy):
+        return (dy * w).astype(np.float32), np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def wrong_value(x, w):
+    return x * w * (1 + 1e-9), right(x, w)[1]
+
+
+def value_of_another_type(x, w):
+    return weigh(x, w).astype(np.float32), right(x, w)[1]
+
+
+def too_few(x, w):
+    def pullback(dy):
+        return (dy * w,)
+
+    return weigh(x, w), pullback
+
+
+def too_many(x, w):
+    def pullback(dy):
+        return dy * w, np.sum(dy * x, axis=0), None
+
+    return weigh(x, w), pullback
+
+
+def no_pair(x, w):
+    return weigh(x, w)
+
+
+def zero(x, w):
+    def pullback(dy):
+        return None, np.sum(dy * x, axis=0)
+
+    return weigh(x, w), pullback
+
+
+def spent(x, w):
+    kept = [x * 1.0]
+
+    def pullback(dy):
+        return dy * w, np.sum(dy * kept.pop(), axis=0)
+
+    return weigh(x, w), pullback
+
+
+@pytest.fixture
+def scoped() -> Any:
+    with mooncake_py.scoped_rules():
+        yield
+
+
+def test_the_right_one_passes(scoped: None) -> None:
+    mooncake_py.rrule(weigh)(right)
+    note = check_rule(weigh, M, V, performance=True)
+    assert note is not None and note.gradient_bytes > 0 and "at the peak" in str(note)
+    check_grads(lambda x, w: np.sum(weigh(x, w) * x), (M, V))
+
+
+@pytest.mark.parametrize("rule, says", [
+    (sign, r"argument 0: the pullback gives <cotangent, direction> = .*central differences give .*direction: array"),
+    (factor, r"argument 1: the pullback gives .*central differences"),
+    (transposed, "argument 0: .*central differences"),
+    (no_sum, r"an array of shape \(2, 3\) as the cotangent of argument 1 \(w\), it must be an array of shape \(3,\)"),
+    (wrong_axis, "argument 1: .*central differences"),
+    (borrowed, "wrote to the cotangent it was given"),
+    (argument_overwritten, "the arguments are not as they were"),
+    (wrong_dtype, "cotangent of dtype float32 for argument 0"),
+    (wrong_value, "a plain call gives"),
+    (value_of_another_type, "a plain call gives"),
+    (too_few, "returned 1 cotangent"),
+    (too_many, "returned 3 cotangents"),
+    (no_pair, "must return a pair"),
+    (zero, "argument 0: .*central differences"),
+    (spent, "pop from empty list"),
+])  # fmt: skip
+def test_planted(scoped: None, rule: Any, says: str) -> None:
+    mooncake_py.rrule(weigh)(rule)
+    with pytest.raises(AssertionError, match=f"(?s){says}"):
+        check_rule(weigh, M, V)
+    if rule not in (wrong_dtype,):  # the engine mends it; only the rule by itself shows it
+        with pytest.raises(AssertionError):
+            check_grads(lambda x, w: weigh(x, w), (M, V))
+
+
+def written(restores: bool = True, takes: bool = True, keeps_copy: bool = True) -> Any:
+    def rule(x: mooncake_py.CoDual, v):
+        old = x.primal.copy() if keeps_copy else x.primal
+        overwrite(x.primal, v)
+
+        def pullback(dy):
+            if restores:
+                x.primal[...] = old
+            d = x.fdata.dense()
+            dv = np.sum(d * old)
+            if takes:
+                d *= v
+            return None, dv
+
+        return None, pullback
+
+    return rule
+
+
+def uses_overwrite(x, v):
+    y = x * 1.0
+    overwrite(y, v)
+    return y
+
+
+@pytest.mark.parametrize("options, caught", [
+    ({}, False), ({"restores": False}, True), ({"keeps_copy": False}, True), ({"takes": False}, True),
+])  # fmt: skip
+def test_planted_in_place(scoped: None, options: Any, caught: bool) -> None:
+    """Stale restoration: nothing put back, or put back from what was overwritten itself."""
+    mooncake_py.rrule(overwrite, mutates=(0,))(written(**options))
+
+    def f(x, v):
+        overwrite(x, v)
+        return x * x
+
+    if not caught:
+        check_grads(f, (M, 1.5))
+        check_grads(uses_overwrite, (M, 1.5))
+        return
+    with pytest.raises(AssertionError, match=r"not as they were|central differences"):
+        check_grads(f, (M, 1.5))
+
+
+def test_what_is_found_in_shadows_stays(scoped: None) -> None:
+    """A rule that sets the cotangent of its argument where it should add to it."""
+
+    def total(x):
+        return float(np.nextafter(np.sum(x), np.inf))
+
+    @mooncake_py.rrule(total)
+    def rule(x: mooncake_py.CoDual):
+        def pullback(dy):
+            x.fdata.take()
+            x.fdata.add(np.full(x.primal.shape, dy))
+            return None
+
+        return total(x.primal), pullback
+
+    def f(x):
+        x[0] = x[0] * 2.0
+        return total(x)
+
+    with pytest.raises(AssertionError, match=r"beside another use|central differences"):
+        check_grads(lambda x: total(x), (V,))
+
+
+def test_aliased_arguments(scoped: None) -> None:
+    """A rule that is right but where both arguments are one array."""
+
+    def product(a, b):
+        return np.nextafter(a * b, np.inf)
+
+    @mooncake_py.rrule(product)
+    def rule(a, b):
+        def pullback(dy):
+            return (dy * b, dy * a) if a is not b else (dy * b, None)
+
+        return product(a, b), pullback
+
+    with pytest.raises(AssertionError, match="for one array in both places"):
+        check_grads(lambda a, b: product(a, b), (V, V + 1.0))
+
+
+def test_arguments_that_alias_are_checked_apart() -> None:
+    check_grads(lambda a, b: a * b + a, (V, V))
+    t = (V, V)
+    check_grads(lambda t: t[0] * t[1][0], ((V, [V.copy(), 2.0]),))
+    assert t[0] is t[1]
+
+
+def test_errors_of_the_engine_pass_through(scoped: None) -> None:
+    import math
+
+    with pytest.raises(mooncake_py.MissingRule):
+        check_grads(lambda x: math.nextafter(x, 9.0), (1.0,))

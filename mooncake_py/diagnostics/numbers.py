@@ -12,7 +12,7 @@ from mooncake_py.diagnostics.mode import enter, leave
 from mooncake_py.runtime.site import run_rule
 from mooncake_py.runtime.user import report, seed
 from mooncake_py.tangents import NoDerivative, zero_fdata
-from mooncake_py.testing import _all_double, _double, _inner, _leaves, _moved, _random, _size
+from mooncake_py.testing import _all_double, _double, _inner, _moved, _random, _size, leaves
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.rules import Watch
@@ -27,7 +27,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
     if "where" in kwargs or not facts.plain_data(tuple(kwargs.values())):
         return None
     args = watch.at_first
-    if not all(map(facts.plain_data, args)) or not any(True for _ in _leaves(args)):
+    if not all(map(facts.plain_data, args)) or not any(True for _ in leaves(args)):
         return None
     rng = np.random.default_rng(0)
     given = copy.deepcopy(args)
@@ -41,7 +41,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
     outputs = [] if any(y is given[i] for i in written) else [y]
     outputs += [given[i] for i in written]
     cotangents = [_random(o, rng) for o in outputs]
-    if not any(True for _ in _leaves(cotangents)):
+    if not any(True for _ in leaves(cotangents)):
         return None
     whole = copy.deepcopy(cotangents)
     if not any(y is given[i] for i in written):
@@ -54,7 +54,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
     ds = pb(dy) if pb is not None else None
     rdata = (None,) * len(args) if ds is None else ds[1:]
     for i, x in enumerate(args):
-        if not any(True for _ in _leaves(x)):
+        if not any(True for _ in leaves(x)):
             continue
         if isinstance(rdata[i], NoDerivative):
             continue
@@ -78,7 +78,7 @@ def _direction(
     if not np.isfinite(got):
         return None  # check_finite is for that
     f, kwargs = watch.site.f, watch.kwargs
-    single = any(np.asarray(x).dtype in (np.float32, np.complex64) for x in _leaves((args, cotangents)))
+    single = any(np.asarray(x).dtype in (np.float32, np.complex64) for x in leaves((args, cotangents)))
     slack = 5e-3 if single else SLACK
 
     def value(t: float) -> float:

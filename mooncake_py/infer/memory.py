@@ -139,9 +139,8 @@ class Memory:
                 effects.setdefault(self.find(v), []).append(t)
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
-        of_globals = {
-            self.find(s.out) for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global) and s.out in types
-        }
+        # What such a call was given beside a global may be one with it by what is known here, and still be written to.
+        of_globals = {s.out for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global)}
         for s in (s for b in self.fn.blocks for s in b.stmts if s.out in calls):
             info = calls[s.out]
             rule = info.rule
@@ -149,7 +148,7 @@ class Memory:
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():
                     called = v is s.fn and not isinstance(self._type(v), Fn)
-                    if isinstance(v, Var) and not called and self.find(v) not in of_globals:
+                    if isinstance(v, Var) and not called and v not in of_globals:
                         effect(v, Lst(Top(act), act))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
@@ -160,7 +159,7 @@ class Memory:
                         effect(info.args[i], kind(put(info.types) if put is not None else Top(act), act))
         if effects:
             for v, t in types.items():
-                if not has_identity(t):
+                if not has_identity(t) or v in of_globals:
                     continue
                 for e in effects.get(self.find(v), ()):
                     if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,10 +23,11 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
-from mooncake_py.registry import Rule, find_rule_for_values, is_pure, rules_of
+from mooncake_py.registry import Rule, find_rule_for_values, is_pure, name_of, rules_of
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
+from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
 from mooncake_py.transform.lanes import ANY, REF, Tree
 
@@ -109,7 +109,7 @@ class DynamicSite:
             why = registry.refusal(e.f)
             if why is not None:
                 raise MissingRule(
-                    f"{_name_of(e.f)} is not differentiated: {why}. It was given an active argument "
+                    f"{name_of(e.f)} is not differentiated: {why}. It was given an active argument "
                     f"(number {e.active + 1}), in {self.filename}:{self.line} ({self.function})"
                 ) from None
             from mooncake_py.diagnostics.missing import missing_rule
@@ -158,15 +158,7 @@ class _NoRule(MooncakeError):
     def __init__(self, f: Any, args: Sequence[Any], fargs: Sequence[Any]):
         self.f, self.given = f, tuple(args)
         self.active = next((i for i, (a, fa) in enumerate(zip(args, fargs, strict=False)) if is_active(a, fa)), 0)
-        super().__init__(f"{_name_of(f)} has no rule")
-
-
-def _name_of(f: Any) -> str:
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
-    module = getattr(f, "__module__", None) or getattr(getattr(f, "__objclass__", None), "__module__", None)
-    if isinstance(f, np.ufunc):
-        module = next((m for m in ("numpy", "scipy.special") if getattr(sys.modules.get(m), name, None) is f), None)
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
+        super().__init__(f"{name_of(f)} has no rule")
 
 
 def is_active(x: Any, fdata: Any) -> bool:
@@ -480,11 +472,14 @@ def run_rule(
 
     position = rule.positions(len(args), kwargs)
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
-    if watch is None:
-        y, pb = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
-    else:
+    if watch is not None:
         watch.before(args, fargs, kwargs)
-        y, pb = watch.pair(rule.fn(*map(given, args, fargs, range(len(args))), **kw))
+    result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None
+    if watch is not None:
+        result = watch.pair(result)
+    y, pb = result if check is None else contract.pair(result, check)
+    forms = [] if check is None else [contract.form_of(x) for x in args]
     if type(y) is CoDual:
         y, fy = y.primal, y.fdata
         own = False
@@ -515,10 +510,9 @@ def run_rule(
             dy = take_fdata(fy, dy)
         if dy is None and own and not rule.mutates:
             return None
-        if watch is None:
-            result = pb(dy)
-        else:
-            result = watch.run(pb, dy)
+        result = pb(dy) if watch is None else watch.run(pb, dy)
+        if check is not None:
+            result = _checked(result, forms, args, fargs, check)
         out: list[Any] = [None]
         for i in range(n):
             out.append(add_any(None, fdatas[i], cotangent(result, i)))
@@ -536,6 +530,18 @@ def fresh_fdata(tree: Tree, x: Any) -> Any:
         items = tuple(fresh_fdata(sub, v) for sub, v in zip(tree, x, strict=True))
         return items if any(f is not None for f in items) else None
     return zero_fdata(x) if tree in (REF, ANY) else None
+
+
+def _checked(
+    result: Any, forms: list[Any], args: tuple[Any, ...], fargs: tuple[Any, ...], check: contract.RuleCall
+) -> Any:
+    """The cotangents that a user's rule returned, if they belong to the arguments."""
+    active = tuple(i for i, fx in enumerate(fargs) if fx is not None)
+    contract.count(result, active, tuple(i for i, form in enumerate(forms) if form is not None), check)
+    for i, form in enumerate(forms):
+        if form is not None:
+            contract.fit(cotangent(result, i), form, i, not np.iscomplexobj(args[i]), check)
+    return result
 
 
 def _python(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import T, abstract
-from mooncake_py.registry import rules_of
+from mooncake_py.registry import is_declared
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import report
 from mooncake_py.switches import current
@@ -49,7 +49,7 @@ class WarmCall:
         if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
             return None
         code = g.__code__
-        if rules_of(g):
+        if is_declared(g):
             return None
         if code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None

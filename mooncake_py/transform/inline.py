@@ -31,7 +31,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.registry import overlay_of, rules_of, seen_through
+from mooncake_py.registry import is_declared, overlay_of, rules_of, seen_through
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
@@ -159,7 +159,7 @@ def _in_closure_of_itself(site: Call) -> bool:
 
 def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) -> Callee | None:
     code = f.__code__
-    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or rules_of(f):
+    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or is_declared(f):
         return None
     if code.co_name == fn.name or _recursive(f, {}):
         return None

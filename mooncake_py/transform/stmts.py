@@ -22,8 +22,9 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.tangents import zero_fdata
-from mooncake_py.transform import helpers, templates
+from mooncake_py.transform import contract, helpers, templates
 from mooncake_py.transform.canonical import Canonical
+from mooncake_py.transform.contract_checks import ContractChecks
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VAt, VClosure, VCoDual, VTuple
@@ -273,8 +274,9 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     if rule.mutates:
         info.reusable = False
     operands, values = _rule_arguments(info, call, rule)
+    check = ContractChecks(info, s, call, rule, operands) if rule.user else None
     if not info.specialise:
-        return _opaque_rule(info, s, call, rule, operands, "switched off")
+        return _opaque_rule(info, s, call, rule, operands, "switched off", check)
     sp = Specialiser(info.forward, info.types, info.real)
     mark = info.forward.block, len(info.forward.block.stmts)
     applied: Applied | None = None
@@ -285,6 +287,8 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         else:
             result = sp.call_function(rule.fn, *values)  # type: ignore[arg-type]
             if not isinstance(result, VTuple) or len(result.items) != 2:
+                if check is not None:
+                    check.pair(result)
                 raise NotSpecialised("it does not return a pair on every path")
             y, pb = result.items
     except NotSpecialised as e:
@@ -294,7 +298,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         info.forward.block = block
         if info.checks is not None and quick is not None:
             return _watched_rule(info, s, call, rule, info.checks.called(quick.site, tree))
-        return _opaque_rule(info, s, call, rule, operands, str(e))
+        return _opaque_rule(info, s, call, rule, operands, str(e), check)
     for st in mark[0].stmts[mark[1] :]:
         info.removable.add(st.out)
     fdata: AV = NULL
@@ -320,7 +324,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
             if applied is not None:
                 result = applied.reverse(p, dy)
                 if result is not None:
-                    _distribute(p, result, operands, rule.deferred)
+                    _distribute(p, result, operands, rule.deferred, check)
                     return
                 closure = p.translate(templates.replaced(pb, applied.meaning))
             else:
@@ -334,7 +338,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
                 result = p.call(p.specialiser.materialise(closure), dy)
             if quick is not None:
                 _check_numbers(p, quick, dy, result, operands)
-            _distribute(p, result, operands, rule.deferred)
+            _distribute(p, result, operands, rule.deferred, check)
 
         _with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
 
@@ -450,24 +454,44 @@ def _take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Pat
     return p.take(out, path)
 
 
-def _distribute(p: PullbackBuilder, result: AV, operands: list[Operand | None], deferred: tuple[int, ...] = ()) -> None:
+def _distribute(
+    p: PullbackBuilder,
+    result: AV,
+    operands: list[Operand | None],
+    deferred: tuple[int, ...] = (),
+    check: ContractChecks | None = None,
+) -> None:
     """Add the cotangents a pullback returned to the arguments they belong to; `deferred` ones may be an `At`."""
+    if check is not None:
+        check.count(result)
     if isinstance(result, VTuple):
-        for v, t in zip(operands, result.items, strict=False):
+        for i, (v, t) in enumerate(zip(operands, result.items, strict=False)):
             if v is not None:
+                if check is not None:
+                    t = check.fit(p, i, t)
                 _mark(p, t)
                 p.accumulate(v, t)
     elif isinstance(result, Const) and result.value is None:
         return
     elif isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Arr, Inst, Real)):
+        if check is not None:
+            result = _unknown(
+                p, p.call(contract.count, result, Const(check.active), Const(check.able), Const(check.call))
+            )
         for i, v in enumerate(operands):
             if v is not None and leaves(p.lanes.tree(v)):
-                t = p.call(helpers.cotangent, result, Const(i))
+                part: Operand = p.call(helpers.cotangent, result, Const(i))
+                if check is not None:
+                    part = check.fit(p, i, part)
                 if i in deferred and p.lanes.tree(v) == ARR:
-                    p.accumulate_deferred(v, t)
+                    p.accumulate_deferred(v, part)
                 else:
-                    p.accumulate(v, t)
+                    p.accumulate(v, part)
     elif operands and operands[0] is not None:
+        if check is not None:
+            if rest := [i for i in check.active if i > 0]:
+                contract.bare(rest[0], check.call)
+            result = check.fit(p, 0, result)
         _mark(p, result)
         p.accumulate(operands[0], result)
 
@@ -528,7 +552,13 @@ def _kw(info: ADInfo, s: Call) -> tuple[tuple[str, Operand], ...]:
 
 
 def _opaque_rule(
-    info: ADInfo, s: Call, call: CallInfo, rule: Rule, operands: list[Operand | None], why: str
+    info: ADInfo,
+    s: Call,
+    call: CallInfo,
+    rule: Rule,
+    operands: list[Operand | None],
+    why: str,
+    check: ContractChecks | None,
 ) -> ADStmtInfo:
     """A rule that is called as a function; the closure it returns travels to the pullback."""
     tree = info.tree(s.out)
@@ -542,6 +572,8 @@ def _opaque_rule(
     places = rule.positions(len(args), [k for k, _ in call.kwargs])
     kwargs = tuple((k, passed(v, places[k])) for k, v in call.kwargs)
     pair = info.forward.call(Const(rule.fn), *args, kwargs=kwargs)
+    if check is not None:
+        pair = info.forward.call(contract.pair, pair, Const(check.call))
     raw = info.forward.call(operator.getitem, pair, Const(0))
     pb = info.forward.call(operator.getitem, pair, Const(1))
     y = info.forward.call(helpers.primal_of, raw)
@@ -554,7 +586,7 @@ def _opaque_rule(
 
     def rvs(p: PullbackBuilder) -> None:
         def body(dy: Operand) -> None:
-            _distribute(p, _unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred)
+            _distribute(p, _unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred, check)
 
         if rule.codual and tree in (REF, ANY):  # whether the rule gave the fdata is known when it has run
             acc = p.take(s.out) if tree == ANY else NULL

@@ -154,7 +154,8 @@ def exponent_log(a: Any) -> Any:
             return np.log(a) if a else 0.0
         return np.log(a) if a > 0 else 0.0 if a == 0 else np.nan
     safe = np.where(a == 0, 1, a)
-    return np.log(safe)
+    with np.errstate(invalid="ignore"):  # a negative base: mostly nobody asks for the derivative by the exponent
+        return np.log(safe)
 
 
 def check_real_power(y: Any) -> Any:
