@@ -21,6 +21,7 @@ from mooncake_py.runtime.rule import DerivedRule, bind, cells_of
 from mooncake_py.switches import current
 from mooncake_py.transform.assemble import Derived, Kept, Planned
 from mooncake_py.transform.lanes import REF, leaves
+from mooncake_py.transform.useful import WHY
 
 _QUIET = frozenset({ops.load_global, ops.truth, ops.check_bound, getattr, iter, slice})
 
@@ -199,7 +200,7 @@ def _decision(call: CallInfo, note: str, s: Call) -> tuple[str, str]:
         if note:
             return "called", note
         return "inlined", f"rule of {name_of(call.target)} inlined"
-    return "value", ""
+    return "value", WHY if call.why == WHY else ""
 
 
 def _why(call: CallInfo, s: Call) -> str:

@@ -72,6 +72,8 @@ class Builder:
         self.entry = self.new_block()
         self.entry.sealed = True
         self.block = self.entry
+        self._open: set[Operand] = set()  # parameters whose values are being looked for
+        self._met: set[Operand] = set()  # those of them that something refers to
         self.pos: Pos = NO_POS
 
     # -- blocks and statements --
@@ -146,16 +148,31 @@ class Builder:
                 block.defs[key] = value
                 break
             if len(block.preds) > 1:
-                param = self._param(block, key)
-                value = param
-                for pred, e in block.preds:
-                    e.args.append(self._read(pred, key))
+                value = self._join(block, key)
                 break
             chain.append(block)
             block = block.preds[0][0]
+        if value in self._open:
+            self._met.add(value)
         for b in chain:
             b.defs[key] = value
         return value
+
+    def _join(self, block: Draft, key: Hashable) -> Operand:
+        """The value where several meet: a parameter, unless all bring the same and the search did not come back here."""
+        param = self._param(block, key)
+        self._open.add(param)
+        values = [self._read(pred, key) for pred, _ in block.preds]
+        self._open.discard(param)
+        first = values[0]
+        if param not in self._met and all([same_operand(v, first) for v in values]):
+            block.params.remove(param)
+            block.key_params.discard(param)
+            block.defs[key] = first
+            return first
+        for (_, e), v in zip(block.preds, values, strict=True):
+            e.args.append(v)
+        return param
 
     def _param(self, block: Draft, key: Hashable) -> Var:
         param = self.fresh.var()
@@ -180,7 +197,7 @@ class Builder:
         Optimistic: a parameter is taken to have the value that the first of its arguments brings until another
         brings a different one, so parameters that only feed each other go together.
         """
-        value: dict[Var, Operand | None] = {p: None for b in self.blocks for p in b.key_params}
+        value: dict[Operand, Operand | None] = {p: None for b in self.blocks for p in b.key_params}
         sources = [
             (p, [e.args[k - e.first] for _, e in b.preds])
             for b in self.blocks
@@ -197,18 +214,18 @@ class Builder:
                     continue
                 new = old
                 for arg in args:
-                    v = value.get(arg, arg) if isinstance(arg, Var) else arg
+                    v = value.get(arg, arg)
                     if v is None or v is new:
                         continue
                     if new is None:
                         new = v
-                    elif not (isinstance(v, Const) and isinstance(new, Const) and v.value is new.value):
+                    elif not same_operand(v, new):
                         new = p
                         break
                 if new is not old:
                     value[p] = new
                     changed = True
-        return {p: v for p, v in value.items() if v is not None and v is not p}
+        return {p: v for p, v in value.items() if v is not None and v is not p}  # type: ignore[misc]
 
     def apply(self, subst: dict[Var, Operand]) -> None:
         """Replace values everywhere; parameters that are replaced disappear with their arguments."""
@@ -260,6 +277,10 @@ class Builder:
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
         blocks = tuple(CFGBlock(b.id, tuple(b.params), (*b.head, *b.stmts), _final(b.term)) for b in self.reachable())
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
+
+
+def same_operand(a: Operand, b: Operand) -> bool:
+    return a is b or (type(a) is Const and type(b) is Const and a.value is b.value)
 
 
 def _replace(s: Call, f: Callable[[Operand], Operand], subst: dict[Var, Operand]) -> Call:

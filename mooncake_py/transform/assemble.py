@@ -46,6 +46,7 @@ from mooncake_py.transform.recompute import recompute
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.undo import SHADOWS, drop_unneeded
+from mooncake_py.transform.useful import drop_useless
 from mooncake_py.transform.views import note_passing_views
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class _Assembly:
         self.lanes = Lanes(self.types, inferred.memory)
         self._note_new_params()
         note_passing_views(self.canonical, inferred, self.lanes)
+        drop_useless(self.canonical, inferred, self.lanes)
         self.forward = Builder(self.fresh, lambda key: NULL)
         self.info = ADInfo(
             inferred,
