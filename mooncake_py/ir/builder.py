@@ -160,26 +160,27 @@ class Builder:
 
     def _join(self, block: Draft, key: Hashable) -> Operand:
         """The value where several meet: a parameter, unless all bring the same and the search did not come back here."""
-        param = self._param(block, key)
+        param = block.defs[key] = self.fresh.var()
         self._open.add(param)
         values = [self._read(pred, key) for pred, _ in block.preds]
         self._open.discard(param)
         first = values[0]
         if param not in self._met and all([same_operand(v, first) for v in values]):
-            block.params.remove(param)
-            block.key_params.discard(param)
             block.defs[key] = first
             return first
+        self._add_param(block, key, param)
         for (_, e), v in zip(block.preds, values, strict=True):
             e.args.append(v)
         return param
 
     def _param(self, block: Draft, key: Hashable) -> Var:
-        param = self.fresh.var()
+        param = block.defs[key] = self.fresh.var()
+        self._add_param(block, key, param)
+        return param
+
+    def _add_param(self, block: Draft, key: Hashable, param: Var) -> None:
         block.params.append(param)
         block.key_params.add(param)
-        block.defs[key] = param
-        return param
 
     def seal(self, block: Draft) -> None:
         """Every edge into `block` exists now."""

@@ -186,9 +186,9 @@ class _Assembly:
         observe("planned", Planned(c, self.lanes, self.plans))
         p = self._pullback_blocks()
         p.fold()
-        sweep(p, set(), everything=True)
-        self._drop_undoing(p)
         live = sweep(p, set(), everything=True)
+        if self._drop_undoing(p):
+            live = sweep(p, set(), everything=True)
         self._comms_into_pullback(p, live)
         pullback_params = [self.captures_in, self.dy_in]
         self._comms_into_forward(p, live)
@@ -286,7 +286,7 @@ class _Assembly:
             tuple(sorted(names)),
         )
 
-    def _drop_undoing(self, p: PullbackBuilder) -> None:
+    def _drop_undoing(self, p: PullbackBuilder) -> bool:
         fn, calls = self.canonical.fn, self.inferred.calls
         outside: set[Var] = {*fn.params, *fn.free}
         for b in fn.blocks:
@@ -303,7 +303,7 @@ class _Assembly:
         for v in (*fn.params, *fn.free):
             primal_of.setdefault(v, v)
         defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
-        drop_unneeded(p, self.inferred.memory, primal_of, defs, self.types, outside)
+        return drop_unneeded(p, self.inferred.memory, primal_of, defs, self.types, outside)
 
     # -- control flow, planned --
 

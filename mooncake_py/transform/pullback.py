@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Inst, T, Top, Tup
+from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
 from mooncake_py.tangents import add_owned, add_rdata
@@ -198,8 +198,8 @@ class PullbackBuilder(Builder):
                 return out
         return NULL
 
-    def _param(self, block: Draft, key: Hashable) -> Var:
-        param = super()._param(block, key)
+    def _add_param(self, block: Draft, key: Hashable, param: Var) -> None:
+        super()._add_param(block, key, param)
         assert isinstance(key, tuple)
         if key[0] == "c":
             _, v, path = key
@@ -215,7 +215,6 @@ class PullbackBuilder(Builder):
         elif key[0] == "item":
             self.types[param] = Inst(int)
             self.nonnull.add(param)
-        return param
 
     def owned_zeros(self) -> list[tuple[Var, Var]]:
         """(accumulator, the forward value it belongs to): arrays of zeros to make on entry."""
@@ -288,7 +287,8 @@ class PullbackBuilder(Builder):
                 t = self.specialiser.emit(Const(helpers.At), [t.index, t.value], {})
             value = self.specialiser.materialise(t)
             if isinstance(shadow, Const) and shadow.value is None:
-                self.write(key, self.call(helpers.accum_any, self.read(key), value))
+                old = self.read(key)
+                self.write(key, value if old is NULL else self.call(helpers.accum_any, old, value))
             else:
                 self.write(key, self.call(helpers.add_any, self.read(key), shadow, value))
 
@@ -318,14 +318,22 @@ class PullbackBuilder(Builder):
             self.if_nonnull(t, spread)
         elif tree == ANY:
             key = ("c", v, path)
-            self.write(key, self.call(helpers.accum_any, self.read(key), t))
+            old = self.read(key)
+            self.write(key, t if old is NULL else self.call(helpers.accum_any, old, t))
         elif tree in (NUM, ARR):
             self.accumulate(v, t, path)
+
+    def _typed(self, t: Operand) -> bool:
+        """Is the type of a cotangent known, so that it need not be told by the value it belongs to?"""
+        return isinstance(t, Const) or not isinstance(self.types.get(t, BOT), (Top, Bot))
 
     def _accumulate_num(self, v: Var, path: Path, t: Operand) -> None:
         key = ("c", v, path)
         old = self.read(key)
         sure = isinstance(t, Const) or t in self.nonnull
+        if sure and self.is_zero(old) and self._typed(t):
+            self.write(key, t)
+            return
         new = self.call(helpers.accum_num if sure else helpers.accum_maybe, old, t)
         self.nonnull.add(new)
         self.types[new] = self.types.get(v, BOT)
@@ -343,6 +351,9 @@ class PullbackBuilder(Builder):
             self.write(key, old)
             return
         value = self.specialiser.materialise(t)
+        if old is NULL and v not in self.owned and self._typed(value):
+            self.write(key, value)
+            return
         if v in self.owned:
             if value not in self.nonnull:
                 new = self.call(helpers.add_owned_maybe, old, value)
@@ -380,15 +391,15 @@ class PullbackBuilder(Builder):
 
     def fold(self) -> None:
         """Remove what turned out to be decided: parameters with one value, tests of what is surely there."""
-        while True:
+        again = True
+        while again:
             subst = self.simplify_params()
-            self._fold_accumulations(subst)
+            again = self._fold_accumulations(subst)
             self.apply(subst)
             self._grow_nonnull()
-            if not self._fold_tests() and not subst:
-                return
+            again = self._fold_tests() or again
 
-    def _fold_accumulations(self, subst: dict[Var, Operand]) -> None:
+    def _fold_accumulations(self, subst: dict[Var, Operand]) -> bool:
         """`0 + t` is t."""
 
         def f(v: Operand) -> Operand:
@@ -396,6 +407,7 @@ class PullbackBuilder(Builder):
                 v = subst[v]
             return v
 
+        folded = False
         for block in self.blocks:
             kept = []
             for s in block.stmts:
@@ -404,9 +416,11 @@ class PullbackBuilder(Builder):
                     subst[s.out] = f(s.args[1])
                 else:
                     kept.append(s)
+            folded = folded or len(kept) < len(block.stmts)
             block.stmts = kept
         for v in subst:
             subst[v] = f(v)
+        return folded
 
     def _grow_nonnull(self) -> None:
         maybe = {p for b in self.blocks for p in b.params}

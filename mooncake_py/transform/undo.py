@@ -35,15 +35,15 @@ def drop_unneeded(
     forward_defs: dict[Var, Call],
     types: dict[Var, T],
     outside: set[Var],
-) -> None:
-    """Remove undo statements that no later reverse statement can notice.
+) -> bool:
+    """Remove undo statements that no later reverse statement can notice; were there any?
 
     `primal_of` maps forward values to the primal values they are, `outside` are primal values whose memory the
     caller (or code that is not seen) holds as well.
     """
     blocks = list(p.reachable())
     if not any(is_undo(s) for b in blocks for s in b.stmts):
-        return
+        return False
     comes_from = {x: v for v, x in p.comms.captures.items()}
     for stack in p.comms.stacks.values():
         comes_from.update({x: v for v, x in stack.items()})
@@ -78,15 +78,18 @@ def drop_unneeded(
     readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]] = {}
     for b in blocks:
         readers[b] = [(i, c) for i, s in enumerate(b.stmts) if not is_undo(s) and (c := reads(s)) != frozenset()]
+    dropped = False
     for b in blocks:
         kept = []
         for i, s in enumerate(b.stmts):
             if is_undo(s) and isinstance(s.args[0], Var) and s.args[0] in comes_from:
                 mine = classes_of(comes_from[s.args[0]])
                 if mine is not None and not (mine & held) and not _seen(b, i, mine, readers):
+                    dropped = True
                     continue
             kept.append(s)
         b.stmts = kept
+    return dropped
 
 
 def _seen(
