@@ -159,7 +159,7 @@ class Builder:
         return value
 
     def _join(self, block: Draft, key: Hashable) -> Operand:
-        """The value where several meet: a parameter, unless all bring the same and the search did not come back here."""
+        """The value where several meet: a parameter, unless all bring the same and nothing led back to here."""
         param = block.defs[key] = self.fresh.var()
         self._open.add(param)
         values = [self._read(pred, key) for pred, _ in block.preds]
