@@ -13,6 +13,8 @@ Aliases share their fdata; that is what makes mutation and views right.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from types import CellType
 from typing import Any, Literal
 
@@ -184,6 +186,9 @@ class ListShadow:
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every item (None is zero)."""
+        if not any(map(operator.is_not, (*self.f, *self.r), itertools.repeat(None))):
+            self.r[:] = ts
+            return
         for i, t in enumerate(ts):
             self.add_item(i, t)
 

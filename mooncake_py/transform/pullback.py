@@ -414,6 +414,8 @@ class PullbackBuilder(Builder):
                 fn = s.fn.value if isinstance(s.fn, Const) else None
                 if fn in _ACCUMULATIONS and self.is_zero(f(s.args[0])):
                     subst[s.out] = f(s.args[1])
+                elif fn is helpers.dense_zeros and f(s.args[0]) in self.nonnull:
+                    subst[s.out] = f(s.args[0])
                 else:
                     kept.append(s)
             folded = folded or len(kept) < len(block.stmts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import Any_, element_effects, infer_table, maybe_none, rrule
+from mooncake_py.registry import Any_, element_effects, infer_table, inline, maybe_none, rrule, undoes
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
 
 _f: Any  # what a table registers, one at a time
@@ -101,12 +101,12 @@ def list_setitem(xs: CoDual, i, x: CoDual):
 
 def _append(xs: CoDual, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
-    primal.append(x.primal)
+    ops.list_append(primal, x.primal)
     if shadow is not None:
         grow(shadow, x.fdata)
 
     def pullback(_):
-        primal.pop()
+        drop_last(primal)
         if shadow is None:
             return None
         return None, shrink(shadow)
@@ -114,9 +114,15 @@ def _append(xs: CoDual, x: CoDual):
     return None, pullback
 
 
+@inline
 def grow(shadow: ListShadow, fx: Any) -> None:
-    shadow.f.append(fx)
-    shadow.r.append(None)
+    ops.list_append(shadow.f, fx)
+    ops.list_append(shadow.r, None)
+
+
+def drop_last(xs: list) -> None:
+    """Undo an append."""
+    del xs[-1]
 
 
 def shrink(shadow: ListShadow) -> Any:
@@ -129,6 +135,7 @@ for _f in (ops.list_append, list.append):
     infer_table[_f] = lambda args, kwargs: Known(None)
     element_effects[_f] = lambda types: widen(types[1])
 maybe_none.update({unput_item, shrink})
+undoes.add(drop_last)
 
 
 def list_change(name: str, reorder: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Known, Real, T, is_scalar, join, widen
-from mooncake_py.registry import infer_table, rrule
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.registry import folds, infer_table, pure, rrule
 from mooncake_py.tangents import CoDual
 from mooncake_rules.containers.lists import elements
 
@@ -22,9 +22,30 @@ def sum_(xs: CoDual, start=0):
             return None
         if isinstance(x, np.ndarray):
             return (np.broadcast_to(dy, x.shape), dy)
+        if are_floats(x):
+            return (alike(summand(dy, 0.0), x), summand(dy, start))
         return (tuple([summand(dy, v) for v in x]), summand(dy, start))
 
     return y, pullback
+
+
+def are_floats(x: Any) -> bool:
+    """Are all items floats?"""
+    return type(x) in (list, tuple) and all([type(v) is float for v in x])
+
+
+def alike(t: Any, x: Any) -> list:
+    """The cotangent t for every item of x."""
+    return [t] * len(x)
+
+
+def _are_floats(t: T) -> bool | None:
+    e = elements(t)
+    return True if isinstance(t, (Lst, Tup)) and isinstance(e, Inst) and e.cls is float else None
+
+
+folds[are_floats] = _are_floats
+pure.update({are_floats, alike})
 
 
 def summand(dy: Any, v: Any) -> Any:
