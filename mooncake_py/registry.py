@@ -471,5 +471,9 @@ complex_tests: set[Any] = set()
 """Those of them that ask whether a value may be complex: no, in code where nothing is."""
 undoes: set[Any] = set()
 """Functions by which pullbacks put back what their first argument, an array, held: left out where nobody looks."""
+shape_argument: dict[Any, int] = {}
+"""Helpers of pullbacks whose result has the shape that is their argument at this position."""
+same_if_shaped: set[Any] = set()
+"""Those of them that give their first argument as it is where it has that shape."""
 folds: dict[Any, Callable[..., Any]] = {}
 """Predicates that rules ask of types: function -> (argument types) -> the answer, None where it is not known."""

@@ -43,6 +43,7 @@ from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.recompute import recompute
+from mooncake_py.transform.shapes import fold_shapes
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.undo import SHADOWS, drop_unneeded
@@ -186,6 +187,7 @@ class _Assembly:
         observe("planned", Planned(c, self.lanes, self.plans))
         p = self._pullback_blocks()
         p.fold()
+        fold_shapes(p, self.forward, self.types, self.info.f)
         live = sweep(p, set(), everything=True)
         if self._drop_undoing(p):
             live = sweep(p, set(), everything=True)

@@ -65,6 +65,7 @@ class PullbackBuilder(Builder):
         self.nonnull: set[Var] = set()
         self.items: dict[Var, BlockId] = {}
         self._kept: set[Hashable] = set()
+        self.stands_for: dict[Var, Var] = {}  # cotangents and kept values: the forward value they belong to
         self._dense: dict[tuple[Draft, Operand], Var] = {}
         self._owned_zero: dict[tuple[Var, Path], Var] = {}
         self.specialiser = Specialiser(self, types, real)
@@ -209,7 +210,10 @@ class PullbackBuilder(Builder):
             self.types[param] = t
             if subtree(self.lanes.tree(v), path) == NUM:
                 self.nonnull.add(param)
+            elif not path:
+                self.stands_for[param] = v
         elif key[0] == "kept":
+            self.stands_for[param] = key[1]
             self.types[param] = self.types.get(key[1], Top())
             self.nonnull.add(param)
         elif key[0] == "item":
@@ -224,6 +228,8 @@ class PullbackBuilder(Builder):
         """The cotangent of a leaf, leaving zero."""
         key = ("c", v, path)
         value = self.read(key)
+        if isinstance(value, Var) and not path:
+            self.stands_for.setdefault(value, v)
         self.write(key, ZERO if subtree(self.lanes.tree(v), path) == NUM else NULL)
         return value
 
@@ -396,6 +402,9 @@ class PullbackBuilder(Builder):
             subst = self.simplify_params()
             again = self._fold_accumulations(subst)
             self.apply(subst)
+            for gone, stays in subst.items():
+                if gone in self.stands_for and isinstance(stays, Var):
+                    self.stands_for.setdefault(stays, self.stands_for[gone])
             self._grow_nonnull()
             again = self._fold_tests() or again
 

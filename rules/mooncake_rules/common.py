@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Tup, is_scalar, widen
-from mooncake_py.registry import complex_tests, folds, infer_table, inline, pure
+from mooncake_py.registry import complex_tests, folds, infer_table, inline, pure, same_if_shaped, shape_argument
 
 _sum = np.add.reduce
 
@@ -99,6 +99,8 @@ def _totalled(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[unbroadcast] = _summed
+shape_argument[unbroadcast] = 1
+same_if_shaped.add(unbroadcast)
 infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex

@@ -11,7 +11,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import At, CoDual
-from mooncake_py.transform.helpers import index_kind, shadow_dense
+from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 
 # -- types ------------------------------------------------------------------------------------------------
@@ -194,6 +194,20 @@ def _spread(d: Any, v: Any) -> Any:
 Partial = Callable[[Any, Any, Any], Any]
 
 
+def _type_in_place(f: Callable) -> None:
+    """`a op= b` is a where a can change, else what `a op b` is."""
+    plain = getattr(operator, f.__name__[1:])
+
+    def result(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+        from mooncake_py.infer.resolve import result_type
+
+        if isinstance(args[0], (Arr, Lst)):
+            return args[0]
+        return result_type(plain, args, tuple(kwargs.items())) if not isinstance(args[0], Top) else None
+
+    infer_table[f] = result
+
+
 def _inplace(f: Callable, da: Partial, db: Partial) -> None:
     """`a op= b` on arrays: da and db give the cotangents of a and b from (dy, a, b), a being the old content."""
     da, db = inline(da), inline(db)
@@ -201,7 +215,7 @@ def _inplace(f: Callable, da: Partial, db: Partial) -> None:
     def rule(a: CoDual, b):
         x = a.primal
         shadow = a.fdata
-        old = x.copy()
+        old = saved(x, Ellipsis)
         shape = () if is_number(b) else b.shape
         y = f(x, b)
 
@@ -220,20 +234,35 @@ def _inplace(f: Callable, da: Partial, db: Partial) -> None:
 
     for kind in (Array, Scalar):
         rrule(f, types=(Array, kind), mutates=(0,))(rule)
-    plain = getattr(operator, f.__name__[1:])
-
-    def result(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-        from mooncake_py.infer.resolve import result_type
-
-        if isinstance(args[0], (Arr, Lst)):
-            return args[0]
-        return result_type(plain, args, tuple(kwargs.items())) if not isinstance(args[0], Top) else None
-
-    infer_table[f] = result
+    _type_in_place(f)
 
 
-_inplace(operator.iadd, lambda dy, a, b: dy, lambda dy, a, b: dy)
-_inplace(operator.isub, lambda dy, a, b: dy, lambda dy, a, b: -dy)
+def _shift(f: Callable, db: Callable) -> None:
+    """`a += b` and `a -= b`: the cotangent of a stays where it is."""
+    db = inline(db)
+
+    def rule(a: CoDual, b):
+        x, shadow = a.primal, a.fdata
+        old = saved(x, Ellipsis)
+        shape = () if is_number(b) else b.shape
+        y = f(x, b)
+
+        def pullback(_):
+            put_back(x, Ellipsis, old)
+            if shadow is None:
+                return None
+            t = db(shadow_look(shadow))
+            return None, (real_of(total(t), b) if is_number(b) else real_of(unbroadcast(t, shape), b))
+
+        return CoDual(y, shadow), pullback
+
+    for kind in (Array, Scalar):
+        rrule(f, types=(Array, kind), mutates=(0,))(rule)
+    _type_in_place(f)
+
+
+_shift(operator.iadd, lambda dy: dy)
+_shift(operator.isub, lambda dy: -dy)
 _inplace(operator.imul, lambda dy, a, b: dy * conj(b), lambda dy, a, b: dy * conj(a))
 _inplace(operator.itruediv, lambda dy, a, b: dy / conj(b), lambda dy, a, b: -dy * conj(a / (b * b)))
 _inplace(

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, Scalar, inline, pure, rrule, zero_derivative
+from mooncake_py.infer.types import Arr
+from mooncake_py.registry import Array, Scalar, infer_table, inline, pure, rrule, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, total
-from mooncake_rules.inference import reduces
+from mooncake_rules.inference import element_dtype, reduces, shape_ndim
 from mooncake_rules.sequences import also_of_sequences
 
 _none = np._NoValue  # what NumPy itself passes where `initial` is not given
@@ -68,6 +69,8 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
 
 
 pure.update({kept_shape, spread, kept, count})
+shape_argument[spread] = 1
+infer_table[spread] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- sum and mean -----------------------------------------------------------------------------------------
 

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
-from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import (
+    Array,
+    Scalar,
+    infer_table,
+    probed,
+    pure,
+    rrule,
+    same_if_shaped,
+    shape_argument,
+    zero_derivative,
+)
 from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
@@ -22,6 +32,8 @@ def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 pure.add(reshaped)
+shape_argument[reshaped] = 1
+same_if_shaped.add(reshaped)
 infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- one array in another shape ---------------------------------------------------------------------------

@@ -1,0 +1,135 @@
+"""Arrays that surely have the same shape, so that a cotangent need not be summed down to it.
+
+`a * b` may broadcast: the cotangent of a is summed to the shape of a, which is kept for that. Where the code shows that
+a, b and their product have one shape there is nothing to sum and no shape to keep. Every value has a key; equal
+keys, equal shapes. A cotangent has the shape of its value.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, T, is_scalar
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
+from mooncake_py.registry import same_if_shaped, shape_argument
+from mooncake_py.tangents import add_rdata
+from mooncake_py.transform import helpers
+from mooncake_py.transform.pullback import PullbackBuilder
+
+Key = Any
+
+_ELEMENTWISE = frozenset(
+    {
+        *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),
+        *(operator.neg, operator.pos, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
+        *(add_rdata, helpers.accum_arr),
+    }
+)
+_IN_PLACE = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv, np.ndarray.copy, np.copy})
+
+
+def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: dict[Var, Operand]) -> None:
+    """Take the sums out of the pullback that change no shape."""
+    if not any(_is(s, same_if_shaped) for b in p.blocks for s in b.stmts):
+        return
+    known = _Shapes(types)
+    for b in forward.blocks:
+        for s in b.stmts:
+            known.note(s)
+    for table in (p.comms.captures, *p.comms.stacks.values()):
+        for v, name in table.items():
+            known.same(name, v)
+    for param, v in p.stands_for.items():
+        actual = f.get(v, v)
+        if isinstance(actual, Var):
+            known.same(param, actual)
+    subst: dict[Var, Operand] = {}
+    for b in p.reachable():
+        for s in b.stmts:
+            if _is(s, same_if_shaped) and known.is_shaped(s):
+                t = s.args[0]
+                subst[s.out] = subst.get(t, t) if isinstance(t, Var) else t
+                known.same(s.out, t)
+            else:
+                known.note(s)
+    p.apply(subst)
+    for gone, stays in subst.items():
+        if gone in p.nonnull and isinstance(stays, Var):
+            p.nonnull.add(stays)
+    for b in p.blocks:
+        b.stmts = [s for s in b.stmts if s.out not in subst]
+
+
+def _is(s: Call, functions: Iterable[Any]) -> bool:
+    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
+
+
+class _Shapes:
+    def __init__(self, types: dict[Var, T]):
+        self.types = types
+        self.keys: dict[Operand, Key] = {}  # of arrays
+        self.shapes: dict[Operand, Key] = {}  # of tuples that are the shape of an array
+
+    def key(self, v: Operand) -> Key:
+        return self.keys.get(v, v)
+
+    def same(self, a: Operand, b: Operand) -> None:
+        self.keys.setdefault(a, self.key(b))
+        if b in self.shapes:
+            self.shapes.setdefault(a, self.shapes[b])
+
+    def is_shaped(self, s: Call) -> bool:
+        """Has the first argument the shape that the call asks for?"""
+        t = self.types.get(s.args[0]) if isinstance(s.args[0], Var) else None
+        wanted = self.shapes.get(s.args[shape_argument[s.fn.value]])  # type: ignore[union-attr]
+        return isinstance(t, Arr) and bool(t.ndim) and wanted is not None and self.key(s.args[0]) == wanted
+
+    def note(self, s: Call) -> None:
+        """What the statement says of shapes."""
+        if s.kwargs or not isinstance(s.fn, Const) or type(s.fn.value).__hash__ is None:
+            return
+        fn, args = s.fn.value, s.args
+        if fn is getattr:
+            if isinstance(args[1], Const) and args[1].value == "shape":
+                self.shapes[s.out] = self.key(args[0])
+        elif fn in shape_argument:
+            wanted = self.shapes.get(args[shape_argument[fn]]) if len(args) > shape_argument[fn] else None
+            if wanted is not None:
+                self.keys.setdefault(s.out, wanted)
+        elif fn in _ELEMENTWISE or (
+            isinstance(fn, np.ufunc) and fn.nout == 1 and len(args) == fn.nin and not fn.signature
+        ):
+            self._elementwise(s)
+        elif fn in _IN_PLACE and isinstance(self._type(args[0]), Arr):
+            self.keys.setdefault(s.out, self.key(args[0]))
+        elif fn is operator.getitem:
+            self._slice(s)
+
+    def _type(self, v: Operand) -> T | None:
+        return self.types.get(v) if isinstance(v, Var) else None
+
+    def _elementwise(self, s: Call) -> None:
+        found: list[Key] = []
+        for v in s.args:
+            t = self._type(v)
+            if isinstance(t, Arr):
+                found.append(self.key(v))
+            elif not (isinstance(v, Const) and (v.value is None or isinstance(v.value, (int, float, complex)))) and (
+                t is None or not is_scalar(t)
+            ):
+                return
+        if found and all(k == found[0] for k in found):
+            self.keys.setdefault(s.out, found[0])
+
+    def _slice(self, s: Call) -> None:
+        """Slices of one array that leave out equally many of its items."""
+        t, index = self._type(s.args[0]), s.args[1]
+        if isinstance(t, Arr) and t.ndim == 1 and isinstance(index, Const) and type(index.value) is slice:
+            a, b, step = index.value.start or 0, index.value.stop, index.value.step
+            if step in (None, 1) and type(a) is int and a >= 0 and (b is None or (type(b) is int and b < 0)):
+                self.keys.setdefault(s.out, ("without", self.key(s.args[0]), a - (b or 0)))
