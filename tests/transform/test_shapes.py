@@ -22,7 +22,7 @@ A, B = np.linspace(0.1, 0.9, 6).reshape(2, 3), np.linspace(1.0, 2.0, 3)
         lambda x: np.sum(np.sin(x) * np.exp(-x * x)),
         lambda x: np.sum((x[2:] - x[:-2]) * x[1:-1] * (2.0 - x[1:-1])),
         lambda x: np.sum(x * x.copy() + np.tanh(x) / x),
-        lambda x: np.mean((x - 1.0) ** 2 / (x + 3.0)),
+        lambda x: np.mean((x - 1.0) * x / (x + 3.0)),
     ],
 )
 def test_nothing_is_summed_where_shapes_are_equal(f) -> None:
@@ -57,7 +57,7 @@ def test_one_item_broadcasts_against_what_looks_alike() -> None:
 
     x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([5.0, 6.0])
     dx, dy = grad(f, argnums=(0, 1))(x, y)
-    assert dx.tolist() == [4.0, 9.0, 10.0, 10.0]
+    assert dx.tolist() == [4.0, 9.0, 12.0, 10.0]
     assert dy.tolist() == [0.0, 9.0]
 
 
