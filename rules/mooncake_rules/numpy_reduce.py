@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr
+from mooncake_py.infer.types import Arr, Inst
 from mooncake_py.registry import Array, Scalar, infer_table, inline, pure, rrule, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, total
@@ -70,6 +70,7 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
 
 pure.update({kept_shape, spread, kept, count})
 shape_argument[spread] = 1
+infer_table[count] = lambda args, kwargs: Inst(int)
 infer_table[spread] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- sum and mean -----------------------------------------------------------------------------------------
