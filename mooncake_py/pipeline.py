@@ -9,7 +9,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inference, Inferred
-from mooncake_py.infer.types import T
+from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Function
@@ -59,10 +59,10 @@ def derive_rule(
         checks = Checks(fn.__code__, frame.mode)
         derived = derive(inferred, checks.dynamic_site, StaticSite.of, options, observe, checks)
     observe("derived", derived)
-    forward = pytypes.FunctionType(lower(derived.forward, folding=options.stack_folding), fn.__globals__, fn.__name__)
-    pullback = pytypes.FunctionType(
-        lower(derived.pullback, folding=options.stack_folding), fn.__globals__, fn.__name__ + "_pullback"
-    )
+    heavy = {v for v, t in inferred.types.items() if isinstance(t, Arr)} | {derived.pullback.params[0]}
+    codes = [lower(f, folding=options.stack_folding, heavy=heavy) for f in (derived.forward, derived.pullback)]
+    forward = pytypes.FunctionType(codes[0], fn.__globals__, fn.__name__)
+    pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
     rule = DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
     if frame is not None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import opcode
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from types import CodeType
 from typing import Any
 
 from bytecode import UNSET, Bytecode, CompilerFlags, Instr
 from bytecode.instr import InstrLocation
 
-from mooncake_py.ir.nodes import Function, Pos
+from mooncake_py.ir.nodes import Function, Pos, Var
 from mooncake_py.lowering.emit import Emitter
 from mooncake_py.lowering.native import V
+from mooncake_py.lowering.release import release
 from mooncake_py.lowering.schedule import schedule
 from mooncake_py.lowering.slots import allocate
 from mooncake_py.lowering.writer import Line
@@ -30,13 +31,15 @@ def lower(
     like: CodeType | None = None,
     qualname: str | None = None,
     folding: bool = True,
+    heavy: Set[Var] = frozenset(),
 ) -> CodeType:
     """The code object of `fn`.
 
     Its parameters are plain positional ones, named by `argnames` (default: the parameters' own names); with
     `like`, kinds and names of parameters and free variables, flags and qualified name are those of that code
     object. Cells of free variables are `co_freevars` in the order of `fn.free`. Without `folding` every value goes to a
-    local slot, none waits on the stack for its consumer.
+    local slot, none waits on the stack for its consumer. Slots of `heavy`
+    variables are emptied by the last read.
     """
     if like is not None:
         n = like.co_argcount + like.co_kwonlyargcount
@@ -54,6 +57,8 @@ def lower(
     doc = like.co_consts[0] if like is not None and like.co_consts else None
     emitter.const(doc if isinstance(doc, str) else None)  # the first constant is the docstring, or None
     emitter.run()
+    emptied = {slots.names[slots.of[v]] for v in heavy if v in slots.of} - set(slots.cell_names)
+    emitter.code = release(emitter.code, emptied, emitter.const(None))
     return _assemble(fn, emitter, like, free_names, qualname)
 
 
@@ -91,7 +96,7 @@ def _assemble(
     concrete = bc.to_concrete_bytecode(compute_exception_stack_depths=False)
     # The library tells constants apart by value; here they are numbers, and the objects take their place now.
     concrete.consts = [emitter.consts[i] for i in concrete.consts]
-    return concrete.to_code(stacksize=emitter.stacksize + 1, compute_exception_stack_depths=False)
+    return concrete.to_code(stacksize=emitter.stacksize + len(V.TAKE_FAST), compute_exception_stack_depths=False)
 
 
 def _instructions(emitter: Emitter) -> list[Any]:

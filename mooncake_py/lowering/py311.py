@@ -11,6 +11,7 @@ NULL_FIRST = True  # a call's NULL lies under the callable, not above it
 SUPERINSTRUCTIONS = False  # the interpreter pairs instructions by itself
 BACKWARD_CONDITIONAL_JUMPS = True
 RETURN_CONST = False
+TAKE_FAST = ("LOAD_FAST", "LOAD_CONST", "STORE_FAST")
 STOPITERATION_HANDLER = False
 CLOSURE_BY_LOAD_FAST = False
 BRANCH_NEEDS_BOOL = False

@@ -18,6 +18,7 @@ from mooncake_py.lowering.py312 import (  # noqa: F401
     SEND_DONE,
     SETSLICE,
     STOPITERATION_HANDLER,
+    TAKE_FAST,
     Ins,
     attribute,
     binary,

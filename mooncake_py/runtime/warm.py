@@ -82,11 +82,12 @@ class WarmCall:
     def run(self, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
         """The value and the gradients by the chosen arguments."""
         rule = self.rule
-        y, fy, captures = rule.forward(*args, *self.cells)
+        # The captures are given away: the pullback, which runs once, frees each array after its last use.
+        y, fy, *captures = rule.forward(*args, *self.cells)
         if self.tree == NUM:
-            ds = rule.pullback(captures, 1.0 if type(y) is float else type(y)(1.0))
+            ds = rule.pullback(captures.pop(), 1.0 if type(y) is float else type(y)(1.0))
         else:
-            ds = rule.pullback(captures, seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
+            ds = rule.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
         out = []
         seen: dict[int, Any] = {}
         for k in self.chosen:
