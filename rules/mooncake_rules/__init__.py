@@ -57,5 +57,6 @@ for _module, _packs in {
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.optimize": ("scipy_optimize",),
+    "scipy.integrate": ("scipy_integrate",),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

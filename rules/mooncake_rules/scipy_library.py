@@ -61,10 +61,10 @@ def library_rule(
     scope["places"] = places
     source = (
         f"def rule({', '.join(spelled)}):\n"
-        f"    y = f({', '.join(passed)})\n"
-        f"    def pullback(dy):\n"
-        f"        return spread(cotangents, given, places, blank{more}, dy, y, {{{', '.join(kept)}}})\n"
-        f"    return y, pullback\n"
+        f"    result_ = f({', '.join(passed)})\n"
+        f"    def pullback(dy_):\n"
+        f"        return spread(cotangents, given, places, blank{more}, dy_, result_, {{{', '.join(kept)}}})\n"
+        f"    return result_, pullback\n"
     )
     exec(compile(source, f"<the rule of {name}>", "exec"), scope)
     rrule(f, types=types)(scope["rule"])

@@ -1,0 +1,312 @@
+"""scipy.integrate: rules of sampled data, integrals of functions, and odeint by the adjoint equation.
+
+An integral's derivative by what its integrand depends on is the integral of that derivative. For y' = f(t, y, p) the
+cotangent l of y solves l' = -(df/dy)^T l backwards in time, and that of p is the integral of (df/dp)^T l
+(L. Pontryagin et al., 1962). Both are computed to the tolerances of the call, or better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate as si
+
+from mooncake_py.registry import rrule
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import Dependence
+from mooncake_rules.common import unbroadcast
+from mooncake_rules.numpy_analysis import trapezoid_cotangents
+from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.sequences import unstack
+
+Options = dict[str, Any]
+_EMPTY = CoDual((), None)
+
+# -- sampled data -----------------------------------------------------------------------------------------
+
+
+def _trapezoid(dy: Any, y: Any, o: Options) -> Any:
+    return trapezoid_cotangents(dy, o["y"], o["x"], o["dx"], o["axis"])
+
+
+def _steps(o: Options, y: np.ndarray) -> np.ndarray:
+    """The distances between samples, with the axis of integration last, broadcasting with y."""
+    if o["x"] is None:
+        return np.full(y.shape[-1] - 1, float(o["dx"]))
+    x = o["x"]
+    return np.diff(np.moveaxis(x, o["axis"], -1) if x.ndim > 1 else x)
+
+
+def _of_steps(dh: np.ndarray, o: Options) -> tuple[Any, Any]:
+    """The cotangents of x and dx from that of the steps."""
+    if o["x"] is None:
+        return None, np.sum(dh)
+    x = o["x"]
+    moved = np.moveaxis(x, o["axis"], -1) if x.ndim > 1 else x
+    dh = unbroadcast(dh, (*moved.shape[:-1], moved.shape[-1] - 1))
+    dx = np.zeros(moved.shape, dh.dtype)
+    dx[..., 1:] += dh
+    dx[..., :-1] -= dh
+    return np.moveaxis(dx, -1, o["axis"]) if x.ndim > 1 else dx, None
+
+
+def cumulative_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[Any, Any, Any]:
+    """Of cumulative_trapezoid: every step counts in all sums after it."""
+    values, h = np.moveaxis(o["y"], o["axis"], -1), _steps(o, np.moveaxis(o["y"], o["axis"], -1))
+    t = np.moveaxis(dy, o["axis"], -1)
+    if o["initial"] is not None:
+        t = t[..., 1:]
+    t = np.flip(np.cumsum(np.flip(t, -1), -1), -1)
+    part = t * h / 2
+    out = np.zeros(values.shape, part.dtype)
+    out[..., 1:] += part
+    out[..., :-1] += part
+    dh = t * (values[..., 1:] + values[..., :-1]) / 2
+    return np.moveaxis(out, -1, o["axis"]), *_of_steps(dh, o)
+
+
+def simpson_sum(y: np.ndarray, h: np.ndarray) -> Any:
+    """Simpson's rule for uneven steps along the last axis; for an even number of samples J. Cartwright's (2017)."""
+    n = y.shape[-1]
+    if n == 1:
+        return 0.0 * y[..., 0]
+    if n == 2:
+        return h[..., 0] * (y[..., 0] + y[..., 1]) / 2
+    m = n if n % 2 else n - 1
+    a, b = h[..., 0 : m - 1 : 2], h[..., 1 : m - 1 : 2]
+    whole = (a + b) / 6 * (
+        y[..., 0 : m - 2 : 2] * (2 - b / a) + y[..., 1 : m - 1 : 2] * (a + b) ** 2 / (a * b)
+        + y[..., 2:m:2] * (2 - a / b)
+    )  # fmt: skip
+    total = np.sum(whole, -1)
+    if n % 2 == 0:
+        a, b = h[..., -2], h[..., -1]
+        total = total + y[..., -1] * (2 * b * b + 3 * a * b) / (6 * (a + b))
+        total = total + y[..., -2] * (b * b + 3 * a * b) / (6 * a)
+        total = total - y[..., -3] * b**3 / (6 * a * (a + b))
+    return total
+
+
+def simpson_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any, Any]:
+    """The sum is linear in the samples, and analytic in the steps: complex steps give its derivatives exactly."""
+    values = np.moveaxis(np.asarray(o["y"], float), o["axis"], -1)
+    t = np.asarray(dy)
+    h = np.broadcast_to(_steps(o, values), (*values.shape[:-1], values.shape[-1] - 1))
+    n = values.shape[-1]
+    weights = np.stack([simpson_sum(np.broadcast_to(e, values.shape), h) for e in np.eye(n)], -1)
+    out = t[..., None] * weights
+    dh = np.zeros(h.shape)
+    for k in range(n - 1):
+        step = h.astype(complex)
+        step[..., k] += 1e-30j
+        dh[..., k] = t * simpson_sum(values, step).imag / 1e-30
+    return np.moveaxis(out, -1, o["axis"]), *_of_steps(dh, o)
+
+
+def romb_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
+    n = o["y"].shape[o["axis"]]
+    weights = si.romb(np.eye(n), o["dx"], axis=-1)
+    out = np.expand_dims(np.asarray(dy), o["axis"]) * weights.reshape(
+        [-1 if k == o["axis"] % o["y"].ndim else 1 for k in range(o["y"].ndim)]
+    )
+    return out, np.sum(np.asarray(dy) * y) / o["dx"]
+
+
+library_rule(si.trapezoid, 3, _trapezoid)
+library_rule(si.cumulative_trapezoid, 3, cumulative_cotangents)
+library_rule(si.simpson, ("y", "x", "dx"), simpson_cotangents)
+library_rule(si.romb, 2, romb_cotangents)
+
+# -- integrals of functions -------------------------------------------------------------------------------
+
+
+def _arguments(f: CoDual, args: CoDual) -> tuple[Dependence, bool]:
+    """What the integrand depends on; SciPy takes one argument for a tuple of one."""
+    if isinstance(args.primal, tuple):
+        return Dependence(f.primal, f.fdata, args.primal, args.fdata), False
+    return Dependence(f.primal, f.fdata, (args.primal,), None if args.fdata is None else (args.fdata,)), True
+
+
+def _gradient(d: Dependence, t: float) -> np.ndarray:
+    y, pull = d.at(float(t))
+    return pull(np.ones(np.shape(y)) if isinstance(y, np.ndarray) else type(y)(1.0))[1]
+
+
+def _end(f: Any, at: float, args: Any) -> float:
+    return float(np.ravel(f(at, *args))[0]) if np.isfinite(at) else 0.0
+
+
+@rrule(si.quad)
+def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
+    if options.get("weight") is not None or options.get("complex_func"):
+        raise NotImplementedError("scipy.integrate.quad is differentiated without weight and complex_func")
+    y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
+
+    def pullback(dy):
+        d0 = None if dy is None else dy[0]
+        if d0 is None:
+            return None
+        if dy[1] is not None and dy[1]:
+            raise NotImplementedError("the error that scipy.integrate.quad estimates is not differentiated")
+        d, single = _arguments(func, args)
+        vector, _ = si.quad_vec(
+            lambda t: _gradient(d, t), a, b, max(epsabs, 1e-12), min(epsrel, 1e-10), "max", points=options.get("points")
+        )
+        ds = d.give(d0 * np.ravel(vector))
+        return None, -d0 * _end(func.primal, a, d.extra), d0 * _end(func.primal, b, d.extra), ds[0] if single else ds
+
+    return CoDual(y, None), pullback
+
+
+@rrule(si.fixed_quad)
+def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
+    y = si.fixed_quad(func.primal, a, b, args.primal, n)
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        t = take_fdata(fy, dy)
+        if t is None or t[0] is None:
+            return None
+        x, w = np.polynomial.legendre.leggauss(n)
+        d, single = _arguments(func, args)
+        points = (b - a) * (x + 1) / 2.0 + a
+        values, pull = d.at(points)
+        t0 = np.asarray(t[0])
+        (dpoints,), vector = pull(t0[..., None] * w * (b - a) / 2.0)
+        ds = d.give(vector)
+        whole = np.sum(t0 * np.sum(w * np.asarray(values), -1)) / 2.0
+        dpoints = np.zeros(n) if dpoints is None else dpoints
+        da, db = np.sum(dpoints * (1 - x) / 2.0) - whole, np.sum(dpoints * (1 + x) / 2.0) + whole
+        return None, da, db, ds[0] if single else ds
+
+    return CoDual(y, fy), pullback
+
+
+# -- differential equations -------------------------------------------------------------------------------
+
+
+class Motion:
+    """The right-hand side y' = f(t, y) with what it depends on."""
+
+    def __init__(self, d: Dependence, time_first: bool):
+        self.d, self.time_first = d, time_first
+
+    def value(self, t: float, y: np.ndarray) -> np.ndarray:
+        xs = (float(t), y) if self.time_first else (y, float(t))
+        return np.asarray(self.d.f(*xs, *self.d.extra), float)
+
+    def pulled(self, t: float, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cotangents of y and of the rest, for the cotangent `weight` of the velocity."""
+        xs = (float(t), y) if self.time_first else (y, float(t))
+        v, pull = self.d.at(*xs)
+        dxs, vector = pull(_as(weight, v))
+        dy = dxs[1 if self.time_first else 0]
+        return np.zeros(y.shape) if dy is None else np.asarray(dy, float), vector
+
+
+def _as(weight: np.ndarray, v: Any) -> Any:
+    if isinstance(v, (list, tuple)):
+        return type(v)([_as(weight[i], x) for i, x in enumerate(v)])
+    return weight.reshape(v.shape).astype(v.dtype) if isinstance(v, np.ndarray) else type(v)(np.ravel(weight)[0])
+
+
+def adjoint(
+    motion: Motion, ts: np.ndarray, ys: np.ndarray, dys: np.ndarray, rtol: float, atol: Any, method: str = "LSODA"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The cotangents of the first state, the times and the rest, for those (dys) of the states ys at the times ts."""
+    n = ys.shape[1]
+    size = motion.pulled(ts[0], ys[0], np.zeros(n))[1].size
+    state = np.zeros(n + size)
+    dts = np.zeros(len(ts))
+    tight = {"rtol": min(rtol, 1e-8) * 0.1, "atol": np.minimum(np.min(atol), 1e-8) * 0.01, "method": method}
+    for k in range(len(ts) - 1, 0, -1):
+        v = motion.value(ts[k], ys[k])
+        dts[k] += np.sum(dys[k] * v)
+        state[:n] += dys[k]
+        if ts[k] != ts[k - 1]:
+            path = si.solve_ivp(motion.value, (ts[k - 1], ts[k]), ys[k - 1], dense_output=True, **tight).sol
+
+            def backwards(t: float, s: np.ndarray, path: Any = path) -> np.ndarray:
+                dy, vector = motion.pulled(t, path(t), s[:n])
+                return -np.concatenate([dy, vector])
+
+            state = si.solve_ivp(backwards, (ts[k], ts[k - 1]), state, **tight).y[:, -1]
+    state[:n] += dys[0]
+    dts[0] -= np.sum((state[:n] - dys[0]) * motion.value(ts[0], ys[0]))
+    return state[:n], dts, state[n:]
+
+
+@rrule(si.odeint)
+def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
+    if options.get("full_output"):
+        raise NotImplementedError("scipy.integrate.odeint is differentiated without full_output")
+    first = options.get("tfirst", False)
+    y = si.odeint(func.primal, y0, t, args.primal, **options)
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is None:
+            return None
+        d, single = _arguments(func, args)
+        rtol, atol = (1.49e-8 if options.get(k) is None else options[k] for k in ("rtol", "atol"))
+        motion = Motion(d, first)
+        dy0, dts, vector = adjoint(motion, np.asarray(t, float), y, dy, np.min(rtol), atol)
+        ds = d.give(vector)
+        dy0 = dy0.reshape(np.shape(y0))
+        return None, unstack(dy0, y0) if np.ndim(y0) else dy0[()], unstack(dts, t), ds[0] if single else ds
+
+    return CoDual(y, fy), pullback
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3, 1.1])
+_M = np.sin(np.arange(20.0)).reshape(4, 5)
+_X = np.array([0.0, 0.7, 1.5, 2.1, 3.3])
+
+
+def _logistic(y, t, r, k):
+    return r * y * (1.0 - y / k)
+
+
+def _pendulum(y, t, b, c):
+    theta, omega = y
+    return [omega, -b * omega - c * np.sin(theta)]
+
+
+def _odeint(y0, t, b, c):
+    return si.odeint(_pendulum, y0, t, args=(b, c), rtol=1e-11, atol=1e-11)
+
+
+def _odeint_captured(y0, p):
+    return si.odeint(
+        lambda t, y: np.array([y[1], -p[0] * y[1] - p[1] * y[0]]), y0, _X, tfirst=True, rtol=1e-11, atol=1e-11
+    )
+
+
+def _growth(y0, r, k):
+    return si.odeint(_logistic, y0, [0.0, 1.0, 2.0], args=(r, k), rtol=1e-11, atol=1e-11)
+
+
+CASES: list[RuleCase] = [
+    case(si.trapezoid, _V), case(si.trapezoid, _V, _X), case(si.trapezoid, _M, dx=0.5, axis=0),
+    case(lambda y, h: si.trapezoid(y, dx=h), _V, 0.5), case(si.cumulative_trapezoid, _V),
+    case(si.cumulative_trapezoid, _V, _X, initial=0), case(si.cumulative_trapezoid, _M, axis=0),
+    case(si.cumulative_trapezoid, _M, _X), case(lambda y, h: si.cumulative_trapezoid(y, dx=h), _V, 0.5),
+    case(si.simpson, _V), case(lambda y, x: si.simpson(y, x=x), _V, _X), case(lambda y, x: si.simpson(y, x=x), _M, _X),
+    case(lambda y, x: si.simpson(y, x=x), _V[:4], _X[:4]), case(lambda y, h: si.simpson(y, dx=h), _V[:4], 0.5),
+    case(lambda y: si.simpson(y, axis=0), _M), case(lambda y, x: si.simpson(y, x=x), _V[:2], _X[:2]),
+    case(lambda y, h: si.romb(y, dx=h), _V, 0.5), case(lambda y: si.romb(y), _V),
+    case(lambda a, b, p: si.quad(lambda x: np.exp(-p * x * x), a, b)[0], 0.2, 1.7, 0.8),
+    case(lambda b, p, q: si.quad(lambda x, u, v: u * np.sin(v * x), 0.0, b, args=(p, q))[0], 1.7, 0.8, 1.3),
+    case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf)[0], 0.8),
+    case(lambda p: si.quad(lambda x, v: np.cos(v * x), 0.0, 1.0, args=p)[0], 0.8),
+    case(lambda w: si.quad(lambda x: np.sum(w * np.array([1.0, x, x * x])), 0.0, 1.5)[0], np.array([0.3, -0.5, 1.0])),
+    case(lambda a, b, p: si.fixed_quad(lambda x: np.exp(-p * x * x), a, b, n=4)[0], 0.2, 1.7, 0.8),
+    case(_odeint, np.array([0.5, 0.3]), _X, 0.25, 3.0),
+    case(_odeint_captured, np.array([0.5, 0.3]), np.array([0.2, 1.5])),
+    case(_growth, 0.3, 1.1, 2.0),
+]  # fmt: skip
