@@ -289,3 +289,17 @@ for _make, _targets in (
 
 for _f in (operator.pow, operator.ipow):
     infer_table[_f] = _pow_type
+
+
+def _product_type(args: Any, kwargs: Any) -> Any:
+    """How long a tuple repeated a number of times is depends on that number."""
+    from mooncake_py.infer.types import Known, Top, Tup
+
+    repeated = any(isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple)) for t in args)
+    if repeated and not all(isinstance(t, Known) or isinstance(t, Tup) for t in args):
+        return Top(any(t.active for t in args))
+    return None
+
+
+for _f in (operator.mul, operator.imul):
+    infer_table[_f] = _product_type

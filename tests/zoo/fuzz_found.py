@@ -63,3 +63,10 @@ def writing_into_a_view_of_unknown_dtype(x):
     row = z[0]
     row += 1.0
     return z[0] * z[1]
+
+
+@case(np.array([0.3, 0.7, 1.5, 2.1]), np.array([0.5, -1.2, 2.0, 0.3]))
+def shape_from_a_repeated_tuple(x, y):
+    h = x[1:] - x[:-1]
+    m = (y[1:] - y[:-1]) / h.reshape((-1,) + (1,) * (y.ndim - 1))
+    return sum(h[i] * m[i - 1] for i in range(1, 3))
