@@ -296,7 +296,7 @@ def _product_type(args: Any, kwargs: Any) -> Any:
     from mooncake_py.infer.types import Known, Top, Tup
 
     repeated = any(isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple)) for t in args)
-    if repeated and not all(isinstance(t, Known) or isinstance(t, Tup) for t in args):
+    if repeated and not all(isinstance(t, (Known, Tup)) for t in args):
         return Top(any(t.active for t in args))
     return None
 
