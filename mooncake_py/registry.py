@@ -148,6 +148,13 @@ class Rule:
         code = self.fn.__code__
         return f"{self.fn.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
 
+    def sees_fdata(self, i: int) -> bool:
+        """Is what stands at this place given as a CoDual?"""
+        last = len(self.names) - 1
+        if i < last or not (self.variadic or self.keywords):
+            return i in self.codual
+        return bool(self.codual) if self.variadic else last in self.codual
+
     def positions(self, n: int, keywords: Iterable[str]) -> dict[str, int]:
         """Where in the pullback's result the cotangents of keyword arguments stand; -1 for those that have none.
 
@@ -429,12 +436,20 @@ def when_imported(module: str, *packs: str) -> None:
     _waiting[module] = _waiting.get(module, ()) + packs
 
 
+_modules = -1  # how many there were when we looked last
+
+
 def load_waiting() -> bool:
     """Import the packs whose module is there by now; were there any?"""
+    global _modules
+    if len(sys.modules) == _modules:
+        return False
     due = [m for m in _waiting if (there := sys.modules.get(m)) is not None and not _importing(there)]
     for m in due:
         for pack in _waiting.pop(m, ()):
             importlib.import_module(pack)
+    if not any(m in sys.modules for m in _waiting):
+        _modules = len(sys.modules)
     return bool(due)
 
 

@@ -114,8 +114,9 @@ class Shadow:
             return
         data: Any = self.data
         if type(t) is NoDerivative or type(data) is NoDerivative:
-            if self.shared:
-                t.refuse()
+            if self.shared:  # views look into this memory: NaN, where it cannot be refused
+                self.dense()[...] = np.nan
+                return
             self.data, self.owned = (t if type(t) is NoDerivative else data), False  # type: ignore[assignment]
             return
         if data is None:

@@ -464,11 +464,9 @@ def run_rule(
         from mooncake_py.diagnostics.sites import watch as new_watch
 
         watch = new_watch(f, rule)
-    last = len(rule.names) - 1
 
     def given(x: Any, fx: Any, i: int) -> Any:
-        wants = i in rule.codual or (rule.variadic and bool(rule.codual) and i >= last)
-        return CoDual(x, fx) if wants else x
+        return CoDual(x, fx) if rule.sees_fdata(i) else x
 
     position = rule.positions(len(args), kwargs)
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}

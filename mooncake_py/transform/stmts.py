@@ -379,8 +379,7 @@ def _rule_arguments(
 
     def value(v: Operand, i: int) -> AV:
         x = info.operand(v)
-        wants = i in rule.codual or (rule.variadic and i >= len(rule.names) - 1 and bool(rule.codual))
-        return VCoDual(x, info.lane_of(v)) if wants else x
+        return VCoDual(x, info.lane_of(v)) if rule.sees_fdata(i) else x
 
     positional = [value(v, i) for i, v in enumerate(call.args)]
     operands: list[Operand | None] = list(call.args)
@@ -565,8 +564,7 @@ def _opaque_rule(
 
     def passed(v: Operand, i: int) -> Operand:
         x = info.operand(v)
-        wants = i in rule.codual or (rule.variadic and i >= len(rule.names) - 1 and bool(rule.codual))
-        return info.emit(helpers.CoDual, x, info.lane_of(v)) if wants else x
+        return info.emit(helpers.CoDual, x, info.lane_of(v)) if rule.sees_fdata(i) else x
 
     args = [passed(v, i) for i, v in enumerate(call.args)]
     places = rule.positions(len(args), [k for k, _ in call.kwargs])

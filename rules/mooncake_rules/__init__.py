@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 for _module, _packs in {
+    "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg",),
     "scipy.stats": ("scipy_stats",),
