@@ -8,6 +8,7 @@ when called.
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping, Sequence
 from types import CellType
 from typing import Any, NoReturn
 
@@ -300,22 +301,48 @@ def exc_group_match(exc: BaseException, kinds: Any) -> Any:
 # -- patterns ---------------------------------------------------------------------------------------------
 
 
+_MATCH_THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
 def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
     """The tuple of matched attributes, or None."""
-    _in_frame("match_class")
+    if not isinstance(cls, type):
+        raise TypeError("called match pattern must be a class")
+    if not isinstance(subject, cls):
+        return None
+    values = []
+    if n_positional:
+        given = getattr(cls, "__match_args__", ())
+        if not given and n_positional == 1 and issubclass(cls, _MATCH_THEMSELVES):
+            values.append(subject)
+        elif n_positional > len(given):
+            raise TypeError(f"{cls.__name__}() accepts {len(given)} positional sub-patterns ({n_positional} given)")
+        else:
+            names = (*given[:n_positional], *names)
+    for name in names:
+        if not hasattr(subject, name):
+            return None
+        values.append(getattr(subject, name))
+    return tuple(values)
 
 
 def match_mapping(x: Any) -> bool:
-    _in_frame("match_mapping")
+    return isinstance(x, Mapping)
 
 
 def match_sequence(x: Any) -> bool:
-    _in_frame("match_sequence")
+    return isinstance(x, Sequence) and not isinstance(x, (str, bytes, bytearray))
 
 
 def match_keys(subject: Any, keys: Any) -> Any:
     """The tuple of values, or None."""
-    _in_frame("match_keys")
+    values = []
+    for k in keys:
+        v = subject.get(k, UNBOUND)
+        if v is UNBOUND:
+            return None
+        values.append(v)
+    return tuple(values)
 
 
 # -- generators -------------------------------------------------------------------------------------------

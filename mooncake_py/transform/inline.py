@@ -83,11 +83,13 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
     info = inferred.calls.get(s.out)
-    if info is None or info.kind not in ("dynamic", "derived") or not isinstance(s.fn, Var):
+    if info is None or info.kind not in ("dynamic", "derived"):
         return None
-    t = inferred.types.get(s.fn)
+    t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):
         f = t.value
+        if getattr(f, "__module__", None) == ops.__name__ and isinstance(f, pytypes.FunctionType):
+            return _stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return _known(f, s, inferred.fn, globals_)
         stand_in = overlay_of(f, len(s.args), bool(s.kwargs))

@@ -37,16 +37,12 @@ if TYPE_CHECKING:
 # The operations that a call site can run.
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
 _DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
-_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth}
+_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
     "build_set": "a set",
     "set_add": "a set",
     "set_update": "a set",
-    "match_class": "a class pattern",
-    "match_mapping": "a mapping pattern",
-    "match_sequence": "a sequence pattern",
-    "match_keys": "a mapping pattern",
     "load_special": "with",
     "yield_": "yield",
     "yield_from": "yield from",

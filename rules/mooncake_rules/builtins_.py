@@ -28,6 +28,7 @@ pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.ch
 zero_derivative(
     range, bool, len, isinstance, issubclass, callable, hasattr, type, id, repr, str, format, ascii, hash, print,
     slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
+    ops.match_mapping, ops.match_sequence,
 )  # fmt: skip
 
 
@@ -39,7 +40,18 @@ def _len(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 
 for _f in (len, id, hash):
     infer_table[_f] = _len if _f is len else lambda args, kwargs: Inst(int)
-for _f in (isinstance, issubclass, callable, hasattr, operator.contains, operator.not_, operator.is_, operator.is_not):
+for _f in (
+    isinstance,
+    issubclass,
+    callable,
+    hasattr,
+    ops.match_mapping,
+    ops.match_sequence,
+    operator.contains,
+    operator.not_,
+    operator.is_,
+    operator.is_not,
+):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 for _f in (str, repr, format, ascii, ops.format_value, ops.build_string):
     infer_table[_f] = lambda args, kwargs: Inst(str)

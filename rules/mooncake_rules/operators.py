@@ -232,6 +232,14 @@ binary(_mod, operator.mod, operator.imod, np.remainder)
 zero_derivative(operator.floordiv)
 
 
+@rrule(operator.ifloordiv, types=(Scalar, Scalar))
+def ifloordiv(a, b):
+    def pullback(_):
+        return None
+
+    return a // b, pullback
+
+
 # -- unary ------------------------------------------------------------------------------------------------
 
 

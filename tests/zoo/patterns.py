@@ -1,0 +1,153 @@
+"""`match` statements on values that carry derivatives."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([0.5, -1.2, 2.0])
+
+
+@case(1.3)
+def literals(x):
+    t = 0.0
+    for k in (1, "a", None, 3, True):
+        match k:
+            case True:
+                t += x**4
+            case 1:
+                t += x
+            case "a":
+                t += x * x
+            case None:
+                t += 2 * x
+            case _:
+                t += x**3
+    return t
+
+
+@case(1.3)
+def sequence_with_star(x):
+    match [x, x * x, 3.0, x]:
+        case []:
+            return 0.0
+        case [a, b, *rest]:
+            return a * b + rest[0] * rest[-1]
+
+
+@case(1.3, 0.4)
+def tuple_with_guard(x, y):
+    match (x, y):
+        case (a, b) if a < b:
+            return a
+        case (a, b) if a > b:
+            return a * b
+    return x
+
+
+@case(1.3)
+def sequence_of_known_length(x):
+    t = 0.0
+    for xs in ([x], [x, 2.0], [x, x, x], "ab", (x * x,)):
+        match xs:
+            case [a]:
+                t += a
+            case [a, b]:
+                t += a * b
+            case [_, *_]:
+                t += len(xs)
+    return t * x
+
+
+@case(1.3)
+def mapping_with_rest(x):
+    match {"k": x, "z": 2.0, "w": x * x}:
+        case {"k": v, "missing": w}:
+            return v + w
+        case {"k": v, "z": w}:
+            return v * w
+    return x
+
+
+@case(1.3)
+def alternatives_and_capture(x):
+    def apply(op):
+        match op:
+            case ("add" | "plus", a, b):
+                return a + b
+            case ("mul", a, (b, c) as pair):
+                return a * b * c + len(pair)
+            case ("neg", a):
+                return -a
+        return 0.0
+
+    return apply(("plus", x, x * x)) * apply(("mul", x, (2.0, x))) + apply(("neg", x)) + apply(("?",))
+
+
+@case(1.3)
+def builtin_class(x):
+    match x:
+        case int():
+            return x
+        case float(v) if v > 1:
+            return v * x
+    return 0.0
+
+
+@case(1.3)
+def nested_patterns(x):
+    match {"p": (x, [2.0, x]), "q": {"r": x * x}}:
+        case {"p": (a, [b, c]), "q": {"r": d}}:
+            return a * b * c + d
+    return 0.0
+
+
+@case(V)
+def expression_tree(v):
+    def value(e):
+        match e:
+            case ("+", a, b):
+                return value(a) + value(b)
+            case ("*", a, b):
+                return value(a) * value(b)
+            case ("exp", a):
+                return math.exp(value(a))
+            case ("var", i):
+                return v[i]
+            case float() | int():
+                return e
+        raise ValueError(e)
+
+    return value(("+", ("*", ("var", 0), ("exp", ("var", 1))), ("*", 2.0, ("*", ("var", 2), ("var", 2)))))
+
+
+@case(1.3, 2)
+def matched_on_constant_argument(x, n):
+    match n:
+        case 0:
+            return x
+        case 1 | 2:
+            return x * x * n
+        case _:
+            return x**3
+
+
+@dataclass
+class Circle:
+    radius: float
+
+
+CIRCLE = Circle(2.0)
+
+
+@case(1.3)
+def class_pattern_of_a_constant(x):
+    shape = CIRCLE
+    match shape:
+        case Circle(radius=r) if r > 1:
+            return x * r
+        case Circle(r):
+            return x
+    return 0.0
