@@ -18,6 +18,7 @@ from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import Observer, derive, ignore
+from mooncake_py.transform.cells import localise
 from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import inline_calls
@@ -76,12 +77,12 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
-        return promote_cells(fused)
+        return localise(promote_cells(fused))
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler
     larger = inline_calls(inferred, fn.__globals__, taken)
-    return promote_cells(larger) if larger is not None else advance_iterators(inferred)
+    return localise(promote_cells(larger)) if larger is not None else advance_iterators(inferred)
 
 
 def refuse(fn: Function) -> None:

@@ -10,6 +10,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominators
 from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Function, Operand, Var, edges, term_operands
+from mooncake_py.transform.cells import localise
 from mooncake_py.transform.inline import inline_one, item_of_closure
 
 
@@ -17,7 +18,7 @@ def prepare(fn: Function) -> Function:
     """The primal as inference wants it."""
     while (inlined := inline_one(fn)) is not None:
         fn = inlined
-    return promote_cells(fn)
+    return localise(promote_cells(fn))
 
 
 # -- cells ------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def _pow_type(args: Any, kwargs: Any) -> Any:
 
 
 def exponent_log(a: Any) -> Any:
-    """log(a), zero where a is zero: the derivative of 0 ** b by b is zero for b > 0."""
+    """log(a), zero where a is zero (the derivative of 0 ** b by b is zero for b > 0), NaN where it is negative."""
     if is_number(a) and not isinstance(a, np.generic):
         if isinstance(a, complex):
             return np.log(a) if a else 0.0
