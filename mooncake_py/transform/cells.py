@@ -19,7 +19,7 @@ def localise(fn: Function) -> Function:
     for b in fn.blocks:
         for s in b.stmts:
             reads = is_const(s.fn, ops.cell_get) or is_const(s.fn, ops.cell_set)
-            cells.difference_update(s.args[1:] if reads else s.operands())  # type: ignore[arg-type]
+            cells.difference_update(s.args[1:] if reads else s.operands())
         cells.difference_update(_passed_on(b))
     return _Localised(fn, cells).function() if cells else fn
 
