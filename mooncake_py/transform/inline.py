@@ -88,7 +88,7 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):
         f = t.value
-        if f is ops.match_class or f is ops.match_keys:
+        if isinstance(f, pytypes.FunctionType) and f in (ops.match_class, ops.match_keys):
             return _stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return _known(f, s, inferred.fn, globals_)
