@@ -181,10 +181,6 @@ def value_and_grad(
 def value_and_grad(
     f: Callable[P, tuple[R, A]], argnums: Argnums = 0, *, has_aux: Literal[True], debug_mode: bool | None = None
 ) -> Callable[P, tuple[tuple[R, A], Any]]: ...
-@overload
-def value_and_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
-) -> Callable[P, tuple[Any, Any]]: ...
 @entry
 def value_and_grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The function that returns `(f(*args), gradient)`.
@@ -213,10 +209,6 @@ def grad(
 def grad(
     f: Callable[P, tuple[Any, A]], argnums: Argnums = 0, *, has_aux: Literal[True], debug_mode: bool | None = None
 ) -> Callable[P, tuple[Any, A]]: ...
-@overload
-def grad(
-    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None
-) -> Callable[P, Any]: ...
 @entry
 def grad(f: Any, argnums: Argnums = 0, has_aux: bool = False, *, debug_mode: bool | None = None) -> Any:
     """The gradient of a real scalar function, as `value_and_grad` without the value.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -37,7 +37,11 @@ class Prepared(Generic[P, R]):
             derive(f, tuple(t.abstract(i in active) for i, t in enumerate(positional)))
 
     @entry
-    def value_and_grad(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
+    @overload
+    def value_and_grad(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]: ...
+    @overload
+    def value_and_grad(self, *args: Any, out: Any, **kwargs: Any) -> tuple[R, Any]: ...
+    def value_and_grad(self, *args: Any, **kwargs: Any) -> tuple[R, Any]:
         """`(f(*args), gradient)`, as `value_and_grad(f, argnums, has_aux)` gives it.
 
         With `out=` the gradient's arrays are written into the arrays of `out`, which has the gradient's structure
