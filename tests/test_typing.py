@@ -16,11 +16,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def mypy(*arguments: str | Path, cache: Path) -> str:
     pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--cache-dir", cache, "--warn-unused-ignores"]
+    command = [sys.executable, "-m", "mypy", "--cache-dir", cache, "--warn-unused-ignores"]
     command += ["--follow-imports", "silent", "--ignore-missing-imports", "--no-error-summary", *arguments]
     path = os.pathsep.join([str(ROOT), str(ROOT / "rules"), str(ROOT / "examples")])
     env = {**os.environ, "MYPYPATH": path}
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=cache, env=env, timeout=600).stdout
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=cache, env=env, timeout=600)
+    return done.stdout + done.stderr
 
 
 def test_the_package_says_it_is_typed() -> None:
