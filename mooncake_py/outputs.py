@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types as pytypes
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -32,6 +33,12 @@ _FUNCTION_AT = {
 }  # fmt: skip
 _AT: dict[Any, int] = {d: _METHOD_AT.get(name, 3) for name, d in _METHODS.items()}
 _AT.update({getattr(np, name): i for name, i in _FUNCTION_AT.items() if hasattr(np, name)})
+_OF_SUMS = ("keepdims", "initial", "where")
+_AFTER = {
+    "reduce": _OF_SUMS, "sum": _OF_SUMS, "prod": _OF_SUMS, "max": _OF_SUMS, "min": _OF_SUMS, "mean": ("keepdims",),
+    "any": ("keepdims",), "all": ("keepdims",), "var": ("ddof", "keepdims"), "std": ("ddof", "keepdims"),
+    "take": ("mode",), "choose": ("mode",),
+}  # fmt: skip
 _UFUNC_METHOD_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 _AT.update({getattr(np.ufunc, name): i + 1 for name, i in _UFUNC_METHOD_AT.items()})
 
@@ -65,7 +72,7 @@ def can_be_split(f: Any) -> bool:
 
 
 def split(f: Any, args: Sequence[Any], keywords: dict[str, Any], none: Any) -> tuple[list[Any], dict[str, Any], Any]:
-    """The arguments without `out`, and what was given as `out`: of a ufunc with several, a list. `none` is None."""
+    """The arguments without `out`, and what was given as `out`: of a ufunc with several, a list (`none` is None)."""
     rest, at = list(args), position(f)
     keywords = dict(keywords)
     if "out" in keywords:
@@ -74,8 +81,15 @@ def split(f: Any, args: Sequence[Any], keywords: dict[str, Any], none: Any) -> t
     if isinstance(f, np.ufunc):
         outs = rest[at:] + [none] * (f.nout - len(rest[at:]))
         return rest[:at], keywords, outs if f.nout > 1 else outs[0]
-    out, rest[at] = rest[at], none
-    return rest[:at] if at == len(rest) - 1 else rest, keywords, out
+    keywords.update(zip(_after(f, at), rest[at + 1 :], strict=False))  # what follows `out` is given by name
+    return rest[:at], keywords, rest[at]
+
+
+def _after(f: Any, at: int) -> Sequence[str]:
+    """The names of the parameters behind `out`."""
+    if isinstance(f, _DISPATCHER):
+        return list(inspect.signature(f).parameters)[at + 1 :]
+    return _AFTER.get(f.__name__, ())
 
 
 def write_out(out: np.ndarray, y: Any, broadcast: bool, where: Any = True) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from mooncake_py.errors import RuleError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
-from mooncake_py.outputs import writes_out
+from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.tangents import CoDual
 
 
@@ -121,6 +121,8 @@ class Rule:
         """
         if self.fn is None:
             return not writes_out(self.target, n, keywords)
+        if not self.mutates and can_be_split(self.target) and writes_out(self.target, n, keywords):
+            return False
         if n > self._most and not self.variadic:
             return False
         given = {*self.names[: min(n, self._most)]}

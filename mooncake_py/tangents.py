@@ -193,6 +193,12 @@ class ListShadow:
         for i, t in enumerate(ts):
             self.add_item(i, t)
 
+    def take(self) -> list | None:
+        """The cotangents of the items, leaving zero; None for zero."""
+        items = [take_fdata(f, r) for f, r in zip(self.f, self.r, strict=True)]
+        self.r[:] = [None] * len(items)
+        return items if any(x is not None for x in items) else None
+
     def add_item(self, i: Any, t: Any) -> None:
         if t is not None:
             f = self.f[i]
@@ -275,7 +281,7 @@ def zero_fdata(x: Any) -> Any:
 
 def take_fdata(fdata: Any, dy: Any) -> Any:
     """The whole cotangent of a value of unknown type: what was added to its arrays' shadows, else the rdata dy."""
-    if type(fdata) is Shadow:
+    if type(fdata) is Shadow or type(fdata) is ListShadow:
         return fdata.take()
     if type(fdata) is tuple:
         items = tuple([take_fdata(x, None if dy is None else dy[i]) for i, x in enumerate(fdata)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -285,3 +286,64 @@ def test_the_users_own_exception_passes_unchanged() -> None:
         grad(f)(1.0)
     assert e.value is error and e.traceback[-1].name == "f"
     assert grad(f)(-1.0) == 1.0, "it leaves no state behind"
+
+
+def _object_array(x):
+    z = np.empty(2, dtype=object)
+    z[0] = x[0]
+    return z[0] * 2
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _object_array,
+        lambda x: x.astype(object).sum(),
+        lambda x: np.array([x[0], 1.0], dtype=object)[0],
+        lambda x, fs=(np.full,): fs[0](2, x[0], dtype=object)[0],
+    ],
+)
+def test_arrays_of_objects_are_refused(f):
+    with pytest.raises(UnsupportedError, match="dtype object"):
+        grad(f)(np.array([0.5, 0.7]))
+
+
+def test_a_slice_with_an_active_bound_is_refused():
+    with pytest.raises(UnsupportedError, match="a slice with a bound"):
+        grad(lambda x: np.sum(np.mgrid[0 : x[0] : 3j]))(np.array([0.5, 0.7]))
+
+
+def test_a_refusal_says_why():
+    with pytest.raises(MissingRule, match=r"tobytes is not differentiated: its bytes.*<lambda>"):
+        grad(lambda x: np.frombuffer(x.tobytes()).sum())(np.array([0.5, 0.7]))
+
+
+def test_refused_functions_of_constants_are_just_called():
+    c = np.array([1.0, 2.0])
+    assert grad(lambda x: x * len(c.tobytes()))(1.0) == 16.0
+
+
+def test_shapes_that_do_not_fit_raise_what_numpy_raises():
+    a = np.ones((2, 3))
+    for f in (
+        lambda x: np.add(x, np.ones(2)),
+        lambda x: np.add(x, 1.0, out=np.zeros(2)),
+        lambda x: np.sum(x, axis=0, out=np.zeros(2)),
+        lambda x: np.linalg.solve(x, np.ones(3)),
+        lambda x: np.select([x > 0], [x, x]),
+        lambda x: np.put_along_axis(x, np.zeros(3, int), 0.5, 0),
+    ):
+        with pytest.raises(Exception) as plain:
+            f(a.copy())
+        with pytest.raises(plain.type):
+            grad(lambda x, f=f: np.sum(f(x)))(a)
+
+
+def test_a_singular_system_raises_from_the_line_of_the_user():
+    def f(a):
+        return np.sum(np.linalg.solve(a, np.ones(2)))
+
+    with pytest.raises(np.linalg.LinAlgError) as e:
+        grad(f)(np.zeros((2, 2)))
+    lines = [frame.lineno for frame in traceback.extract_tb(e.tb) if frame.filename == __file__]
+    assert f.__code__.co_firstlineno + 1 in lines

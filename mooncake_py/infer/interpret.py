@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
 from mooncake_py.infer.types import (
@@ -336,6 +337,8 @@ class Inference:
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
         if rule is not None and (k := drained.get(f, len(types))) < len(types) and types[k] == Top(True):
             rule = False  # it may be an iterator
+        if act:
+            self.refuse_objects(s, f, rule, types, kw)
         if isinstance(rule, Rule):
             t = result_type(f, types, kw)
             if rule.fn is None:
@@ -363,6 +366,24 @@ class Inference:
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
+
+    def refuse_objects(
+        self, s: Call, f: Any, rule: Rule | bool | None, types: tuple[T, ...], kw: tuple[tuple[str, T], ...]
+    ) -> None:
+        """Derivatives are followed through arrays of numbers, and through slices of none."""
+        if f is slice and any(is_scalar(t) and t.active for t in types):
+            raise UnsupportedError(
+                "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
+            )
+        if isinstance(rule, Rule) and rule.fn is not None:
+            t = types[0] if rule.mutates and types else result_type(f, types, kw)
+            if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
+                raise UnsupportedError(
+                    f"a value with a derivative in an array of dtype {t.dtype}",
+                    self.fn.filename,
+                    s.pos.line,
+                    "use arrays of floats or complex numbers, lists or dicts",
+                )
 
     def global_type(self, name: str) -> T:
         g = self.globals
@@ -506,7 +527,6 @@ _running: dict[Any, bool] = {}
 
 def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
     """The type of a plain function's result; of a recursive one by iteration from nothing. None if not known."""
-    from mooncake_py.errors import UnsupportedError
     from mooncake_py.frontend import normalise
     from mooncake_py.transform.primal import prepare
 

@@ -28,7 +28,8 @@ def codual_iter(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any]
     cls = type(x)
     if cls in (Generator, SequenceIterator):
         return x, fx, None
-    if (cls is list and type(fx) is ListShadow) or (cls is np.ndarray and type(fx) is Shadow and x.ndim):
+    array = cls is np.flatiter or (cls is np.ndarray and x.ndim)
+    if (cls is list and type(fx) is ListShadow) or (array and type(fx) is Shadow):
         return SequenceIterator(x), IteratorShadow(fx, None), None
     if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
         shadow = IteratorShadow(fx, [None] * len(x))

@@ -65,7 +65,7 @@ class DynamicSite:
         if type(f).__hash__ is None or type(args[0]) not in _MUTABLE:
             return
         rule = find_rule_for_values(f, args)
-        if rule is None or 0 not in rule.mutates or (type(args[0]) is np.ndarray and args[0].dtype.kind not in "fc"):
+        if rule is None or 0 not in rule.mutates or (type(args[0]) is np.ndarray and args[0].dtype.kind not in "fcOV"):
             return
         assert self.live is not None
         if any(on and is_active(x, fx) for on, x, fx in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
@@ -416,6 +416,8 @@ def _getattr(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
             rule = find_rule_for_values(d, (x,))
         except TypeError:
             rule = None
+        if registry.refusal(d) is not None:
+            raise _NoRule(d, args, fargs)
         if rule is not None:
             if rule.fn is None:
                 return y, None, None
@@ -478,6 +480,11 @@ def run_rule(
         result = watch.pair(result)
     y, pb = result if check is None else contract.pair(result, check)
     forms = [] if check is None else [contract.form_of(x) for x in args]
+    if type(y) is np.ndarray and y.dtype.kind in "OV":
+        raise UnsupportedError(
+            f"a value with a derivative in an array of dtype {y.dtype}", name_of(f), None,
+            "use arrays of floats or complex numbers, lists or dicts",
+        )  # fmt: skip
     if type(y) is CoDual:
         y, fy = y.primal, y.fdata
         own = False
@@ -559,6 +566,8 @@ def _python(
         params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)), *slots.defaults(f, ff))
         inputs = [slots.primal(v) for v in params]
         fdatas = [slots.fdata(v) for v in params]
+        if f.__code__.co_flags & 0x08 and fdatas[-1] is None:
+            fdatas[-1] = DictShadow({}, {})  # `**kwargs` is made for this call: the function may write to it
     else:
         params, binding = [], None
         inputs, fdatas = list(args), list(fargs)

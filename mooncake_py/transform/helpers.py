@@ -92,7 +92,7 @@ def shadow_add(shadow: Shadow, t: Any) -> None:
         shadow.add(t)
 
 
-def shadow_take(shadow: Shadow) -> Any:
+def shadow_take(shadow: Shadow | ListShadow) -> Any:
     return shadow.take()
 
 

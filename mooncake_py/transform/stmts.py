@@ -16,7 +16,7 @@ from mooncake_py.errors import DroppedDerivative, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
+from mooncake_py.infer.types import Arr, Inst, Known, Meth, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
@@ -607,9 +607,12 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
             f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
         )
     info.reusable = False
-    live = tuple(bool(leaves(info.tree(v))) for v in s.args)
+    callee, args = s.fn, s.args
+    if isinstance(s.fn, Var) and isinstance(info.types.get(s.fn), Meth) and call.target is not None:
+        callee, args = Const(call.target), call.args  # the receiver may be a number, with a cotangent
+    live = tuple(bool(leaves(info.tree(v))) for v in args)
     site = Const(info.dynamic_site(call, s, live))
-    rvs = _through(info, s, [info.operand(s.fn), info.lane_of(s.fn)], site, s.fn, s.args, s.kwargs)
+    rvs = _through(info, s, [info.operand(callee), info.lane_of(callee)], site, callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
 
 

@@ -1,4 +1,4 @@
-"""Differences, integrals, interpolation, convolution, polynomials."""
+"""Differences, integrals, interpolation, convolution."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, T, Top
-from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule
+from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import conj, is_complex, total, unbroadcast
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, is_dtype, reduces
-from mooncake_rules.numpy_linalg import pinv_cotangent
+from mooncake_rules.mirror import apart, mirrors
 from mooncake_rules.sequences import unstack
 
 # -- differences ------------------------------------------------------------------------------------------
@@ -22,6 +22,17 @@ def diff_cotangent(dy: np.ndarray, n: int, axis: int) -> np.ndarray:
         width = [(1, 1) if k == axis % dy.ndim else (0, 0) for k in range(dy.ndim)]
         dy = -np.diff(np.pad(dy, width), 1, axis)
     return dy
+
+
+@mirrors(np.ediff1d)
+def ediff1d(ary, to_end=None, to_begin=None):
+    x = np.ravel(np.asarray(ary))
+    parts = [x[1:] - x[:-1]]
+    if to_begin is not None:
+        parts = [np.ravel(np.asarray(to_begin)), *parts]
+    if to_end is not None:
+        parts = [*parts, np.ravel(np.asarray(to_end))]
+    return np.concatenate(parts)
 
 
 @rrule(np.diff, types=(Array,))
@@ -53,8 +64,53 @@ def gradient_cotangents(dy: Any, y: Any, f: np.ndarray, h: Any, axis: Any) -> tu
     for d, v, k in zip(dys, ys, axes, strict=True):
         if d is not None:
             df = df + slope_cotangent(d, k, h)
-            dh = dh - float(np.sum(d * v)) / h
+            dh = dh - float(np.sum(np.real(np.conjugate(d) * v))) / h
     return df, dh
+
+
+def slopes_along(f, spacing, axis, edge_order):
+    """The derivative along one axis by differences of second order inside, for uneven spacing too (Fornberg 1988)."""
+    f = np.moveaxis(f, axis, 0)
+    n = len(f)
+    if n < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient")
+    h = np.diff(spacing) if np.ndim(spacing) else np.zeros(n - 1) + spacing
+    h = np.reshape(h, (n - 1,) + (1,) * (f.ndim - 1))
+    a, b = h[:-1], h[1:]
+    inner = (a**2 * f[2:] + (b**2 - a**2) * f[1:-1] - b**2 * f[:-2]) / (a * b * (a + b))
+    if edge_order == 1:
+        first = (f[1] - f[0]) / h[0]
+        last = (f[-1] - f[-2]) / h[-1]
+    else:
+        a, b = h[0], h[1]
+        first = -(2 * a + b) / (a * (a + b)) * f[0] + (a + b) / (a * b) * f[1] - a / (b * (a + b)) * f[2]
+        a, b = h[-2], h[-1]
+        last = b / (a * (a + b)) * f[-3] - (a + b) / (a * b) * f[-2] + (2 * b + a) / (b * (a + b)) * f[-1]
+    return np.moveaxis(np.concatenate([first[None], inner, last[None]]), 0, axis)
+
+
+def gradient_of(f, spacings, axis, edge_order):
+    axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    each = spacings if len(spacings) == len(axes) else (spacings[0] if len(spacings) else 1.0,) * len(axes)
+    ys = [slopes_along(f, each[k], axes[k], edge_order) for k in range(len(axes))]
+    return ys[0] if len(axes) == 1 else tuple(ys)
+
+
+def uneven_gradient_cotangents(dy: Any, f: np.ndarray, spacings: Any, axis: Any, edge_order: int) -> tuple[Any, ...]:
+    from mooncake_py.api import value_and_pullback
+
+    df, ds, _, _ = value_and_pullback(gradient_of, f, apart(spacings), axis, edge_order)[1](dy)
+    return df, *(ds or ())
+
+
+@rrule(np.gradient, types=(Array,))
+def gradient_general(f, *varargs, axis=None, edge_order=1):
+    y = np.gradient(f, *varargs, axis=axis, edge_order=edge_order)
+
+    def pullback(dy):
+        return uneven_gradient_cotangents(dy, f, varargs, axis, edge_order)
+
+    return y, pullback
 
 
 @rrule(np.gradient, types=(Array, Scalar))
@@ -130,9 +186,25 @@ def interp_cotangents(dy: Any, x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]
     dfs, dps = np.zeros(fs.shape, np.result_type(fs, d)), np.zeros(ps.shape)
     np.add.at(dfs, i, d * (1 - t))
     np.add.at(dfs, j, d * t)
-    np.add.at(dps, i, d * s * (t - 1))
-    np.add.at(dps, j, -d * s * t)
-    return unstack(d * s, x), unstack(dps, xp), unstack(dfs, fp)
+    along = np.real(np.conjugate(d) * s)
+    np.add.at(dps, i, along * (t - 1))
+    np.add.at(dps, j, -along * t)
+    return unstack(along, x), unstack(dps, xp), unstack(dfs, fp)
+
+
+@mirrors(np.interp)
+def interp_with_ends(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    if period is not None:
+        x, xp = x % period, xp % period
+        order = np.argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))
+        fp = np.concatenate((fp[-1:], fp, fp[:1]))
+    i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, len(xp) - 2)
+    y = fp[i] + (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i]) * (x - xp[i])
+    y = np.where(x < xp[0], fp[0] if left is None or period is not None else left, y)
+    return np.where(x > xp[-1], fp[-1] if right is None or period is not None else right, y)
 
 
 @rrule(np.interp)
@@ -185,56 +257,47 @@ def correlate(a, v, mode="valid"):
     return np.correlate(a, v, mode), pullback
 
 
-# -- polynomials ------------------------------------------------------------------------------------------
+# -- Bessel functions -------------------------------------------------------------------------------------
 
 
-def polyval_cotangents(dy: Any, p: Any, x: Any) -> tuple[Any, Any]:
-    c = np.asarray(p)
-    dx = dy * conj(np.polyval(np.polyder(c), x))
-    power: Any = np.ones_like(x)
-    dp = np.zeros(c.shape, np.result_type(c, dy))
-    for k in range(len(c) - 1, -1, -1):
-        t = np.sum(dy * np.conjugate(power))
-        dp[k] = t if is_complex(dp) else np.real(t)
-        power = power * x
-    dx = dx if is_complex(x) else np.real(dx)
-    return unstack(dp, p), dx if isinstance(x, np.ndarray) else total(dx)
+def i1(x: Any) -> Any:
+    """The modified Bessel function of order one, the derivative of that of order zero, by the mean over a period of
+    cos(t) exp(x cos(t)): exact to rounding for as many points."""
+    c = np.cos(np.arange(256) * (2 * np.pi / 256))
+    return np.asarray(np.mean(c * np.exp(np.asarray(x, float)[..., None] * c), -1), np.asarray(x).dtype)
 
 
-@rrule(np.polyval)
-def polyval(p, x):
+pure.add(i1)
+
+
+@rrule(np.i0, types=(Array,))
+def i0(x):
     def pullback(dy):
-        return polyval_cotangents(dy, p, x)
+        return dy * i1(x)
 
-    return np.polyval(p, x), pullback
-
-
-def polyfit_cotangents(dp: np.ndarray, x: np.ndarray, y: np.ndarray, deg: int) -> tuple[Any, Any, Any]:
-    """Least squares with the Vandermonde matrix."""
-    v = np.vander(x, deg + 1)
-    p = np.linalg.pinv(v)
-    cols = dp if dp.ndim == 2 else dp[:, None]
-    ys = y if y.ndim == 2 else y[:, None]
-    dy = p.T @ cols
-    dv = pinv_cotangent(cols @ ys.T, v, p)
-    powers = np.arange(deg, -1, -1)
-    slopes = np.zeros_like(v)
-    slopes[:, :-1] = powers[:-1] * v[:, 1:]
-    return np.sum(dv * slopes, axis=1), dy if dp.ndim == 2 else dy[:, 0], None
+    return np.i0(x), pullback
 
 
-@rrule(np.polyfit, types=(Array, Array))
-def polyfit(x, y, deg):
-    def pullback(dp):
-        return polyfit_cotangents(dp, x, y, deg)
+@rrule(np.i0, types=(RealScalar,))
+def i0_of_number(x):
+    def pullback(dy):
+        return float(dy * i1(x))
 
-    return np.polyfit(x, y, deg), pullback
+    return np.i0(x), pullback
+
+
+@mirrors(np.kaiser)
+def kaiser(M, beta):
+    if M == 1:
+        return np.ones(1)
+    n = np.arange(M)
+    half = (M - 1) / 2.0
+    return np.i0(beta * np.sqrt(1 - ((n - half) / half) ** 2.0)) / np.i0(np.asarray(beta))
 
 
 pure.update({
-    diff_cotangent, slope_cotangent, gradient_cotangents, trapezoid_cotangents, interp_cotangents,
-    convolution_cotangents,
-    correlation_cotangents, polyval_cotangents, polyfit_cotangents, np.gradient, np.polyfit, np.interp, np.polyval,
+    diff_cotangent, uneven_gradient_cotangents, slope_cotangent, gradient_cotangents, trapezoid_cotangents,
+    interp_cotangents, convolution_cotangents, correlation_cotangents, np.gradient, np.interp,
 })  # fmt: skip
 reduces(np.diff)
 probed.update({np.convolve, np.correlate})
@@ -284,9 +347,18 @@ CASES: list[RuleCase] = [
     case(np.interp, 0.9, _X, _V), case(np.interp, _W + 1.05, _X, _V),
     case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V), case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
     *[case(f, *pair, m) for f in (np.convolve, np.correlate) for pair in _PAIRS for m in ("full", "same", "valid")],
-    case(np.convolve, _V, _W), case(np.polyval, _W, 0.7), case(np.polyval, _W, _V),
-    case(np.polyval, [0.5, 1.0, -0.3], _V), case(np.polyfit, _X, _V, 2),
-    case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1),
+    case(np.convolve, _V, _W), case(np.diff, _V, prepend=0.0, append=np.array([1.0, 2.0])),
+    case(np.diff, _M, 1, 0, _M[:1]), case(np.gradient, _V, _X), case(np.gradient, _M, 0.1, _X),
+    case(np.gradient, _V, edge_order=2), case(np.gradient, _V, _X, edge_order=2),
+    case(np.gradient, _M, 0.5, edge_order=2), case(np.gradient, _M, axis=(0, 1)), case(np.gradient, _Z, 0.5),
+    case(np.gradient, _M, _X, axis=-1), case(np.gradient, _V, np.arange(5.0)), case(np.ediff1d, _V),
+    case(np.ediff1d, _M, to_begin=0.5, to_end=np.array([1.0, 2.0])), case(np.ediff1d, _V, [0.5]),
+    case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V, 0.5, 0.25),
+    case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V, left=0.5),
+    case(np.interp, np.array([-1.0, 0.2, 5.1]), _X, _V, period=2.9), case(np.interp, 0.9, _X, _Z),
+    case(np.interp, 0.9, _X, _V, None, 0.5), case(np.i0, _V * 4), case(np.i0, 0.7),
+    case(np.i0, np.array([0.0, 8.5, 60.0])), case(np.kaiser, 5, 2.5), case(np.unwrap, _V * 9, period=3.0),
+    case(np.unwrap, _M * 5, axis=0), case(np.unwrap, _V * 9, 4.0),
 ]  # fmt: skip
 _trapezoid_now = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009
 CASES += [

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, T, Top
-from mooncake_py.registry import Array, Scalar, infer_table, pure, rrule
+from mooncake_py.registry import Array, Scalar, infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, reduces
+from mooncake_rules.mirror import mirrored, mirrors
 from mooncake_rules.sequences import unstack
 
 # -- permutations -----------------------------------------------------------------------------------------
@@ -99,6 +101,15 @@ def _diagonal_rule(f: Any, alias: tuple[int, ...]) -> None:
 
 _diagonal_rule(np.diagonal, (0,))
 _diagonal_rule(np.ndarray.diagonal, (0,))
+
+
+@rrule(np.trace, types=(Array,), fallback=True)
+@rrule(np.ndarray.trace, fallback=True)
+def trace_converted(a, offset=0, axis1=0, axis2=1, dtype=None):
+    def pullback(dy):
+        return (on_diagonal(np.asarray(dy)[..., None], a.shape, a.dtype, offset, axis1, axis2),)
+
+    return np.ndarray.trace(a, offset, axis1, axis2, dtype), pullback
 
 
 @rrule(np.trace, types=(Array,))
@@ -211,12 +222,14 @@ def meshgrid_cotangents(dy: Any, xi: Any, indexing: str) -> tuple[Any, ...]:
 # -- padding, insertion, deletion -------------------------------------------------------------------------
 
 
+_STATISTICS: dict[str, Any] = {"mean": np.mean, "maximum": np.max, "minimum": np.min, "median": np.median}
+_MOVED = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
 def unpadded(dy: np.ndarray, shape: tuple[int, ...], width: Any, mode: str) -> np.ndarray:
     if mode == "constant":
-        pairs = np.broadcast_to(np.asarray(width), (len(shape), 2))
+        pairs = pairs_of(width, len(shape))
         return dy[tuple(slice(int(lo), int(lo) + n) for (lo, _), n in zip(pairs, shape, strict=True))]
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError(f"np.pad in mode {mode!r} is not differentiated")
     index = np.pad(np.arange(int(np.prod(shape))).reshape(shape), width, mode)
     return gathered(dy, shape, index, None)
 
@@ -226,26 +239,60 @@ def pad(array, pad_width, mode="constant"):
     shape = array.shape
 
     def pullback(dy):
-        return (unpadded(dy, shape, pad_width, mode),)
+        if mode in _MOVED:
+            return (unpadded(dy, shape, pad_width, mode),)
+        return mirrored(pad_with, signature(pad_with), (array, pad_width, mode), {}, dy)
 
+    if mode not in _MOVED and mode not in ("linear_ramp", "mean", "maximum", "minimum", "median"):
+        raise NotImplementedError(f"np.pad in mode {mode!r} is not differentiated")
     return np.pad(array, pad_width, mode), pullback
 
 
-def constant_border(dy: np.ndarray, inner: np.ndarray) -> Any:
-    return np.add.reduce(dy, None) - np.add.reduce(inner, None)
+def pairs_of(x: Any, ndim: int) -> list[Any]:
+    """For every axis what is given for before and after it."""
+    if isinstance(x, dict):
+        return [np.broadcast_to(np.asarray(x.get(k, x.get(k - ndim, 0))), (2,)).tolist() for k in range(ndim)]
+    return np.broadcast_to(np.asarray(x), (ndim, 2)).tolist()
 
 
-@rrule(np.pad, types=(Array,))
-def pad_constant(array, pad_width, mode="constant", *, constant_values):
-    if isinstance(constant_values, (tuple, list, np.ndarray)):
-        raise NotImplementedError("np.pad is differentiated with one constant value")
-    shape = array.shape
+zero_derivative(pairs_of)
 
-    def pullback(dy):
-        t = unpadded(dy, shape, pad_width, "constant")
-        return t, None, None, constant_border(dy, t)
 
-    return np.pad(array, pad_width, mode, constant_values=constant_values), pullback
+def pair_at(x, k, side):
+    """What a number, a pair, or pairs for every axis say of one side of one axis."""
+    if np.ndim(x) == 0:
+        return x
+    row = x[k if len(x) > 1 and np.ndim(x[0]) == 1 else 0] if np.ndim(x[0]) == 1 else x
+    return row[side if len(row) > 1 else 0]
+
+
+def border(x, n, side, mode, constant, end, length):
+    """What is put before (side 0) or after (1) the first axis of x, n wide."""
+    edge = x[:1] if side == 0 else x[-1:]
+    if mode == "constant":
+        return np.zeros((n, *x.shape[1:])) + constant
+    if mode == "linear_ramp":
+        steps = np.reshape(np.arange(n) / max(n, 1), (n,) + (1,) * (x.ndim - 1))
+        ramp = end + steps * (edge - end)
+        return ramp if side == 0 else np.flip(ramp, 0)
+    part = x if length is None else x[:length] if side == 0 else x[len(x) - min(length, len(x)) :]
+    return np.zeros((n, *x.shape[1:])) + _STATISTICS[mode](part, axis=0, keepdims=True)
+
+
+@mirrors(np.pad, types=(Array,), fallback=True)
+def pad_with(array, pad_width, mode="constant", constant_values=0, end_values=0, stat_length=None):
+    y = array
+    widths = pairs_of(pad_width, array.ndim)
+    for k in range(array.ndim):
+        x = np.moveaxis(y, k, 0)
+        parts = [x]
+        for side in (0, 1):
+            n = widths[k][side]
+            length = None if stat_length is None else pair_at(stat_length, k, side)
+            new = border(x, n, side, mode, pair_at(constant_values, k, side), pair_at(end_values, k, side), length)
+            parts = [new, *parts] if side == 0 else [*parts, new]
+        y = np.moveaxis(np.concatenate(parts), 0, k)
+    return y
 
 
 @rrule(np.delete, types=(Array,))
@@ -260,19 +307,15 @@ def delete(arr, obj, axis=None):
 
 
 def insert_cotangents(dy: np.ndarray, arr: np.ndarray, obj: Any, values: Any, axis: Any) -> tuple[Any, ...]:
-    shape = arr.shape if axis is not None else (arr.size,)
+    n = arr.size if axis is None else arr.shape[axis]
     k = 0 if axis is None else axis % arr.ndim
-    n = dy.shape[k] - shape[k]
-    new = np.insert(np.zeros(shape[k], bool), obj, np.ones(n if np.ndim(obj) == 0 else np.size(obj), bool))
-    da = np.compress(~new, dy, k).reshape(arr.shape)
-    t = np.compress(new, dy, k)
-    if np.ndim(obj):  # values are given in the order of obj, and stand in the order of places
-        order = np.argsort(np.asarray(obj) % (shape[k] + 1), kind="stable")
-        t = np.take(t, np.argsort(order), k)
-    else:  # at one place values lie along the first axis, whichever axis they are put into
+    count = dy.shape[k] - n
+    source = np.insert(np.arange(n), obj, -1 - np.arange(count))  # where each comes from, what was inserted negative
+    da = np.compress(source >= 0, dy, k).reshape(arr.shape)
+    t = np.take(dy, np.argsort(-source, kind="stable")[len(source) - count :], k)
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):  # at one place values lie along the first axis
         t = np.moveaxis(t, k, 0)
-    v = np.asarray(values)
-    return da, None, unstack(unbroadcast(t, v.shape), values)
+    return da, None, unstack(unbroadcast(t, np.shape(values)), values)
 
 
 @rrule(np.insert, types=(Array,))
@@ -297,18 +340,46 @@ def take(a, indices, axis=None):
     return np.ndarray.take(a, indices, axis), pullback
 
 
+def within(indices: Any, n: int, mode: str) -> np.ndarray:
+    """Indices as they are meant in this mode."""
+    i = np.asarray(indices)
+    return i % n if mode == "wrap" else np.clip(i, 0, n - 1) if mode == "clip" else i
+
+
+@rrule(np.take, types=(Array,), fallback=True)
+@rrule(np.ndarray.take, fallback=True)
+def take_mode(a, indices, axis=None, out=None, mode="raise"):
+    shape = a.shape
+
+    def pullback(dy):
+        n = a.size if axis is None else shape[axis]
+        return (gathered(np.asarray(dy), shape, within(indices, n, mode), axis),)
+
+    return np.ndarray.take(a, indices, axis, None, mode), pullback
+
+
 @rrule(np.compress)
 def compress(condition, a, axis=None):
     def pullback(dy):
-        return None, gathered(dy, a.shape, np.flatnonzero(condition), axis)
+        t = gathered(dy, np.shape(a), np.flatnonzero(condition), axis)
+        return None, t if isinstance(a, np.ndarray) else unstack(t, a)
 
     return np.compress(condition, a, axis), pullback
+
+
+@rrule(np.ndarray.compress)
+def compress_method(a, condition, axis=None):
+    def pullback(dy):
+        return (gathered(dy, a.shape, np.flatnonzero(condition), axis),)
+
+    return np.ndarray.compress(a, condition, axis), pullback
 
 
 @rrule(np.extract)
 def extract(condition, arr):
     def pullback(dy):
-        return None, gathered(dy, arr.shape, np.flatnonzero(condition), None)
+        t = gathered(dy, np.shape(arr), np.flatnonzero(condition), None)
+        return None, t if isinstance(arr, np.ndarray) else unstack(t, arr)
 
     return np.extract(condition, arr), pullback
 
@@ -320,7 +391,7 @@ def along(dy: np.ndarray, shape: tuple[int, ...], indices: np.ndarray, axis: Any
         np.add.at(out.reshape(-1), indices, dy)
         return out
     axis %= len(shape)
-    place = list(np.ogrid[tuple(slice(n) for n in indices.shape)])
+    place = list(np.ogrid[tuple(slice(n) for n in shape)])
     place[axis] = indices
     np.add.at(out, tuple(place), dy)
     return out
@@ -358,20 +429,9 @@ def partition(a, kth, axis=-1):
     return np.take_along_axis(a, order, axis), pullback
 
 
-@rrule(np.unique, types=(Array,))
-def unique(ar):
-    """Of equal elements the first has the derivative."""
-    y, first = np.unique(ar, return_index=True)
-
-    def pullback(dy):
-        return (gathered(dy, ar.shape, first, None),)
-
-    return y, pullback
-
-
 pure.update({
-    opposite, on_diagonal, gathered, untiled, meshgrid_cotangents, unpadded, constant_border, insert_cotangents, along,
-    np.pad, np.delete, np.insert, np.take, np.ndarray.take, np.compress, np.extract, np.unique, np.tile, np.partition,
+    opposite, on_diagonal, gathered, untiled, meshgrid_cotangents, unpadded, within, insert_cotangents, along, pairs_of,
+    np.pad, np.delete, np.insert, np.take, np.ndarray.take, np.compress, np.extract, np.tile, np.partition,
 })  # fmt: skip
 reduces(
     np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.triu, np.tril, np.diagonal, np.ndarray.diagonal, np.trace,
@@ -404,7 +464,6 @@ def _flat_without_axis(at: int) -> Callable[[Types, dict[str, T]], int | None]:
 
 infer_table[np.pad] = infer_table[np.partition] = _ndim_of(_same)
 infer_table[np.delete] = _ndim_of(_flat_without_axis(2))
-infer_table[np.unique] = _ndim_of(lambda args, kwargs: 1)
 
 
 def _taken(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -444,6 +503,21 @@ CASES: list[RuleCase] = [
     case(np.take, _M, _I, axis=1), case(np.take, _M, 1, axis=0), case(np.take, _V, 2), case(np.take, _V, [0, 3, 3]),
     case(np.ndarray.take, _V, _I), case(np.take, _M, np.array([[0, 1], [1, 1]]), axis=0),
     case(np.compress, np.array([True, False, True]), _M, 1), case(np.extract, _M > 0, _M),
-    case(np.take_along_axis, _M, np.array([[0, 0], [2, 1]]), 1), case(np.sort, _V), case(np.sort, _T, axis=1),
-    case(np.sort, _M, axis=None), case(np.partition, _V, 2), case(np.unique, _M),
+    case(np.take_along_axis, _M, np.array([[0, 0], [2, 1]]), 1), case(np.take_along_axis, _M, np.array([[2, 1]]), 1),
+    case(np.take_along_axis, _M, np.array([[1, 0, 0]]), 0),
+    case(np.take_along_axis, _M[:1], np.array([[0, 2], [1, 1]]), 1), case(np.sort, _V), case(np.sort, _T, axis=1),
+    case(np.sort, _M, axis=None), case(np.partition, _V, 2),
+]  # fmt: skip
+CASES += [
+    case(np.insert, _M, [0, 2], _V[:2, None], axis=1), case(np.insert, _V, [2], np.array([0.5, 0.7])),
+    case(np.insert, _V, slice(0, 2), 0.5), case(np.insert, _M, -1, _V[:3], axis=0),
+    case(np.insert, _V, np.array([True, False, True, False, False, False]), 0.3),
+    case(np.insert, _V, [-1, 0], [0.5, 0.7]), case(np.delete, _V, slice(1, 4, 2)), case(np.delete, _V, _V > 0),
+    case(np.delete, _M, -1, 0), case(np.take, _M, [0, 5], 1, mode="clip"),
+    case(np.ndarray.take, _M, [0, -4], 1, mode="wrap"), case(np.take, _V, _I, out=np.zeros(4)),
+    case(np.ndarray.compress, _M, [True, False, True], 1), case(np.compress, [True, False, True], [0.5, 1.0, 2.0]),
+    case(np.trace, _M, dtype=np.float32), case(np.trace, _T, out=np.zeros(4)), case(np.resize, _V, (2, 5)),
+    case(np.resize, _M, 4), case(np.resize, _V[:0], 3), case(np.partition, _T, 1, axis=1),
+    case(lambda x: np.trim_zeros(np.concatenate([np.zeros(2), x, np.zeros(1)])), _V), case(np.flip, _M, (0, 1)),
+    case(np.roll, _V, [2]), case(np.sort_complex, _V[:3] * (1 + 0.5j)),
 ]  # fmt: skip

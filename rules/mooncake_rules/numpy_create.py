@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
-from mooncake_py.registry import Array, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import Array, Scalar, Sequence_, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import as_dtype, real_of, total
+from mooncake_rules.common import as_dtype, real_of, total, unbroadcast
 from mooncake_rules.inference import Types, dtype_of, element_dtype, is_dtype, nested, shape_ndim
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import unstack
 
 # -- constants --------------------------------------------------------------------------------------------
@@ -28,9 +29,20 @@ _NEW = [
     np.tri,
     np.indices,
 ]
-_INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.ix_, np.unravel_index, np.ravel_multi_index, np.ndindex]
+_INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.unravel_index, np.ravel_multi_index, np.ndindex]
 _WINDOWS = [np.hanning, np.hamming, np.blackman, np.bartlett, np.broadcast_shapes, np.finfo, np.iinfo, np.dtype]
-zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange, np.fromiter, np.frombuffer)
+zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange)
+_QUERIES = [
+    np.can_cast, np.promote_types, np.common_type, np.min_scalar_type, np.issubdtype, np.iterable, np.isfortran,
+    np.mask_indices, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.mintypecode, np.typename,
+    np.isnat, np.einsum_path, np.isin, np.info,
+]  # fmt: skip
+_QUERIES += [getattr(np, name) for name in ("isdtype", "bitwise_count") if hasattr(np, name)]
+_WRITING = [
+    np.array2string, np.array_repr, np.array_str, np.format_float_positional, np.format_float_scientific, np.save,
+    np.savetxt, np.savez, np.savez_compressed, np.ndarray.tofile, np.ndarray.dump,
+]  # fmt: skip
+zero_derivative(*_QUERIES, *_WRITING, np.ndarray.argpartition)
 pure.update({*_NEW, *_INDEX, np.arange})
 probed.update({np.eye, np.identity, np.tri, np.tril_indices, np.triu_indices, np.diag_indices})
 
@@ -65,20 +77,32 @@ for _f in (np.zeros_like, np.ones_like, np.empty_like):
     infer_table[_f] = _like(1)
 
 
+def of_filler(dy: np.ndarray, fill: Any) -> Any:
+    """The cotangent of what an array was filled with, broadcast."""
+    return unstack(unbroadcast(dy, np.shape(fill)), fill)
+
+
+pure.add(of_filler)
+
+
 @rrule(np.full)
-def full(shape, fill_value, dtype=None):
+def full(shape, fill_value, dtype=None, order="C"):
     def pullback(dy):
+        if isinstance(fill_value, (np.ndarray, list, tuple)):
+            return None, of_filler(dy, fill_value)
         return None, real_of(total(dy), fill_value)
 
-    return np.full(shape, fill_value, dtype), pullback
+    return np.full(shape, fill_value, dtype, order), pullback
 
 
 @rrule(np.full_like)
-def full_like(a, fill_value, dtype=None):
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
     def pullback(dy):
+        if isinstance(fill_value, (np.ndarray, list, tuple)):
+            return None, of_filler(dy, fill_value)
         return None, real_of(total(dy), fill_value)
 
-    return np.full_like(a, fill_value, dtype), pullback
+    return np.full_like(a, fill_value, dtype, order, subok, shape), pullback
 
 
 def _full_type(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -130,6 +154,30 @@ def linspace(start, stop, num=50, endpoint=True):
     return np.linspace(start, stop, num, endpoint), pullback
 
 
+def spaced(start, stop, num, endpoint, axis):
+    start, stop = np.asarray(start), np.asarray(stop)
+    n = num - 1 if endpoint else num
+    t = np.reshape(np.arange(num) / max(n, 1), (num,) + (1,) * max(start.ndim, stop.ndim))
+    return np.moveaxis(start + t * (stop - start), 0, axis)
+
+
+@mirrors(np.linspace, fallback=True)
+def linspace_general(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+    y = spaced(start, stop, num, endpoint, axis)
+    return (y, (np.asarray(stop) - np.asarray(start)) / (num - 1 if endpoint else num)) if retstep else y
+
+
+@mirrors(np.logspace)
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    return np.asarray(base) ** spaced(start, stop, num, endpoint, axis)
+
+
+@mirrors(np.geomspace)
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    start, stop = np.asarray(start), np.asarray(stop)
+    return start * np.exp(spaced(0.0 * np.log(stop / start), np.log(stop / start), num, endpoint, axis))
+
+
 def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
     if "retstep" in kwargs or "dtype" in kwargs or "axis" in kwargs or len(args) > 4:
         return None
@@ -144,7 +192,7 @@ def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[np.linspace] = _linspace_type
-pure.update({np.linspace, np.logspace, np.geomspace})
+pure.add(np.linspace)
 
 # -- arrays of things -------------------------------------------------------------------------------------
 
@@ -191,20 +239,65 @@ def copy_ordered(a, order):
 
 
 @rrule(np.array, types=(Array,), alias=(0,))
-def array_of_array(a, dtype=None, *, copy=True):
-    def pullback(dy):
-        return as_kind(dy, a)
+def array_of_array(a, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    shape = a.shape
 
-    return np.array(a, dtype, copy=copy), pullback
+    def pullback(dy):
+        return as_kind(np.reshape(dy, shape), a)
+
+    return np.array(a, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin), pullback
 
 
 def _as(f: Any) -> None:
     @rrule(f, types=(Array,), alias=(0,))
     def rule(a, dtype=None):
         def pullback(dy):
-            return as_kind(dy, a)
+            return as_kind(np.reshape(dy, a.shape), a)
 
         return f(a, dtype), pullback
+
+
+@rrule(np.asarray, np.asanyarray, types=(Array,), alias=(0,), fallback=True)
+def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.array(a, dtype, copy=copy, order=order), pullback
+
+
+@rrule(np.array, fallback=True)
+def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    def pullback(dy):
+        return (unstack(np.reshape(dy, np.shape(object)), object),)
+
+    return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin), pullback
+
+
+@rrule(np.asarray, np.asanyarray, fallback=True)
+def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
+    def pullback(dy):
+        return (unstack(dy, a),)
+
+    return np.asarray(a, dtype, order), pullback
+
+
+@rrule(np.require, types=(Array,), alias=(0,))
+def require(a, dtype=None, requirements=None):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.require(a, dtype, requirements), pullback
+
+
+@rrule(np.fromiter, types=(Sequence_,))
+@rrule(np.fromiter, types=(Array,))
+def fromiter(iter, dtype, count=-1):
+    def pullback(dy):
+        t = np.zeros(np.shape(iter), dy.dtype)
+        t[: len(dy)] = dy
+        return (unstack(t, iter),)
+
+    return np.fromiter(iter, dtype, count), pullback
 
 
 rrule(np.array, types=(Array,))(copy)
@@ -224,6 +317,14 @@ def copy_of_sequence(x):
     return np.copy(x), pullback
 
 
+@rrule(np.ndarray.astype, alias=(0,), fallback=True)
+def astype_sharing(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    def pullback(dy):
+        return as_kind(dy, a)
+
+    return np.ndarray.astype(a, dtype, order, casting, subok, copy), pullback
+
+
 @rrule(np.ndarray.astype)
 def astype(a, dtype):
     def pullback(dy):
@@ -232,12 +333,34 @@ def astype(a, dtype):
     return np.ndarray.astype(a, dtype), pullback
 
 
-@rrule(np.ndarray.astype, alias=(0,))
-def astype_sharing(a, dtype, *, copy):
+@rrule(np.ndarray.view, alias=(0,))
+def view(a):
     def pullback(dy):
-        return as_kind(dy, a)
+        return dy
 
-    return np.ndarray.astype(a, dtype, copy=copy), pullback
+    return np.ndarray.view(a), pullback
+
+
+def check_reinterpreted(a: np.ndarray, dtype: Any) -> None:
+    """Refuse to read numbers as what they are not."""
+    if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
+        return
+    d = np.dtype(dtype)
+    if d.kind not in "fc" or np.zeros(0, d).real.dtype != a.real.dtype:
+        raise TypeError(f"the bits of {a.dtype} numbers read as {d} have no derivative")
+
+
+pure.add(check_reinterpreted)
+
+
+@rrule(np.ndarray.view, alias=(0,))
+def view_as(a, dtype):
+    check_reinterpreted(a, dtype)
+
+    def pullback(dy):
+        return np.ascontiguousarray(dy).view(a.dtype).reshape(a.shape)
+
+    return np.ndarray.view(a, dtype), pullback
 
 
 def _array_type(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -406,3 +529,21 @@ CASES: list[RuleCase] = [
     case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M), case(lambda x: np.zeros(3) + x, 0.5),
     case(lambda a: np.ones_like(a) * a, _M), case(np.asarray, 0.5),
 ]  # fmt: skip
+
+CASES += [
+    case(np.full, 3, _V[:3]), case(np.full, (2, 4), [0.5, 1.0, 2.0, 0.2]), case(np.full, (2, 3), 0.5 + 0.2j),
+    case(np.full_like, _M, _V[:3]), case(np.full, (2, 2), 0.5, np.float32), case(np.linspace, _V, _V * 2, 3),
+    case(np.linspace, 0.5, 2.0, 5, retstep=True), case(np.linspace, _V, 1.0, 3, axis=-1),
+    case(np.linspace, 0.5 + 1j, 2.0, 4), case(np.linspace, [0.5, 0.2], 1.0, 4, endpoint=False),
+    case(np.logspace, 0.1, 0.5, 5), case(np.logspace, 0.1, 0.5, 4, base=2.0), case(np.geomspace, 0.5, 3.0, 5),
+    case(np.geomspace, -0.5, -3.0, 4, endpoint=False), case(np.geomspace, np.array([0.5, 1.0]), 2.0, 3),
+    case(np.array, [_V, _V], ndmin=3), case(np.array, _V, ndmin=2), case(np.array, _M, float, copy=True, subok=True),
+    case(np.asarray, _M, order="F"), case(np.asarray, [0.5, 1.5], dtype=complex), case(np.asanyarray, _M),
+    case(np.asfortranarray, _M), case(np.require, _M, None, ["C"]), case(np.asarray_chkfinite, _V),
+    case(np.ndarray.view, _M), case(lambda z: z.view(float) * 2, _V * (1 + 0.5j)),
+    case(lambda a: a.view(complex) ** 2, _V), case(np.ndarray.astype, _M, np.float32, "C", "same_kind"),
+    case(np.ndarray.astype, _M, np.int64), case(np.fromiter, [0.5, 1.5], float),
+    case(np.fromiter, (0.5, 1.5, 2.5), float, count=2), case(np.copy, _M, order="F"), case(np.complex64, 0.5),
+    case(np.float32, 0.5), case(np.arange, 0.5, 3.0, 0.7), case(np.arange, 3.3),
+]  # fmt: skip
+CASES += [case(lambda x: float(np.float16(x)) * 0.0 + x, 0.5)]  # rounding to it is too coarse for differences

@@ -176,6 +176,36 @@ def _ldexp(f: Any) -> Any:
     return ldexp
 
 
+def _nextafter(f: Any) -> Any:
+    """The neighbour of a number moves with it."""
+
+    def nextafter(a, b):
+        sa = shape_of(a, b)
+
+        def pullback(dy):
+            return down(dy * 1.0, a, sa, b), None
+
+        return np.nextafter(a, b), pullback
+
+    return nextafter
+
+
+def _divmod(f: Any) -> Any:
+    def divmod_(a, b):
+        y = np.divmod(a, b)
+        q = y[0]
+        sa = shape_of(a, b)
+        sb = shape_of(b, a)
+
+        def pullback(dy):
+            dr = dy[1]
+            return None if dr is None else (down(dr * 1.0, a, sa, b), down(-dr * q, b, sb, a))
+
+        return y, pullback
+
+    return divmod_
+
+
 def _heaviside(f: Any) -> Any:
     def heaviside(x, h):
         sh = shape_of(h, x)
@@ -191,7 +221,9 @@ def _heaviside(f: Any) -> Any:
 binary(_copysign, np.copysign)
 binary(_ldexp, np.ldexp)
 binary(_heaviside, np.heaviside)
-probed.update({np.copysign, np.ldexp, np.heaviside})
+binary(_nextafter, np.nextafter)
+binary(_divmod, np.divmod)
+probed.update({np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
 
 
 # -- where and clip ---------------------------------------------------------------------------------------
@@ -357,6 +389,18 @@ def modf(x):
     return np.modf(x), pullback
 
 
+@rrule(np.frexp, types=(Scalar,))
+@rrule(np.frexp, types=(Array,))
+def frexp(x):
+    y = np.frexp(x)
+    e = y[1]
+
+    def pullback(dy):
+        return None if dy[0] is None else np.ldexp(dy[0], -e)
+
+    return y, pullback
+
+
 @rrule(np.unwrap)
 def unwrap(p, discont=None, axis=-1):
     def pullback(dy):
@@ -365,15 +409,15 @@ def unwrap(p, discont=None, axis=-1):
     return np.unwrap(p, discont, axis), pullback
 
 
-probed.update({np.nan_to_num, np.modf, np.unwrap})
+probed.update({np.nan_to_num, np.modf, np.frexp, np.unwrap})
 
 _ZERO: list[Any] = [
     np.sign, np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.ndarray.round, np.floor_divide,
     np.signbit, np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isreal, np.iscomplex,
-    np.iscomplexobj, np.isrealobj, np.isscalar, np.isposinf, np.isneginf, np.array_equiv, np.spacing, np.nextafter,
-    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or,
-    np.logical_not, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift,
-    np.right_shift, np.gcd, np.lcm,
+    np.iscomplexobj, np.isrealobj, np.isscalar, np.isposinf, np.isneginf, np.array_equiv, np.spacing, np.less,
+    np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
+    np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd,
+    np.lcm,
 ]  # fmt: skip
 zero_derivative(*_ZERO)
 probed.update(_ZERO)
@@ -438,5 +482,14 @@ CASES += [
     case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z), case(np.nan_to_num, _V), case(np.modf, _V + 1.2),
     case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64),
     case(np.add, _V, _P, dtype=np.float64), case(np.sign, _V), case(np.floor, _V), case(np.rint, _V),
-    case(np.round, _V, 1), case(np.isnan, _V),
+    case(np.round, _V, 1), case(np.isnan, _V), case(np.divmod, _P, _P[::-1] + 0.07), case(np.divmod, _P, 0.37),
+    case(np.divmod, 2.3, 0.7), case(np.divmod, _M[:1] + 3, _P), case(np.frexp, _P), case(np.frexp, 5.3),
+    case(np.nextafter, _V, 5.0), case(np.nextafter, 0.5, _V), case(np.real_if_close, _V), case(np.fix, _V),
+    case(np.spacing, _V),
+    case(np.bitwise_count, np.array([1, 2])) if hasattr(np, "bitwise_count") else case(np.invert, np.array([1, 2])),
+]  # fmt: skip
+CASES += [
+    case(np.float_power, _P, _P[::-1]), case(np.float_power, _P, 2), case(np.conjugate, _Z),
+    case(np.ndarray.conjugate, _Z), case(lambda z: z.real * z.imag, _Z), case(lambda x: x.real * 2, _V),
+    case(np.amax, _M, 0), case(np.amin, _M),
 ]  # fmt: skip

@@ -171,3 +171,15 @@ CASES: list[RuleCase] = [
     *[case(f, x) for f in (_fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn) for x in (_M, _Z)],
     case(_fft.fftn, _M, axes=(0,)), case(_fft.fftshift, _V), case(_fft.ifftshift, _M, 1),
 ]  # fmt: skip
+_SHAPES = ((3, 8), (5, 4))
+CASES += [
+    case(_fft.hfft, _Z[0]), case(_fft.hfft, _Z, 5, 0), case(_fft.ihfft, _V), case(_fft.ihfft, _M, 4),
+    case(_fft.rfft2, _M), case(_fft.rfftn, _M, (3, 4)), case(_fft.rfftn, _M, axes=(1, 0), norm="ortho"),
+    case(_fft.irfft2, _Z), case(_fft.irfftn, _Z, (3, 5)), case(_fft.irfftn, _M),
+    case(_fft.irfftn, _Z, axes=(1, 0), norm="forward"), case(_fft.hfft, _Z[0], norm="ortho"),
+    *[case(f, x, s) for f in (_fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn) for x in (_M, _Z) for s in _SHAPES],
+    case(_fft.fftn, _Z, (3,), (0,)), case(_fft.fft, _V.astype(np.float32)), case(_fft.irfft, _Z.astype(np.complex64)),
+    case(_fft.fft, _M, 4, 0, out=np.zeros((4, 6), complex)) if np.__version__ >= "2" else case(_fft.fft, _M, 4, 0),
+    case(_fft.rfft, _M, out=np.zeros((4, 4), complex)) if np.__version__ >= "2" else case(_fft.rfft, _M),
+    case(_fft.fft, [0.5, 0.2]),
+]  # fmt: skip

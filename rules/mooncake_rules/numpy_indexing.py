@@ -11,6 +11,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import At, CoDual
+from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 
@@ -77,6 +78,16 @@ pure.add(operator.getitem)
 def getitem(a, i):
     def pullback(dy):
         return At(i, dy), None
+
+    return a[i], pullback
+
+
+@rrule(operator.getitem, types=(np.inexact, Any_))
+def getitem_of_number(a, i):
+    """`x[None]`, `x[...]`, `x[()]` of a number of NumPy's."""
+
+    def pullback(dy):
+        return np.add.reduce(dy, None), None
 
     return a[i], pullback
 
@@ -311,24 +322,60 @@ def fill(a: CoDual, value):
 
 infer_table[np.ndarray.fill] = lambda args, kwargs: Known(None)
 
+# -- cases ------------------------------------------------------------------------------------------------
 
-@rrule(np.ndarray.sort, mutates=(0,))
-def sort(a: CoDual, axis=-1):
-    x, shadow = a.primal, a.fdata
-    order = np.argsort(x, axis=axis)
-    old = x.copy()
-    x.sort(axis=axis)
-
-    def pullback(_):
-        put_back(x, Ellipsis, old)
-        dy = None if shadow is None else shadow.take()
-        if dy is not None:
-            d = np.empty_like(dy)
-            np.put_along_axis(d, order, dy, axis)
-            shadow.add(d)
-        return None
-
-    return None, pullback
+_V = np.array([0.6, -0.8, 0.9, 0.3, 1.7])
+_M = np.array([[0.5, -1.2, 2.0, 0.9], [0.3, 1.4, -0.6, 1.1]])
+_Z = _M * (1 + 0.5j)
 
 
-infer_table[np.ndarray.sort] = infer_table[np.ndarray.fill]
+def _parts(m: np.ndarray) -> Any:
+    return (
+        m[0, 1],
+        m[1],
+        m[:, 1:3],
+        m[..., ::2],
+        m[None, 0],
+        m[[0, 0, 1]],
+        m[m > 0],
+        m[np.array([1, 0]), [2, 3]],
+        m[-1, ::-1],
+    )
+
+
+def _written_parts(m: np.ndarray, v: np.ndarray, x: float) -> np.ndarray:
+    b = m * 2.0
+    b[0, 1] = x
+    b[1] = v[:4] * b[0]
+    b[:, 2] = x * v[0]
+    b[[0, 0], [3, 3]] = v[:2]
+    b[b > 1.5] = 0.25 * x
+    b[..., 0] = [0.5, x]
+    return b * m
+
+
+def _in_place(m: np.ndarray, v: np.ndarray, x: float) -> Any:
+    b, c = m * 1.0, m * 1.0
+    b += v[:4]
+    b *= x
+    b[0] -= v[0]
+    c /= b
+    c **= 2
+    c[:, 1:] %= 0.7
+    b.fill(x)
+    return b * m, c
+
+
+def _products_in_place(m: np.ndarray, a: np.ndarray) -> np.ndarray:
+    b = m * 1.0
+    b @= a
+    return b * m
+
+
+CASES: list[RuleCase] = [
+    case(_parts, _M), case(_parts, _Z.real.astype(np.float32)), case(_written_parts, _M, _V, 0.7),
+    case(_in_place, _M, _V, 1.3), case(_products_in_place, _M[:, :2], _M[:, 2:]), case(operator.getitem, _V, 2),
+    case(operator.getitem, _M, (0, 1)), case(lambda z: z[0] * z[1, 1], _Z), case(np.ndarray.fill, _V, 0.5),
+    case(np.ndarray.fill, _Z, 0.5), case(lambda x: x.sum()[None] * x, _V),
+    case(lambda x, a: a[()] * x[()], 0.5 * np.ones(()), _V), case(np.ndarray.__getitem__, _V, 1),
+]  # fmt: skip

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, T, Top
-from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule
+from mooncake_py.registry import Array, Scalar, infer_table, inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, unbroadcast
 from mooncake_rules.inference import Types, known_arrays
+from mooncake_rules.mirror import mirrors
+from mooncake_rules.sequences import unstack
 
 # -- products of matrices ---------------------------------------------------------------------------------
 
@@ -118,6 +120,12 @@ pure.add(scaled)
 
 @rrule(np.inner, types=(Array, Array))
 def inner(a, b):
+    if a.ndim == 0 or b.ndim == 0:
+
+        def pullback_scaled(dy):
+            return real_of(unbroadcast(dy * conj(b), a.shape), a), real_of(unbroadcast(dy * conj(a), b.shape), b)
+
+        return np.inner(a, b), pullback_scaled
     if a.ndim == 1 and b.ndim == 1:
 
         def pullback(dy):
@@ -162,6 +170,35 @@ def multiply_outer(a, b):
         return real_of(np.tensordot(dy, conj(b), b.ndim), a), real_of(np.tensordot(conj(a), dy, a.ndim), b)
 
     return np.multiply.outer(a, b), pullback
+
+
+def _vector_product(f: Any, spec: str, conjugated: bool) -> None:
+    """Products along last axes, as einsum writes them; of complex arrays the first may be conjugated."""
+
+    @rrule(f, types=(Array, Array))
+    def rule(x1, x2):
+        a = conj(x1) if conjugated else x1
+
+        def pullback(dy):
+            da = einsum_cotangent(spec, (a, x2), dy, 0)
+            return real_of(conj(da) if conjugated else da, x1), real_of(einsum_cotangent(spec, (a, x2), dy, 1), x2)
+
+        return f(x1, x2), pullback
+
+    probed.add(f)
+
+
+for _name, _spec, _conjugated in (
+    ("vecdot", "...i,...i->...", True), ("matvec", "...ij,...j->...i", False), ("vecmat", "...i,...ij->...j", True),
+):  # fmt: skip
+    if hasattr(np, _name):
+        _vector_product(getattr(np, _name), _spec, _conjugated)
+
+if hasattr(np, "vecdot"):
+
+    @mirrors(np.vecdot, types=(Array, Array), fallback=True)
+    def vecdot_along(x1, x2, axis=-1):
+        return np.vecdot(np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1))
 
 
 # -- tensordot --------------------------------------------------------------------------------------------
@@ -265,14 +302,41 @@ def einsum_cotangent(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any,
 
 
 def einsum_cotangents(subscripts: str, operands: tuple[Any, ...], dy: Any) -> tuple[Any, ...]:
+    arrays = tuple([np.asarray(x) for x in operands])
     ds = [
-        einsum_cotangent(subscripts, operands, dy, i) if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else None
+        unstack(einsum_cotangent(subscripts, arrays, dy, i), x) if arrays[i].dtype.kind in "fc" else None
         for i, x in enumerate(operands)
     ]
     return (None, *ds)
 
 
 pure.update({einsum_cotangent, einsum_cotangents})
+
+
+@overlay(np.einsum)
+def einsum_of_lists(*operands, optimize=False, **kwargs):
+    """`einsum(a, [0, 1], b, [1, 2], [0, 2])` and what is not an array."""
+    if kwargs:
+        raise NotImplementedError(f"einsum is differentiated without {', '.join(kwargs)}")
+    if isinstance(operands[0], str):
+        spec, arrays = operands[0], operands[1:]
+    else:
+        n = len(operands) // 2
+        spec = written_out([operands[2 * k + 1] for k in range(n)], operands[-1] if len(operands) % 2 else None)
+        arrays = tuple([operands[2 * k] for k in range(n)])
+    return np.einsum(spec, *[np.asarray(x) for x in arrays], optimize=optimize)
+
+
+def written_out(terms: list[Any], result: Any) -> str:
+    """Lists of axis numbers as subscripts."""
+
+    def one(axes: Any) -> str:
+        return "".join("..." if k is Ellipsis else _LETTERS[k] for k in axes)
+
+    return ",".join(map(one, terms)) + ("" if result is None else "->" + one(result))
+
+
+zero_derivative(written_out)
 
 
 @rrule(np.einsum, types=(str,))
@@ -358,12 +422,21 @@ def kron(a, b):
 def cross(a, b, axis=-1):
     """For vectors of length three: <dy, da x b> = <b x dy, da>."""
     if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise NotImplementedError("np.cross is differentiated for vectors of length 3")
+        y = np.cross(a, b, axis=axis)
+        raise NotImplementedError(f"np.cross is differentiated for vectors of length 3, not {y.shape}")
 
     def pullback(dy):
-        return unbroadcast(np.cross(b, dy, axis=axis), a.shape), unbroadcast(np.cross(dy, a, axis=axis), b.shape)
+        da, db = np.cross(conj(b), dy, axis=axis), np.cross(dy, conj(a), axis=axis)
+        return real_of(unbroadcast(da, a.shape), a), real_of(unbroadcast(db, b.shape), b)
 
     return np.cross(a, b, axis=axis), pullback
+
+
+@mirrors(np.cross, types=(Array, Array), fallback=True)
+def cross_axes(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    if axis is not None:
+        axisa, axisb, axisc = axis, axis, axis
+    return np.moveaxis(np.cross(np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)), -1, axisc)
 
 
 probed.update({np.dot, np.ndarray.dot, np.matmul, np.inner, np.vdot, np.outer, np.multiply.outer, np.kron})
@@ -432,5 +505,28 @@ CASES += [
     case(np.einsum, "i,i->i", _V, _Z[0]), case(np.einsum, "ii,i->", _A, _V), case(np.einsum, "ij->ji", _M),
     case(np.einsum, "i,ij,jk->k", _V, _A, _A, optimize=True), case(np.einsum, "...i->...", _T[:1]),
     case(np.einsum, "...i,...i->...", _T[:1], _T), case(np.kron, _M, _A), case(np.kron, _V, _M), case(np.kron, _V, _W),
-    case(np.cross, _V, _W), case(np.cross, _A, _V), case(np.cross, _A, _A.T, axis=0),
+    case(np.cross, _A, _A[::-1], 0, 0, 1), case(np.cross, _Z, _A), case(np.einsum, _M, [0, 1], _A, [1, 2], [0, 2]),
+    case(np.einsum, _M, [0, 1], _M, [0, 1]), case(np.einsum, _T, [Ellipsis, 0], [Ellipsis]),
+    case(np.einsum, "i,i", [0.5, 1.0, 2.0], _V), case(np.einsum, "ij,jk->ik", _M, _A, out=np.zeros((2, 3))),
+    case(np.einsum, "i,i->i", _V, 2 * _V, optimize="greedy"), case(np.einsum, "i,j", np.array([1, 2, 3]), _V),
+    case(np.inner, _V, 0.5), case(np.vdot, _V, [0.5, 1.0, 2.0]), case(np.outer, _V, _W, out=np.zeros((3, 3))),
+    case(np.dot, _M, _A, out=np.zeros((2, 3))), case(np.matmul, _T, _S, out=np.zeros((4, 2, 2))),
+    case(np.kron, 0.5, _V), case(np.tensordot, [0.5, 1.0, 2.0], _V, 1), case(np.cross, _V, _W), case(np.cross, _A, _V),
+    case(np.cross, _A, _A.T, axis=0),
 ]  # fmt: skip
+for _name in ("vecdot", "matvec", "vecmat"):
+    if hasattr(np, _name):
+        _f = getattr(np, _name)
+        _x, _y = {"vecdot": (_T, _T[0] * 2), "matvec": (_T, _V), "vecmat": (_W, _S)}[_name]
+        CASES += [
+            case(_f, _x, _y),
+            case(_f, _x * (1 + 0.5j), _y),
+            case(_f, _x, _y * (1 - 0.3j)),
+            case(_f, _x * 1j, _y * (2 + 1j)),
+        ]
+if hasattr(np.linalg, "vecdot"):
+    CASES += [
+        case(np.linalg.matmul, _M, _A), case(np.linalg.outer, _V, _W), case(np.linalg.tensordot, _M, _A, axes=1),
+        case(np.linalg.cross, _A, _A[::-1]), case(np.linalg.trace, _A), case(np.linalg.trace, _T, offset=1),
+        case(np.linalg.diagonal, _T), case(np.linalg.matrix_transpose, _T),
+    ]  # fmt: skip

@@ -15,6 +15,7 @@ from mooncake_py.registry import Array, Scalar, infer_table, inline, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, total
 from mooncake_rules.inference import element_dtype, reduces, shape_ndim
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import also_of_sequences
 
 _none = np._NoValue  # what NumPy itself passes where `initial` is not given
@@ -111,21 +112,11 @@ def mean(a, axis=None, dtype=None, *, keepdims=False):
     return np.ndarray.mean(a, axis, dtype, None, keepdims), pullback
 
 
-@rrule(np.nansum, types=(Array,))
-def nansum(a, axis=None, *, keepdims=False):
-    def pullback(dy):
-        return np.where(np.isnan(a), 0, spread(dy, a.shape, axis))
-
-    return np.nansum(a, axis, keepdims=keepdims), pullback
-
-
-@rrule(np.nanmean, types=(Array,))
-def nanmean(a, axis=None, *, keepdims=False):
-    def pullback(dy):
-        there = ~np.isnan(a)
-        return np.where(there, spread(dy, a.shape, axis) / np.add.reduce(there, axis, None, None, True), 0)
-
-    return np.nanmean(a, axis, keepdims=keepdims), pullback
+@mirrors(np.mean, np.ndarray.mean, types=(Array,), fallback=True)
+def mean_where(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
+    there = np.broadcast_to(where, a.shape)
+    n = np.sum(there, axis, keepdims=keepdims)
+    return np.sum(np.where(there, a, 0), axis, dtype, keepdims=keepdims) / n
 
 
 # -- extrema ----------------------------------------------------------------------------------------------
@@ -183,24 +174,17 @@ def minimum_reduce(a, axis=0, *, keepdims=False, initial=_none):
     return min_(a, axis, keepdims=keepdims, initial=initial)
 
 
-@rrule(np.nanmax, types=(Array,))
-def nanmax(a, axis=None, *, keepdims=False):
-    y = np.nanmax(a, axis, keepdims=keepdims)
+def _extremum_where(reduce: Any, worst: float, *targets: Any) -> None:
+    @mirrors(*targets, types=(Array,), fallback=True)
+    def rule(a, axis=None, out=None, keepdims=False, initial=_none, where=True):
+        there = np.broadcast_to(where, a.shape)
+        return reduce(
+            np.where(there, a, worst), axis, keepdims=keepdims, initial=worst if initial is _none else initial
+        )
 
-    def pullback(dy):
-        return attained(a, y, dy, axis)
 
-    return y, pullback
-
-
-@rrule(np.nanmin, types=(Array,))
-def nanmin(a, axis=None, *, keepdims=False):
-    y = np.nanmin(a, axis, keepdims=keepdims)
-
-    def pullback(dy):
-        return attained(a, y, dy, axis)
-
-    return y, pullback
+_extremum_where(np.max, -math.inf, np.max, np.amax, np.ndarray.max)
+_extremum_where(np.min, math.inf, np.min, np.amin, np.ndarray.min)
 
 
 @rrule(np.ptp, types=(Array,))
@@ -256,6 +240,12 @@ def prod(a, axis=None, dtype=None, *, keepdims=False, initial=_none):
 @rrule(np.multiply.reduce, types=(Array,))
 def multiply_reduce(a, axis=0, dtype=None, *, keepdims=False, initial=_none):
     return prod(a, axis, dtype, keepdims=keepdims, initial=initial)
+
+
+@mirrors(np.prod, np.ndarray.prod, types=(Array,), fallback=True)
+def prod_where(a, axis=None, dtype=None, out=None, keepdims=False, initial=1.0, where=True):
+    there = np.broadcast_to(where, a.shape)
+    return np.prod(np.where(there, a, 1), axis, dtype, keepdims=keepdims) * initial
 
 
 # -- running sums and products ----------------------------------------------------------------------------
@@ -332,8 +322,8 @@ for _f in (np.sum, np.mean, np.max, np.min, np.prod):
     _of_a_number(_f)
 
 reduces(
-    np.sum, np.ndarray.sum, np.add.reduce, np.mean, np.ndarray.mean, np.nansum, np.nanmean, np.max, np.ndarray.max,
-    np.amax, np.amin, np.min, np.ndarray.min, np.maximum.reduce, np.minimum.reduce, np.nanmax, np.nanmin, np.ptp,
+    np.sum, np.ndarray.sum, np.add.reduce, np.mean, np.ndarray.mean, np.max, np.ndarray.max,
+    np.amax, np.amin, np.min, np.ndarray.min, np.maximum.reduce, np.minimum.reduce, np.ptp,
     np.prod,
     np.ndarray.prod, np.multiply.reduce, np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod,
     np.add.accumulate,
@@ -351,11 +341,11 @@ for _f, _rule in (
 _ZERO: list[Any] = [
     np.any, np.all, np.ndarray.any, np.ndarray.all, np.argmax, np.argmin, np.ndarray.argmax, np.ndarray.argmin,
     np.count_nonzero, np.argsort, np.ndarray.argsort, np.nonzero, np.ndarray.nonzero, np.flatnonzero, np.argwhere,
-    np.argpartition, np.searchsorted, np.ndarray.searchsorted, np.lexsort, np.bincount, np.digitize, np.nanargmax,
-    np.nanargmin, np.logical_and.reduce, np.logical_or.reduce, np.histogram,
+    np.argpartition, np.searchsorted, np.ndarray.searchsorted, np.lexsort, np.digitize, np.nanargmax, np.nanargmin,
+    np.logical_and.reduce, np.logical_or.reduce,
 ]  # fmt: skip
 zero_derivative(*_ZERO)
-reduces(*[f for f in _ZERO if f not in (np.bincount, np.histogram, np.lexsort)])
+reduces(*[f for f in _ZERO if f is not np.lexsort])
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -371,7 +361,7 @@ _AXES: list[dict[str, Any]] = [
 CASES: list[RuleCase] = []
 for _f in (
     np.sum, np.ndarray.sum, np.mean, np.ndarray.mean, np.max, np.ndarray.max, np.min, np.ndarray.min, np.prod,
-    np.ndarray.prod, np.ptp, np.nansum, np.nanmean, np.nanmax, np.nanmin,
+    np.ndarray.prod, np.ptp,
 ):  # fmt: skip
     CASES += [case(_f, _T, **k) for k in _AXES] + [
         case(_f, _V),
@@ -402,5 +392,15 @@ CASES += [
     case(np.sum, _T, 0), case(np.sum, _T[:, :0]), case(np.sum, _T[:, :0], axis=0), case(np.sum, [0.5, 1.5]),
     case(np.max, (0.5, 1.5, 0.2)), case(np.mean, [[0.5, 1.0], [1.5, 2.0]], axis=0), case(np.sum, 0.5),
     case(np.sum, _T.T, axis=1), case(np.max, _T.T, axis=1), case(np.argmax, _V), case(np.any, _T, axis=0),
-    case(np.argsort, _V),
+    case(np.argsort, _V), case(np.mean, _T, where=_T > -0.5), case(np.ndarray.mean, _T, 0, None, None, True),
+    case(np.max, _T, 1, where=_T > -0.5, initial=-9.0), case(np.ndarray.min, _T, where=_T < 0.5, initial=2.0),
+    case(np.prod, _T, 2, where=_T > 0), case(np.ndarray.prod, _T, where=_T > 0, initial=0.5),
+    case(np.ptp, _T, out=None), case(np.mean, _V.astype(np.float32), dtype=np.float64),
+    case(np.sum, _T, 0, None, np.zeros((3, 4))), case(np.prod, _V, 0, None, None, True),
+    case(np.max, _T, (0, 1), None, True),
 ]  # fmt: skip
+if hasattr(np, "cumulative_sum"):
+    CASES += [
+        case(np.cumulative_sum, _V), case(np.cumulative_sum, _T, axis=1, include_initial=True),
+        case(np.cumulative_prod, _V), case(np.cumulative_prod, _T, axis=2),
+    ]  # fmt: skip

@@ -12,6 +12,8 @@ from mooncake_py.registry import (
     Array,
     Scalar,
     infer_table,
+    inline,
+    overlay,
     probed,
     pure,
     rrule,
@@ -23,6 +25,7 @@ from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, nested, reduces, shape_ndim
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import unstack
 
 
@@ -348,14 +351,20 @@ def _deep(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (1, *_line(shape), 1) if len(shape) < 2 else (*shape, 1) if len(shape) == 2 else shape
 
 
+@inline
+def _as_given(ts: Any, arrays: Any) -> Any:
+    """Cotangents of pieces, as those of one array where they were given as one."""
+    return np.stack(ts) if isinstance(arrays, np.ndarray) else ts
+
+
 @rrule(np.concatenate)
 def concatenate(arrays, axis=0):
     parts = pieces(arrays, None)
 
     def pullback(dy):
         if axis is None:
-            return (cut(dy, [((s), (int(np.prod(s)),), r, c) for s, _, r, c in parts], 0),)
-        return (cut(dy, parts, axis),)
+            return (_as_given(cut(dy, [((s), (int(np.prod(s)),), r, c) for s, _, r, c in parts], 0), arrays),)
+        return (_as_given(cut(dy, parts, axis), arrays),)
 
     return np.concatenate(arrays, axis), pullback
 
@@ -366,7 +375,7 @@ def _stacked(f: Any, axis_of: Callable[[int], int], like: Callable) -> None:
         parts = pieces(tup, like)
 
         def pullback(dy):
-            return (cut(dy, parts, axis_of(dy.ndim)),)
+            return (_as_given(cut(dy, parts, axis_of(dy.ndim)), tup),)
 
         return f(tup), pullback
 
@@ -375,6 +384,92 @@ _stacked(np.vstack, lambda n: 0, _tall)
 _stacked(np.hstack, lambda n: 0 if n == 1 else 1, _line)
 _stacked(np.column_stack, lambda n: 1, _column)
 _stacked(np.dstack, lambda n: 2, _deep)
+
+
+@mirrors(np.concatenate, fallback=True)
+def concatenate_converted(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
+    return np.concatenate(arrays, axis)
+
+
+@mirrors(np.vstack, fallback=True)
+def vstack_converted(tup, dtype=None, casting="same_kind"):
+    return np.vstack(tup)
+
+
+@mirrors(np.hstack, fallback=True)
+def hstack_converted(tup, dtype=None, casting="same_kind"):
+    return np.hstack(tup)
+
+
+@mirrors(np.stack, fallback=True)
+def stack_converted(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
+    return np.stack(arrays, axis)
+
+
+def depth_of(arrays: Any) -> int:
+    return 1 + max(map(depth_of, arrays)) if isinstance(arrays, list) else 0
+
+
+def most_dimensions(arrays: Any) -> int:
+    return max(map(most_dimensions, arrays)) if isinstance(arrays, list) else np.ndim(arrays)
+
+
+zero_derivative(depth_of, most_dimensions)
+
+
+def joined(arrays, depth, ndim):
+    if depth == 0:
+        x = np.asarray(arrays)
+        return np.reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+    return np.concatenate([joined(x, depth - 1, ndim) for x in arrays], -depth)
+
+
+@mirrors(np.block)
+def block(arrays):
+    depth = depth_of(arrays)
+    return joined(arrays, depth, max(depth, most_dimensions(arrays)))
+
+
+@overlay(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    xs = [np.asarray(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in xs])
+    ys = [x if x.shape == shape else np.broadcast_to(x, shape) for x in xs]
+    return tuple(ys) if _TWO else ys
+
+
+@overlay(type(np.r_).__getitem__)
+def joined_by_index(self, key):
+    """`np.r_[...]` and `np.c_[...]` of arrays, numbers and ranges."""
+    keys = key if isinstance(key, tuple) else (key,)
+    parts = []
+    for i in range(len(keys)):
+        k = keys[i]
+        if isinstance(k, str):
+            raise NotImplementedError("np.r_ is differentiated without a string of directions")
+        x = np.asarray(range_of(k)) if isinstance(k, slice) else np.asarray(k)
+        n = max(self.ndmin - x.ndim, 0)
+        shape = (1,) * n + x.shape if self.trans1d == -1 else x.shape + (1,) * n
+        parts.append(np.reshape(x, shape))
+    return np.concatenate(parts, self.axis)
+
+
+def range_of(k: slice) -> np.ndarray:
+    return np.r_[k]
+
+
+zero_derivative(range_of)
+_TWO = int(np.__version__.split(".")[0]) >= 2
+
+
+@rrule(np.ix_)
+def ix_(*args):
+    shapes = [np.shape(x) for x in args]
+
+    def pullback(dy):
+        return tuple([None if d is None else d.reshape(s) for d, s in zip(dy, shapes, strict=True)])
+
+    return np.ix_(*args), pullback
 
 
 def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
@@ -396,7 +491,7 @@ def stack(arrays, axis=0):
     parts = pieces(arrays, None)
 
     def pullback(dy):
-        return (unstacked(dy, parts, axis),)
+        return (_as_given(unstacked(dy, parts, axis), arrays),)
 
     return np.stack(arrays, axis), pullback
 
@@ -539,3 +634,22 @@ CASES: list[RuleCase] = [
 ]  # fmt: skip
 if hasattr(np.ndarray, "mT"):
     CASES.append(case(lambda a: a.mT * 2, _T))
+CASES += [
+    case(np.concatenate, _T), case(np.concatenate, _T, 1), case(np.vstack, _T), case(np.hstack, _T),
+    case(np.stack, _T, axis=1), case(np.column_stack, _M), case(np.concatenate, _T, axis=None),
+    case(np.concatenate, (_M, _M), dtype=np.float32), case(np.concatenate, (_M, _M), out=np.zeros((4, 3))),
+    case(np.stack, (_M, _M), 0, out=np.zeros((2, 2, 3))),
+    case(np.vstack, (_M, _V[:3]), dtype=np.float32, casting="same_kind"), case(np.hstack, (_V, _V), dtype=np.float32),
+    case(np.stack, [_V, _V], dtype=np.float32), case(np.block, [[_M, _M], [_M[:1], _M[:1]]]),
+    case(np.block, [_V, 0.5]), case(np.block, [[_V], [_V]]), case(np.block, _V),
+    case(np.broadcast_arrays, _V, _M.reshape(-1, 1)), case(np.broadcast_arrays, _M, 0.5), case(np.ix_, _V, _V[:2]),
+    case(np.dsplit, _T, 2), case(np.rollaxis, _T, 2),
+    case(np.permute_dims, _T, (2, 0, 1)) if hasattr(np, "permute_dims") else case(np.transpose, _T, (2, 0, 1)),
+]  # fmt: skip
+if hasattr(np, "unstack"):
+    CASES += [case(np.unstack, _M), case(np.unstack, _T, axis=1), case(np.matrix_transpose, _T)]
+CASES += [
+    case(lambda x: np.r_[x, 0.5, x * 2, 0:2], _V),
+    case(lambda x, y: np.c_[x, y[0] * x], _V, _M[0]),
+    case(lambda m: np.r_[m, m * 2], _M),
+]

@@ -158,8 +158,6 @@ def ruled() -> list[np.ufunc]:
     return [f for _, f in sorted(found.items()) if any(r.fn is not None for r in rules_of(f))]
 
 
-with_keywords(*ruled())
-
 # -- methods ----------------------------------------------------------------------------------------------
 
 _none = np._NoValue

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import Array, Scalar, infer_table, inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 
 _f: Any  # what a table registers, one at a time
@@ -311,3 +311,42 @@ def _product_type(args: Any, kwargs: Any) -> Any:
 
 for _f in (operator.mul, operator.imul):
     infer_table[_f] = _product_type
+
+# -- operators as methods ---------------------------------------------------------------------------------
+
+
+def _method(name: str, f: Any) -> None:
+    """`a.__add__(b)` and its like."""
+    for cls in (np.ndarray, float, complex):
+        if hasattr(cls, f"__{name}__"):
+
+            @overlay(getattr(cls, f"__{name}__"))
+            def forward(a, b):
+                return f(a, b)
+
+        if hasattr(cls, f"__r{name}__"):
+
+            @overlay(getattr(cls, f"__r{name}__"))
+            def reflected(a, b):
+                return f(b, a)
+
+
+def _of_one(name: str, f: Any) -> None:
+    for cls in (np.ndarray, float, complex):
+
+        @overlay(getattr(cls, f"__{name}__"))
+        def method(a):
+            return f(a)
+
+
+for _name in ("add", "sub", "mul", "truediv", "pow", "mod", "matmul"):
+    _method(_name, getattr(operator, _name))
+for _name in ("iadd", "isub", "imul", "itruediv", "ipow", "getitem"):
+    _method(_name, getattr(operator, _name))
+for _name in ("neg", "pos", "abs"):
+    _of_one(_name, getattr(operator, _name))
+
+
+@overlay(np.ndarray.__setitem__)
+def setitem(a, i, v):
+    a[i] = v

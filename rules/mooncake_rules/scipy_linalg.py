@@ -13,20 +13,17 @@ import scipy.linalg as sl
 from mooncake_py.registry import infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
+from mooncake_rules.numpy_decompositions import cholesky_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
 from mooncake_rules.numpy_linalg import (
     adjoint,
-    cholesky_cotangent,
     det_cotangent,
-    eigh_cotangent,
     inv_cotangent,
     kind_of,
     lstsq_cotangents,
-    norm_cotangent,
     one_triangle,
     pinv_cotangent,
-    qr_cotangent,
-    svd_cotangent,
 )
+from mooncake_rules.numpy_norms import norm_cotangent
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.sequences import unstack
 

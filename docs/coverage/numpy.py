@@ -1,0 +1,57 @@
+"""What there is in NumPy. See `docs.coverage` for the meaning of the names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+TITLE = "NumPy"
+VERSION = np.__version__
+NAMESPACES = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft, "numpy.ndarray": np.ndarray}
+PACKS = (
+    "numpy_analysis", "numpy_arrange", "numpy_arraylike", "numpy_choose", "numpy_create", "numpy_decompositions",
+    "numpy_elementwise", "numpy_fft", "numpy_histogram", "numpy_indexing", "numpy_linalg", "numpy_linear", "numpy_nan",
+    "numpy_norms", "numpy_poly", "numpy_put", "numpy_random", "numpy_reduce", "numpy_sets", "numpy_shape",
+    "numpy_statistics", "numpy_ufunc",
+)  # fmt: skip
+
+OUTSIDE = {
+    "a constant": "False_ True_ ScalarType e euler_gamma inf nan newaxis pi little_endian sctypeDict typecodes",
+    "a class of numbers or dtypes without derivative": (
+        "bool bool_ byte bytes_ character datetime64 dtype flexible generic iinfo int16 int32 int64 int8 int_ intc "
+        "integer intp long longlong number object_ short signedinteger str_ timedelta64 ubyte uint uint16 uint32 "
+        "uint64 uint8 uintc uintp ulong ulonglong unsignedinteger ushort void busdaycalendar inexact floating "
+        "complexfloating"
+    ),
+    "a class of numbers that is float64 or has no other precision than the platform's": (
+        "clongdouble complex256 float128 longdouble"
+    ),
+    "a class: its methods are listed, or it is what a function gives": "ndarray ufunc flatiter broadcast",
+    "a subclass of ndarray: refused as an argument": "asmatrix bmat matrix memmap recarray record numpy.ma",
+    "reading from outside": (
+        "from_dlpack fromfile fromregex fromstring genfromtxt load loadtxt numpy.ndarray.device numpy.ndarray.to_device"
+    ),
+    "configuration": (
+        "errstate get_include get_printoptions getbufsize geterr geterrcall printoptions set_printoptions setbufsize "
+        "seterr seterrcall show_config show_runtime test"
+    ),
+    "text": "base_repr binary_repr",
+    "dates": "busday_count busday_offset datetime_as_string datetime_data is_busday",
+    "bits": "packbits unpackbits",
+    "an exception": "LinAlgError",
+    "indices and grids of constants": "index_exp s_ mgrid ogrid",
+}
+
+IMPLIED = {"numpy.linalg.vecdot": "through numpy.vecdot"}
+
+NOTES = """
+A *rule* gives the derivative; a function that is *derived* is differentiated through its own Python code or through
+simpler code that does the same. What is *not differentiable* is just called: its derivative is zero nearly everywhere,
+or it gives no numbers. `out=` of every function, and `where=` and `dtype=` of ufuncs, are differentiated; so are the
+methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` of ufuncs. Arrays of objects, structured arrays, masked
+arrays and `np.matrix` are refused.
+
+Where a derivative does not exist or is not unique: elements that tie in a maximum or minimum share its cotangent
+evenly; |x| and norms have derivative zero at zero; eigenvectors and singular vectors have derivatives only where the
+values are distinct, and where they are not the result is not finite. A function that is refused raises `MissingRule`
+with the reason when it is given something that has a derivative, and is just called otherwise.
+"""

@@ -1,0 +1,64 @@
+"""Functions whose derivative is that of simpler Python code.
+
+The value is the function's own, and so are its errors; the pullback differentiates a Python function of the same
+parameters that computes the same thing, as the engine differentiates any. That costs a second run of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import Pattern, infer_table, probed, rrule
+
+
+def mirrors(*targets: Any, types: tuple[Pattern, ...] = (), fallback: bool = False) -> Callable[[Callable], Callable]:
+    """Register for `targets` the rule whose pullback is that of the decorated function.
+
+    Its parameters are those of the targets, by name, all of them positional; what it leaves out is no argument that
+    the rule takes.
+    """
+
+    def decorate(g: Callable) -> Callable:
+        for f in targets:
+            rrule(f, types=types, fallback=fallback)(_rule(f, g))
+            if f not in infer_table:
+                probed.add(f)
+        return g
+
+    return decorate
+
+
+def _rule(f: Any, g: Callable) -> Callable:
+    signature = inspect.signature(g)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature.parameters.values()), g
+
+    def rule(*args, **kwargs):
+        y = f(*args, **kwargs)
+
+        def pullback(dy):
+            return mirrored(g, signature, args, kwargs, dy)
+
+        return y, pullback
+
+    rule.__signature__ = signature  # type: ignore[attr-defined]
+    return rule
+
+
+def mirrored(g: Callable, signature: inspect.Signature, args: Any, kwargs: dict[str, Any], dy: Any) -> tuple[Any, ...]:
+    """The cotangents of all parameters of g."""
+    from mooncake_py.api import value_and_pullback
+
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return value_and_pullback(g, *map(apart, bound.args))[1](dy)
+
+
+def apart(x: Any) -> Any:
+    """The same with arrays of its own: an array that is given twice has a cotangent in each place."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return type(x)(map(apart, x)) if type(x) in (list, tuple) else x

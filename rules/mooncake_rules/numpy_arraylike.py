@@ -1,0 +1,104 @@
+"""Lists, tuples and numbers where NumPy's functions take arrays: they are converted first, as NumPy does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import MissingRule
+from mooncake_py.registry import Array, overlay, rules_of, zero_derivative
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.numpy_ufunc import ruled, with_keywords
+
+_LIKE = (list, tuple, float, complex, int, np.generic)
+
+
+def arrays_wanted(f: Any) -> int:
+    """How many leading arguments f has rules for arrays for."""
+    found = [r.pattern for r in rules_of(f) if r.fn is not None]
+    return max((next((i for i, p in enumerate(ps) if p is not Array), len(ps)) for ps in found), default=0)
+
+
+def _one(f: Any) -> None:
+    python = f._implementation
+
+    @overlay(f)
+    def array_like(a, *args, **kwargs):
+        if isinstance(a, _LIKE):
+            return f(np.asarray(a), *args, **kwargs)
+        return python(a, *args, **kwargs)
+
+
+def _two(f: Any) -> None:
+    python = f._implementation
+
+    @overlay(f)
+    def array_like(a, b, *args, **kwargs):
+        if isinstance(a, _LIKE) or isinstance(b, _LIKE):
+            return f(np.asarray(a), np.asarray(b), *args, **kwargs)
+        return python(a, b, *args, **kwargs)
+
+
+def _ufunc(f: np.ufunc) -> None:
+    @overlay(f)
+    def array_like(*args, **kwargs):
+        if not any([isinstance(x, (list, tuple)) for x in args]):
+            raise MissingRule(
+                f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
+            )
+        return f(*[np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args], **kwargs)
+
+
+def _method(name: str) -> None:
+    """A method of NumPy's scalars as that of arrays without dimensions."""
+    of_arrays = getattr(np.ndarray, name)
+
+    @overlay(getattr(np.generic, name))
+    def of_scalar(x, *args, **kwargs):
+        return of_arrays(np.asarray(x), *args, **kwargs)
+
+
+for _name in (
+    "astype", "clip", "copy", "cumprod", "cumsum", "diagonal", "flatten", "max", "mean", "min", "prod", "ravel",
+    "repeat", "reshape", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+):  # fmt: skip
+    _method(_name)
+zero_derivative(
+    np.generic.all, np.generic.any, np.generic.argmax, np.generic.argmin, np.generic.round, np.generic.nonzero,
+    np.generic.argsort,
+)  # fmt: skip
+
+
+def serve() -> None:
+    """Let every function of NumPy that has a rule for arrays take what is like an array, ufuncs also keywords."""
+    with_keywords(*ruled())
+    for space in (np, np.linalg, np.fft):
+        for name, f in sorted(vars(space).items()):
+            if type(f) is type(np.concatenate) and not name.startswith("_") and (n := arrays_wanted(f)):
+                (_one if n == 1 else _two)(f)
+    for u in ruled():
+        _ufunc(u)
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_L = [0.5, -1.2, 2.0]
+_R = [[2.0, 0.5], [0.3, 1.4]]
+
+
+def _scalar(x: np.ndarray) -> Any:
+    s = x.sum()
+    return s.mean() * s.astype(np.float32) + s.reshape(1) * s.max() + s.clip(0.0, 5.0)
+
+
+CASES: list[RuleCase] = [
+    case(np.sin, _L), case(np.add, _L, np.array([1.0, 2.0, 3.0])), case(np.multiply, 0.5, (1.0, 2.0)),
+    case(np.hypot, _L, _L, out=np.zeros(3)), case(np.dot, _L, _L), case(np.reshape, _R, (4,)), case(np.outer, _L, _L),
+    case(np.linalg.norm, _L), case(np.linalg.inv, _R), case(np.linalg.solve, _R, np.array([0.5, 0.2])),
+    case(np.fft.fft, _L), case(np.cumsum, _L), case(np.sort, _L), case(np.flip, _R, 0), case(np.transpose, _R),
+    case(np.convolve, _L, _L, "same"), case(np.var, _L, ddof=1), case(np.sum, _R, axis=0, keepdims=True),
+    case(np.sum, 0.5, axis=None, keepdims=True), case(np.tile, 0.5, 3), case(np.ravel, 0.5),
+    case(np.expand_dims, 0.5, 0), case(np.linalg.det, _R), case(np.kron, _L, _R), case(np.diff, _L),
+    case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])),
+]  # fmt: skip

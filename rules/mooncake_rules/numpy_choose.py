@@ -1,0 +1,196 @@
+"""Choosing between arrays, and functions that call the user's: `select`, `choose`, `piecewise`, `apply_along_axis`,
+`vectorize`. What calls a function of the user's is differentiated as Python code that does the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import overlay, pure, refuse, zero_derivative
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
+
+# -- choosing ---------------------------------------------------------------------------------------------
+
+
+@mirrors(np.select)
+def select(condlist, choicelist, default=0):
+    y = default
+    for i in range(len(condlist) - 1, -1, -1):
+        y = np.where(condlist[i], choicelist[i], y)
+    return y
+
+
+def chosen(a: Any, n: int, mode: str) -> np.ndarray:
+    """Which of n choices is taken where."""
+    index = np.asarray(a)
+    return index % n if mode == "wrap" else np.clip(index, 0, n - 1)
+
+
+def choose(a, choices, out=None, mode="raise"):
+    index = chosen(a, len(choices), mode)
+    y = 0.0
+    for i in range(len(choices)):
+        y = np.where(index == i, choices[i], y)
+    return y
+
+
+mirrors(np.choose, np.ndarray.choose)(choose)
+
+# -- functions that call the user's -----------------------------------------------------------------------
+
+
+@overlay(np.piecewise)
+def piecewise(x, condlist, funclist, *args, **kw):
+    x = np.asarray(x)
+    masks = masks_of(x, condlist, len(funclist))
+    y = np.zeros_like(x)
+    for i in range(len(masks)):
+        f = funclist[i]
+        if callable(f):
+            part = x[masks[i]]
+            if part.size > 0:
+                y[masks[i]] = f(part, *args, **kw)
+        else:
+            y[masks[i]] = f
+    return y
+
+
+def masks_of(x: np.ndarray, condlist: Any, n: int) -> np.ndarray:
+    """The condition of every function, that of the last being that no other holds where one is missing."""
+    if np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0):
+        condlist = [condlist]
+    masks = np.asarray(condlist, dtype=bool)
+    if len(masks) == n - 1:
+        masks = np.concatenate([masks, ~np.any(masks, axis=0, keepdims=True)], axis=0)
+    elif len(masks) != n:
+        k = len(masks)
+        raise ValueError(f"with {k} condition(s), either {k} or {k + 1} functions are expected")
+    return masks
+
+
+zero_derivative(masks_of, chosen)
+pure.update({masks_of, chosen})
+
+
+@overlay(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    arr = np.asarray(arr)
+    x = np.moveaxis(arr, axis, -1)
+    lead = x.shape[:-1]
+    if 0 in lead:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    rows = x.reshape((-1, arr.shape[axis]))
+    first = np.asarray(func1d(rows[0], *args, **kwargs))
+    ys = [first]
+    for i in range(1, len(rows)):
+        ys.append(np.asarray(func1d(rows[i], *args, **kwargs)))
+    y = np.stack(ys).reshape(lead + first.shape)
+    k = axis % arr.ndim
+    n = first.ndim
+    order = [*range(k), *range(len(lead), len(lead) + n), *range(k, len(lead))]
+    return np.transpose(y, order)
+
+
+@overlay(np.apply_over_axes)
+def apply_over_axes(func, a, axes):
+    y = np.asarray(a)
+    n = y.ndim
+    places = [axes] if np.ndim(axes) == 0 else list(axes)
+    for i in range(len(places)):
+        k = places[i] % n
+        z = func(y, k)
+        y = z if np.ndim(z) == n else np.expand_dims(z, k)
+        if np.ndim(y) != n:
+            raise ValueError("function is not returning an array of the correct shape")
+    return y
+
+
+@overlay(np.fromfunction)
+def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
+    return function(*np.indices(shape, dtype=dtype), **kwargs)
+
+
+def call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs):
+    """What an `np.vectorize` does when it is called."""
+    if signature is not None or kwargs:
+        raise NotImplementedError("np.vectorize is differentiated without a signature and keyword arguments")
+    spread = [i for i in range(len(args)) if not (excluded and i in excluded)]
+    xs = [np.asarray(args[i]) for i in spread]
+    shape, places = common_places([np.shape(args[i]) for i in spread])
+    flat = [np.ravel(xs[k])[places[k]] for k in range(len(xs))]
+    ys = []
+    for i in range(len(places[0])):
+        call = list(args)
+        for k in range(len(spread)):
+            call[spread[k]] = flat[k][i]
+        ys.append(pyfunc(*call))
+    if len(ys) > 0 and isinstance(ys[0], tuple):
+        n = len(ys[0])
+        return tuple([np.array([y[k] for y in ys], otypes[k] if otypes else None).reshape(shape) for k in range(n)])
+    return np.array(ys, otypes[0] if otypes else None).reshape(shape)
+
+
+def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[np.ndarray]]:
+    """The shape that arrays broadcast to, and for each where its elements stand there."""
+    shape = np.broadcast_shapes(*shapes)
+    return shape, [np.broadcast_to(np.arange(math.prod(s)).reshape(s), shape).ravel() for s in shapes]
+
+
+zero_derivative(common_places)
+
+
+@overlay(np.vectorize)
+def vectorize(pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
+    def vectorized(*args, **kwargs):
+        return call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs)
+
+    return vectorized
+
+
+@overlay(np.vectorize.__call__)
+def vectorized_call(self, /, *args, **kwargs):
+    return call_elementwise(self.pyfunc, self.otypes, self.excluded, self.signature, args, kwargs)
+
+
+refuse("its result is an array of objects; np.vectorize and comprehensions are differentiated", np.frompyfunc)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.6, -0.8, 0.9, 0.3, 1.7])
+_P = np.array([0.4, 1.3, 2.2, 0.9, 1.7])
+_M = np.sin(np.arange(12.0) * 1.3).reshape(3, 4) + 0.1
+_T = np.sin(np.arange(24.0) * 1.7).reshape(2, 3, 4) + 0.1
+_I = np.array([0, 1, 0, 2, 1])
+
+
+def _pieces(x: np.ndarray, k: float) -> np.ndarray:
+    return np.piecewise(x, [x < 0, x > 0.5], [lambda t: t * k, lambda t: t**2, 0.25])
+
+
+def _rows(m: np.ndarray, k: float) -> Any:
+    return np.apply_along_axis(lambda r: np.sum(r * k), 0, m), np.apply_along_axis(np.cumsum, 1, m)
+
+
+def _vectorized(x: np.ndarray, k: float) -> Any:
+    f = np.vectorize(lambda a, b: a * b if a > 0 else a**2 * k)
+    g = np.vectorize(lambda a, b: a * b[1], otypes=[float], excluded={1})
+    return f(x, 0.5), f(x[:, None], x[::-1]), g(x, x)
+
+
+CASES: list[RuleCase] = [
+    case(np.select, [_V < 0, _V > 0.5], [_V * 2, _P], 0.5), case(np.select, [_M < 0, _M > 0.5], [_M, 0.5]),
+    case(np.select, [_V < 0], [_P], default=_V), case(np.choose, _I, [_V, _P, _V * 2]),
+    case(np.choose, _I, (_V, 0.5, _P)), case(np.choose, _I + 2, [_V, _P, 0.3], mode="wrap"),
+    case(np.choose, _I * 2, [_V, _P, 0.3], mode="clip"), case(np.choose, np.array([[0], [1]]), [_V, _P]),
+    case(np.ndarray.choose, _I, [_V, _P, 0.5]), case(np.choose, _I, [_V, _P, _V], out=np.zeros(5)),
+    case(np.piecewise, _V, [_V < 0, _V >= 0], [0.5, lambda x: x**2]),
+    case(np.piecewise, 0.3, [True], [lambda x: x * 2]), case(_pieces, _V, 1.5),
+    case(np.apply_along_axis, lambda r: r * 2, 1, _M), case(np.apply_along_axis, lambda r: (r * r).sum(), 1, _T),
+    case(_rows, _M, 0.5), case(np.apply_along_axis, np.outer, 1, _T, np.array([0.5, 1.5])),
+    case(np.apply_over_axes, np.sum, _T, [0, 2]), case(np.apply_over_axes, np.sum, _T, 1),
+    case(lambda k: np.fromfunction(lambda i, j: i * k + j, (2, 3)), 0.5), case(_vectorized, _V, 0.5),
+    case(lambda x: np.vectorize(np.hypot)(x, 2.0), 0.5), case(lambda x: np.vectorize(divmod)(x, 0.5)[1], _P),
+]  # fmt: skip

@@ -1,0 +1,324 @@
+"""numpy.linalg's decompositions: eigenvalues, singular values, Cholesky and QR factors.
+
+Formulas: M. Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008); for svd J. Townsend,
+"Differentiating the singular value decomposition" (2016); for qr M. Seeger et al., "Auto-differentiating linear
+algebra" (2017); for eig C. Boeddeker et al., "On the computation of complex-valued gradients" (2017). `cholesky` and
+`eigh` read one triangle of their argument, and so their cotangent has zeros in the other: that is the derivative of
+what is computed, and equals the symmetric one along symmetric directions.
+
+Eigenvectors and singular vectors have derivatives where the values are distinct: where two are equal the pullback
+divides by zero, and its result is not finite. Eigenvalues and singular values alone may repeat: what the pullback
+gives is then the derivative of their sums. Singular values of zero have none with respect to the vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import Array, infer_table, pure, rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
+from mooncake_rules.numpy_linalg import adjoint, kind_of, like, one_triangle, per_matrix
+
+_linalg = np.linalg
+_TWO = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+
+
+def _diagonal(x: np.ndarray) -> np.ndarray:
+    """Diagonal matrices of the vectors in the last axis."""
+    return x[..., None] * np.eye(x.shape[-1], dtype=x.dtype)
+
+
+# -- Cholesky ---------------------------------------------------------------------------------------------
+
+
+def cholesky_cotangent(dy: np.ndarray, y: np.ndarray) -> np.ndarray:
+    p = np.tril(adjoint(y) @ dy)
+    n = p.shape[-1]
+    p[..., range(n), range(n)] *= 0.5
+    p = p + adjoint(p)
+    yh = adjoint(y)
+    s = np.linalg.solve(yh, adjoint(np.linalg.solve(yh, p))) * 0.5
+    return one_triangle(s, True)
+
+
+@rrule(_linalg.cholesky, types=(Array,))
+def cholesky(a):
+    y = np.linalg.cholesky(a)
+
+    def pullback(dy):
+        return (cholesky_cotangent(dy, y),)
+
+    return y, pullback
+
+
+if _TWO:
+
+    @rrule(_linalg.cholesky, types=(Array,))
+    def cholesky_of(a, *, upper):
+        y = np.linalg.cholesky(a, upper=upper)
+
+        def pullback(dy):
+            if not upper:
+                return (cholesky_cotangent(dy, y),)
+            return (adjoint(cholesky_cotangent(adjoint(dy), adjoint(y))),)
+
+        return y, pullback
+
+
+# -- eigenvalues ------------------------------------------------------------------------------------------
+
+
+def _inverse_gaps(w: np.ndarray) -> np.ndarray:
+    """1 / (w_j - w_i), zero on the diagonal."""
+    n = w.shape[-1]
+    return (1 - np.eye(n, dtype=w.dtype)) / (w[..., None, :] - w[..., :, None] + np.eye(n, dtype=w.dtype))
+
+
+def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) -> np.ndarray:
+    vh = adjoint(v)
+    inner: Any = 0.0
+    if dw is not None:
+        inner = inner + _diagonal(np.asarray(dw))
+    if dv is not None:
+        inner = inner + _inverse_gaps(w) * (vh @ dv)
+    x = v @ inner @ vh
+    return one_triangle((x + adjoint(x)) / 2, lower)
+
+
+@rrule(_linalg.eigh, types=(Array,))
+def eigh(a, UPLO="L"):
+    y = np.linalg.eigh(a, UPLO)
+
+    def pullback(dy):
+        return (eigh_cotangent(dy[0], dy[1], y[0], y[1], UPLO in "lL"),)
+
+    return y, pullback
+
+
+@rrule(_linalg.eigvalsh, types=(Array,))
+def eigvalsh(a, UPLO="L"):
+    def pullback(dy):
+        w, v = np.linalg.eigh(a, UPLO)
+        return (eigh_cotangent(dy, None, w, v, UPLO in "lL"),)
+
+    return np.linalg.eigvalsh(a, UPLO), pullback
+
+
+def eig_cotangent(dw: Any, dv: Any, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """For eigenvectors of length one whose largest component is real, as LAPACK has them."""
+    n = w.shape[-1]
+    vh = adjoint(v)
+    inner: Any = np.zeros(v.shape, v.dtype)
+    if dv is not None:
+        along = np.sum(np.conjugate(dv) * v, -2, keepdims=True)
+        g = dv - along.real * v
+        if v.dtype.kind == "c":  # the phase
+            largest = np.argmax(np.abs(v), -2, keepdims=True)
+            turned = np.take_along_axis(g, largest, -2) + 1j * along.imag / np.take_along_axis(v, largest, -2).real
+            np.put_along_axis(g, largest, turned, -2)
+        off = np.eye(n) == 0
+        gaps = np.where(off, w[..., None, :] - w[..., :, None], 1)
+        inner = inner + np.where(off, vh @ g, 0) / np.conjugate(gaps)
+    if dw is not None:
+        inner = inner + _diagonal(np.asarray(dw))
+    return kind_of(np.linalg.solve(vh, inner @ vh), a)
+
+
+@rrule(_linalg.eig, types=(Array,))
+def eig(a):
+    y = np.linalg.eig(a)
+
+    def pullback(dy):
+        return (eig_cotangent(dy[0], dy[1], a, y[0], y[1]),)
+
+    return y, pullback
+
+
+@rrule(_linalg.eigvals, types=(Array,))
+def eigvals(a):
+    def pullback(dy):
+        w, v = np.linalg.eig(a)
+        return (eig_cotangent(dy, None, a, w, v),)
+
+    return np.linalg.eigvals(a), pullback
+
+
+# -- singular values --------------------------------------------------------------------------------------
+
+
+def svd_cotangent(
+    du: Any, ds: Any, dvh: Any, a: np.ndarray, u: np.ndarray, s: np.ndarray, vh: np.ndarray
+) -> np.ndarray:
+    k = s.shape[-1]
+    for d, axis in ((du, -1), (dvh, -2)):
+        if d is not None and d.shape[axis] > k and np.any(np.delete(d, range(k), axis)):
+            raise NotImplementedError(
+                "the singular vectors that complete a basis are not determined: call svd with full_matrices=False"
+            )
+    u, vh = u[..., :k], vh[..., :k, :]
+    uh, v = adjoint(u), adjoint(vh)
+    t: Any = 0.0
+    if ds is not None:
+        t = t + (u * ds[..., None, :]) @ vh
+    gaps = _inverse_gaps(s * s) if du is not None or dvh is not None else None
+    if du is not None:
+        du = du[..., :k]
+        p = uh @ du
+        scaled = du / s[..., None, :]
+        t = t + (u @ (gaps * (p - adjoint(p)) * s[..., None, :]) + scaled - u @ (uh @ scaled)) @ vh
+        if a.dtype.kind == "c":  # the phases, which only gauge-invariant functions may depend on (Wan and Zhang 2019)
+            t = t + (u * (1j * np.imag(np.einsum("...ii->...i", p)) / s)[..., None, :]) @ vh
+    if dvh is not None:
+        dv = adjoint(dvh[..., :k, :])
+        p = adjoint(v) @ dv
+        scaled = adjoint(dv) / s[..., :, None]
+        t = t + u @ (s[..., :, None] * (gaps * (p - adjoint(p))) @ vh + scaled - (scaled @ v) @ vh)
+    return kind_of(np.asarray(t), a)
+
+
+@rrule(_linalg.svd, types=(Array,))
+def svd(a, full_matrices=True, compute_uv=True):
+    if compute_uv:
+        y = np.linalg.svd(a, full_matrices)
+
+        def pullback(dy):
+            return (svd_cotangent(dy[0], dy[1], dy[2], a, y[0], y[1], y[2]),)
+
+        return y, pullback
+
+    def pullback_values(dy):
+        u, s, vh = np.linalg.svd(a, False)
+        return (svd_cotangent(None, dy, None, a, u, s, vh),)
+
+    return np.linalg.svd(a, full_matrices, False), pullback_values
+
+
+def svd_of_hermitian(a, full_matrices=True, compute_uv=True, hermitian=True):
+    """By eigenvalues, largest modulus first."""
+    w, v = np.linalg.eigh(a)
+    order = np.argsort(np.abs(w), -1)[..., ::-1]
+    w = np.take_along_axis(w, order, -1)
+    s = np.abs(w)
+    if not compute_uv:
+        return s
+    v = np.take_along_axis(v, order[..., None, :], -1)
+    vh = np.swapaxes(v * np.sign(w)[..., None, :], -1, -2)
+    return v, s, np.conjugate(vh)
+
+
+mirrors(_linalg.svd, types=(Array,), fallback=True)(svd_of_hermitian)
+
+if _TWO:
+
+    @rrule(_linalg.svdvals, types=(Array,))
+    def svdvals(x):
+        def pullback(dy):
+            u, s, vh = np.linalg.svd(x, False)
+            return (svd_cotangent(None, dy, None, x, u, s, vh),)
+
+        return np.linalg.svdvals(x), pullback
+
+
+# -- QR ---------------------------------------------------------------------------------------------------
+
+
+def qr_cotangent(dq: Any, dr: Any, a: np.ndarray, q: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """For wide matrices A = [X Y] = Q [U V] with V = Q^H Y."""
+    k = q.shape[-1]
+    if q.shape[-2] < a.shape[-2] or k > min(a.shape[-2:]):
+        raise NotImplementedError("qr is differentiated in mode 'reduced'")
+    dq = np.zeros(q.shape, q.dtype) if dq is None else dq
+    dr = np.zeros(r.shape, r.dtype) if dr is None else dr
+    n = a.shape[-1]
+    rest: Any = None
+    if n > k:
+        dv = dr[..., k:]
+        dq = dq + a[..., k:] @ adjoint(dv)
+        rest = q @ dv
+        r, dr = r[..., :k], dr[..., :k]
+    m = r @ adjoint(dr) - adjoint(dq) @ q
+    low = np.tril(m, -1)
+    m = low + adjoint(low) + np.real(m) * np.eye(k, dtype=r.real.dtype)
+    t = adjoint(np.linalg.solve(r, adjoint(dq + q @ m)))
+    return t if rest is None else np.concatenate([t, rest], -1)
+
+
+@rrule(_linalg.qr, types=(Array,))
+def qr(a, mode="reduced"):
+    y = np.linalg.qr(a, mode)
+
+    def pullback(dy):
+        if mode == "r":
+            q, r = np.linalg.qr(a)
+            return (qr_cotangent(None, dy, a, q, r),)
+        return (qr_cotangent(dy[0], dy[1], a, y[0], y[1]),)
+
+    return y, pullback
+
+
+pure.update({
+    cholesky_cotangent, eigh_cotangent, eig_cotangent, svd_cotangent, qr_cotangent, _linalg.cholesky, _linalg.eigh,
+    _linalg.eigvalsh, _linalg.eig, _linalg.eigvals, _linalg.svd, _linalg.qr,
+})  # fmt: skip
+infer_table[_linalg.cholesky] = like
+infer_table[_linalg.eigvalsh] = per_matrix(True, True)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
+_H = _A @ _A.T + np.eye(3)
+_M = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
+_V = np.array([0.5, -1.0, 2.0])
+_B = np.stack([_A, _A.T + np.eye(3), _H])
+_BH = np.stack([_H, _H * 2 + np.diag([1.0, 2.0, 4.0])])
+_Z = _A + 1j * np.array([[0.1, 0.3, -0.2], [0.5, 0.2, 0.1], [-0.4, 0.3, 0.2]])
+_ZH = _Z @ np.conjugate(_Z.T) + np.eye(3)
+
+
+def _spectrum(a: np.ndarray) -> Any:
+    w, v = np.linalg.eigh(a)
+    return v**2 * w[..., None, :]
+
+
+def _complex_spectrum(a: np.ndarray) -> Any:
+    w, v = np.linalg.eigh(a)
+    return np.abs(v) * w
+
+
+def _singular(a: np.ndarray) -> Any:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (u * s**2) @ vh + np.abs(u[:, :1] * s[0])
+
+
+def _factors(a: np.ndarray) -> Any:
+    q, r = np.linalg.qr(a)
+    return q.sum() * r, q * 2
+
+
+def _eigen(a: np.ndarray) -> Any:
+    w, v = np.linalg.eig(a)
+    return w * 2, v
+
+
+_TURNS = np.array([[0.3, -1.5, 0.2], [1.2, 0.4, -0.3], [0.1, 0.6, 1.7]])  # has a complex pair of eigenvalues
+
+CASES: list[RuleCase] = [
+    case(np.linalg.cholesky, _H), case(np.linalg.cholesky, _BH), case(np.linalg.cholesky, _H.astype(np.float32)),
+    case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),
+    case(np.linalg.eigvalsh, _H), case(np.linalg.eigvalsh, _BH), case(np.linalg.eigvalsh, _ZH),
+    case(np.linalg.eigvalsh, _H, UPLO="U"), case(np.linalg.eigh, _H), case(_singular, _M), case(_singular, _M.T),
+    case(_singular, _A), case(_singular, _Z), case(np.linalg.svd, _M, compute_uv=False),
+    case(np.linalg.svd, _B, True, False), case(np.linalg.svd, _M, False),
+    case(lambda a: np.linalg.svd(a, hermitian=True), _H - 3 * np.eye(3)),
+    case(lambda a: np.linalg.svd(a, True, False, True), _BH), case(_factors, _A), case(_factors, _M),
+    case(_factors, _M.T), case(_factors, _Z), case(np.linalg.qr, _A, "r"), case(np.linalg.qr, _B), case(_eigen, _A),
+    case(_eigen, _TURNS), case(_eigen, _Z), case(_eigen, _B), case(np.linalg.eig, _H), case(np.linalg.eigvals, _A),
+    case(np.linalg.eigvals, _TURNS), case(np.linalg.eigvals, _Z), case(np.linalg.eigvals, np.stack([_A, _TURNS])),
+    case(np.linalg.eigvals, _A.astype(np.float32)),
+]  # fmt: skip
+if _TWO:
+    CASES += [case(np.linalg.svdvals, _M), case(np.linalg.svdvals, _B), case(np.linalg.cholesky, _H, upper=True),
+              case(np.linalg.cholesky, _ZH, upper=True), case(np.linalg.cholesky, _H, upper=False)]  # fmt: skip

@@ -1,0 +1,137 @@
+"""Polynomials: values, products, roots, fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.registry import Array, pure, refuse, rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import conj, is_complex, total
+from mooncake_rules.mirror import mirrors
+from mooncake_rules.numpy_linalg import pinv_cotangent
+from mooncake_rules.sequences import unstack
+
+# -- values -----------------------------------------------------------------------------------------------
+
+
+def polyval_cotangents(dy: Any, p: Any, x: Any) -> tuple[Any, Any]:
+    c = np.asarray(p)
+    dx = dy * conj(np.polyval(np.polyder(c), x))
+    power: Any = np.ones_like(x)
+    dp = np.zeros(c.shape, np.result_type(c, dy))
+    for k in range(len(c) - 1, -1, -1):
+        t = np.sum(dy * np.conjugate(power))
+        dp[k] = t if is_complex(dp) else np.real(t)
+        power = power * x
+    dx = dx if is_complex(x) else np.real(dx)
+    return unstack(dp, p), dx if isinstance(x, np.ndarray) else total(dx)
+
+
+@rrule(np.polyval)
+def polyval(p, x):
+    def pullback(dy):
+        return polyval_cotangents(dy, p, x)
+
+    return np.polyval(p, x), pullback
+
+
+# -- products and roots -----------------------------------------------------------------------------------
+
+
+def leading_zeros(p: np.ndarray) -> int:
+    """How many coefficients `poly1d` drops."""
+    nonzero = np.flatnonzero(p)
+    return int(nonzero[0]) if len(nonzero) else max(len(p) - 1, 0)
+
+
+@mirrors(np.polymul)
+def polymul(a1, a2):
+    a, b = np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2))
+    return np.convolve(a[leading_zeros(a) :], b[leading_zeros(b) :])
+
+
+@mirrors(np.vander)
+def vander(x, N=None, increasing=False):
+    n = len(x) if N is None else N
+    return np.asarray(x)[:, None] ** (np.arange(n) if increasing else np.arange(n - 1, -1, -1))
+
+
+@mirrors(np.poly)
+def poly(seq_of_zeros):
+    """Of a matrix its characteristic polynomial."""
+    r = np.atleast_1d(np.asarray(seq_of_zeros))
+    if r.ndim == 2:
+        r = np.linalg.eigvals(r)
+    y = np.ones(1)
+    for i in range(len(r)):
+        y = np.append(y, 0.0) - np.insert(y * r[i], 0, 0.0)
+    return y
+
+
+@mirrors(np.polyint)
+def polyint(p, m=1, k=None):
+    y = np.asarray(p)
+    constants = np.zeros(m) if k is None else np.atleast_1d(np.asarray(k)) + np.zeros(m)
+    for i in range(m):
+        y = np.append(y / np.arange(len(y), 0, -1), constants[i])
+    return y
+
+
+# -- fits -------------------------------------------------------------------------------------------------
+
+
+def polyfit_cotangents(dp: np.ndarray, x: np.ndarray, y: np.ndarray, deg: int) -> tuple[Any, Any, Any]:
+    """Least squares with the Vandermonde matrix."""
+    v = np.vander(x, deg + 1)
+    p = np.linalg.pinv(v)
+    cols = dp if dp.ndim == 2 else dp[:, None]
+    ys = y if y.ndim == 2 else y[:, None]
+    dy = p.T @ cols
+    dv = pinv_cotangent(cols @ ys.T, v, p)
+    powers = np.arange(deg, -1, -1)
+    slopes = np.zeros_like(v)
+    slopes[:, :-1] = powers[:-1] * v[:, 1:]
+    return np.sum(dv * slopes, axis=1), dy if dp.ndim == 2 else dy[:, 0], None
+
+
+@rrule(np.polyfit, types=(Array, Array))
+def polyfit(x, y, deg):
+    def pullback(dp):
+        return polyfit_cotangents(dp, x, y, deg)
+
+    return np.polyfit(x, y, deg), pullback
+
+
+pure.update({polyval_cotangents, polyfit_cotangents, leading_zeros, np.polyfit, np.polyval})
+
+refuse("it makes objects; np.polyval, np.polymul and the like are differentiated", np.poly1d)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0, 0.3, 1.1])
+_W = np.array([1.1, 0.4, -0.7])
+_X = np.array([0.0, 0.7, 1.5, 2.1, 3.3])
+_P = np.array([0.4, 1.3, 2.2, 0.9, 1.7])
+_Z = _V * (1 + 0.5j)
+_SQUARE = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
+
+
+def _object(c: np.ndarray, x: np.ndarray) -> Any:
+    return np.polyval(np.polyadd(np.polymul(c, c), [1.0, 0.5]), x)
+
+
+CASES: list[RuleCase] = [
+    case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
+    case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
+    case(np.polyfit, _X, _V, 2), case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1), case(np.polyfit, _X, _V, 2, w=_P),
+    case(lambda x, y: np.polyfit(x, y, 1, cov=True), _X, _V),
+    case(lambda x, y: np.polyfit(x, y, 2, full=True)[:2], _X, _V), case(np.polyadd, _V, _W), case(np.polysub, _W, _V),
+    case(np.polymul, _V, _W), case(np.polymul, [0.5, 1.0], _W), case(np.polydiv, _V, _W), case(np.polyder, _V),
+    case(np.polyder, _V, 2), case(np.polyint, _V), case(np.polyint, _V, 2, k=[0.5, 0.2]),
+    case(np.polyint, _V, 2, k=0.5), case(np.poly, _W), case(np.poly, _SQUARE), case(np.poly, [0.5, 0.2]),
+    case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])), case(np.vander, _V),
+    case(np.vander, _V, 3, increasing=True), case(np.vander, _Z), case(np.vander, [0.5, 0.0, 2.0]),
+    case(_object, _W, _V),
+]  # fmt: skip
