@@ -33,6 +33,7 @@ from mooncake_py.runtime.user import (
 from mooncake_py.switches import current
 from mooncake_py.tangents import has_tangent
 from mooncake_py.tracebacks import entry
+from mooncake_py.unwinding import forget
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -337,6 +338,9 @@ def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas:
         return rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
     except MooncakeError:
         put_back(saved)
+        raise
+    except BaseException as e:
+        forget(e)
         raise
 
 

@@ -23,6 +23,7 @@ from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
+from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.rewrite import advance_iterators, rewrite
 
 
@@ -32,9 +33,12 @@ def derive_rule(
     free_types: Sequence[T],
     aliased: bool = False,
     options: Options = DEFAULT,
+    outcome: bool = False,
     observe: Observer = ignore,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
+
+    With `outcome`, of the function that returns `(value, None)` or `(UNBOUND, exception)` and never raises.
 
     Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
     `observe` is told the result of every stage by its name: "normalised", "prepared", "inferred", "planned", "derived".
@@ -46,6 +50,8 @@ def derive_rule(
     primal = prepare(body)
     observe("prepared", primal)
     refuse(primal)
+    if outcome:
+        primal = with_outcome(primal)
     inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
     taken: set[pytypes.FunctionType] = set()
     while (simpler := simplify(inferred, fn, taken)) is not None:
@@ -91,7 +97,3 @@ def refuse(fn: Function) -> None:
         for s in b.stmts:
             if is_const(s.fn, ops.load_build_class):
                 raise UnsupportedError("a class statement", fn.filename, s.pos.line, "define the class outside")
-        if b.handler is not None:
-            line = next((s.pos.line for s in b.stmts), b.term.pos.line)
-            uses_with = any(is_const(s.fn, ops.load_special) for x in fn.blocks for s in x.stmts)
-            raise UnsupportedError("a with statement" if uses_with else "try/except", fn.filename, line)

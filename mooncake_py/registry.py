@@ -492,5 +492,7 @@ shape_argument: dict[Any, int] = {}
 """Helpers of pullbacks whose result has the shape that is their argument at this position."""
 same_if_shaped: set[Any] = set()
 """Those of them that give their first argument as it is where it has that shape."""
+at_run_time: set[Any] = set()
+"""Functions that a call site runs in a way of its own, whatever their code says."""
 folds: dict[Any, Callable[..., Any]] = {}
 """Predicates that rules ask of types: function -> (argument types) -> the answer, None where it is not known."""

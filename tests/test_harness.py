@@ -11,7 +11,7 @@ import pytest
 
 import mooncake_py
 from tests.functions import CASES, by_name
-from tests.harness import Case, check_case, inner, is_differentiable, map_tree, moved, rebuild, to_double
+from tests.harness import Case, check_case, children, inner, is_differentiable, map_tree, moved, rebuild, to_double
 
 STEP = 1e-5
 Pullback = Callable[[Any], tuple[Any, ...]]
@@ -30,8 +30,8 @@ def unit_cotangents(fn: Callable[..., Any], args: tuple[Any, ...], ybar: Any) ->
         return (plus - minus) / (2 * STEP)
 
     def of(value: Any, position: int, path: tuple[int, ...]) -> Any:
-        if isinstance(value, tuple):
-            return rebuild(value, [of(part, position, (*path, i)) for i, part in enumerate(value)])
+        if (parts := children(value)) is not None:
+            return rebuild(value, [of(part, position, (*path, i)) for i, part in enumerate(parts)])
         if not is_differentiable(value):
             return None
         array = np.asarray(value)
@@ -50,8 +50,20 @@ def placed(value: Any, path: tuple[int, ...], unit: Any) -> Any:
     """A direction for `value` that is `unit` at the leaf at `path` and nothing elsewhere."""
     if not path:
         return unit if isinstance(value, np.ndarray) else unit[()]
-    parts = [placed(v, path[1:], unit) if i == path[0] else map_tree(lambda _: None, v) for i, v in enumerate(value)]
-    return rebuild(value, parts)
+    parts = children(value) or []
+    return rebuild(
+        value, [placed(v, path[1:], unit) if i == path[0] else map_tree(lambda _: None, v) for i, v in enumerate(parts)]
+    )
+
+
+def put_back(arg: Any, original: Any) -> None:
+    if isinstance(arg, np.ndarray):
+        arg[...] = original
+    elif isinstance(arg, list):
+        arg[:] = copy.deepcopy(original)
+    elif isinstance(arg, dict):
+        arg.clear()
+        arg.update(copy.deepcopy(original))
 
 
 def difference_engine(spoil: Callable[[tuple[Any, ...]], tuple[Any, ...]], restore: bool = True) -> dict[str, Any]:
@@ -63,8 +75,8 @@ def difference_engine(spoil: Callable[[tuple[Any, ...]], tuple[Any, ...]], resto
 
         def pullback(ybar: Any) -> tuple[Any, ...]:
             for arg, original in zip(args, originals, strict=True):
-                if restore and isinstance(arg, np.ndarray):
-                    arg[...] = original
+                if restore:
+                    put_back(arg, original)
             return spoil(unit_cotangents(fn, originals, ybar))
 
         # a view of an argument that was written changes when it is restored: what was returned must not

@@ -14,6 +14,7 @@ from mooncake_py.diagnostics.where import Where, name_of
 from mooncake_py.errors import DebugError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.types import T
+from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.ir.text import statement_text
 from mooncake_py.registry import Rule
@@ -31,8 +32,8 @@ class Checks:
         function = s.pos.calls(self.code.co_qualname)[-1][1]
         return Where(self.code.co_filename, function, s.pos, statement_text(s))
 
-    def dynamic_site(self, info: CallInfo, s: Call, live: tuple[bool, ...]) -> DynamicSite:
-        return CheckedSite(self.where(s), self.code.co_qualname, info.why, live, self.mode)
+    def dynamic_site(self, info: CallInfo, s: Call, live: tuple[bool, ...], protected: bool) -> DynamicSite:
+        return CheckedSite(self.where(s), self.code.co_qualname, info.why, live, protected, self.mode)
 
     def rule_site(self, s: Call, call: CallInfo, rule: Rule, result: T | None) -> RuleSite:
         f = call.target
@@ -50,6 +51,8 @@ class Checks:
     def plain_site(self, s: Call, call: CallInfo) -> PlainSite | None:
         """For a call that is just made; None where there is nothing to check."""
         if call.rule is None or call.rule.fn is not None or call.target is getattr:
+            return None
+        if getattr(call.target, "__module__", None) == ops.__name__:  # some work only in the frame they belong to
             return None
         return PlainSite(call.target, call.rule, self.where(s), self.mode)
 
@@ -83,8 +86,10 @@ class CheckedSite(DynamicSite):
 
     __slots__ = ("mode", "where")
 
-    def __init__(self, where: Where, function: str, why: str, live: tuple[bool, ...] | None, mode: Mode):
-        super().__init__(where.filename, where.pos, function, why, live)
+    def __init__(
+        self, where: Where, function: str, why: str, live: tuple[bool, ...] | None, protected: bool, mode: Mode
+    ):
+        super().__init__(where.filename, where.pos, function, why, live, protected)
         self.where, self.mode = where, mode
 
     def __call__(self, *args: Any) -> Result:

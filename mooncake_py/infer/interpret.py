@@ -55,6 +55,7 @@ from mooncake_py.ir.nodes import (
     Function,
     Operand,
     Return,
+    Try,
     Var,
     edges,
     term_operands,
@@ -219,6 +220,8 @@ class Inference:
             return [(term.then, None), (term.orelse, None)]
         if isinstance(term, ForNext):
             return [(term.body, self.item_type(term.iterator)), (term.done, None)]
+        if isinstance(term, Try):
+            return [(term.body, None), (term.handler, Top())]
         return [(e, None) for e in edges(term)]
 
     def _with_forced(self, v: Var, t: T) -> T:
@@ -358,7 +361,7 @@ class Inference:
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
             return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
-        python = seen_through(f, len(types), bool(kw))
+        python = None if f is ops.load_special else seen_through(f, len(types), bool(kw))
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
         if python is not None and not split and (act or python is f):
             return self.derived(s, Known(python), args, types)
@@ -540,7 +543,7 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
     _running[key] = False
     try:
         primal = prepare(normalise(f.__code__))
-        if primal.kind != "function" or any(b.handler is not None for b in primal.blocks) or len(_running) > 30:
+        if primal.kind != "function" or len(_running) > 30:
             return None
         while True:
             t = Inference(primal, key[2], f.__globals__).run().result

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, edges, term_operands
+from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, brings_value, edges, term_operands
 from mooncake_py.ir.ops import load_global
 from mooncake_py.registry import element_effects, is_pure
 
@@ -50,12 +50,12 @@ class Memory:
             for s in b.stmts:
                 if s.out in types and s.out in calls:
                     self._call(s, calls[s.out])
-            first = isinstance(b.term, ForNext)
-            for k, e in enumerate(edges(b.term)):
+            for e in edges(b.term):
                 params = next(x for x in fn.blocks if x.id == e.target).params
-                if first and k == 0:
-                    item, params = params[0], params[1:]
-                    self.join(b.term.iterator, item)  # type: ignore[union-attr]
+                if brings_value(b.term, e):
+                    if isinstance(b.term, ForNext):
+                        self.join(b.term.iterator, params[0])
+                    params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.join(p, a)
         self.close()

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.ir.ops import UNBOUND
+
 
 @dataclass(frozen=True, slots=True)
 class T:
@@ -267,11 +269,16 @@ def widen(t: T) -> T:
 
 
 def join(a: T, b: T) -> T:
-    """The least type that has the values of both."""
+    """The least type that has the values of both.
+
+    A variable that may be unbound has the type it has where it is bound: every read checks that first.
+    """
     if a is b or a == b or isinstance(b, Bot):
         return a
-    if isinstance(a, Bot):
+    if isinstance(a, Bot) or _is_unbound(a):
         return b
+    if _is_unbound(b):
+        return a
     a, b = widen(a), widen(b)
     if a == b:
         return a
@@ -289,6 +296,10 @@ def join(a: T, b: T) -> T:
     if isinstance(a, (Lst, Cell)) and type(a) is type(b):
         return type(a)(join(a.elem, b.elem), act)
     return Top(act)
+
+
+def _is_unbound(t: T) -> bool:
+    return isinstance(t, Known) and t.value is UNBOUND
 
 
 def _is_real(t: T) -> bool:

@@ -28,6 +28,7 @@ from mooncake_py.ir.nodes import (
     Return,
     Switch,
     Terminator,
+    Try,
     Var,
     edges,
 )
@@ -45,9 +46,24 @@ class DraftEdge:
 
 
 class Draft:
-    """A block being built: statements are appended, `head` ones go before them all."""
+    """A block being built: statements are appended, `head` ones go before them all.
 
-    __slots__ = ("defs", "head", "id", "incomplete", "key_params", "params", "preds", "sealed", "stmts", "term")
+    `handler` is the edge of the Try that this block belongs to the body of.
+    """
+
+    __slots__ = (
+        "defs",
+        "handler",
+        "head",
+        "id",
+        "incomplete",
+        "key_params",
+        "params",
+        "preds",
+        "sealed",
+        "stmts",
+        "term",
+    )
 
     def __init__(self, id: BlockId, params: list[Var]):
         self.id = id
@@ -60,6 +76,7 @@ class Draft:
         self.incomplete: list[tuple[Hashable, Var]] = []
         self.key_params: set[Var] = set()
         self.sealed = False
+        self.handler: DraftEdge | None = None
 
 
 class Builder:
@@ -116,6 +133,11 @@ class Builder:
     def for_next(self, iterator: Operand, body: DraftEdge, done: DraftEdge) -> None:
         body.first = 1
         self.block.term = ForNext(iterator, body, done, self.pos)  # type: ignore[arg-type]
+
+    def try_(self, body: DraftEdge, handler: DraftEdge) -> None:
+        """Go to `body`; its block, and those that become part of it, get the handler by `Draft.handler`."""
+        handler.first = 1
+        self.block.term = Try(body, handler, self.pos)  # type: ignore[arg-type]
 
     def switch(self, value: Operand, cases: list[DraftEdge]) -> None:
         """Jump to `cases[value]`."""
@@ -276,7 +298,16 @@ class Builder:
         return reversed(order)
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
-        blocks = tuple(CFGBlock(b.id, tuple(b.params), (*b.head, *b.stmts), _final(b.term)) for b in self.reachable())
+        blocks = tuple(
+            CFGBlock(
+                b.id,
+                tuple(b.params),
+                (*b.head, *b.stmts),
+                _final(b.term),
+                None if b.handler is None else _final_edge(b.handler),
+            )
+            for b in self.reachable()
+        )
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
 
 
@@ -300,12 +331,16 @@ def _targets(block: Draft) -> list[Draft]:
     return [e.target for e in draft_edges(block.term)]
 
 
-def _final(t: Terminator | None) -> Terminator:
-    def edge(e: Any) -> Edge:
-        assert isinstance(e, DraftEdge)
-        return Edge(e.target.id, tuple(e.args))
+def _final_edge(e: Any) -> Edge:
+    assert isinstance(e, DraftEdge)
+    return Edge(e.target.id, tuple(e.args))
 
+
+def _final(t: Terminator | None) -> Terminator:
+    edge = _final_edge
     match t:
+        case Try(body=e):
+            return Goto(edge(e), t.pos)
         case Goto(edge=e):
             return Goto(edge(e), t.pos)
         case Branch(cond=c, then=a, orelse=b):

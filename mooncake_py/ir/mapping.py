@@ -18,6 +18,7 @@ from mooncake_py.ir.nodes import (
     Return,
     Switch,
     Terminator,
+    Try,
     Var,
 )
 
@@ -71,6 +72,8 @@ def map_terminator(t: Terminator, f: Callable[[Operand], Operand], edge: Callabl
             return ForNext(f(it), edge(a), edge(b), t.pos)
         case Switch(value=v, cases=cases, default=d):
             return Switch(f(v), tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
+        case Try(body=a, handler=b):
+            return Try(edge(a), edge(b), t.pos)
         case Return(value=v):
             return Return(f(v), t.pos)
         case Raise(exc=x, cause=y, reraise=r):

@@ -146,6 +146,19 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Try:
+    """Go to `body`, a block that nothing else enters; an exception raised in that block goes to `handler`.
+
+    The exception is the *first* parameter of the handler's target, `handler.args` the others. This is the edge that
+    `CFGBlock.handler` leaves out, as the transform wants it: the frontend and the lowering know the other form.
+    """
+
+    body: Edge
+    handler: Edge
+    pos: Pos = NO_POS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Return:
     value: Operand
     pos: Pos = NO_POS
@@ -161,7 +174,7 @@ class Raise:
     pos: Pos = NO_POS
 
 
-Terminator = Goto | Branch | ForNext | Switch | Return | Raise
+Terminator = Goto | Branch | ForNext | Switch | Try | Return | Raise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +225,14 @@ def edges(term: Terminator) -> tuple[Edge, ...]:
             return (a, b)
         case Switch(cases=cases, default=d):
             return (*(e for _, e in cases), d)
+        case Try(body=a, handler=b):
+            return (a, b)
     return ()
+
+
+def brings_value(term: Terminator, e: Edge) -> bool:
+    """Does this edge of `term` bring an item or an exception, the first parameter of its target?"""
+    return (isinstance(term, ForNext) and e is term.body) or (isinstance(term, Try) and e is term.handler)
 
 
 def term_operands(term: Terminator) -> Iterable[Operand]:

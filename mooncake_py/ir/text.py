@@ -47,6 +47,7 @@ from mooncake_py.ir.nodes import (
     Return,
     Switch,
     Terminator,
+    Try,
     Var,
 )
 
@@ -201,6 +202,8 @@ class _Printer:
             case Switch(value=v, cases=cases, default=d):
                 listed = ", ".join(f"{k}: {self.edge(e)}" for k, e in cases)
                 text = f"switch {self.operand(v)} {{{listed}}} else {self.edge(d)}"
+            case Try(body=a, handler=b):
+                text = f"try {self.edge(a)}, {self.edge(b)}"
             case Return(value=v):
                 text = f"return {self.operand(v)}"
             case Raise(exc=exc, cause=cause, reraise=reraise):
@@ -416,6 +419,10 @@ class _Parser:
         word = self.take()
         if word == "goto":
             return Goto(self.edge(), self.pos())
+        if word == "try":
+            body = self.edge()
+            self.take(",")
+            return Try(body, self.edge(), self.pos())
         if word == "return":
             return Return(self.operand(), self.pos())
         if word in ("raise", "reraise"):

@@ -18,6 +18,7 @@ from mooncake_py.ir.nodes import (
     Raise,
     Return,
     Switch,
+    Try,
     Var,
     term_operands,
 )
@@ -34,7 +35,7 @@ def verify(fn: Function) -> None:
     2. the first block, the entry, has no parameters and no predecessors;
     3. every block ends in one of the terminators, and every edge leads to a block of the function;
     4. an edge has as many arguments as its target has parameters; the body of a ForNext and a handler have one
-       parameter more, the first: the item and the exception;
+       parameter more, the first: the item and the exception; the body of a Try has no other predecessor;
     5. every variable is defined once: as a parameter of the function or of a block, as a free variable, or by
        a statement;
     6. a definition dominates its uses: the definition of a statement's operand comes before it, and that of an
@@ -78,6 +79,9 @@ class _Verifier:
             raise self.fail(f"the entry has a predecessor, bb{preds[entry.id][0]}", self.blocks[preds[entry.id][0]])
         if entry.params:
             raise self.fail("the entry has parameters", entry)
+        for b in self.fn.blocks:
+            if isinstance(b.term, Try) and preds[b.term.body.target] != [b.id]:
+                raise self.fail(f"the body of the try, bb{b.term.body.target}, is entered otherwise", b, len(b.stmts))
         self._uses()
         self._handlers()
 
@@ -137,6 +141,9 @@ class _Verifier:
                 if len({k for k, _ in cases}) != len(cases):
                     raise self.fail("two cases are equal", b, at)
                 self._edge(b, d, 0, "default edge")
+            case Try(body=x, handler=y):
+                self._edge(b, x, 0, "body edge")
+                self._edge(b, y, 1, "handler edge")
             case Return():
                 pass
             case Raise(exc=exc, cause=cause, reraise=reraise):

@@ -14,13 +14,15 @@ import numpy as np
 
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.iterators import Generator, IteratorShadow, SequenceIterator, advance
+from mooncake_py.registry import at_run_time
 from mooncake_py.tangents import ListShadow, Shadow, add_rdata
+from mooncake_py.unwinding import Raised
 
 Call = Callable[..., tuple[Any, Any, Any]]
 Values = tuple[Any, ...]
 
 
-def codual_iter(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`iter(x)`; None where x is of a kind that is not known here."""
     if len(args) != 1:
         return None
@@ -44,11 +46,11 @@ def codual_iter(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any]
         return iter(x), None, None
     method = class_attribute(cls, "__iter__")
     if type(method) is pytypes.FunctionType:
-        return call(method, None, args, fargs)
+        return call(method, None, args, fargs, protected=protected)
     return None
 
 
-def codual_advance(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`advance(it, sent, thrown)`; None where the iterator is of a kind that is not known here."""
     it, fit = args[0], fargs[0]
     sent, thrown = (*args[1:], None, None)[:2]
@@ -57,9 +59,12 @@ def codual_advance(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, A
     n = len(args)
     if cls is Generator:
         try:
-            y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown))
+            y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown), protected=protected)
         except StopIteration as e:
             raise RuntimeError("generator raised StopIteration") from e
+        if type(y) is Raised and isinstance(y.exc, StopIteration):
+            stop, y = y.exc, Raised(RuntimeError("generator raised StopIteration"))
+            y.exc.__cause__ = y.exc.__context__ = stop
         if pb is None:
             return y, fy, None
 
@@ -93,31 +98,41 @@ def codual_advance(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, A
         return (False, y), None if fy is None else (None, fy), of_item
     method = class_attribute(cls, "__next__")
     if type(method) is pytypes.FunctionType and sent is None and thrown is None:
-        try:
-            y, fy, pb = call(method, None, (it,), (fit,))
-        except StopIteration as e:
-            return (True, e.value), None, None
+        y, fy, pb = call(method, None, (it,), (fit,), protected=True)
+        if type(y) is Raised and not isinstance(y.exc, StopIteration) and not protected:
+            raise y.exc
 
         def of_method(dy: Any) -> Any:
             ds = None if pb is None else pb(None if dy is None else dy[1])
             return None if ds is None else (None, ds[1], None, None)[: n + 1]
 
+        if type(y) is Raised:
+            return (True, y.exc.value) if isinstance(y.exc, StopIteration) else y, None, of_method
         return (False, y), None if fy is None else (None, fy), of_method
     if fit is None and fsent is None and not isinstance(sent, (float, complex, np.inexact)):
         return advance(*args), None, None
     return None
 
 
-def codual_next(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`next(it)` and `next(it, default)`."""
-    found = codual_advance(call, args[:1], fargs[:1])
-    if found is None:
-        return None
+    found = codual_advance(call, args[:1], fargs[:1], protected)
+    if found is None or type(found[0]) is Raised:
+        return found
     (done, y), f, pb = found
     if done:
+        # what was done since the last item is reversed, too
         if len(args) == 1:
-            raise StopIteration() if y is None else StopIteration(y)
-        return args[1], fargs[1], lambda dy: (None, None, dy)
+            stop = StopIteration() if y is None else StopIteration(y)
+            if not protected:
+                raise stop
+            return Raised(stop), None, pb
+
+        def of_default(dy: Any) -> Any:
+            ds = None if pb is None else pb(None)
+            return None, None if ds is None else ds[1], dy
+
+        return args[1], fargs[1], of_default
 
     def pullback(dy: Any) -> Any:
         return None if pb is None else pb((None, dy))
@@ -134,11 +149,14 @@ def drain(
     names: tuple[str, ...],
     kwvalues: Values,
     kwfdata: Values,
+    protected: bool,
 ) -> tuple[Any, Any, Any]:
     """A function that uses up the iterator in its argument k: given the list of its items."""
-    xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1])
+    xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
+    if type(xs) is Raised:
+        return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
-    y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata)
+    y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata, protected)
 
     def pullback(dy: Any) -> Any:
         ds = None if pb is None else pb(dy)
@@ -160,9 +178,10 @@ def listed(it: Any) -> list:
 
 
 ITERATORS = frozenset({Generator, SequenceIterator})
-ITERATION: dict[Any, Callable[[Call, Values, Values], tuple[Any, Any, Any] | None]] = {
+ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any] | None]] = {
     iter: codual_iter,
     next: codual_next,
     advance: codual_advance,
 }
 """What is run in place of these functions."""
+at_run_time.update(ITERATION)

@@ -159,23 +159,30 @@ _cache: dict[Any, DerivedRule] = {}
 
 
 def rule_for(
-    fn: pytypes.FunctionType, types: tuple[T, ...], free_types: tuple[T, ...], aliased: bool = False
+    fn: pytypes.FunctionType,
+    types: tuple[T, ...],
+    free_types: tuple[T, ...],
+    aliased: bool = False,
+    outcome: bool = False,
 ) -> DerivedRule:
-    """The rule of a Python function for a signature, derived on first use; in debug mode another than outside it."""
+    """The rule of a Python function for a signature, derived on first use; in debug mode another than outside it.
+
+    `outcome` as for `derive_rule`.
+    """
     chosen, frame = current(), debug_frame()
     mode = None if frame is None else frame.mode
-    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode)
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome)
     rule = _cache.get(key)
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule
 
         log = _log_wanted()
         if log is None:
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome)
         else:
             why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache))
             begin = time.perf_counter()
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen)
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome)
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
     return rule
 

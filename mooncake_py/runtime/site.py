@@ -29,7 +29,8 @@ from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
-from mooncake_py.transform.lanes import ANY, REF, Tree
+from mooncake_py.transform.lanes import ANY, NONE, REF, Tree
+from mooncake_py.unwinding import Raised, leave, note_missing
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.rules import Watch
@@ -41,10 +42,22 @@ Result = tuple[Any, Any, Pull | None]
 class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
-    __slots__ = ("calls", "classes", "filename", "function", "generation", "last", "line", "live", "rule", "why")
+    __slots__ = (
+        *("calls", "classes", "filename", "function", "generation", "last", "line", "live", "protected", "rule"),
+        "why",
+    )
 
-    def __init__(self, filename: str, pos: Pos, function: str, why: str, live: tuple[bool, ...] | None = None):
+    def __init__(
+        self,
+        filename: str,
+        pos: Pos,
+        function: str,
+        why: str,
+        live: tuple[bool, ...] | None = None,
+        protected: bool = False,
+    ):
         self.live = live  # which arguments may carry a derivative, where that is known
+        self.protected = protected  # is there a handler that asks what was done before an exception?
         self.calls = pos.calls(function)  # through functions that were taken in
         self.line, self.function = self.calls[-1]
         self.filename, self.why = filename, why
@@ -54,8 +67,10 @@ class DynamicSite:
         self.generation = -1
 
     @classmethod
-    def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call, tuple[bool, ...]], DynamicSite]:
-        return lambda info, s, live: cls(code.co_filename, s.pos, code.co_qualname, info.why, live)
+    def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call, tuple[bool, ...], bool], DynamicSite]:
+        return lambda info, s, live, protected: cls(
+            code.co_filename, s.pos, code.co_qualname, info.why, live, protected
+        )
 
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
@@ -104,7 +119,10 @@ class DynamicSite:
                 rule = find_rule_for_values(f, args)
                 if rule is not None and rule.fn is not None:
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
-            return call(f, ff, args, fargs, names, kwvalues, kwfdata)
+            result = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
+            if type(result[0]) is Raised:
+                leave(result[0].exc, result[2])
+            return result
         except _NoRule as e:
             why = registry.refusal(e.f)
             if why is not None:
@@ -178,26 +196,33 @@ def call(
     names: tuple[str, ...] = (),
     kwvalues: tuple[Any, ...] = (),
     kwfdata: tuple[Any, ...] = (),
+    protected: bool = False,
 ) -> Result:
-    """Run a call forwards: the value, its fdata, and the pullback of the call."""
+    """Run a call forwards: the value, its fdata, and the pullback of the call.
+
+    `protected`: a call that raises when it has changed something gives a `Raised`, and the pullback of that.
+    """
     kwargs = dict(zip(names, kwvalues, strict=True))
     if type(f) is pytypes.MethodType:
-        return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata))
+        return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
         self = f.__self__
         if self is not None and not isinstance(self, (pytypes.ModuleType, type)) and _no_rule(f, args, names):
             d = class_attribute(type(self), f.__name__)
             if callable(d):
-                return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata))
+                return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     k = registry.drained.get(f, len(args)) if type(f).__hash__ is not None else len(args)
     if k < len(args) and type(args[k]) in ITERATORS:
-        return drain(call, k, f, args, fargs, names, kwvalues, kwfdata)
+        return drain(call, k, f, args, fargs, names, kwvalues, kwfdata, protected)
     if f is ops.call_ex:
-        return _call_ex(args, fargs)
+        return _call_ex(args, fargs, protected)
+    if f is ops.load_special:
+        y, fx = f(*args), fargs[0]
+        return y, fx, None if fx is None else lambda dy: (None, dy, None)
     if f is getattr and isinstance(args[1], str):
         return _getattr(args, fargs)
     if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
-        found = iterates(call, args, fargs)
+        found = iterates(call, args, fargs, protected)
         if found is not None:
             return found
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
@@ -213,22 +238,22 @@ def call(
     python = registry.seen_through(f, len(args), bool(names))
     if python is not None and (active or python is f):
         try:
-            return _python(python, ff, args, fargs, names, kwvalues, kwfdata)
+            return _python(python, ff, args, fargs, names, kwvalues, kwfdata, protected)
         except UnsupportedError:
             if active:
                 raise
-            return _unknown(f, args, kwargs, names)
+            return _unknown(f, args, kwargs, names, protected)
     if isinstance(f, functools.partial):
-        return _partial(f, args, fargs, names, kwvalues, kwfdata)
+        return _partial(f, args, fargs, names, kwvalues, kwfdata, protected)
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
         d = class_attribute(type(f), "__call__")
         if type(d) is pytypes.FunctionType:
-            return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata))
+            return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if not active:
-        return _unknown(f, args, kwargs, names)
+        return _unknown(f, args, kwargs, names, protected)
     dunder = _operator_method(f, args)
     if dunder is not None:
-        return call(dunder, None, args, fargs)
+        return call(dunder, None, args, fargs, protected=protected)
     raise _NoRule(f, args, fargs)
 
 
@@ -292,12 +317,19 @@ def _written(
     return (*results[0], pullback)
 
 
-def _unknown(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]) -> Result:
+def _unknown(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...], protected: bool = False
+) -> Result:
     """A call without derivative of a function that may write to what it is given: undone from a snapshot."""
     if is_pure(f, len(args), names):
         return f(*args, **kwargs), None, None
     saved = [(x, _copy(x)) for x in (*args, *kwargs.values()) if type(x) in _MUTABLE]
-    y = f(*args, **kwargs)
+    try:
+        y = f(*args, **kwargs)
+    except BaseException as e:
+        if not protected:
+            raise
+        y = Raised(e)
     changed = [(x, old) for x, old in saved if not _same(x, old)]
     if not changed:
         return y, None, None
@@ -333,7 +365,7 @@ def _same(x: Any, old: Any) -> bool:
     return bool(x == old)
 
 
-def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...], protected: bool) -> Result:
     """`f(*args, **kwargs)`."""
     f, star, double = args
     ff, fstar, fdouble = fargs
@@ -341,7 +373,7 @@ def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
     names = tuple(double) if double is not None else ()
     values = tuple(double.values()) if double is not None else ()
     fvalues = tuple(fdouble.f.get(k) for k in names) if fdouble is not None else (None,) * len(names)
-    y, fy, pb = call(f, ff, items, fitems, names, values, fvalues)
+    y, fy, pb = call(f, ff, items, fitems, names, values, fvalues, protected)
     if pb is None:
         return y, fy, None
     n = len(items)
@@ -557,6 +589,7 @@ def _python(
     names: tuple[str, ...],
     kwvalues: tuple[Any, ...],
     kwfdata: tuple[Any, ...],
+    protected: bool,
 ) -> Result:
     """A Python function: its derived rule for the types at hand."""
     if names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
@@ -575,7 +608,7 @@ def _python(
     cell_f = ff.cells if ff is not None else (None,) * len(cells)
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
-    rule = rule_for(f, types, free)
+    rule = rule_for(f, types, free, outcome=protected)
     for i in rule.derived.written_args:
         if fdatas[i] is None and type(inputs[i]) in _MUTABLE and any(k == i for k, _ in rule.lanes):
             raise UnsupportedError(
@@ -584,12 +617,24 @@ def _python(
                 f.__code__.co_firstlineno,
                 "pass the object as an argument of the differentiated function",
             )
-    y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
+    try:
+        y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
+    except BaseException as e:
+        if not rule.reusable:
+            note_missing(e, f.__qualname__, f.__code__.co_filename, f.__code__.co_firstlineno)
+        raise
     tree = rule.derived.result_tree
+    if protected:
+        y, exc = y
+        if exc is not None:
+            y, tree = Raised(exc), NONE
+        else:
+            tree, inner = (tree[0], None if inner is None else inner[0]) if isinstance(tree, tuple) else (NONE, None)
     fy = lift(tree, y, inner)
 
     def pullback(dy: Any) -> Any:
-        ds = rule.pullback(captures, settle(tree, y, fy, dy))
+        dy = settle(tree, y, fy, dy)
+        ds = rule.pullback(captures, (dy, None) if protected else dy)
         ds = [None if d is None else add_any(None, fx, d) for fx, d in zip(fdatas, ds, strict=False)]
         return (None, *ds) if binding is None else (None, *binding.scatter(params, ds))
 
@@ -699,6 +744,7 @@ def _partial(
     names: tuple[str, ...],
     kwvalues: tuple[Any, ...],
     kwfdata: tuple[Any, ...],
+    protected: bool,
 ) -> Result:
     n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
     y, fy, pb = call(
@@ -709,6 +755,7 @@ def _partial(
         (*given, *names),
         (*given.values(), *kwvalues),
         (None,) * len(given) + tuple(kwfdata),
+        protected,
     )
     if pb is None:
         return y, fy, None

@@ -33,7 +33,9 @@ from mooncake_py.ir.nodes import (
     Raise,
     Return,
     Switch,
+    Try,
     Var,
+    brings_value,
     edges,
 )
 from mooncake_py.registry import is_pure
@@ -108,7 +110,7 @@ class Derived:
 
 def derive(
     inferred: Inferred,
-    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
+    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...], bool], Any],
     static_site: Callable[[CallInfo], Any],
     options: Options = DEFAULT,
     observe: Observer = ignore,
@@ -125,7 +127,7 @@ class _Assembly:
     def __init__(
         self,
         inferred: Inferred,
-        dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any],
+        dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...], bool], Any],
         static_site: Callable[[CallInfo], Any],
         options: Options,
         checks: Checks | None = None,
@@ -346,7 +348,7 @@ class _Assembly:
     def _may_reverse(self, s: Call) -> bool:
         call = self.inferred.calls.get(s.out)
         return call is not None and (
-            call.kind in ("rule", "dynamic", "derived") or bool(leaves(self.lanes.tree(s.out)))
+            call.kind in ("rule", "dynamic", "derived", "unwound") or bool(leaves(self.lanes.tree(s.out)))
         )
 
     def _skips(self, join: BlockId) -> bool:
@@ -433,7 +435,7 @@ class _Assembly:
         F, info = self.forward, self.info
         F.pos = b.term.pos
         term = b.term
-        es = [self._forward_edge(b, e, first=isinstance(term, ForNext) and k == 0) for k, e in enumerate(edges(term))]
+        es = [self._forward_edge(b, e, brings_value(term, e)) for e in edges(term)]
         self.end[b.id] = F.block
         match term:
             case Goto():
@@ -442,6 +444,8 @@ class _Assembly:
                 F.branch(info.operand(cond), es[0], es[1])
             case ForNext(iterator=it):
                 F.for_next(info.operand(it), es[0], es[1])
+            case Try():
+                F.try_(es[0], es[1])
             case Switch(value=v, cases=cases):
                 numbered = tuple((n, e) for (n, _), e in zip(cases, es, strict=False))
                 F.block.term = Switch(info.operand(v), numbered, es[-1], F.pos)  # type: ignore[arg-type]
@@ -485,6 +489,12 @@ class _Assembly:
                 owner[d] = b
                 if d is not self.end[b] and d.term is not None:
                     work.extend(e.target for e in draft_edges(d.term))
+        for x in self.canonical.fn.blocks:
+            if isinstance(x.term, Try):
+                edge = self.end[x.id].term.handler  # type: ignore[union-attr]
+                for d, b in owner.items():
+                    if b == x.term.body.target:
+                        d.handler = edge  # type: ignore[assignment]
         home: dict[Var, BlockId] = {}
         for d, b in owner.items():
             for v in d.params:
@@ -681,8 +691,7 @@ class _Assembly:
         """What the parameters' cotangents add to the arguments of the edge that was taken."""
         source, e = pred
         term = self.canonical.blocks[source].term
-        first = isinstance(term, ForNext) and term.body is e
-        args = dict(zip(b.params[1:] if first else b.params, e.args, strict=True))
+        args = dict(zip(b.params[1:] if brings_value(term, e) else b.params, e.args, strict=True))
         for (v, path), t in taken.items():
             if v in args:
                 p.accumulate_edge(args[v], t, path)

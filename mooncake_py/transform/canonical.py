@@ -25,9 +25,11 @@ from mooncake_py.ir.nodes import (
     Return,
     Switch,
     Terminator,
+    Try,
     Var,
     edges,
 )
+from mooncake_py.transform.protect import settle
 
 
 @dataclass(slots=True)
@@ -44,7 +46,10 @@ class Loop:
 
 @dataclass(slots=True)
 class Canonical:
-    """The canonical function with its graph; `exit` is the returning block, None where there is none."""
+    """The canonical function with its graph; `exit` is the returning block, None where there is none.
+
+    `unwinding` are the calls that say what they had done when they raised.
+    """
 
     fn: Function
     blocks: dict[BlockId, CFGBlock]
@@ -53,6 +58,7 @@ class Canonical:
     loops: dict[BlockId, Loop]
     loop_of: dict[BlockId, BlockId | None]
     exit: BlockId | None
+    unwinding: set[Var]
     preds: dict[BlockId, list[tuple[BlockId, Edge]]] = field(default_factory=dict)
     returning: set[BlockId] = field(default_factory=set)
 
@@ -68,6 +74,7 @@ class Canonical:
 def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
     types = inferred.types
     blocks = _pruned(inferred)
+    unwinding = settle(blocks, inferred, fresh)
     exit_ = _single_return(blocks, types, inferred.result, fresh)
     fn = _function(inferred.fn, blocks)
     found = loops(fn)
@@ -78,7 +85,7 @@ def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
         found = loops(fn)
     blocks = {b.id: b for b in fn.blocks}
     loop_of = innermost_loop(fn, found)
-    c = Canonical(fn, blocks, [b.id for b in fn.blocks], dominators(fn), {}, loop_of, exit_)
+    c = Canonical(fn, blocks, [b.id for b in fn.blocks], dominators(fn), {}, loop_of, exit_, unwinding)
     c.preds = {b: [] for b in blocks}
     for b in fn.blocks:
         for e in edges(b.term):
@@ -176,7 +183,7 @@ def _shape_loop(
     split(inside, header, only_goes_there(inside) and inside[0] != header, [*around, body])
     for b in list(body):
         for e in edges(blocks[b].term):
-            if e.target in body or (isinstance(blocks[b].term, ForNext) and e is edges(blocks[b].term)[0]):
+            if e.target in body or (isinstance(blocks[b].term, ForNext | Try) and e is edges(blocks[b].term)[0]):
                 continue
             targets = [x for x in blocks.values() if any(f.target == e.target for f in edges(x.term))]
             inner = _innermost(b, found)
@@ -216,4 +223,7 @@ def _retarget(term: Terminator, old: BlockId, new: BlockId) -> Terminator:
             return ForNext(it, a, f(b), term.pos)
         case Switch(value=v, cases=cases, default=d):
             return Switch(v, tuple((i, f(e)) for i, e in cases), f(d), term.pos)
+        case Try(body=a, handler=b):
+            assert a.target != old, "the body of a Try is entered by nothing else"
+            return Try(a, f(b), term.pos)
     return term

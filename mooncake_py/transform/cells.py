@@ -7,6 +7,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Var, term_operands
+from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 
@@ -21,7 +22,7 @@ def localise(fn: Function) -> Function:
             reads = is_const(s.fn, ops.cell_get) or is_const(s.fn, ops.cell_set)
             cells.difference_update(s.args[1:] if reads else s.operands())
         cells.difference_update(_passed_on(b))
-    return _Localised(fn, cells).function() if cells else fn
+    return with_tries(_Localised(with_handlers(fn), cells).function()) if cells else fn
 
 
 def _passed_on(b: CFGBlock) -> set[Var]:

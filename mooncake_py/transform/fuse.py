@@ -22,6 +22,7 @@ from mooncake_py.ir.graph import innermost_loop, loops, use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Return, Var
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, Callee, callee_of, item_of_closure
+from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 MOST_YIELDS = 4
@@ -29,16 +30,16 @@ MOST_YIELDS = 4
 
 def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
     """The function with one loop over a generator fused with it, None where there is none."""
-    fn = inferred.fn
+    fn = with_handlers(inferred.fn)
     if sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
         return None
     for b in fn.blocks:
         if isinstance(b.term, ForNext) and not b.stmts and b.handler is None and b.id in inferred.reached:
-            found = _candidate(inferred, b, globals_)
+            found = _candidate(fn, inferred, b, globals_)
             if found is not None:
                 if found.callee.owner is not None:
                     taken.add(found.callee.owner)
-                return _Fusion(fn, found).function()
+                return with_tries(_Fusion(fn, found).function())
     return None
 
 
@@ -51,8 +52,7 @@ class _Loop:
     callee: Callee
 
 
-def _candidate(inferred: Inferred, b: CFGBlock, globals_: dict) -> _Loop | None:
-    fn = inferred.fn
+def _candidate(fn: Function, inferred: Inferred, b: CFGBlock, globals_: dict) -> _Loop | None:
     assert isinstance(b.term, ForNext)
     it = b.term.iterator
     defs = {s.out: (s, x) for x in fn.blocks for s in x.stmts}

@@ -28,10 +28,12 @@ from mooncake_py.ir.nodes import (
     Pos,
     Return,
     Terminator,
+    Try,
     Var,
     term_operands,
 )
-from mooncake_py.registry import is_declared, overlay_of, rules_of, seen_through
+from mooncake_py.registry import at_run_time, is_declared, overlay_of, rules_of, seen_through
+from mooncake_py.transform.protect import explicit, protect_all
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
@@ -58,7 +60,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
     total = sum(len(b.stmts) for b in fn.blocks)
     changed = False
     for b in list(fn.blocks):
-        if b.id not in inferred.reached or b.handler is not None:
+        if b.id not in inferred.reached:
             continue
         for s in b.stmts:
             if total > MOST_TOTAL:
@@ -67,7 +69,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if found is None:
                 continue
             n = sum(len(x.stmts) for x in found.body.blocks)
-            if n > MOST_STATEMENTS or any(x.handler is not None for x in found.body.blocks):
+            if n > MOST_STATEMENTS or _makes_class(found.body):
                 continue
             if found.body.kind == "generator" and not (_is_used_up(s.out, inferred) and _only_yields(found.body)):
                 continue
@@ -75,7 +77,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
                 taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
             total += n
-            fn = splice(fn, at_block, at_block.stmts.index(s), found.body, found.args, found.closure)
+            fn = splice(fn, at_block, at_block.stmts.index(s), explicit(found.body), found.args, found.closure)
             changed = True
     return fn if changed else None
 
@@ -163,7 +165,7 @@ def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) ->
     code = f.__code__
     if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or is_declared(f):
         return None
-    if code.co_name == fn.name or _recursive(f, {}):
+    if code.co_name == fn.name or f in at_run_time or _recursive(f, {}):
         return None
     args = _bound(f, call)
     if args is None:
@@ -199,20 +201,22 @@ def inline_one(fn: Function) -> Function | None:
             for v in s.operands():
                 if v in made:
                     uses[v] = uses.get(v, 0) + 1
-        for v in (*term_operands(b.term), *(b.handler.args if b.handler else ())):
+        for v in term_operands(b.term):
             if v in made:
                 uses[v] = uses.get(v, 0) + 2
     for b in fn.blocks:
-        if b.handler is not None:
-            continue
         for i, s in enumerate(b.stmts):
             if s.fn in made and uses.get(s.fn) == 1:
                 site = made[s.fn]
                 callee = _callee(site, s)
-                if callee is not None and callee.body.kind == "function":
-                    if not any(x.handler is not None for x in callee.body.blocks):
-                        return splice(fn, b, i, callee.body, callee.args, callee.closure)
+                if callee is not None and callee.body.kind == "function" and not _makes_class(callee.body):
+                    return splice(fn, b, i, explicit(callee.body), callee.args, callee.closure)
     return None
+
+
+def _makes_class(body: Function) -> bool:
+    """A function that is refused, where it is reached."""
+    return any(is_const(s.fn, ops.load_build_class) for b in body.blocks for s in b.stmts)
 
 
 # What runs a generator to its end and keeps nothing but the values: it may as well be given a list of them.
@@ -240,7 +244,9 @@ def _callee(site: Call, call: Call) -> Callee | None:
 
 
 def _only_yields(body: Function) -> bool:
-    """A generator that does nothing with what `send` brings and delegates to no other."""
+    """A generator that does nothing with what `send` brings, delegates to no other and needs no cleaning up."""
+    if any(b.handler is not None for b in body.blocks):
+        return False
     yields = {s.out for b in body.blocks for s in b.stmts if is_const(s.fn, ops.yield_)}
     if any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts):
         return False
@@ -254,7 +260,8 @@ def splice(
 ) -> Function:
     """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks.
 
-    `closure` is the tuple of the callee's cells. A generator becomes the list of what it yields.
+    `closure` is the tuple of the callee's cells. A generator becomes the list of what it yields. What protects the
+    call protects the callee's blocks and the rest of `block`.
     """
     fresh = Fresh(
         1 + max(v.id for v in all_vars(fn)),
@@ -306,6 +313,12 @@ def splice(
         )
         for b in body.blocks
     ]
+    inner.append(CFGBlock(after, (call.out,), block.stmts[at + 1 :], block.term))
+    handler = next(
+        (b.term.handler for b in fn.blocks if isinstance(b.term, Try) and b.term.body.target == block.id), None
+    )
+    if handler is not None:
+        inner = protect_all(inner, handler, fresh)
     out: list[CFGBlock] = []
     for b in fn.blocks:
         if b is not block:
@@ -313,7 +326,6 @@ def splice(
             continue
         out.append(CFGBlock(b.id, b.params, tuple(head), Goto(Edge(ids[first.id]), call.pos), b.handler))
         out.extend(inner)
-        out.append(CFGBlock(after, (call.out,), b.stmts[at + 1 :], b.term))
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(out), fn.kind, fn.firstline)
 
 

@@ -12,10 +12,12 @@ from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Function, Operand, Var, edges, term_operands
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.inline import inline_one, item_of_closure
+from mooncake_py.transform.protect import explicit
 
 
 def prepare(fn: Function) -> Function:
     """The primal as inference wants it."""
+    fn = explicit(fn)
     while (inlined := inline_one(fn)) is not None:
         fn = inlined
     return localise(promote_cells(fn))

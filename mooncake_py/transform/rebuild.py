@@ -23,6 +23,7 @@ from mooncake_py.ir.nodes import (
     Raise,
     Return,
     Switch,
+    Try,
     Var,
 )
 
@@ -116,8 +117,8 @@ class Rebuild:
             case Raise(exc=x, cause=y, reraise=r):
                 exc, cause = (None if v is None else self.read(d, v) for v in (x, y))
                 builder.raise_(d, exc, cause, r, pos)
-            case Switch():
-                raise AssertionError("the frontend makes no switches")
+            case Switch() | Try():
+                raise AssertionError("the frontend makes neither switches nor tries: see `protect.with_handlers`")
         self.set_edges()
 
     def set_edges(self) -> None:

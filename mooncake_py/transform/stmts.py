@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from mooncake_py.errors import DroppedDerivative, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, Inst, Known, Meth, Real, T, Top
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
@@ -26,9 +26,11 @@ from mooncake_py.transform import contract, helpers, templates
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.contract_checks import ContractChecks
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
+from mooncake_py.transform.protect import at_site
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VAt, VClosure, VCoDual, VTuple
 from mooncake_py.transform.templates import Applied
+from mooncake_py.unwinding import take_partial
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.quick import QuickSite
@@ -37,13 +39,12 @@ if TYPE_CHECKING:
 # The operations that a call site can run.
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
 _DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
-_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys}
+_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
     "build_set": "a set",
     "set_add": "a set",
     "set_update": "a set",
-    "load_special": "with",
     "yield_": "yield",
     "yield_from": "yield from",
 }
@@ -74,7 +75,7 @@ class ADInfo:
     lanes: Lanes
     forward: Builder
     types: dict[Var, T]
-    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...]], Any]
+    dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...], bool], Any]
     static_site: Callable[[CallInfo], Any]
     specialise: bool = True
     f: dict[Var, Operand] = field(default_factory=dict)
@@ -161,6 +162,8 @@ def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
         return _derived(info, s, call)
     if call.kind == "dynamic":
         return _dynamic(info, s, call)
+    if call.kind == "unwound":
+        return _unwound(info, s, call)
     return _plain(info, s)
 
 
@@ -189,7 +192,7 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     """Tuples and functions: forward, the statement; lanes and cotangents go between the whole and its parts."""
     out, f = s.out, call.target
     info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), (), s.pos))
-    if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack, ops.check_bound):
+    if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack):
         info.removable.add(out)
     tree = info.tree(out)
     if not leaves(tree):
@@ -607,11 +610,9 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
             f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
         )
     info.reusable = False
-    callee, args = s.fn, s.args
-    if isinstance(s.fn, Var) and isinstance(info.types.get(s.fn), Meth) and call.target is not None:
-        callee, args = Const(call.target), call.args  # the receiver may be a number, with a cotangent
+    callee, args = at_site(s, call, info.types)
     live = tuple(bool(leaves(info.tree(v))) for v in args)
-    site = Const(info.dynamic_site(call, s, live))
+    site = Const(info.dynamic_site(call, s, live, s.out in info.canonical.unwinding))
     rvs = _through(info, s, [info.operand(callee), info.lane_of(callee)], site, callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
 
@@ -660,29 +661,44 @@ def _through(
     late = {i + 1 for i in deferred}
 
     def rvs(p: PullbackBuilder) -> None:
-        def body() -> None:
-            result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
-            p.types[result] = Top()
-            active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
-
-            def spread() -> None:
-                for i, v in active:
-                    t = p.call(operator.getitem, result, Const(i))
-                    if i in late and p.lanes.tree(v) == ARR:
-                        p.accumulate_deferred(v, t)
-                    else:
-                        p.accumulate(v, t)
-
-            if active:
-                p.if_nonnull(result, spread)
-
         dy = _take_dynamic(info, p, s.out, tree)
         if always:
-            body()
+            _run_pullback(p, pb, dy, operands, late)
         else:
-            p.if_nonnull(dy, body)
+            p.if_nonnull(dy, lambda: _run_pullback(p, pb, dy, operands, late))
 
     return rvs
+
+
+def _run_pullback(
+    p: PullbackBuilder, pb: Var, dy: Operand, operands: Sequence[Operand], late: Set[int] = frozenset()
+) -> None:
+    """Run the pullback that a call site gave, if any, and add what it returns to callee and arguments.
+
+    `late`: operands whose cotangent may be deferred.
+    """
+    result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
+    p.types[result] = Top()
+    active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
+    if not active:
+        return
+
+    def spread() -> None:
+        for i, v in active:
+            t = p.call(operator.getitem, result, Const(i))
+            if i in late and p.lanes.tree(v) == ARR:
+                p.accumulate_deferred(v, t)
+            else:
+                p.accumulate(v, t)
+
+    p.if_nonnull(result, spread)
+
+
+def _unwound(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A call that raised. Forward: take what it left with the exception. Reverse: what it did until then."""
+    pb = info.forward.call(take_partial, info.operand(s.args[0]))
+    info.types[pb] = Top()
+    return ADStmtInfo(s, lambda p: _run_pullback(p, pb, NULL, call.args))
 
 
 def _derived(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, draft_edges
-from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Operand, Raise, Return, Switch, Var
+from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Operand, Raise, Return, Switch, Try, Var
 from mooncake_py.registry import is_pure
 from mooncake_py.tangents import add_rdata, zero_fdata
 from mooncake_py.transform import helpers
@@ -69,6 +69,8 @@ def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
             case ForNext(iterator=x):
                 work.append(x)
                 work.extend(draft_edges(t)[0].target.params[:1])
+            case Try(handler=h):
+                work.extend(h.target.params[:1])  # type: ignore[attr-defined]
             case Raise(exc=exc, cause=cause):
                 work.extend(o for o in (exc, cause) if o is not None)
     live: set[Var] = set()

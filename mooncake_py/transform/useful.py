@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.ir.nodes import Call, ForNext, Operand, Return, Var, edges
+from mooncake_py.ir.nodes import Call, ForNext, Operand, Return, Var, brings_value, edges
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ANY, NONE, REF, Lanes, leaves
 
@@ -33,15 +33,18 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
             call = calls.get(s.out)
             if call is None:
                 continue
-            if call.kind == "dynamic" or (call.kind == "rule" and call.rule is not None and call.rule.mutates):
+            if call.kind in ("dynamic", "unwound") or (
+                call.kind == "rule" and call.rule is not None and call.rule.mutates
+            ):
                 work += _operands(s, call)
             elif call.kind != "plain":
                 sources[s.out] = _operands(s, call)
         defined += b.params
-        for k, e in enumerate(edges(b.term)):
+        for e in edges(b.term):
             params = canonical.blocks[e.target].params
-            if isinstance(b.term, ForNext) and k == 0:
-                sources.setdefault(params[0], []).append(b.term.iterator)
+            if brings_value(b.term, e):
+                if isinstance(b.term, ForNext):
+                    sources.setdefault(params[0], []).append(b.term.iterator)
                 params = params[1:]
             for p, a in zip(params, e.args, strict=True):
                 sources.setdefault(p, []).append(a)

@@ -12,6 +12,7 @@ from mooncake_py.infer.types import Inst, Known, Real, T, Top, Tup, is_scalar, j
 from mooncake_py.ir import ops
 from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import At
+from mooncake_py.unwinding import end_handler, users_match
 from mooncake_rules.containers import elements
 
 _f: Any  # what a table registers, one at a time
@@ -219,5 +220,13 @@ def _slice(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[slice] = _slice
+# -- exceptions -------------------------------------------------------------------------------------------
+
+zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler)
+for _f in (ops.exc_match, users_match):
+    infer_table[_f] = lambda args, kwargs: Inst(bool)
+for _f in (ops.pop_except, end_handler):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+
 infer_table[ops.check_length] = lambda args, kwargs: Known(None)
 zero_derivative(ops.check_length, ops.import_name, ops.import_from)
