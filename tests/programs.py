@@ -25,11 +25,25 @@ import numpy as np
 
 from tests.harness import bits, directions_for, inner, leaves, magnitude, random_like, same, shared_groups, slopes
 
-HEADER = """import math
+HEADER = """import contextlib
+import math
 
 import numpy as np
 
 K = np.array([0.3, -0.8, 1.1, 0.5, -0.4, 0.9])
+
+
+class Manager:
+    def __init__(self, *kinds):
+        self.kinds = kinds
+        self.left = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.left += 1
+        return kind is not None and issubclass(kind, self.kinds)
 """
 RTOL = 1e-5
 
@@ -68,6 +82,7 @@ class Writer:
         self.kinds: dict[str, Any] = {}
         self.fixed: set[str] = set()  # names that may be read and written into, but not bound
         self.loops = 0
+        self.tries = 0  # in how many try statements are we?
         self.inside = ""  # the innermost loop, "for" or "while"
         self.growing = True  # may lists grow here?
         self.nested = False  # are these the statements of a local function?
@@ -270,7 +285,7 @@ class Writer:
         ]  # fmt: skip
         compound = [
             self.branch, self.branch, self.loop, self.loop, self.loop, self.loop, self.while_loop, self.accumulate,
-            self.local_function, self.leave,
+            self.local_function, self.leave, self.protected, self.protected, self.managed,
         ]  # fmt: skip
         self.pick(compound if depth > 0 and self.maybe(0.42) else simple)()
 
@@ -596,6 +611,87 @@ class Writer:
                 self.emit(f"return {self.float()}")
             self.nested, self.growing, self.inside = False, growing, inside
         self.kinds, self.fixed, self.local, self.helpers = kinds, fixed, {**local, name: count}, helpers
+
+    def risky(self, depth: int) -> None:
+        """Statements, one of which may raise, and where."""
+        self.statements(self.rng.randrange(3), depth)
+        n, a = self.n, self.array_name()
+        ints = self.names("i")
+        shift = f"{self.pick(ints)} + {self.rng.randrange(n)}" if ints else f"{self.rng.randrange(n - 1, n + 2)}"
+        forms = [
+            lambda: self.bind("f", "x", f"math.sqrt({self.float_atom()} + {self.const()})"),
+            lambda: self.bind("f", "x", f"{self.float(1)} * math.log({self.float_atom()} + {self.const()})"),
+            lambda: self.bind("f", "x", f"{a}[{shift}] * {self.float(1)}"),
+            lambda: self.emit(f"{a}[{shift}] = {self.float(1)}"),
+            lambda: self.emit(f"{a}[{shift}] *= {self.float(1)}"),
+            lambda: self.bind("f", "x", f"float({self.float(1)}) / {self.pick(['0.0', '2.0', f'(len({a}) - {n})'])}"),
+            lambda: self.raises(),
+            lambda: self.raises(),
+            lambda: self.emit(f"assert {self.condition()}, 'failed'"),
+        ]
+        if self.names("d"):
+            forms.append(lambda: self.bind("f", "x", f"{self.pick(self.names('d'))}['{self.pick('pqr')}']"))
+        if self.names("l"):
+            forms.append(lambda: self.bind("f", "x", f"{self.pick(self.names('l'))}[{self.rng.randrange(4)}]"))
+        self.pick(forms)()
+        self.statements(self.rng.randrange(2), depth)
+
+    def raises(self) -> None:
+        what = self.pick(["ValueError", "KeyError('k')", "IndexError", "ZeroDivisionError('z')"])
+        with self.block(f"if {self.condition()}:"):
+            self.statements(self.rng.randrange(2), 0)
+            self.emit(f"raise {what}")
+
+    def handler(self, depth: int) -> None:
+        self.statements(self.rng.randrange(1, 3), depth)
+        if self.inside and self.maybe(0.25):
+            self.emit(self.pick(["break", "continue"]))
+        elif self.maybe(0.1):
+            self.emit(f"return {self.returned()}")
+        elif self.tries > 1 and self.maybe(0.3):
+            self.emit(self.pick(["raise", "raise ValueError from None"]))
+
+    def protected(self) -> None:
+        """`try` in one of its forms. Everything is caught by the outermost, so that the program goes on."""
+        if self.tries > 2:
+            return self.branch()
+        depth = self.deeper()
+        self.tries += 1
+        with self.block("try:"):
+            self.risky(depth)
+        form = self.rng.randrange(8)
+        if form == 0 and self.tries > 1:
+            with self.block("finally:"):
+                self.statements(self.rng.randrange(1, 3), depth)
+        else:
+            if form < 4:
+                kinds = self.pick(["ValueError", "IndexError", "(KeyError, ZeroDivisionError)", "LookupError as e"])
+                with self.block(f"except {kinds}:"):
+                    self.handler(depth)
+            self.tries -= 1
+            with self.block(self.pick(["except Exception:", "except Exception as error:", "except:"])):
+                self.handler(depth)
+            self.tries += 1
+            if self.maybe(0.3):
+                with self.block("else:"):
+                    self.statements(self.rng.randrange(1, 3), depth)
+            if self.maybe(0.3):
+                with self.block("finally:"):
+                    self.statements(self.rng.randrange(1, 3), depth)
+        self.tries -= 1
+
+    def managed(self) -> None:
+        manager = self.pick([
+            "np.errstate(all='ignore')", "contextlib.suppress(Exception)", "Manager(Exception)",
+            "np.errstate(all='ignore'), Manager(ArithmeticError, LookupError, ValueError, AssertionError)",
+        ])  # fmt: skip
+        with self.block(f"with {manager}:"):
+            if "Exception" in manager or "Error" in manager:
+                self.risky(self.deeper())
+            else:
+                self.statements(self.rng.randrange(1, 3), self.deeper())
+            if self.inside and self.maybe(0.2):
+                self.emit(self.pick(["break", "continue"]))
 
     def leave(self) -> None:
         """An early return, of what the function returns anyway."""

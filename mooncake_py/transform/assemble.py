@@ -757,7 +757,8 @@ class _Assembly:
         c = self.canonical
         items: dict[Var, tuple[BlockId, Var]] = {}
         for v, h in p.items.items():
-            if all(source == h for source, _ in c.loops[h].landings):  # else the reverse may begin inside the body
+            # else the loop is not reversed, or the reverse may begin inside the body
+            if h in self.item_names and all(source == h for source, _ in c.loops[h].landings):
                 items[v] = h, self.item_names[h]
 
         def made_once(v: Var) -> bool:
