@@ -27,6 +27,7 @@ from mooncake_py.errors import (
 )
 from mooncake_py.gradients import grad, value_and_grad
 from mooncake_py.registry import Any_, Array, RealScalar, Scalar
+from mooncake_py.structure import Tangent, differentiable
 from mooncake_py.switches import options
 from mooncake_py.tangents import At, CoDual, NoDerivative
 from mooncake_py.tracebacks import show_engine_frames
@@ -47,10 +48,10 @@ __all__ = [
     "CotangentError", "DebugError", "DroppedDerivative", "DroppedReport", "DuplicateArgument", "HolomorphicError",
     "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
-    "SignatureError", "UnsupportedError", "build_rrule", "debug", "dropped", "elementwise_grad", "from_autograd",
-    "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare", "primitive", "ravel", "rrule",
-    "scoped_rules", "show_engine_frames", "substitute", "unregister", "value_and_grad", "value_and_pullback", "vjp",
-    "zero_derivative",
+    "SignatureError", "Tangent", "UnsupportedError", "build_rrule", "debug", "differentiable", "dropped",
+    "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare",
+    "primitive", "ravel", "rrule", "scoped_rules", "show_engine_frames", "substitute", "unregister", "value_and_grad",
+    "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.

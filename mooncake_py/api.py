@@ -14,9 +14,12 @@ from mooncake_py import registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
+from mooncake_py.infer.outside import is_data, may_write_outside
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.ir.nodes import NO_POS
+from mooncake_py.run import current as this_run
+from mooncake_py.run import Run, in_run, is_wary
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import (
@@ -24,14 +27,15 @@ from mooncake_py.runtime.user import (
     array_ids,
     check_cotangent,
     contents,
+    has_derivative,
     put_back,
+    reachable,
     report,
     seed,
     shadows_of,
     snapshot,
 )
 from mooncake_py.switches import current
-from mooncake_py.tangents import has_tangent
 from mooncake_py.tracebacks import entry
 from mooncake_py.unwinding import forget
 
@@ -48,7 +52,18 @@ class Pullback:
     call raises PullbackReuse.
     """
 
-    __slots__ = ("_args", "_fdata", "_keywords", "_outside", "_run", "_spent", "_value", "always_zero", "reusable")
+    __slots__ = (
+        "_args",
+        "_fdata",
+        "_keywords",
+        "_outside",
+        "_run",
+        "_spent",
+        "_value",
+        "always_zero",
+        "reusable",
+        "touched",
+    )
 
     def __init__(
         self,
@@ -65,6 +80,7 @@ class Pullback:
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
+        self.touched: dict[int, Any] = {}  # objects that the run changed
 
     @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
@@ -86,7 +102,7 @@ class Pullback:
             )
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
-        kept = [] if self.reusable else contents(self._value, self._args) + snapshot(self._outside)
+        kept = [] if self.reusable else self._keep()
         rdata = self._run(dy)
         put_back(kept)
         seen: dict[int, Any] = {}
@@ -94,6 +110,12 @@ class Pullback:
         return tuple(
             report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
         )
+
+    def _keep(self) -> list[tuple[Any, Any]]:
+        """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
+        mine = reachable(self._args)
+        outside = [x for k, x in self.touched.items() if k not in mine]
+        return contents(self._value, self._args) + snapshot((*self._outside, *outside))
 
 
 @entry
@@ -126,7 +148,7 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
     by = range(len(args)) if by is None else by
     for i in by:
         _refuse_subclasses(args[i], i)
-    if not any(_differentiable(args[i]) for i in by):
+    if not any(has_derivative(args[i]) for i in by):
         ints = [i for i in by if isinstance(args[i], (int, np.integer)) and not isinstance(args[i], bool)]
         if ints:
             a = args[ints[0]]
@@ -138,29 +160,19 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
         raise ArgumentError(f"no argument can have a derivative; {hint}")
 
 
-def _refuse_subclasses(x: Any, i: int) -> None:
-    """Classes that override what arrays and containers do would get the derivative of what they override."""
+def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:
+    """Classes that override what arrays do would get the derivative of what they override."""
     cls = type(x)
-    if isinstance(x, (np.ndarray, list, dict)) and cls not in (np.ndarray, list, dict):
-        base = next(b for b in (np.ndarray, list, dict) if isinstance(x, b))
+    if isinstance(x, np.ndarray) and cls is not np.ndarray:
         raise ArgumentError(
-            f"argument {i} is of class {cls.__module__}.{cls.__qualname__}, a subclass of {base.__name__}, whose "
-            f"derivative is not known; pass a plain {base.__name__}"
+            f"argument {i} is of class {cls.__module__}.{cls.__qualname__}, a subclass of ndarray, whose "
+            "derivative is not known; pass a plain ndarray"
         )
-    if isinstance(x, (list, tuple)):
-        for v in x:
-            _refuse_subclasses(v, i)
-    elif isinstance(x, dict):
-        for v in x.values():
-            _refuse_subclasses(v, i)
-
-
-def _differentiable(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return any(map(_differentiable, x))
-    if isinstance(x, dict):
-        return any(map(_differentiable, x.values()))
-    return has_tangent(x)
+    seen = set() if seen is None else seen
+    if isinstance(x, (list, tuple, dict)) and id(x) not in seen:
+        seen.add(id(x))
+        for v in x.values() if isinstance(x, dict) else x:
+            _refuse_subclasses(v, i, seen)
 
 
 def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -182,6 +194,7 @@ def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any,
             return f, args, kwargs
 
 
+@in_run
 def run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
@@ -204,9 +217,11 @@ def _run_forward(
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
+    wary = type(g) is pytypes.FunctionType and may_write_outside(g, all_args[:extra])
+    this_run().wary = wary
     if not current().activity:
         active = (True,) * len(active)
-    act = (False,) * extra + active[:n]
+    act = (*(wary and is_data(x) for x in all_args[:extra]), *active[:n])
     kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
     if type(g) is not pytypes.FunctionType or registry.is_declared(g):
         return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
@@ -215,7 +230,7 @@ def _run_forward(
         return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
-    rule = rule_for(g, types, tuple(abstract(c, False) for c in cells))
+    rule = rule_for(g, types, tuple(abstract(c, is_wary()) for c in cells))
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     y, fy, captures = _run(rule, all_args, cells, shadows)
     tree = rule.derived.result_tree
@@ -279,7 +294,7 @@ def _with_shadows(
         return rule, (None,) * len(args)
     fdata = _shadows(args, act)
     if fdata.aliased:
-        rule = rule_for(g, types, tuple(abstract(c, False) for c in cells), aliased=True)
+        rule = rule_for(g, types, tuple(abstract(c, is_wary()) for c in cells), aliased=True)
     return rule, tuple(fdata)
 
 
@@ -316,7 +331,7 @@ def _forward_bound(
         return abstract(slots.primal(v), type(v) is dict and any(act[x.index] for x in v.values()))
 
     cells = cells_of(g)
-    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, False) for c in cells), fdata.aliased)
+    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, is_wary()) for c in cells), fdata.aliased)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
     mine = _mine(all_args, all_kwargs, args, kwargs)
@@ -390,5 +405,7 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
     if type(g) is pytypes.FunctionType and not kwargs and not registry.is_declared(g):
         code = g.__code__
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
-            types = (*(abstract(x, False) for x in given), *types)
-            rule_for(g, types, tuple(abstract(c, False) for c in cells_of(g)))
+            with Run() as here:
+                here.wary = wary = may_write_outside(g, given)
+                types = (*(abstract(x, wary and is_data(x)) for x in given), *types)
+                rule_for(g, types, tuple(abstract(c, wary) for c in cells_of(g)))

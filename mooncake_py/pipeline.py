@@ -6,12 +6,9 @@ import types as pytypes
 from collections.abc import Sequence
 
 from mooncake_py.diagnostics.mode import current as debug_frame
-from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inference, Inferred
 from mooncake_py.infer.types import Arr, T
-from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
@@ -35,6 +32,7 @@ def derive_rule(
     options: Options = DEFAULT,
     outcome: bool = False,
     observe: Observer = ignore,
+    wary: bool = False,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
 
@@ -49,13 +47,12 @@ def derive_rule(
         body = as_function(body, fn.__code__)
     primal = prepare(body)
     observe("prepared", primal)
-    refuse(primal)
     if outcome:
         primal = with_outcome(primal)
-    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased).run()
+    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary).run()
     taken: set[pytypes.FunctionType] = set()
     while (simpler := simplify(inferred, fn, taken)) is not None:
-        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased).run()
+        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary).run()
     observe("inferred", inferred)
     frame = debug_frame()
     if frame is None:
@@ -89,11 +86,3 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
         return simpler
     larger = inline_calls(inferred, fn.__globals__, taken)
     return localise(promote_cells(larger)) if larger is not None else advance_iterators(inferred)
-
-
-def refuse(fn: Function) -> None:
-    """Refuse what this engine has no reverse for, where the user wrote it."""
-    for b in fn.blocks:
-        for s in b.stmts:
-            if is_const(s.fn, ops.load_build_class):
-                raise UnsupportedError("a class statement", fn.filename, s.pos.line, "define the class outside")

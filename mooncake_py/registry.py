@@ -21,13 +21,14 @@ import importlib
 import inspect
 import sys
 import types as pytypes
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.errors import RuleError
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
+from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.tangents import CoDual
 
@@ -50,6 +51,35 @@ Scalar = Kind("Scalar", (int, float, complex, np.number, np.bool_))
 RealScalar = Kind("RealScalar", (int, float, np.integer, np.floating, np.bool_))
 """A real Python or NumPy number."""
 Array = Kind("Array", np.ndarray)
+
+
+class _Numbers(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        if isinstance(x, (np.ndarray, range)):
+            return True
+        kinds = (int, float, complex, np.number, np.bool_, np.ndarray)
+        return isinstance(x, (list, tuple, set, frozenset, deque)) and all(isinstance(v, kinds) for v in x)
+
+
+class _NumbersClass(metaclass=_Numbers):
+    """A class for `isinstance`."""
+
+
+class _Constants(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        if isinstance(x, (tuple, frozenset)):
+            return all(isinstance(v, _ConstantClass) for v in x)
+        return not isinstance(x, (float, complex, np.inexact))
+
+
+class _ConstantClass(metaclass=_Constants):
+    """A class for `isinstance`."""
+
+
+Constant = Kind("Constant", _ConstantClass)
+"""What has no derivative: no float or complex number, nor a tuple with one."""
+Numbers = Kind("Numbers", _NumbersClass)
+"""An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
 Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
 """A number or an array."""
 Sequence_ = Kind("Sequence", (list, tuple))
@@ -199,11 +229,18 @@ class Rule:
         )
 
 
+_CONTAINERS = frozenset({list, dict, deque, OrderedDict})
+
+
 def _matches(want: Pattern, t: T) -> bool | None:
     if want is Any_:
         return True
     if isinstance(t, Top):
         return None
+    if want is Numbers and not isinstance(t, Known):
+        return _are_numbers(t)
+    if want is Constant and not isinstance(t, Known):
+        return not t.active
     if isinstance(t, Known):
         return isinstance(t.value, want.cls if isinstance(want, Kind) else want)
     if want is Scalar:
@@ -218,11 +255,25 @@ def _matches(want: Pattern, t: T) -> bool | None:
     if want is Sequence_:
         return isinstance(t, (Lst, Tup)) or (isinstance(t, Inst) and issubclass(t.cls, (list, tuple)))
     if isinstance(t, Inst) and isinstance(want, type):
+        if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
+            return None  # a subclass may do it in its own way
         return issubclass(t.cls, want)
     cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
     if cls is not None and isinstance(want, type):
         return issubclass(cls, want)
     return None if isinstance(t, Real) and isinstance(want, type) else False
+
+
+def _are_numbers(t: T) -> bool | None:
+    if isinstance(t, Lst):
+        items: tuple[T, ...] = (t.elem,)
+    elif isinstance(t, Tup):
+        items = t.items
+    else:
+        return True if isinstance(t, Arr) or (isinstance(t, Inst) and t.cls is range) else None
+    if all(isinstance(x, (Arr, Bot)) or is_scalar(x) for x in items):
+        return True
+    return None if isinstance(t, Lst) or any(isinstance(x, Top) for x in items) else False
 
 
 _rules: dict[Any, list[Rule]] = {}

@@ -5,6 +5,7 @@
 | float, complex, NumPy scalar | none | a number; None is zero |
 | array of floats or complex | `Shadow` | none |
 | list, dict, closure cell | `ListShadow`, `DictShadow`, `CellShadow` | none |
+| object of a user class | `ObjectShadow` | none |
 | tuple | tuple of its items' fdata, or None where none has any | tuple of its items' rdata; None is zero |
 | int, bool, str, None, ... | none | none |
 
@@ -13,14 +14,18 @@ Aliases share their fdata; that is what makes mutation and views right.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
+from collections import deque
 from types import CellType
 from typing import Any, Literal
 
 import numpy as np
 
-from mooncake_py.errors import MissingRule
+from mooncake_py import run
+from mooncake_py.errors import MissingRule, UnsupportedError
+from mooncake_py.structure import constant_attributes, is_user_class, stored
 
 
 class CoDual:
@@ -187,7 +192,7 @@ class ListShadow:
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every item (None is zero)."""
-        if not any(map(operator.is_not, (*self.f, *self.r), itertools.repeat(None))):
+        if type(self.r) is list and not any(map(operator.is_not, (*self.f, *self.r), itertools.repeat(None))):
             self.r[:] = ts
             return
         for i, t in enumerate(ts):
@@ -226,6 +231,46 @@ class DictShadow:
                 self.r[k] = r
 
 
+class ObjectShadow:
+    """The tangent of an object: for every attribute its fdata in `f` and its cotangent in `r` (absent is zero).
+
+    The fdata of an attribute that has been there before the object was met is made when it is first asked for.
+    """
+
+    __slots__ = ("constant", "f", "owner", "r")
+
+    def __init__(self, owner: Any, f: dict | None = None):
+        self.owner = owner
+        self.f: dict[str, Any] = {} if f is None else f
+        self.r: dict[str, Any] = {}
+        self.constant = constant_attributes(type(owner))
+
+    def fdata(self, name: str) -> Any:
+        """The fdata of a stored attribute."""
+        f = self.f
+        if name in f:
+            return f[name]
+        if name in self.constant:
+            return None
+        try:
+            value = stored(self.owner, name)
+        except AttributeError:
+            return None
+        fx = f[name] = zero_fdata(value)
+        return fx
+
+    def add(self, ts: Any) -> None:
+        """Add a cotangent for every attribute that ts has one for."""
+        for name, t in ts.items():
+            self.add_item(name, t)
+
+    def add_item(self, name: str, t: Any) -> None:
+        if t is not None and name not in self.constant:
+            r = add_any(self.r.get(name), self.fdata(name), t)
+            if r is not None:
+                self.r[name] = r
+
+
 class CellShadow:
     """The tangent of a closure cell: its content's fdata and cotangent (None is zero)."""
 
@@ -250,33 +295,68 @@ class FunctionShadow:
         self.kwdefaults = kwdefaults
 
 
+class PartialShadow:
+    """The tangent of a `functools.partial`: of its function, its positional arguments and its keyword arguments."""
+
+    __slots__ = ("args", "func", "keywords")
+
+    def __init__(self, func: Any, args: ListShadow, keywords: DictShadow):
+        self.func, self.args, self.keywords = func, args, keywords
+
+
 def has_tangent(x: Any) -> bool:
     """May this value carry derivative information?"""
     if isinstance(x, (float, complex, np.inexact)):
         return True
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "fc"
-    return isinstance(x, (list, tuple, dict))
+    return isinstance(x, (list, tuple, dict, deque)) or is_user_class(type(x))
 
 
 def zero_fdata(x: Any) -> Any:
-    """Fresh fdata for a value nobody has seen yet; None where the type has none."""
+    """fdata for a value that comes without: fresh, or what the run knows of the object; None where it has none."""
     cls = type(x)
+    if cls in _PLAIN:
+        return None
     if cls is np.ndarray:
         return shadow_of(x) if x.dtype.kind in "fc" else None
     if isinstance(x, tuple):
         f = tuple(zero_fdata(v) for v in x)
         return f if any(v is not None for v in f) else None
-    if cls is list:
-        return ListShadow([zero_fdata(v) for v in x], [None] * len(x))
-    if cls is CellType:
-        try:
-            return CellShadow(zero_fdata(x.cell_contents))
-        except ValueError:
-            return CellShadow(None)
-    if cls is dict:
-        return DictShadow({k: zero_fdata(v) for k, v in x.items()}, {})
-    return None
+    if cls is not CellType and not isinstance(x, (list, dict, deque)) and not is_user_class(cls):
+        return None
+    here = run.current()
+    shadow: Any = here.shadow(x)
+    if shadow is not None:
+        if type(shadow) is ListShadow and len(shadow.f) != len(x):
+            raise UnsupportedError(
+                "a list that code without derivative changed", "the call", None, "pass it as argument"
+            )
+        return shadow
+    if isinstance(x, list):
+        shadow = ListShadow([], [None] * len(x))
+        here.put(x, shadow)
+        shadow.f.extend([zero_fdata(v) for v in x])
+    elif isinstance(x, deque):
+        shadow = ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen))  # type: ignore[arg-type]
+        here.put(x, shadow)
+        shadow.f.extend([zero_fdata(v) for v in x])
+    elif isinstance(x, dict):
+        shadow = DictShadow({}, {})
+        here.put(x, shadow)
+        shadow.f.update({k: zero_fdata(v) for k, v in x.items()})
+    elif cls is CellType:
+        shadow = CellShadow(None)
+        here.put(x, shadow)
+        with contextlib.suppress(ValueError):  # an empty cell
+            shadow.f = zero_fdata(x.cell_contents)
+    else:
+        shadow = ObjectShadow(x)
+        here.put(x, shadow)
+    return shadow
+
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice})
 
 
 def take_fdata(fdata: Any, dy: Any) -> Any:

@@ -10,9 +10,11 @@ d/dt Re<ybar, f(x + t v)> = Re<xbar, v>.
 
 from __future__ import annotations
 
+import collections
 import copy
+import enum
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,21 +63,42 @@ def is_differentiable(leaf: object) -> bool:
     return isinstance(leaf, float | complex | np.inexact)
 
 
+def fields(value: object) -> dict[str, Any] | None:
+    """The attributes that an object of one of the tests' own classes stores; None for anything else."""
+    cls = type(value)
+    if not cls.__module__.startswith("tests.") or isinstance(value, enum.Enum | tuple | list | dict | type):
+        return None
+    slots = [name for c in reversed(cls.__mro__) for name in c.__dict__.get("__slots__", ())]
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**held, **getattr(value, "__dict__", {})}
+
+
 def children(value: object) -> list[Any] | None:
-    """The parts of a container, None for a leaf."""
-    if isinstance(value, tuple | list):
+    """The parts of a container or object, None for a leaf."""
+    if isinstance(value, tuple | list | collections.deque):
         return list(value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return list(value.values())
-    return None
+    held = fields(value)
+    return None if held is None else list(held.values())
 
 
 def rebuild(value: Any, parts: list[Any]) -> Any:
-    """A container like `value` over new parts."""
-    if isinstance(value, dict):
-        return dict(zip(value, parts, strict=True))
+    """A container or object like `value` over new parts."""
+    if isinstance(value, Mapping):
+        new = copy.copy(value)
+        new.update(zip(value, parts, strict=True))  # type: ignore[attr-defined]
+        return new
+    held = fields(value)
+    if held is not None:
+        new = object.__new__(type(value))
+        for name, part in zip(held, parts, strict=True):
+            object.__setattr__(new, name, part)
+        return new
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*parts)
+    if isinstance(value, collections.deque):
+        return collections.deque(parts, value.maxlen)
     return type(value)(parts)
 
 
@@ -95,6 +118,16 @@ def map_tree(fn: Callable[[Any], Any], value: Any) -> Any:
     return fn(value) if parts is None else rebuild(value, [map_tree(fn, part) for part in parts])
 
 
+def tangent_tree(fn: Callable[[Any], Any], value: Any) -> Any:
+    """The same for what is added to `value`: a dict by attribute in the place of an object."""
+    parts = children(value)
+    if parts is None:
+        return fn(value)
+    held = fields(value)
+    mapped = [tangent_tree(fn, part) for part in parts]
+    return rebuild(value, mapped) if held is None else dict(zip(held, mapped, strict=True))
+
+
 def same(a: Any, b: Any) -> bool:
     """Equal types, structure and values, exactly; NaN equals NaN."""
     if type(a) is not type(b):
@@ -104,7 +137,7 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=bool(exact))
     parts, other = children(a), children(b)
     if parts is not None and other is not None:
-        keys_equal = list(a) == list(b) if isinstance(a, dict) else True
+        keys_equal = list(a) == list(b) if isinstance(a, Mapping) else list(fields(a) or ()) == list(fields(b) or ())
         return keys_equal and len(parts) == len(other) and all(map(same, parts, other))
     if isinstance(a, float | complex | np.inexact) and a != a:
         return bool(b != b)
@@ -117,7 +150,8 @@ def bits(value: Any) -> Any:
         return (value.dtype.str, value.shape, value.tobytes())
     parts = children(value)
     if parts is not None:
-        return (type(value), list(value) if isinstance(value, dict) else None, [bits(part) for part in parts])
+        keys = list(value) if isinstance(value, Mapping) else list(fields(value) or ())
+        return (type(value), keys, [bits(part) for part in parts])
     return (type(value), repr(value))
 
 
@@ -146,7 +180,7 @@ def random_like(value: Any, rng: np.random.Generator, *, relative: bool = False)
         noise = np.asarray(noise).astype(array.dtype)
         return noise if isinstance(leaf, np.ndarray) else type(leaf)(noise[()])
 
-    return map_tree(one, value)
+    return tangent_tree(one, value)
 
 
 def to_double(value: Any) -> Any:
@@ -166,7 +200,7 @@ def moved(args: tuple[Any, ...], directions: tuple[Any, ...], t: float) -> tuple
     seen: dict[int, Any] = {}
 
     def one(value: Any, direction: Any) -> Any:
-        shareable = isinstance(value, np.ndarray | list | dict)
+        shareable = isinstance(value, np.ndarray | list | dict) or fields(value) is not None
         if shareable and id(value) in seen:
             return seen[id(value)]
         parts = children(value)
@@ -209,7 +243,7 @@ def shared_groups(args: tuple[Any, ...]) -> list[list[int]]:
 def directions_for(args: tuple[Any, ...], group: list[int], rng: np.random.Generator) -> tuple[Any, ...]:
     """A random direction at the positions of the group, no movement anywhere else."""
     random = random_like(args[group[0]], rng, relative=True)
-    return tuple(random if i in group else map_tree(lambda _: None, arg) for i, arg in enumerate(args))
+    return tuple(random if i in group else tangent_tree(lambda _: None, arg) for i, arg in enumerate(args))
 
 
 # --- the checks ---------------------------------------------------------------------------------------------------
@@ -224,7 +258,12 @@ def assert_cotangent_fits(value: Any, cotangent: Any, where: str) -> None:
         assert cotangent.dtype == value.dtype, f"{where}: dtype {cotangent.dtype}, expected {value.dtype}"
         assert cotangent.shape == value.shape, f"{where}: shape {cotangent.shape}, expected {value.shape}"
     elif (parts := children(value)) is not None:
-        assert type(cotangent) is type(value), f"{where}: expected {type(value).__name__}, got {cotangent!r}"
+        held = fields(value)
+        if held is None:
+            assert type(cotangent) is type(value), f"{where}: expected {type(value).__name__}, got {cotangent!r}"
+        else:
+            assert isinstance(cotangent, Mapping), f"{where}: expected the attributes, got {cotangent!r}"
+            assert list(cotangent) == list(held), f"{where}: {list(cotangent)}, expected {list(held)}"
         got = children(cotangent) or []
         assert len(got) == len(parts), f"{where}: {len(got)} parts, expected {len(parts)}"
         for i, (part, bar) in enumerate(zip(parts, got, strict=True)):

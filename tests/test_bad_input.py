@@ -232,15 +232,15 @@ def test_async_function_inside() -> None:
         build_rrule(f, 1.0)
 
 
-def test_class_statement() -> None:
+def test_class_body_that_computes_with_an_active_value() -> None:
     def f(x):
         class Inner:
-            y = 2.0
+            y = x * 2.0
 
         return x * Inner.y
 
-    with pytest.raises(UnsupportedError, match=f"class.*{HERE}:{line_of(f, 'class Inner')}"):
-        build_rrule(f, 1.0)
+    with pytest.raises(UnsupportedError, match=f"class body.*{HERE}:{line_of(f, 'y = x')}"):
+        grad(f)(1.0)
 
 
 @pytest.mark.parametrize("error", [

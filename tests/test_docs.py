@@ -32,7 +32,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     scope: dict[str, Any] = {"__name__": f"docs_{page.stem}"}
     with scoped_rules():
         for line, source in blocks(page):
-            exec(compile("\n" * line + source, str(page), "exec"), scope)
+            exec(compile("\n" * line + source, str(page), "exec", dont_inherit=True), scope)
 
 
 def test_the_main_pages_have_blocks() -> None:

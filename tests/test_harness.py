@@ -15,8 +15,15 @@ from tests.harness import Case, check_case, children, inner, is_differentiable, 
 
 STEP = 1e-5
 Pullback = Callable[[Any], tuple[Any, ...]]
+
+
+def plain(value: Any) -> bool:
+    """Made of numbers, arrays and tuples: the engine below restores nothing else."""
+    return all(map(plain, value)) if isinstance(value, tuple) else children(value) is None
+
+
 #: Differences of this step drown in the rounding of what computes in single precision inside.
-SAMPLE = [case for case in CASES if "single" not in case.tags]
+SAMPLE = [case for case in CASES if "single" not in case.tags and plain(case.args)]
 
 
 def unit_cotangents(fn: Callable[..., Any], args: tuple[Any, ...], ybar: Any) -> tuple[Any, ...]:

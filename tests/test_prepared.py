@@ -102,12 +102,12 @@ def test_another_signature(args: tuple) -> None:
 
 def test_what_is_not_supported_is_said_at_once() -> None:
     def bad(x):
-        class Inner:
-            pass
+        async def inner():
+            await x
 
-        return x
+        return x if inner else 0.0
 
-    with pytest.raises(UnsupportedError, match="class"):
+    with pytest.raises(UnsupportedError, match="async"):
         prepare(bad, X)
     with pytest.raises(ArgumentError, match="integer"):
         prepare(loss, 3)

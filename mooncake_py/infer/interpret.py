@@ -21,6 +21,7 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.outside import is_data as is_outside_data
 from mooncake_py.infer.resolve import attribute, is_code_like, result_type
 from mooncake_py.infer.types import (
     BOT,
@@ -60,8 +61,10 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
+from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import Rule, drained, find_rule, infer_table, is_pure, rules_of, seen_through
+from mooncake_py.structure import is_user_class
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class Inferred:
     guards: dict[tuple[int, str], Guard]
     memory: Memory
     reached: set[BlockId] = field(default_factory=set)
+    wary: bool = False
 
 
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack})
@@ -117,8 +121,10 @@ class Inference:
         globals_: dict[str, Any],
         free_types: Sequence[T] = (),
         aliased: bool = False,
+        wary: bool = False,
     ):
         self.aliased = aliased
+        self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn
         self.globals = globals_
         self.builtins = globals_.get("__builtins__", builtins)
@@ -141,7 +147,7 @@ class Inference:
     def run(self) -> Inferred:
         for round_ in itertools.count():
             result = self.flow()
-            memory = Memory(self.fn, self.types, self.calls, self.aliased)
+            memory = Memory(self.fn, self.types, self.calls, self.aliased, wary=self.wary)
             grown = memory.written_back(self.types, self.calls)
             changed = False
             for v, t in grown.items():
@@ -154,7 +160,7 @@ class Inference:
                     changed = True
             if not changed:
                 break
-        return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached)
+        return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary)
 
     def flow(self) -> T:
         self.types: dict[Var, T] = {}
@@ -305,8 +311,10 @@ class Inference:
         return self.dynamic(s, "the callee is not known")
 
     def dynamic(self, s: Call, why: str) -> T:
-        act = any(self.type_of(v).active for v in s.operands())
-        self.calls[s.out] = CallInfo("dynamic" if act else "plain", None, None, s.args, s.kwargs, (), why)
+        types = [self.type_of(v) for v in s.operands()]
+        act = any(t.active for t in types) or self.wary
+        seen = act or any(map(_may_be_written, types))  # what it changes is put back
+        self.calls[s.out] = CallInfo("dynamic" if seen else "plain", None, None, s.args, s.kwargs, (), why)
         return Top(act)
 
     def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
@@ -338,7 +346,7 @@ class Inference:
                 return Known(bool(types[0].value) is (f is ops.truth))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if rule is not None and (k := drained.get(f, len(types))) < len(types) and types[k] == Top(True):
+        if rule is not None and (k := drained.get(f, len(types))) < len(types) and _may_be_iterator(types[k]):
             rule = False  # it may be an iterator
         if act:
             self.refuse_objects(s, f, rule, types, kw)
@@ -363,9 +371,12 @@ class Inference:
             return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
         python = None if f is ops.load_special else seen_through(f, len(types), bool(kw))
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
-        if python is not None and not split and (act or python is f):
+        if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
         t = result_type(f, types, kw)
+        if self.wary and isinstance(f, type) and f.__flags__ & 1 << 9:
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "a class")
+            return Top(True)
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
@@ -402,7 +413,7 @@ class Inference:
             return Known(value)
         t = abstract(value, False)
         self.guards[(id(scope), name)] = Guard(scope, name, value, t)
-        return t
+        return abstract(value, True) if self.wary and is_outside_data(value) else t
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
@@ -420,6 +431,11 @@ class Inference:
             ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
+        if self.wary and (not isinstance(t, Known) or isinstance(t.value, (type, pytypes.FunctionType))):
+            if not isinstance(t, Known) or not is_code_like(getattr(t.value, name, ABSENT)):
+                if isinstance(t, (Top, Known)) or (isinstance(t, Inst) and is_user_class(t.cls)):
+                    self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+                    return Top(True)
         found = attribute(widen(t), name, s)
         if found is not None:
             r, descriptor = found
@@ -477,6 +493,7 @@ class Inference:
         if (
             target is not None
             and not s.kwargs
+            and not self.wary
             and len(types) == target.__code__.co_argcount
             and is_numeric_call(target, types)
         ):
@@ -484,6 +501,7 @@ class Inference:
             if t is not None and (only_numbers(t) or isinstance(t, Bot)):
                 self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
                 return t
+        act = act or self.wary
         written = any(map(_may_be_written, (*types, *kw)))
         self.calls[s.out] = CallInfo(
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
@@ -584,6 +602,10 @@ def _may_be_written(t: T) -> bool:
         case Arr() | Lst() | Top():
             return True
     return False
+
+
+def _may_be_iterator(t: T) -> bool:
+    return t == Top(True) or (isinstance(t, Inst) and t.cls in (Generator, SequenceIterator))
 
 
 def _fold_isinstance(t: T, cls: Any) -> bool | None:

@@ -7,6 +7,7 @@ shadows that travel with the values. Everything else is only read: its cotangent
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
@@ -33,7 +34,13 @@ def has_identity(t: T) -> bool:
 
 class Memory:
     def __init__(
-        self, fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], aliased: bool, surely: bool = False
+        self,
+        fn: Function,
+        types: dict[Var, T],
+        calls: dict[Var, CallInfo],
+        aliased: bool,
+        surely: bool = False,
+        wary: bool = False,
     ):
         self.parent: dict[Var, Var] = {}
         self.types = types
@@ -41,11 +48,18 @@ class Memory:
         self.written: set[Var] = set()
         self.fn = fn
         self.escaping = _not_only_called(fn)
+        self.wary = wary
         self.surely = surely  # calls that are not seen are taken to keep their arguments apart
         if aliased:  # the arguments share memory with each other
             shareable = [p for p in fn.params if self.identity(p)]
             for p in shareable[1:]:
                 self.join(shareable[0], p)
+        if wary:  # so may all that is reached from outside
+            outside = [*fn.params, *fn.free]
+            outside += [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, load_global)]
+            found = [v for v in outside if self.identity(v) and not isinstance(types.get(v), Arr)]
+            for v in found[1:]:
+                self.join(found[0], v)
         for b in fn.blocks:
             for s in b.stmts:
                 if s.out in types and s.out in calls:
@@ -123,8 +137,11 @@ class Memory:
                             self.join(info.args[i], info.args[k])
         elif (
             info.kind == "plain"
-            and isinstance(self.types[s.out], (Arr, Lst, Top))
-            and not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
+            and self.identity(s.out)
+            and (
+                info.target is operator.getitem  # what is read from a container is the container's
+                or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
+            )
         ):
             for v in info.args:
                 self.join(s.out, v)
@@ -132,11 +149,11 @@ class Memory:
     def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
-        effects: dict[Var, list[T]] = {}
+        effects: dict[Var, list[tuple[T, bool]]] = {}
 
-        def effect(v: Operand, t: T) -> None:
+        def effect(v: Operand, t: T, seen: bool = True) -> None:
             if isinstance(v, Var) and self.identity(v):
-                effects.setdefault(self.find(v), []).append(t)
+                effects.setdefault(self.find(v), []).append((t, seen))
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
@@ -147,24 +164,40 @@ class Memory:
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():
-                    called = v is s.fn and not isinstance(self._type(v), Fn)
-                    if isinstance(v, Var) and not called and v not in of_globals:
-                        effect(v, Lst(Top(act), act))
+                    called = v is s.fn and isinstance(self._type(v), Known)
+                    if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
+                        effect(v, Lst(Top(act), act), seen=self.wary)
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
                 put = element_effects.get(info.target)
                 for i in rule.mutates:
                     if i < len(info.args):
                         kind = Cell if isinstance(self._type(info.args[i]), Cell) else Lst
-                        effect(info.args[i], kind(put(info.types) if put is not None else Top(act), act))
+                        put_there = kind(put(info.types) if put is not None else Top(act), act)
+                        effect(info.args[i], put_there, seen=self.wary or self._may_be_global(info.args[i]))
         if effects:
             for v, t in types.items():
-                if not has_identity(t) or v in of_globals:
+                if not has_identity(t):
                     continue
-                for e in effects.get(self.find(v), ()):
+                for e, seen in effects.get(self.find(v), ()):
+                    if v in of_globals and not seen:
+                        continue
                     if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell)):
                         out[v] = _merge(out.get(v), e)
         return out
+
+    def _may_be_global(self, v: Operand) -> bool:
+        """Is it a global, or part of one, as far as names, items and attributes are followed?"""
+        defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
+        params = {p for b in self.fn.blocks for p in b.params}
+        while isinstance(v, Var) and v in defs:
+            s = defs[v]
+            if is_const(s.fn, load_global):
+                return True
+            if not s.args or not (is_const(s.fn, getattr) or is_const(s.fn, operator.getitem)):
+                return False
+            v = s.args[0]
+        return v in params
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import types as pytypes
 import warnings
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -67,11 +68,14 @@ def class_of(t: T) -> type | None:
     return None
 
 
+_GENERIC = frozenset({np.ndarray, float, int, complex, tuple, list, str, dict, set, frozenset, deque, defaultdict})
+
+
 def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
     """The type of `x.name` and the descriptor that computes it (None for a bound method); None if unknown."""
     cls = class_of(t)
     if cls is None or class_attribute(cls, "__getattribute__") is not object.__getattribute__:
-        if cls is None or (cls not in (np.ndarray, float, int, complex, tuple, list, str) and not _is_np_scalar(cls)):
+        if cls is None or (cls not in _GENERIC and not _is_np_scalar(cls)):
             return None
     assert cls is not None
     d = class_attribute(cls, name)

@@ -6,6 +6,7 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 from __future__ import annotations
 
 import types as pytypes
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,6 +227,8 @@ def abstract(value: Any, act: bool, most: int | None = None) -> T:
         return Inst(cls)
     if isinstance(value, np.generic):
         return Inst(cls, act and issubclass(cls, np.inexact))
+    if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, (list, dict, deque)):
+        return Inst(cls, act)  # a method of a container that carries derivatives
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
         return Known(value)
     if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only

@@ -55,7 +55,7 @@ def build_string(*parts: str) -> str:
 
 def list_append(xs: list, x: Any) -> None:
     """Append inside a comprehension or star-display; the list is not visible to the user yet."""
-    xs.append(x)
+    list.append(xs, x)
 
 
 def list_extend(xs: list, ys: Any) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
     if cls in (Generator, SequenceIterator):
         return x, fx, None
     array = cls is np.flatiter or (cls is np.ndarray and x.ndim)
-    if (cls is list and type(fx) is ListShadow) or (array and type(fx) is Shadow):
+    if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
         return SequenceIterator(x), IteratorShadow(fx, None), None
     if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
         shadow = IteratorShadow(fx, [None] * len(x))

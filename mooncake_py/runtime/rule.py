@@ -17,6 +17,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
+from mooncake_py.run import is_wary
 from mooncake_py.switches import current
 from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
@@ -171,18 +172,19 @@ def rule_for(
     """
     chosen, frame = current(), debug_frame()
     mode = None if frame is None else frame.mode
-    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome)
+    wary = is_wary()
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary)
     rule = _cache.get(key)
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule
 
         log = _log_wanted()
         if log is None:
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome)
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary)
         else:
             why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache))
             begin = time.perf_counter()
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome)
+            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary)
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
     return rule
 

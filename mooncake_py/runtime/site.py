@@ -7,23 +7,27 @@ None stands for a pullback with nothing to do.
 
 from __future__ import annotations
 
+import builtins
 import functools
-import operator
 import types as pytypes
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py import outputs, registry
+from mooncake_py import outputs, registry, run
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.outside import is_data
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, name_of, rules_of
+from mooncake_py.runtime import objects
+from mooncake_py.runtime.callables import call_object
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
@@ -75,21 +79,26 @@ class DynamicSite:
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
 
-    def _check_write(self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> None:
-        """Refuse to write a value with a derivative into an object that has no tangent: it would be lost."""
-        if type(f).__hash__ is None or type(args[0]) not in _MUTABLE:
-            return
+    def _check_write(self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Refuse to write a value with a derivative where nobody would find it; fdata for what it is written into."""
+        x = args[0]
+        array = type(x) is np.ndarray
+        if type(f).__hash__ is None or not (array or isinstance(x, (list, dict, deque))):
+            return fargs
         rule = find_rule_for_values(f, args)
-        if rule is None or 0 not in rule.mutates or (type(args[0]) is np.ndarray and args[0].dtype.kind not in "fcOV"):
-            return
+        if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
+            return fargs
         assert self.live is not None
-        if any(on and is_active(x, fx) for on, x, fx in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
+        if any(on and is_active(v, fv) for on, v, fv in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
+            if not array and run.is_wary():
+                return (zero_fdata(x), *fargs[1:])
             raise UnsupportedError(
-                f"writing a value with a derivative into a {type(args[0]).__name__} from outside the function",
+                f"writing a value with a derivative into {objects.named(x)} from outside the function",
                 self.filename,
                 self.line,
                 "pass the object as an argument, or return what you would store",
             )
+        return fargs
 
     def __call__(
         self,
@@ -102,8 +111,9 @@ class DynamicSite:
         kwfdata: tuple[Any, ...] = (),
     ) -> Result:
         try:
+            fargs = known(args, fargs)
             if self.live is not None and fargs and fargs[0] is None and any(self.live):
-                self._check_write(f, args, fargs)
+                fargs = self._check_write(f, args, fargs)
             classes = tuple(map(type, args))
             if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
                 assert self.rule is not None
@@ -117,13 +127,19 @@ class DynamicSite:
                 and (ITERATORS.isdisjoint(classes))
             ):
                 rule = find_rule_for_values(f, args)
-                if rule is not None and rule.fn is not None:
+                if rule is not None and rule.fn is not None and not any(map(objects.decides, args)) and _settled(rule):
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
-            result = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
-            if type(result[0]) is Raised:
-                leave(result[0].exc, result[2])
-            return result
+            if names:
+                kwfdata = known(kwvalues, kwfdata)
+            y, fy, pb = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
+            if type(y) is Raised:
+                leave(y.exc, pb)
+            if fy is None and type(y) not in _ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
+                fy = zero_fdata(y) if not isinstance(y, np.ndarray) else None
+            return y, fy, pb
         except _NoRule as e:
+            if self.live is not None and not any(self.live) and ff is None and not names:
+                return _unknown(f, args, {}, ())  # numbers, but none that has a derivative
             why = registry.refusal(e.f)
             if why is not None:
                 raise MissingRule(
@@ -140,7 +156,24 @@ class DynamicSite:
 
 MOST = 256
 """Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
-_NATIVE = frozenset({getattr, ops.call_ex})
+
+
+def _settled(rule: Rule) -> bool:
+    """Is the rule for all arguments of these classes, whatever they hold?"""
+    return registry.Numbers not in rule.pattern and registry.Constant not in rule.pattern
+
+
+_NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *objects.NATIVE})
+_ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
+
+
+def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """fdata of arguments, that of objects from outside too where this run has met them."""
+    if None not in fargs or not (here := run.current()).objects:
+        return fargs
+    return tuple(
+        [here.shadow(x) if fx is None and type(x) not in _ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
+    )
 
 
 class StaticSite:
@@ -207,8 +240,8 @@ def call(
         return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
         self = f.__self__
-        if self is not None and not isinstance(self, (pytypes.ModuleType, type)) and _no_rule(f, args, names):
-            d = class_attribute(type(self), f.__name__)
+        if self is not None and not isinstance(self, pytypes.ModuleType) and _no_rule(f, args, names):
+            d = _native_method(type(self), f)
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     k = registry.drained.get(f, len(args)) if type(f).__hash__ is not None else len(args)
@@ -219,6 +252,17 @@ def call(
     if f is ops.load_special:
         y, fx = f(*args), fargs[0]
         return y, fx, None if fx is None else lambda dy: (None, dy, None)
+    if type(f).__hash__ is not None:
+        if f in objects.NATIVE and not names:
+            found = objects.NATIVE[f](call, args, fargs)
+            if found is not None:
+                return found
+        elif f in objects.PROTOCOL and any(map(objects.decides, args)) and not names:
+            found = objects.PROTOCOL[f](call, args, fargs)
+            if found is not None:
+                return found
+        elif f is builtins.__build_class__:
+            return objects.handle_build_class(ff, args, fargs, kwargs)
     if f is getattr and isinstance(args[1], str):
         return _getattr(args, fargs)
     if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
@@ -243,17 +287,19 @@ def call(
             if active:
                 raise
             return _unknown(f, args, kwargs, names, protected)
-    if isinstance(f, functools.partial):
-        return _partial(f, args, fargs, names, kwvalues, kwfdata, protected)
+    found = call_object(call, f, ff, args, fargs, names, kwvalues, kwfdata, protected) if active else None
+    if found is not None:
+        return found
+    if isinstance(f, type):
+        found = objects.construct(call, f, args, fargs, names, kwvalues, kwfdata)
+        if found is not None:
+            return found
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
         d = class_attribute(type(f), "__call__")
         if type(d) is pytypes.FunctionType:
             return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if not active:
         return _unknown(f, args, kwargs, names, protected)
-    dunder = _operator_method(f, args)
-    if dunder is not None:
-        return call(dunder, None, args, fargs, protected=protected)
     raise _NoRule(f, args, fargs)
 
 
@@ -336,11 +382,14 @@ def _unknown(
 
     def pullback(dy: Any) -> Any:
         for x, old in changed:
-            if type(x) is dict:
+            if isinstance(x, (dict, set)):
                 x.clear()
                 x.update(old)
             elif type(x) is np.ndarray:
                 x[...] = old
+            elif type(x) is deque:
+                x.clear()
+                x.extend(old)
             else:
                 x[:] = old
         return None
@@ -348,7 +397,7 @@ def _unknown(
     return y, None, pullback
 
 
-_MUTABLE = frozenset({np.ndarray, list, dict, bytearray})
+_MUTABLE = frozenset({np.ndarray, list, dict, bytearray, set, deque, OrderedDict, defaultdict, Counter})
 
 
 def _copy(x: Any) -> Any:
@@ -360,7 +409,7 @@ def _same(x: Any, old: Any) -> bool:
         return x.shape == old.shape and x.tobytes() == old.tobytes()
     if type(x) is list:
         return len(x) == len(old) and all(a is b for a, b in zip(x, old, strict=True))
-    if type(x) is dict:
+    if isinstance(x, dict):
         return list(x) == list(old) and all(a is b for a, b in zip(x.values(), old.values(), strict=True))
     return bool(x == old)
 
@@ -405,20 +454,16 @@ def _give(x: Any, fx: Any, ts: tuple[Any, ...]) -> Any:
     return ts if type(x) is tuple else None
 
 
-def _operator_method(f: Any, args: tuple[Any, ...]) -> Any:
-    """The method of a user's class behind an operator."""
-    name = _DUNDERS.get(f)
-    if name is not None:
-        d = class_attribute(type(args[0]), name)
-        if type(d) is pytypes.FunctionType:
+def _native_method(cls: type, bound: Any) -> Any:
+    """The descriptor in C that gave this bound method."""
+    found = getattr(bound, "__objclass__", None)
+    if found is not None:
+        return found.__dict__.get(bound.__name__)
+    for k in cls.__mro__:
+        d = k.__dict__.get(bound.__name__)
+        if isinstance(d, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
             return d
     return None
-
-
-_DUNDERS: dict[Any, str] = {
-    getattr(operator, name): f"__{name.strip('_')}__"
-    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "pos", "getitem", "setitem")
-}
 
 
 def _shifted(result: Result) -> Result:
@@ -605,17 +650,20 @@ def _python(
         params, binding = [], None
         inputs, fdatas = list(args), list(fargs)
     cells = cells_of(f)
-    cell_f = ff.cells if ff is not None else (None,) * len(cells)
+    cell_f = ff.cells if ff is not None else known(cells, (None,) * len(cells))
+    if run.is_wary():  # what is outside may have been written to
+        cell_f = tuple([zero_fdata(c) if fc is None else fc for c, fc in zip(cells, cell_f, strict=True)])
+        fdatas = [zero_fdata(x) if fx is None and is_data(x) else fx for x, fx in zip(inputs, fdatas, strict=True)]
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free, outcome=protected)
     for i in rule.derived.written_args:
-        if fdatas[i] is None and type(inputs[i]) in _MUTABLE and any(k == i for k, _ in rule.lanes):
+        if fdatas[i] is None and type(inputs[i]) is np.ndarray and any(k == i for k, _ in rule.lanes):
             raise UnsupportedError(
-                f"writing a value with a derivative into an object from outside the run (argument {i} of {f.__name__})",
+                f"writing a value with a derivative into an array from outside the run (argument {i} of {f.__name__})",
                 f.__code__.co_filename,
                 f.__code__.co_firstlineno,
-                "pass the object as an argument of the differentiated function",
+                "pass the array as an argument of the differentiated function",
             )
     try:
         y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
@@ -735,37 +783,3 @@ class _Slots:
             dshadow.add(out[first:n])
             n = first
         return out[:n]
-
-
-def _partial(
-    f: functools.partial,
-    args: tuple[Any, ...],
-    fargs: tuple[Any, ...],
-    names: tuple[str, ...],
-    kwvalues: tuple[Any, ...],
-    kwfdata: tuple[Any, ...],
-    protected: bool,
-) -> Result:
-    n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
-    y, fy, pb = call(
-        f.func,
-        None,
-        (*f.args, *args),
-        ((None,) * n + tuple(fargs)),
-        (*given, *names),
-        (*given.values(), *kwvalues),
-        (None,) * len(given) + tuple(kwfdata),
-        protected,
-    )
-    if pb is None:
-        return y, fy, None
-
-    def pullback(dy: Any) -> Any:
-        ds = pb(dy)
-        if ds is None:
-            return None
-        ds = tuple(ds)
-        k = 1 + n + len(args)
-        return (None, *ds[1 + n : k], *ds[k + len(given) :])
-
-    return y, fy, pullback

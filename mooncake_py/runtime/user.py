@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
-from types import CellType
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from mooncake_py import run
 from mooncake_py.errors import CotangentError, UnsupportedError
-from mooncake_py.tangents import DictShadow, ListShadow, Shadow, has_tangent, shadow_of, zero_fdata
-from mooncake_py.trees import children, describe, rebuild
+from mooncake_py.structure import (
+    Tangent,
+    attributes,
+    constant_attributes,
+    declared_tangent,
+    is_user_class,
+    store,
+    unstore,
+)
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, has_tangent, shadow_of, zero_fdata
+from mooncake_py.trees import describe, rebuild
 
 
 class Shadows(tuple):
@@ -25,9 +36,10 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
     seen: dict[int, Any] = {}
     arrays: list[tuple[np.ndarray, Shadow]] = []
     state = {"aliased": False}
+    here = run.current()
 
     def one(x: Any) -> Any:
-        if isinstance(x, (np.ndarray, list, dict)) and id(x) in seen:
+        if type(x) is not tuple and id(x) in seen:
             state["aliased"] = True
             return seen[id(x)]
         if type(x) is np.ndarray and x.dtype.kind in "fc":
@@ -35,14 +47,28 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
         elif type(x) is tuple:
             items = tuple(map(one, x))
             f = items if any(v is not None for v in items) else None
-        elif type(x) is list:
-            f = ListShadow([one(v) for v in x], [None] * len(x))
-        elif type(x) is dict:
-            f = DictShadow({k: one(v) for k, v in x.items()}, {})
+        elif isinstance(x, list):
+            f = noted(x, ListShadow([], [None] * len(x)))
+            f.f.extend([one(v) for v in x])
+        elif isinstance(x, deque):
+            f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen)))  # type: ignore[arg-type]
+            f.f.extend([one(v) for v in x])
+        elif isinstance(x, dict):
+            f = noted(x, DictShadow({}, {}))
+            f.f.update({k: one(v) for k, v in x.items()})
+        elif is_user_class(type(x)):
+            f = noted(x, ObjectShadow(x))
+            f.f.update({k: None if k in f.constant else one(v) for k, v in attributes(x).items()})
         else:
             f = zero_fdata(x)
         if f is not None:
             seen[id(x)] = f
+        return f
+
+    def noted(x: Any, f: Any) -> Any:
+        """One shadow per object, which may hold itself, and from wherever the run comes to it."""
+        seen[id(x)] = f
+        here.put(x, f)
         return f
 
     out = Shadows(one(x) if a else None for x, a in zip(args, active, strict=True))
@@ -96,6 +122,8 @@ def seed(y: Any, fdata: Any, dy: Any) -> None:
                 seed(y[i], fdata.f[i], d)
             elif d is not None:
                 fdata.r[i] = d if fdata.r[i] is None else fdata.r[i] + d
+    elif type(fdata) is ObjectShadow:
+        fdata.add(dy)
     elif type(fdata) is DictShadow:
         for k, d in dy.items():
             if fdata.f.get(k) is not None:
@@ -108,8 +136,12 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Arrays, lists, dicts and cells with what they hold now."""
     out: list[tuple[Any, Any]] = []
     for x in objects:
-        if type(x) in (np.ndarray, list, dict):
+        if isinstance(x, (list, deque)):
+            out.append((x, list(iter(x))))
+        elif isinstance(x, (np.ndarray, dict)):
             out.append((x, x.copy()))
+        elif is_user_class(type(x)) or isinstance(x, (type, FunctionType)):
+            out.append((x, dict(vars(x)) if isinstance(x, type) else attributes(x)))
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
@@ -119,43 +151,77 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
 def put_back(saved: list[tuple[Any, Any]]) -> None:
     """Let them hold that again."""
     for x, content in saved:
-        if type(x) is np.ndarray:
+        if isinstance(x, np.ndarray):
             x[...] = content
-        elif type(x) is list:
-            x[:] = content
-        elif type(x) is dict:
+        elif isinstance(x, (list, deque)):
+            x.clear()
+            x.extend(content)
+        elif isinstance(x, dict):
             x.clear()
             x.update(content)
+        elif type(x) is not CellType:
+            now = dict(vars(x)) if isinstance(x, type) else attributes(x)
+            for k in now.keys() - content.keys():
+                unstore(x, k)
+            for k, v in content.items():
+                if now.get(k, x) is not v:
+                    store(x, k, v)
         else:
             x.cell_contents = content
 
 
+def reachable(args: Iterable[Any]) -> set[int]:
+    """The identities of the arguments and of all they hold."""
+    seen: set[int] = set()
+    work = list(args)
+    while work:
+        x = work.pop()
+        if id(x) in seen or isinstance(x, (float, int, str)):
+            continue
+        seen.add(id(x))
+        if isinstance(x, (list, tuple, deque)):
+            work.extend(x)
+        elif isinstance(x, dict):
+            work.extend(x.values())
+        elif is_user_class(type(x)):
+            work.extend(attributes(x).values())
+            work.append(getattr(x, "__dict__", None))
+    return seen
+
+
 def contents(y: Any, args: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """What the arrays, lists and dicts of a result hold, but for the arguments' own: undoing must not take it away."""
-    given = _mutable_parts(args)
-    ids = {id(a) for a in given}
-    arrays = [a for a in given if isinstance(a, np.ndarray)]
-
-    def is_own(x: Any) -> bool:
-        if isinstance(x, np.ndarray):
-            return x.flags.writeable and not any(np.may_share_memory(x, a) for a in arrays)
-        return id(x) not in ids
-
-    return [(x, x.copy()) for x in _mutable_parts(y) if is_own(x)]
+    """What a result holds that is not the arguments' own, as it is now: undoing must not take it from the user."""
+    given = reachable(args)
+    arrays = [x for x in _held(args, set()) if isinstance(x, np.ndarray)]
+    mine = [x for x in _held(y, given) if not isinstance(x, np.ndarray) or _is_own(x, arrays)]
+    return snapshot(mine)
 
 
-def _mutable_parts(x: Any) -> list[Any]:
-    """The arrays, lists and dicts in a structure."""
-    found: list[Any] = []
+def _is_own(x: np.ndarray, given: Sequence[np.ndarray]) -> bool:
+    return bool(x.flags.writeable) and not any(np.may_share_memory(x, a) for a in given)
 
-    def collect(v: Any) -> None:
-        if isinstance(v, (np.ndarray, list, dict)):
-            found.append(v)
-        for part in children(v) or ():
-            collect(part)
 
-    collect(x)
-    return found
+def _held(y: Any, seen: set[int]) -> list[Any]:
+    """The arrays, containers and objects in y, but those in `seen`."""
+    out: list[Any] = []
+    work = [y]
+    seen = set(seen)
+    while work:
+        x = work.pop()
+        if isinstance(x, (float, int, str)) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, (list, tuple, deque)):
+            work.extend(x)
+        elif isinstance(x, dict):
+            work.extend(x.values())
+        elif is_user_class(type(x)):
+            work.extend(attributes(x).values())
+        elif not isinstance(x, np.ndarray):
+            continue
+        if not isinstance(x, tuple):
+            out.append(x)
+    return out
 
 
 def check_cotangent(y: Any, dy: Any) -> Any:
@@ -189,6 +255,12 @@ def _fitted(y: Any, dy: Any, where: str) -> Any:
         return {k: _fitted(y[k], d, f"{where}[{k!r}]") for k, d in dy.items()}
     if dy is None or not has_tangent(y):
         return None
+    if is_user_class(type(y)):
+        held = attributes(y)
+        if not isinstance(dy, Mapping) or not dy.keys() <= held.keys():
+            name = type(y).__name__
+            raise _Misfit(f"{where}, a {name}, must be a Tangent or dict by its attributes, got {_describe(dy)}")
+        return {k: _fitted(held[k], d, f"{where}.{k}") for k, d in dy.items()}
     if isinstance(y, np.ndarray):
         try:
             d = np.asarray(dy)
@@ -218,7 +290,7 @@ def array_ids(x: Any) -> frozenset[int]:
     """The identities of the arrays in a cotangent that the user gave: they stay the user's."""
     if isinstance(x, np.ndarray):
         return frozenset({id(x)})
-    if isinstance(x, dict):
+    if isinstance(x, Mapping):
         x = list(x.values())
     if isinstance(x, (tuple, list)):
         return frozenset().union(*map(array_ids, x))
@@ -253,12 +325,21 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
         ]
         assert len(items) == n
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    if isinstance(x, deque):
+        shadow = fdata if type(fdata) is ListShadow else ListShadow([None] * len(x), [None] * len(x))
+        items = [report(v, g, t, seen, given) for v, g, t in zip(x, shadow.f, shadow.r, strict=True)]
+        return deque(items, x.maxlen)
     if isinstance(x, list):
         f = fdata if type(fdata) is ListShadow else None
         return [report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given) for i, v in enumerate(x)]
     if isinstance(x, dict):
         g = fdata if type(fdata) is DictShadow else None
-        return {k: report(v, g.f.get(k) if g else None, g.r.get(k) if g else None, seen, given) for k, v in x.items()}
+        out = {k: report(v, g.f.get(k) if g else None, g.r.get(k) if g else None, seen, given) for k, v in x.items()}
+        if type(x) is OrderedDict:
+            return OrderedDict(out)
+        return defaultdict(x.default_factory, out) if type(x) is defaultdict else out
+    if is_user_class(type(x)):
+        return _report_object(x, fdata, seen, given)
     if not has_tangent(x):
         return None
     if rdata is None:
@@ -266,3 +347,35 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
     if isinstance(rdata, (complex, np.complexfloating)) and not isinstance(x, (complex, np.complexfloating)):
         rdata = rdata.real
     return type(x)(rdata)
+
+
+def _report_object(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
+    """The tangent of an object: one, however often the object is reached."""
+    shadow = fdata if type(fdata) is ObjectShadow else None
+    key = -id(x)
+    if key in seen:
+        return seen[key]
+    constant = constant_attributes(type(x))
+    tangent = seen[key] = Tangent(type(x), {})
+    fields = tangent._fields
+    for k, v in attributes(x).items():
+        if k in constant:
+            fields[k] = None
+        else:
+            fields[k] = report(v, shadow.f.get(k) if shadow else None, shadow.r.get(k) if shadow else None, seen, given)
+    made = seen[key] = declared_tangent(tangent)
+    return made
+
+
+def has_derivative(x: Any, seen: set[int] | None = None) -> bool:
+    """Is there a float, a complex number or an array of such in x or in what x holds?"""
+    seen = set() if seen is None else seen
+    if isinstance(x, (list, tuple, dict, deque)) or is_user_class(type(x)):
+        if id(x) in seen:
+            return False
+        seen.add(id(x))
+        if is_user_class(type(x)):
+            constant = constant_attributes(type(x))
+            return any(k not in constant and has_derivative(v, seen) for k, v in attributes(x).items())
+        return any(has_derivative(v, seen) for v in (x.values() if isinstance(x, dict) else x))
+    return has_tangent(x)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.registry import is_declared
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
@@ -49,7 +50,7 @@ class WarmCall:
         if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
             return None
         code = g.__code__
-        if is_declared(g):
+        if is_declared(g) or may_write_outside(g):
             return None
         if code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None

@@ -12,6 +12,7 @@ from typing import Any
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.outside import is_data
 from mooncake_py.infer.types import Fn, Known
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
@@ -148,7 +149,10 @@ def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
         if name in keywords and i >= code.co_posonlyargcount:
             args.append(keywords.pop(name))
         elif i >= code.co_argcount - len(defaults):
-            args.append(Const(defaults[i - code.co_argcount + len(defaults)]))
+            default = defaults[i - code.co_argcount + len(defaults)]
+            if is_data(default):
+                return None
+            args.append(Const(default))
         else:
             return None
     return None if keywords else tuple(args)

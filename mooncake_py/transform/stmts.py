@@ -40,11 +40,9 @@ if TYPE_CHECKING:
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
 _DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
 _DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
+_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
-    "build_set": "a set",
-    "set_add": "a set",
-    "set_update": "a set",
     "yield_": "yield",
     "yield_from": "yield from",
 }
@@ -175,7 +173,8 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         callee, args = Const(site), (callee, *args)
     info.forward.append(Call(s.out, callee, args, _kw(info, s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
-    if f is ops.load_global and leaves(info.tree(s.out)) and info.is_written(s.out):
+    outside = f is ops.load_global and leaves(info.tree(s.out)) and info.is_written(s.out)
+    if outside and (not info.inferred.wary or isinstance(info.types.get(s.out), Arr)):
         raise UnsupportedError(
             f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
             info.canonical.fn.filename,

@@ -32,6 +32,7 @@ from mooncake_rules import (
     numpy_shape,
     numpy_statistics,
     numpy_ufunc,
+    objects,
     operators,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "numpy_shape",
     "numpy_statistics",
     "numpy_ufunc",
+    "objects",
     "operators",
 ]
 

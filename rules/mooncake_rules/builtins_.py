@@ -10,7 +10,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import Array, Numbers, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import At
 from mooncake_py.unwinding import end_handler, users_match
 from mooncake_rules.containers import elements
@@ -124,19 +124,27 @@ infer_table[round] = lambda args, kwargs: Inst(int) if len(args) == 1 and is_sca
 
 
 def _extreme(f: Any) -> None:
-    @rrule(f)
-    def of_many(*xs, **options):
-        y = f(*xs, **options)
-        items = xs[0] if len(xs) == 1 else xs
-        chosen = next((i for i, x in enumerate(items) if x is y or (isinstance(items, np.ndarray) and x == y)), None)
+    @rrule(f, types=(Numbers,))
+    def of_sequence(xs):
+        y = f(xs)
+        chosen = next(i for i, x in enumerate(xs) if x is y or (isinstance(xs, np.ndarray) and x == y))
 
         def pullback(dy):
-            if chosen is None:  # the default of an empty sequence
-                return None
-            if isinstance(items, np.ndarray):
-                return (At(chosen, dy),)
-            ds = tuple([dy if i == chosen else None for i in range(len(items))])
-            return (ds,) if len(xs) == 1 else ds
+            if isinstance(xs, np.ndarray):
+                d = np.zeros(xs.shape, xs.dtype)
+                d[chosen] = dy
+                return (d,)
+            return (tuple([dy if i == chosen else None for i in range(len(xs))]),)
+
+        return y, pullback
+
+    @rrule(f, types=(Scalar, Scalar))
+    def of_many(*xs):
+        y = f(*xs)
+        chosen = next(i for i, x in enumerate(xs) if x is y)
+
+        def pullback(dy):
+            return tuple([dy if i == chosen else None for i in range(len(xs))])
 
         return y, pullback
 

@@ -15,6 +15,7 @@ from mooncake_py.ir.verify import verify
 from tests.frontend.interpreter import interpreted
 from tests.frontend.programs import PROGRAMS
 from tests.functions import CASES, WIDER
+from tests.harness import bits
 
 
 def outcome(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, Any]:
@@ -40,11 +41,12 @@ def test_programs(f: FunctionType, calls: tuple[tuple[Any, ...], ...]) -> None:
         assert found == expected, args
 
 
-ZOO = [case for case in CASES + WIDER if isinstance(case.fn, FunctionType)]
+# The interpreter has no namespace for the body of a class statement.
+ZOO = [c for c in CASES + WIDER if isinstance(c.fn, FunctionType) and "class statement" not in c.tags]
 
 
 @pytest.mark.parametrize("case", ZOO, ids=lambda case: case.name)
 def test_zoo(case: Any) -> None:
     found, expected = outcome(interpreted(case.fn), case.args), outcome(case.fn, case.args)
     assert found[0] == expected[0], (found, expected)
-    np.testing.assert_equal(found[1], expected[1])
+    assert bits(found[1]) == bits(expected[1])

@@ -59,9 +59,9 @@ def derivations(monkeypatch: pytest.MonkeyPatch) -> Iterator[Derivations]:
     names = Derivations()
     original = pipeline.derive_rule
 
-    def counted(fn: Any, *args: Any) -> Any:
+    def counted(fn: Any, *args: Any, **options: Any) -> Any:
         names.append(fn.__name__)
-        return original(fn, *args)
+        return original(fn, *args, **options)
 
     monkeypatch.setattr(pipeline, "derive_rule", counted)
     monkeypatch.setattr(runtime, "_cache", {})

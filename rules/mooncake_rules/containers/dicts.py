@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict, defaultdict
 from typing import Any
 
+import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
 from mooncake_py.ir import ops
-from mooncake_py.registry import Any_, maybe_none, rrule, zero_derivative
+from mooncake_py.registry import Any_, maybe_none, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, DictShadow, add_rdata
+from mooncake_rules.containers.lists import base_of, is_exact
 
+_cls: Any
 _f: Any  # what a table registers, one at a time
 
 
@@ -33,7 +37,7 @@ def build_map(*kvs: CoDual):
     return CoDual(primal, shadow), pullback
 
 
-@rrule(operator.getitem, types=(dict, Any_))
+@rrule(operator.getitem, dict.__getitem__, types=(dict, Any_))
 def dict_getitem(d: CoDual, k):
     shadow = d.fdata
 
@@ -41,7 +45,9 @@ def dict_getitem(d: CoDual, k):
         add_value(shadow, k, dy)
         return None
 
-    return CoDual(d.primal[k], dict_fdata(shadow, k)), pullback
+    primal = d.primal
+    y = primal[k] if is_exact(primal) else dict.__getitem__(primal, k)
+    return CoDual(y, dict_fdata(shadow, k)), pullback
 
 
 def add_value(shadow: DictShadow | None, k: Any, dy: Any) -> None:
@@ -53,8 +59,12 @@ _ABSENT = object()
 
 
 def put_value(d: dict, shadow: DictShadow | None, k: Any, x: Any, fx: Any) -> tuple[Any, Any]:
-    old = d.get(k, _ABSENT)
-    d[k] = x
+    if type(d) is dict:
+        old = d.get(k, _ABSENT)
+        d[k] = x
+    else:
+        old = dict.get(d, k, _ABSENT)
+        base_of(d).__setitem__(d, k, x)
     if shadow is None:
         return old, None
     old_f = shadow.f.get(k)
@@ -64,10 +74,11 @@ def put_value(d: dict, shadow: DictShadow | None, k: Any, x: Any, fx: Any) -> tu
 
 def unput_value(d: dict, shadow: DictShadow | None, k: Any, old: tuple[Any, Any]) -> Any:
     """Undo `put_value`; the cotangent of what was put."""
+    base = base_of(d)
     if old[0] is _ABSENT:
-        del d[k]
+        base.__delitem__(d, k)
     else:
-        d[k] = old[0]
+        base.__setitem__(d, k, old[0])
     if shadow is None:
         return None
     if old[0] is _ABSENT:
@@ -90,7 +101,7 @@ def _put(d: CoDual, k, x: CoDual):
     return None, pullback
 
 
-for _f in (operator.setitem, ops.map_add):
+for _f in (operator.setitem, ops.map_add, dict.__setitem__, OrderedDict.__setitem__):
     rrule(_f, types=(dict, Any_, Any_), mutates=(0,))(_put)
 
 
@@ -110,7 +121,7 @@ def dict_get(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008 
     return CoDual(default.primal, default.fdata), pullback
 
 
-@rrule(dict.values)
+@rrule(dict.values, types=(dict,))
 def dict_values(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
 
@@ -124,7 +135,7 @@ def dict_values(d: CoDual):
     return CoDual(tuple(d.primal.values()), f if any(x is not None for x in f) else None), pullback
 
 
-@rrule(dict.items)
+@rrule(dict.items, types=(dict,))
 def dict_items(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
 
@@ -155,8 +166,159 @@ for _f in (dict.update, ops.dict_update, ops.dict_merge):
     rrule(_f, types=(dict, dict), mutates=(0,))(_update)
 
 
-@rrule(dict)
-@rrule(dict.copy)
+@rrule(operator.ior, types=(dict, dict), mutates=(0,))
+def dict_ior(d: CoDual, other: CoDual):
+    _, pullback = _update(d, other)
+    return CoDual(d.primal, d.fdata), pullback
+
+
+@rrule(operator.or_, types=(dict, dict))
+def dict_or(a: CoDual, b: CoDual):
+    fa, fb = a.fdata, b.fdata
+    theirs = dict.fromkeys(b.primal)
+    primal = a.primal | b.primal
+    new = DictShadow({k: dict_fdata(fb if k in theirs else fa, k) for k in primal}, {})
+
+    def pullback(_):
+        r, new.r = new.r, {}
+        for k, t in r.items():
+            add_value(fb if k in theirs else fa, k, t)
+        return None
+
+    return CoDual(primal, new), pullback
+
+
+def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]:
+    """Delete a key: its value, its fdata, and what puts it back where it was, with a cotangent."""
+    last = next(reversed(d)) == k
+    keys = None if last else list(d)
+    base = base_of(d)
+    y = dict.__getitem__(d, k)
+    base.__delitem__(d, k)
+    fy = None if shadow is None else shadow.f.pop(k, None)
+
+    def put_back(dy: Any) -> None:
+        base.__setitem__(d, k, y)
+        if keys is not None:  # where it was
+            for key in keys[keys.index(k) + 1 :]:
+                base.__setitem__(d, key, base.pop(d, key))
+        if shadow is not None:
+            shadow.f[k] = fy
+            add_value(shadow, k, dy)
+
+    return y, fy, put_back
+
+
+@rrule(operator.delitem, dict.__delitem__, OrderedDict.__delitem__, types=(dict, Any_), mutates=(0,))
+def dict_delitem(d: CoDual, k):
+    if k not in d.primal:
+        raise KeyError(k)
+    _, _, put_back = _take_out(d.primal, d.fdata, k)
+
+    def pullback(_):
+        put_back(None)
+        return None
+
+    return None, pullback
+
+
+def _pop(d: CoDual, k, default: CoDual = CoDual(_ABSENT, None)):  # noqa: B008  (never written to)
+    there = k in d.primal
+    if not there:
+        if default.primal is _ABSENT:
+            raise KeyError(k)
+
+        def no_pullback(dy):
+            return None, None, dy
+
+        return CoDual(default.primal, default.fdata), no_pullback
+    y, fy, put_back = _take_out(d.primal, d.fdata, k)
+
+    def pullback(dy):
+        put_back(dy)
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+def _popitem(d: CoDual, last=True):
+    if not d.primal:
+        raise KeyError("popitem(): dictionary is empty")
+    k = next(reversed(d.primal)) if last else next(iter(d.primal))
+    y, fy, put_back = _take_out(d.primal, d.fdata, k)
+
+    def pullback(dy):
+        put_back(None if dy is None else dy[1])
+        return None
+
+    return CoDual((k, y), None if fy is None else (None, fy)), pullback
+
+
+def _setdefault(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008  (never written to)
+    primal, shadow = d.primal, d.fdata
+    there = k in primal
+    old = None if there else put_value(primal, shadow, k, default.primal, default.fdata)
+
+    def pullback(dy):
+        add_value(shadow, k, dy)
+        if there:
+            return None
+        assert old is not None
+        return None, None, unput_value(primal, shadow, k, old)
+
+    return CoDual(dict.__getitem__(primal, k), dict_fdata(shadow, k) if shadow is not None else default.fdata), pullback
+
+
+def _clear(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    before = dict(primal)
+    fdata = None if shadow is None else dict(shadow.f)
+    primal.clear()
+    if shadow is not None:
+        shadow.f.clear()
+
+    def pullback(_):
+        primal.update(before)
+        if shadow is not None:
+            shadow.f.update(fdata)
+        return None
+
+    return None, pullback
+
+
+def _move_to_end(d: CoDual, k, last=True):
+    primal = d.primal
+    order = list(primal)
+    primal.move_to_end(k, last)
+
+    def pullback(_):
+        for key in order:
+            primal.move_to_end(key)
+        return None
+
+    return None, pullback
+
+
+for _cls in (dict, OrderedDict):
+    rrule(_cls.pop, types=(dict,), mutates=(0,))(_pop)
+    rrule(_cls.popitem, types=(dict,), mutates=(0,))(_popitem)
+    rrule(_cls.setdefault, types=(dict,), mutates=(0,))(_setdefault)
+    rrule(_cls.clear, types=(dict,), mutates=(0,))(_clear)
+rrule(OrderedDict.move_to_end, types=(dict,), mutates=(0,))(_move_to_end)
+rrule(OrderedDict.update, types=(dict, dict), mutates=(0,))(_update)
+rrule(OrderedDict.values, types=(dict,))(dict_values)
+rrule(OrderedDict.items, types=(dict,))(dict_items)
+
+
+@rrule(dict, types=(dict,))
+def dict_of_dict(d: CoDual):
+    y, pullback = dict_of(d)
+    return CoDual(dict(y.primal), y.fdata), pullback
+
+
+@rrule(dict.copy, types=(dict,))
+@rrule(OrderedDict.copy, types=(dict,))
+@rrule(defaultdict.copy, types=(dict,))
 def dict_of(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
     new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, {})
@@ -167,7 +329,67 @@ def dict_of(d: CoDual):
             add_value(shadow, k, t)
         return None
 
-    return CoDual(dict(d.primal), new), pullback
+    return CoDual(d.primal.copy(), new), pullback
 
 
-zero_derivative(dict.keys, dict.__iter__)
+zero_derivative(dict.keys, dict.__iter__, OrderedDict.keys, OrderedDict.__iter__)
+
+
+@overlay(dict)
+def dict_(pairs=(), /, **kwargs):
+    d: dict = {}
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+    return d
+
+
+@overlay(dict.update, dict.__init__)
+def update_(d, pairs=(), /, **kwargs):
+    if hasattr(pairs, "keys"):
+        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
+            dict.__setitem__(d, k, pairs[k])
+    else:
+        for k, v in pairs:
+            dict.__setitem__(d, k, v)
+    for k in kwargs:
+        dict.__setitem__(d, k, kwargs[k])
+
+
+@overlay(OrderedDict)
+def ordered_(pairs=(), /, **kwargs):
+    d: Any = OrderedDict()
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+    return d
+
+
+@overlay(OrderedDict.update, OrderedDict.__init__)
+def update_ordered_(d, pairs=(), /, **kwargs):
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+
+
+@overlay(defaultdict.__init__)
+def defaultdict_init_(d, factory=None, /, *args, **kwargs):
+    d.default_factory = factory
+    dict.update(d, *args, **kwargs)
+
+
+def _fill(d, pairs):
+    if hasattr(pairs, "keys"):
+        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
+            d[k] = pairs[k]
+    else:
+        for k, v in pairs:
+            d[k] = v
+
+
+@overlay(dict.fromkeys)
+def fromkeys_(keys, value=None, /):
+    d: dict = {}
+    for k in keys:
+        d[k] = value
+    return d

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict, deque
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import Any_, element_effects, infer_table, inline, maybe_none, rrule, undoes
+from mooncake_py.registry import (
+    Any_,
+    element_effects,
+    folds,
+    infer_table,
+    inline,
+    maybe_none,
+    overlay,
+    rrule,
+    undoes,
+    zero_derivative,
+)
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
 
 _f: Any  # what a table registers, one at a time
+
+
+def is_exact(x: Any) -> bool:
+    """Is x a list, tuple or dict itself? A subclass may override what rules do to it (the engine asks the type)."""
+    return type(x) in (list, dict, tuple)
+
+
+folds[is_exact] = lambda t: True if isinstance(t, Lst) else None
+
+
+def base_of(x: Any) -> Any:
+    """The container in C that holds the items of x."""
+    return next(k for k in type(x).__mro__ if k in (list, deque, OrderedDict, dict))
 
 
 def item_fdata(shadow: ListShadow | None, i: Any) -> Any:
@@ -27,8 +52,8 @@ def add_item(shadow: ListShadow, i: Any, dy: Any) -> None:
         r[i] = dy if old is None else add_rdata(old, dy)
 
 
-@rrule(operator.getitem, types=(list, int))
-@rrule(operator.getitem, types=(list, np.integer))
+@rrule(operator.getitem, list.__getitem__, types=(list, int))
+@rrule(operator.getitem, list.__getitem__, types=(list, np.integer))
 def list_getitem(xs: CoDual, i):
     shadow = xs.fdata
 
@@ -36,10 +61,12 @@ def list_getitem(xs: CoDual, i):
         add_item(shadow, i, dy)
         return None
 
-    return CoDual(xs.primal[i], item_fdata(shadow, i)), pullback
+    primal = xs.primal
+    y = primal[i] if is_exact(primal) else base_of(primal).__getitem__(primal, i)
+    return CoDual(y, item_fdata(shadow, i)), pullback
 
 
-@rrule(operator.getitem, types=(list, slice))
+@rrule(operator.getitem, list.__getitem__, types=(list, slice))
 def list_getslice(xs: CoDual, i):
     shadow = xs.fdata
     part = slice_shadow(shadow, i)
@@ -48,7 +75,7 @@ def list_getslice(xs: CoDual, i):
         add_slice(shadow, i, part)
         return None
 
-    return CoDual(xs.primal[i], part), pullback
+    return CoDual(list.__getitem__(xs.primal, i), part), pullback
 
 
 def slice_shadow(shadow: ListShadow | None, i: slice) -> ListShadow | None:
@@ -67,8 +94,13 @@ def add_slice(shadow: ListShadow | None, i: slice, part: ListShadow | None) -> N
 
 
 def put_item(xs: list, shadow: ListShadow | None, i: Any, x: Any, fx: Any) -> tuple[Any, Any]:
-    old = xs[i]
-    xs[i] = x
+    if type(xs) is list:
+        old = xs[i]
+        xs[i] = x
+    else:
+        base = base_of(xs)
+        old = base.__getitem__(xs, i)
+        base.__setitem__(xs, i, x)
     if shadow is None:
         return old, None
     old_f = shadow.f[i]
@@ -78,7 +110,10 @@ def put_item(xs: list, shadow: ListShadow | None, i: Any, x: Any, fx: Any) -> tu
 
 def unput_item(xs: list, shadow: ListShadow | None, i: Any, old: tuple[Any, Any]) -> Any:
     """Undo `put_item`; the cotangent of what was put."""
-    xs[i] = old[0]
+    if type(xs) is list:
+        xs[i] = old[0]
+    else:
+        base_of(xs).__setitem__(xs, i, old[0])
     if shadow is None:
         return None
     shadow.f[i] = old[1]
@@ -87,8 +122,8 @@ def unput_item(xs: list, shadow: ListShadow | None, i: Any, old: tuple[Any, Any]
     return r
 
 
-@rrule(operator.setitem, types=(list, int), mutates=(0,))
-@rrule(operator.setitem, types=(list, np.integer), mutates=(0,))
+@rrule(operator.setitem, list.__setitem__, types=(list, int), mutates=(0,))
+@rrule(operator.setitem, list.__setitem__, types=(list, np.integer), mutates=(0,))
 def list_setitem(xs: CoDual, i, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
     old = put_item(primal, shadow, i, x.primal, x.fdata)
@@ -122,7 +157,7 @@ def grow(shadow: ListShadow, fx: Any) -> None:
 
 def drop_last(xs: list) -> None:
     """Undo an append."""
-    del xs[-1]
+    list.pop(xs)
 
 
 def shrink(shadow: ListShadow) -> Any:
@@ -138,91 +173,135 @@ maybe_none.update({unput_item, shrink})
 undoes.add(drop_last)
 
 
-def list_change(name: str, reorder: Any) -> None:
-    """A method that changes a list wholesale: `reorder(items, *args)` applies it to a list of (index, fdata, rdata).
+def rearrange(
+    xs: Any, shadow: ListShadow | None, marks: list[int], items: list | None = None, fs: list | None = None
+) -> Any:
+    """Change a list (or deque) wholesale: mark i >= 0 stands for its item i, mark -1 - k for item k of `items`.
 
-    The list as it was is kept and put back; cotangents find their way by the indices that the items had.
+    The result puts back what was there, and returns the cotangents of `items`.
     """
-    method = getattr(list, name)
+    before = list(base_of(xs).__iter__(xs))
+    new = items or []
+    _replace(xs, [before[m] if m >= 0 else new[-1 - m] for m in marks])
+    if shadow is None:
 
-    def rule(xs: CoDual, *args, **kwargs):
-        primal, shadow = xs.primal, xs.fdata
-        before = list(primal)
-        fdata: list = [] if shadow is None else list(shadow.f)
-        if shadow is None:
-            y = method(primal, *args, **kwargs)
-            places: list = []
-        else:
-            y, places = reorder(primal, *args, **kwargs)
-            shadow.f[:] = [None if k is None else fdata[k] for k in places]
-            shadow.r[:] = [None] * len(places)
-
-        def pullback(dy):
-            primal[:] = before
-            if shadow is None:
-                return None
-            r = [None] * len(before)
-            for k, t in zip(places, shadow.r, strict=True):
-                if k is not None:
-                    r[k] = t
-            shadow.f[:] = fdata
-            shadow.r[:] = r
+        def put_back() -> list | None:
+            _replace(xs, before)
             return None
 
-        return y, pullback
+        return put_back
+    fdata, new_f = list(shadow.f), fs or []
+    _replace(shadow.f, [fdata[m] if m >= 0 else new_f[-1 - m] for m in marks])
+    _replace(shadow.r, [None] * len(marks))
 
-    rrule(method, types=(list,), mutates=(0,))(rule)
+    def undo() -> list | None:
+        r: list[Any] = [None] * len(before)
+        new_r: list[Any] = [None] * len(new)
+        for m, t in zip(marks, shadow.r, strict=True):
+            if m >= 0:
+                r[m] = add_rdata(r[m], t)
+            else:
+                new_r[-1 - m] = add_rdata(new_r[-1 - m], t)
+        _replace(xs, before)
+        _replace(shadow.f, fdata)
+        _replace(shadow.r, r)
+        return new_r
 
-
-def _by_place(name: str) -> Any:
-    def reorder(primal: list, *args: Any, **kwargs: Any) -> tuple[Any, list]:
-        places = list(range(len(primal)))
-        y = getattr(primal, name)(*args, **kwargs)
-        getattr(places, name)(*args, **kwargs)
-        return y, places
-
-    return reorder
-
-
-def _sorted_places(primal: list, *, key: Any = None, reverse: bool = False) -> tuple[Any, list]:
-    keys = primal if key is None else [key(x) for x in primal]
-    places = sorted(range(len(primal)), key=keys.__getitem__, reverse=reverse)
-    primal[:] = [primal[i] for i in places]
-    return None, places
-
-
-def _remove(primal: list, x: Any) -> tuple[Any, list]:
-    i = primal.index(x)
-    del primal[i]
-    return None, [k for k in range(len(primal) + 1) if k != i]
+    return undo
 
 
-list_change("reverse", _by_place("reverse"))
-list_change("clear", _by_place("clear"))
-list_change("sort", _sorted_places)
-list_change("remove", _remove)
+def _replace(xs: Any, items: list) -> None:
+    base = base_of(xs)
+    base.clear(xs)
+    base.extend(xs, items)
 
 
-@rrule(operator.delitem, types=(list,), mutates=(0,))
-def list_delitem(xs: CoDual, i):
-    primal, shadow = xs.primal, xs.fdata
-    before, saved = list(primal), None if shadow is None else list(shadow.f)
-    del primal[i]
-    if shadow is not None:
-        del shadow.f[i]
-        del shadow.r[i]
+def _places(xs: Any) -> list[int]:
+    return list(range(len(xs)))
+
+
+@rrule(list.reverse, types=(list,), mutates=(0,))
+def list_reverse(xs: CoDual):
+    undo = rearrange(xs.primal, xs.fdata, _places(xs.primal)[::-1])
 
     def pullback(_):
-        primal[:] = before
-        if shadow is not None:
-            left = list(range(len(before)))
-            del left[i]
-            r = [None] * len(before)
-            for k, t in zip(left, shadow.r, strict=True):
-                r[k] = t
-            shadow.f[:] = saved
-            shadow.r[:] = r
+        undo()
         return None
+
+    return None, pullback
+
+
+@rrule(list.clear, types=(list,), mutates=(0,))
+def list_clear(xs: CoDual):
+    undo = rearrange(xs.primal, xs.fdata, [])
+
+    def pullback(_):
+        undo()
+        return None
+
+    return None, pullback
+
+
+@rrule(list.sort, types=(list,), mutates=(0,))
+def list_sort(xs: CoDual, *, key=None, reverse=False):
+    keys = list(xs.primal) if key is None else [key(x) for x in xs.primal]
+    undo = rearrange(xs.primal, xs.fdata, sorted(_places(keys), key=keys.__getitem__, reverse=reverse))
+
+    def pullback(_):
+        undo()
+        return None
+
+    return None, pullback
+
+
+@rrule(list.remove, types=(list,), mutates=(0,))
+def list_remove(xs: CoDual, x):
+    marks = _places(xs.primal)
+    del marks[xs.primal.index(x)]
+    undo = rearrange(xs.primal, xs.fdata, marks)
+
+    def pullback(_):
+        undo()
+        return None
+
+    return None, pullback
+
+
+@rrule(operator.delitem, list.__delitem__, types=(list,), mutates=(0,))
+def list_delitem(xs: CoDual, i):
+    marks = _places(xs.primal)
+    del marks[i]
+    undo = rearrange(xs.primal, xs.fdata, marks)
+
+    def pullback(_):
+        undo()
+        return None
+
+    return None, pullback
+
+
+@rrule(operator.imul, list.__imul__, types=(list, int), mutates=(0,))
+def list_imul(xs: CoDual, k):
+    undo = rearrange(xs.primal, xs.fdata, _places(xs.primal) * k)
+
+    def pullback(_):
+        undo()
+        return None
+
+    return CoDual(xs.primal, xs.fdata), pullback
+
+
+@rrule(operator.setitem, list.__setitem__, types=(list, slice), mutates=(0,))
+def list_setslice(xs: CoDual, i, ys: CoDual):
+    y, fy = ys.primal, ys.fdata
+    items, fs = parts(y, fy)
+    marks = _places(xs.primal)
+    marks[i] = [-1 - k for k in range(len(items))]
+    undo = rearrange(xs.primal, xs.fdata, marks, items, fs)
+
+    def pullback(_):
+        r = undo()
+        return None if r is None else (None, None, give_parts(y, fy, r))
 
     return None, pullback
 
@@ -231,7 +310,7 @@ def list_delitem(xs: CoDual, i):
 def list_pop(xs: CoDual, i=-1):
     primal, shadow = xs.primal, xs.fdata
     n = len(primal)
-    y = primal.pop(i)
+    y = list.pop(primal, i)
     at = i % n
     fy = None
     if shadow is not None:
@@ -239,7 +318,7 @@ def list_pop(xs: CoDual, i=-1):
         shadow.r.pop(i)
 
     def pullback(dy):
-        primal.insert(at, y)
+        list.insert(primal, at, y)
         if shadow is not None:
             shadow.f.insert(at, fy)
             shadow.r.insert(at, dy)
@@ -253,13 +332,13 @@ def list_insert(xs: CoDual, i, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
     n = len(primal)
     at = min(max(i + n, 0) if i < 0 else i, n)
-    primal.insert(at, x.primal)
+    list.insert(primal, at, x.primal)
     if shadow is not None:
         shadow.f.insert(at, x.fdata)
         shadow.r.insert(at, None)
 
     def pullback(_):
-        del primal[at]
+        list.__delitem__(primal, at)
         if shadow is None:
             return None
         del shadow.f[at]
@@ -303,13 +382,13 @@ def _extend(xs: CoDual, ys: CoDual):
     n = len(primal)
     y, fy = ys.primal, ys.fdata
     items, fs = parts(y, fy)
-    primal.extend(items)
+    list.extend(primal, items)
     if shadow is not None:
         shadow.f.extend(fs)
         shadow.r.extend([None] * len(fs))
 
     def pullback(_):
-        del primal[n:]
+        list.__delitem__(primal, slice(n, None))
         if shadow is None:
             return None
         r = shadow.r[n:]
@@ -325,7 +404,7 @@ for _f in (ops.list_extend, list.extend):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
 
-@rrule(operator.iadd, types=(list, Any_), mutates=(0,))
+@rrule(operator.iadd, list.__iadd__, types=(list, Any_), mutates=(0,))
 def list_iadd(xs: CoDual, ys: CoDual):
     _, pullback = _extend(xs, ys)
     return CoDual(xs.primal, xs.fdata), pullback
@@ -387,3 +466,11 @@ def list_of(xs: CoDual):
 
 
 rrule(list.copy)(list_of)
+
+
+@overlay(list.__init__)
+def init_(xs, items=()):
+    list.extend(xs, items)
+
+
+zero_derivative(list.__len__, list.__contains__, list.__iter__)

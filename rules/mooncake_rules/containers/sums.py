@@ -7,24 +7,39 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
-from mooncake_py.registry import folds, infer_table, pure, rrule
-from mooncake_py.tangents import CoDual
+from mooncake_py.registry import Array, Numbers, Scalar, folds, infer_table, pure, rrule
 from mooncake_rules.containers.lists import elements
 
 
-@rrule(sum)
-def sum_(xs: CoDual, start=0):
-    x = xs.primal
-    y = sum(x, start)
+@rrule(sum, types=(Numbers,))
+def sum_from_zero(xs):
+    y = sum(xs)
 
     def pullback(dy):
         if dy is None:
             return None
-        if isinstance(x, np.ndarray):
-            return (np.broadcast_to(dy, x.shape), dy)
-        if are_floats(x):
-            return (alike(summand(dy, 0.0), x), summand(dy, start))
-        return (tuple([summand(dy, v) for v in x]), summand(dy, start))
+        if isinstance(xs, np.ndarray):
+            return (np.broadcast_to(dy, xs.shape),)
+        if are_floats(xs):
+            return (alike(summand(dy, 0.0), xs),)
+        return (tuple([summand(dy, v) for v in xs]),)
+
+    return y, pullback
+
+
+@rrule(sum, types=(Numbers, Scalar))
+@rrule(sum, types=(Numbers, Array))
+def sum_(xs, start):
+    y = sum(xs, start)
+
+    def pullback(dy):
+        if dy is None:
+            return None
+        if isinstance(xs, np.ndarray):
+            return (np.broadcast_to(dy, xs.shape), dy)
+        if are_floats(xs):
+            return (alike(summand(dy, 0.0), xs), summand(dy, start))
+        return (tuple([summand(dy, v) for v in xs]), summand(dy, start))
 
     return y, pullback
 

@@ -1,0 +1,294 @@
+"""May a call change objects that it finds in globals, closures, defaults or its receiver?
+
+Rules are derived on the assumption that what a function finds outside is constant. Where that may not hold, they are
+derived in wary mode: everything from outside is taken to carry derivatives, and no call is too plain to be looked
+at. The question is answered by a flow-insensitive walk over the code that may run: values that come from outside are
+followed through it, and what is written into one of them, or handed to code that cannot be seen, counts. An answer
+of no that is wrong is found when it happens, and refused (`UnsupportedError`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+import types as pytypes
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooncake_py.errors import MooncakeError
+from mooncake_py.frontend import normalise
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
+from mooncake_py.structure import attributes, is_user_class
+
+_LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
+_MUTATORS = {
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "clear",
+    "sort",
+    "reverse",
+    "update",
+    "setdefault",
+    "popitem",
+}
+_MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard", "move_to_end", "subtract"}
+_MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
+_WRITES = frozenset(
+    {setattr, delattr, operator.setitem, operator.delitem, ops.list_append, ops.list_extend, ops.map_add}
+    | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update}
+    | {getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")}
+) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
+_TO_SCALARS = frozenset(
+    {len, isinstance, type, float, int, str, repr, bool, hash, print, operator.contains, operator.not_, ops.truth}
+    | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
+)
+
+_answers: dict[Any, bool] = {}
+
+
+def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) -> bool:
+    """The answer for a call of f; `receivers` are arguments that are not the user's own: a bound method's object."""
+    receivers = [x for x in receivers if is_data(x)]
+    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
+    known = _answers.get(key)
+    if known is None:
+        walk = _Walk()
+        walk.function(f)
+        for x in receivers:
+            walk.data(x)
+        if len(_answers) > 5000:
+            _answers.clear()
+        known = _answers[key] = walk.answer()
+    return known
+
+
+def is_data(x: Any) -> bool:
+    """An object that keeps what is written into it. (Arrays from outside are never written to: that is refused.)"""
+    return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
+
+
+@dataclass
+class _Code:
+    """One code object that may run: its globals, what its free variables hold, and the parameters from outside."""
+
+    body: Function
+    code: pytypes.CodeType
+    globals: dict[str, Any]
+    free: dict[str, Any]
+    params: set[int] = field(default_factory=set)
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.codes: dict[tuple[pytypes.CodeType, int], _Code] = {}
+        self.seen: set[int] = set()
+        self.kept: list[Any] = []
+        self.sources = False
+        self.unseen = False
+        self.returns = False
+
+    def answer(self) -> bool:
+        if self.sources and self.unseen:
+            return True
+        while True:
+            before = self.returns
+            if any(self._touches(c) for c in list(self.codes.values())):
+                return True
+            if self.returns == before:
+                return False
+
+    # -- what may run --
+
+    def value(self, x: Any) -> None:
+        """Something that a name, a cell or an object holds."""
+        if id(x) in self.seen or len(self.seen) > 3000:
+            return
+        self.seen.add(id(x))
+        self.kept.append(x)
+        if isinstance(x, pytypes.FunctionType):
+            self.function(x)
+        elif isinstance(x, pytypes.MethodType):
+            self.value(x.__func__)
+            self.value(x.__self__)
+        elif isinstance(x, (classmethod, staticmethod)):
+            self.value(x.__func__)
+        elif isinstance(x, property):
+            for g in (x.fget, x.fset, x.fdel):
+                self.value(g)
+        elif isinstance(x, type):
+            self.methods(x, outside=False)
+        elif hasattr(x, "__wrapped__") and callable(x):
+            self.value(x.__wrapped__)
+        elif is_data(x):
+            self.data(x)
+
+    def data(self, x: Any) -> None:
+        """An object from outside."""
+        self.sources = True
+        if is_user_class(type(x)):
+            self.methods(type(x), outside=True)
+            parts: Iterable[Any] = attributes(x).values()
+        else:
+            parts = list(x.values() if isinstance(x, dict) else x)[:200]
+        for p in parts:
+            if not isinstance(p, (float, int, str)):
+                self.value(p)
+
+    def methods(self, cls: type, outside: bool) -> None:
+        for k in cls.__mro__:
+            if k.__module__.partition(".")[0] in _LIBRARIES:
+                continue
+            for d in list(k.__dict__.values()):
+                f = d.__func__ if isinstance(d, (classmethod, staticmethod)) else d
+                for g in (d.fget, d.fset, d.fdel) if isinstance(d, property) else (f,):
+                    if isinstance(g, pytypes.FunctionType):
+                        c = self.function(g)
+                        if c is not None and outside and not isinstance(d, staticmethod):
+                            c.params.add(0)
+                if not isinstance(d, (pytypes.FunctionType, property)) and not isinstance(f, pytypes.FunctionType):
+                    self.value(d)
+
+    def function(self, f: pytypes.FunctionType) -> _Code | None:
+        if (f.__module__ or "").partition(".")[0] in _LIBRARIES:
+            return None
+        held: dict[str, Any] = {}
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=False):
+            try:
+                held[name] = cell.cell_contents
+            except ValueError:
+                continue
+        c = self.code(f.__code__, f.__globals__, held)
+        if c is not None and f.__defaults__:
+            first = f.__code__.co_argcount - len(f.__defaults__)
+            c.params.update(first + i for i, d in enumerate(f.__defaults__) if is_data(d))
+            self.sources = self.sources or any(map(is_data, f.__defaults__))
+        for d in (f.__kwdefaults__ or {}).values():
+            self.sources = self.unseen = self.unseen or is_data(d)
+        for v in held.values():
+            self.value(v)
+        return c
+
+    def code(self, code: pytypes.CodeType, globals_: dict[str, Any], free: dict[str, Any]) -> _Code | None:
+        key = code, id(globals_)
+        if key in self.codes:
+            return self.codes[key]
+        try:
+            c = self.codes[key] = _Code(normalise(code), code, globals_, free)
+        except MooncakeError:
+            self.unseen = True
+            return None
+        for name in code.co_names:
+            if name in globals_:
+                x = globals_[name]
+                if isinstance(x, pytypes.ModuleType):
+                    if x.__name__.partition(".")[0] not in _LIBRARIES:
+                        for n in code.co_names:
+                            if n in x.__dict__:
+                                self.value(x.__dict__[n])
+                else:
+                    self.value(x)
+        for k in code.co_consts:
+            if isinstance(k, pytypes.CodeType):
+                self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
+        return c
+
+    # -- what is written --
+
+    def _touches(self, c: _Code) -> bool:
+        fn = c.body
+        defs = {s.out: s for b in fn.blocks for s in b.stmts}
+        tainted: set[Operand] = {p for i, p in enumerate(fn.params) if i in c.params}
+        outside_cells = {
+            cell for cell, n in zip(fn.free, c.code.co_freevars, strict=False) if n in c.free and is_data(c.free[n])
+        }
+        while True:
+            before = len(tainted)
+            for b in fn.blocks:
+                for s in b.stmts:
+                    if self._statement(c, s, tainted, outside_cells, defs):
+                        return True
+                self._flow(fn, b, tainted)
+                if isinstance(b.term, Return) and b.term.value in tainted:
+                    self.returns = True
+            if len(tainted) == before:
+                return False
+
+    def _flow(self, fn: Function, b: CFGBlock, tainted: set[Operand]) -> None:
+        first = isinstance(b.term, ForNext)
+        for k, e in enumerate(edges(b.term)):
+            params = next(x for x in fn.blocks if x.id == e.target).params
+            if first and k == 0:
+                if b.term.iterator in tainted:  # type: ignore[union-attr]
+                    tainted.add(params[0])
+                params = params[1:]
+            tainted.update(p for p, a in zip(params, e.args, strict=True) if a in tainted)
+
+    def _statement(self, c: _Code, s: Call, tainted: set[Operand], cells: set[Var], defs: dict[Var, Call]) -> bool:
+        """Follow what is from outside through one statement. Does it change such a thing?"""
+        f = s.fn.value if isinstance(s.fn, Const) else None
+        operands = [v for v in s.operands() if isinstance(v, Var)]
+        if f is ops.load_global:
+            if is_data(c.globals.get(s.args[0].value)):  # type: ignore[union-attr]
+                tainted.add(s.out)
+            return False
+        if f is ops.cell_get and s.args[0] in cells:
+            tainted.add(s.out)
+            return False
+        if f is ops.store_global:
+            return True
+        touched = [v for v in operands if v in tainted]
+        if not touched:
+            if f is setattr and isinstance(self._known(c, s.args[0], defs), (type, pytypes.FunctionType)):
+                return True
+            if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
+                tainted.add(s.out)
+            return False
+        if f in _WRITES and s.args[0] in tainted:
+            return True
+        if f in (setattr, operator.setitem):
+            if isinstance(s.args[0], Var):
+                tainted.add(s.args[0])
+            return False
+        if f is getattr:
+            name = s.args[1]
+            if isinstance(name, Const) and name.value in _MUTATORS:
+                return True
+            tainted.add(s.out)
+            return False
+        if f is None and s.fn not in tainted and not self._is_library(c, s.fn, defs):
+            return True
+        known = f if f is not None else self._known(c, s.fn, defs)
+        if type(known).__hash__ is None or known not in _TO_SCALARS:
+            tainted.add(s.out)
+        return False
+
+    def _known(self, c: _Code, v: Operand, defs: dict[Var, Call]) -> Any:
+        """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
+        if isinstance(v, Const):
+            return v.value
+        s = defs.get(v)
+        if s is None or not isinstance(s.fn, Const):
+            return None
+        if s.fn.value is ops.load_global:
+            name = s.args[0].value  # type: ignore[union-attr]
+            return c.globals.get(name, getattr(builtins, name, None))
+        if s.fn.value is getattr and isinstance(s.args[1], Const):
+            x = self._known(c, s.args[0], defs)
+            if isinstance(x, (pytypes.ModuleType, type)):
+                return getattr(x, s.args[1].value, None)
+        return None
+
+    def _is_library(self, c: _Code, v: Operand, defs: dict[Var, Call]) -> bool:
+        """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
+        f = self._known(c, v, defs)
+        module = getattr(f, "__module__", None) or ""
+        return f is not None and (
+            isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or module.partition(".")[0] in _LIBRARIES
+        )

@@ -1,0 +1,82 @@
+"""The run: what one forward run knows of objects by their identity.
+
+Most tangents travel beside their values. What is reached otherwise (globals, attributes of captured objects, objects
+that code without derivative made) is found here: one shadow per object, from whichever side it is reached. The run
+also notes which objects were changed, so that what belongs to the outside can be left as after a plain call.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_R = TypeVar("_R")
+
+
+class Run:
+    """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
+
+    __slots__ = ("made", "memos", "objects", "outer", "touched", "wary")
+
+    def __init__(self) -> None:
+        self.objects: dict[int, tuple[Any, Any]] = {}
+        self.made: dict[int, tuple[Any, Any]] = {}
+        self.touched: dict[int, Any] = {}
+        self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
+        self.outer: Run | None = None
+        self.wary = False  # may it write to what is outside? see infer/outside.py
+
+    def __enter__(self) -> Run:
+        self.outer = getattr(_local, "run", None)
+        _local.run = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _local.run = self.outer
+
+    def shadow(self, x: Any) -> Any:
+        """The shadow of an object, None where it has none yet."""
+        found = self.objects.get(id(x)) or self.made.get(id(x))
+        return None if found is None else found[1]
+
+    def put(self, x: Any, shadow: Any) -> None:
+        self.objects[id(x)] = x, shadow
+
+    def touch(self, x: Any) -> None:
+        """Note a change of an object, which stays if the object is from outside."""
+        if id(x) not in self.made:
+            self.touched[id(x)] = x
+
+    def outside(self) -> dict[int, Any]:
+        """All that may be from outside and may have been changed, by identity."""
+        return {**{k: x for k, (x, _) in self.objects.items()}, **self.touched}
+
+
+_local = threading.local()
+
+
+def current() -> Run:
+    """The run that is under way; a fresh one where a rule is called by hand."""
+    run = getattr(_local, "run", None)
+    return Run() if run is None else run
+
+
+def is_wary() -> bool:
+    """Is a run under way that may change objects from outside?"""
+    run = getattr(_local, "run", None)
+    return run is not None and run.wary
+
+
+def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """A function that runs forwards and returns `(value, pullback)`, in a run of its own that the pullback keeps."""
+
+    @functools.wraps(forward)
+    def with_run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        with Run() as run:
+            y, pullback = forward(*args, **kwargs)
+        pullback.touched = run.outside()
+        return y, pullback
+
+    return with_run

@@ -1,0 +1,221 @@
+"""Callable objects of the standard library that carry values: partials, cached functions, getters of `operator`."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from mooncake_py import run
+from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, add_any
+
+Pull = Callable[[Any], Any]
+Result = tuple[Any, Any, Pull | None]
+Call = Callable[..., Result]
+
+
+def call_object(
+    call: Call,
+    f: Any,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+    protected: bool = False,
+) -> Result | None:
+    """A call of one of them; None where f is something else."""
+    if f is functools.partial:
+        return make_partial(args, fargs, names, kwvalues, kwfdata)
+    if isinstance(f, functools.partial):
+        return _partial(call, f, ff, args, fargs, names, kwvalues, kwfdata, protected)
+    if type(f) is functools._lru_cache_wrapper:
+        return _cached(call, f, ff, args, fargs, names, kwvalues, kwfdata)
+    if type(f) in _GETTERS and not names:
+        y, fy, pb = call(_GETTERS[type(f)], None, (_given(f), *args), (None, *fargs))
+        return y, fy, None if pb is None else _shifted(pb)
+    if type(f) is operator.methodcaller and not names:
+        name, given, keywords = _method_call(f)
+        y, fy, pb = call(_call_method, None, (name, given, keywords, *args), (None, None, None, *fargs))
+        return y, fy, None if pb is None else (lambda dy: None if (ds := pb(dy)) is None else (None, ds[4]))
+    return None
+
+
+def _given(getter: Any) -> Any:
+    """The keys or names that a getter was made with."""
+    return _reduced(getter)[1]
+
+
+def _reduced(x: Any) -> Any:
+    return x.__reduce__()
+
+
+def _shifted(pb: Pull) -> Pull:
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        return None if ds is None else (None, *ds[2:])
+
+    return pullback
+
+
+def _method_call(f: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    how, given = _reduced(f)[:2]
+    keywords = how.keywords if isinstance(how, functools.partial) else {}
+    if isinstance(how, functools.partial):
+        given = how.args + given
+    return given[0], given[1:], keywords
+
+
+def _call_method(name, given, keywords, x):  # type: ignore[no-untyped-def]
+    return getattr(x, name)(*given, **keywords)
+
+
+def _get_items(keys, x):  # type: ignore[no-untyped-def]
+    return x[keys[0]] if len(keys) == 1 else tuple([x[k] for k in keys])
+
+
+def _get_attributes(names, x):  # type: ignore[no-untyped-def]
+    found = []
+    for name in names:
+        y = x
+        for part in name.split("."):
+            y = getattr(y, part)
+        found.append(y)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+_GETTERS: dict[type, Any] = {operator.itemgetter: _get_items, operator.attrgetter: _get_attributes}
+
+
+# -- partial ----------------------------------------------------------------------------------------------
+
+
+def make_partial(
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+) -> Result:
+    """`functools.partial(f, *args, **kwargs)`."""
+    y = functools.partial(args[0], *args[1:], **dict(zip(names, kwvalues, strict=True)))
+    inner, given = fargs[0], list(fargs[1:])
+    base = args[0] if isinstance(args[0], functools.partial) and type(inner) is PartialShadow else None
+    skipped = len(y.args) - len(given)
+    keywords = dict.fromkeys(y.keywords)
+    if base is not None:
+        given = [*inner.args.f, *given]
+        keywords.update(inner.keywords.f)
+        inner_f = inner.func
+    else:
+        inner_f = inner
+        given = [None] * skipped + given
+    keywords.update(zip(names, kwfdata, strict=True))
+    shadow = PartialShadow(inner_f, ListShadow(given, [None] * len(given)), DictShadow(keywords, {}))
+
+    def pullback(_: Any) -> Any:
+        r, shadow.args.r[:] = list(shadow.args.r), [None] * len(given)
+        kr = dict(shadow.keywords.r)
+        shadow.keywords.r.clear()
+        mine = tuple(kr.pop(k, None) for k in names)
+        if base is not None:
+            for i in range(skipped):
+                inner.args.add_item(i, r[i])
+            for k, t in kr.items():
+                inner.keywords.add_item(k, t)
+        return (None, None, *r[skipped:], *mine)
+
+    return y, shadow, pullback
+
+
+def _partial(
+    call: Call,
+    f: functools.partial,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+    protected: bool,
+) -> Result:
+    n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
+    shadow = ff if type(ff) is PartialShadow else None
+    bound = (None,) * n if shadow is None else tuple(shadow.args.f)
+    kwbound = tuple(None if shadow is None else shadow.keywords.f.get(k) for k in given)
+    y, fy, pb = call(
+        f.func,
+        None if shadow is None else shadow.func,
+        (*f.args, *args),
+        (*bound, *fargs),
+        (*given, *names),
+        (*given.values(), *kwvalues),
+        (*kwbound, *kwfdata),
+        protected,
+    )
+    if pb is None:
+        return y, fy, None
+
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        if ds is None:
+            return None
+        ds = tuple(ds)
+        k = 1 + n + len(args)
+        if shadow is not None:
+            for i in range(n):
+                shadow.args.add_item(i, ds[1 + i])
+            for name, t in zip(given, ds[k:], strict=False):
+                shadow.keywords.add_item(name, t)
+        return (None, *ds[1 + n : k], *ds[k + len(given) :])
+
+    return y, fy, pullback
+
+
+# -- functools.cache --------------------------------------------------------------------------------------
+
+
+class _Memo:
+    """A result of a cached function in this run; `r` collects the cotangents of those who were given it."""
+
+    __slots__ = ("fy", "r", "y")
+
+    def __init__(self, y: Any, fy: Any):
+        self.y, self.fy, self.r = y, fy, None
+
+
+def _cached(
+    call: Call,
+    f: Any,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...],
+    kwvalues: tuple[Any, ...],
+    kwfdata: tuple[Any, ...],
+) -> Result:
+    """A function with a cache: within a run each result is computed once, with its pullback.
+
+    What earlier plain calls left in the cache has no derivative and is not used.
+    """
+    memo = run.current().memos.setdefault(("cache", id(f)), {})
+    key = (tuple((type(x), x) for x in args), tuple(zip(names, kwvalues, strict=True)))
+    found = memo.get(key)
+    if found is not None:
+
+        def again(dy: Any) -> Any:
+            if dy is not None:
+                found.r = add_any(found.r, None, dy)
+            return None
+
+        return found.y, found.fy, again
+    y, fy, pb = call(f.__wrapped__, ff, args, fargs, names, kwvalues, kwfdata)
+    kept = memo[key] = _Memo(y, fy)
+
+    def pullback(dy: Any) -> Any:
+        r, kept.r = kept.r, None
+        return None if pb is None else pb(add_any(dy, None, r))
+
+    return y, fy, pullback

@@ -1,0 +1,41 @@
+"""Sets hold what has no derivative; what is changed in them is undone."""
+
+from __future__ import annotations
+
+from mooncake_py.ir import ops
+from mooncake_py.registry import Constant, refuse, rrule
+from mooncake_py.tangents import CoDual
+
+
+@rrule(set.add, ops.set_add, types=(set, Constant), mutates=(0,))
+def set_add(s: CoDual, x):
+    primal = s.primal
+    new = x not in primal
+    primal.add(x)
+
+    def pullback(_):
+        if new:
+            primal.discard(x)
+        return None
+
+    return None, pullback
+
+
+@rrule(set.discard, types=(set,), mutates=(0,))
+def set_discard(s: CoDual, x):
+    primal = s.primal
+    there = x in primal
+    primal.discard(x)
+
+    def pullback(_):
+        if there:
+            primal.add(x)
+        return None
+
+    return None, pullback
+
+
+refuse(
+    "a set holds constants; keep values that have a derivative in a list or dict",
+    set, frozenset, set.add, set.update, set.__ior__, ops.build_set, ops.set_add, ops.set_update,
+)  # fmt: skip
