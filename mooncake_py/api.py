@@ -18,8 +18,8 @@ from mooncake_py.infer.outside import is_data, may_write_outside
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.ir.nodes import NO_POS
-from mooncake_py.run import current as this_run
 from mooncake_py.run import Run, in_run, is_wary
+from mooncake_py.run import current as this_run
 from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import (

@@ -212,12 +212,12 @@ def test_unsupported_constructs_are_refused_when_the_rule_is_built(
 
 def test_unsupported_callee_is_refused_when_it_is_reached() -> None:
     def callee(x):
-        class Inner:
+        async def inner():
             pass
 
         return x
 
-    with pytest.raises(UnsupportedError, match=f"class.*{HERE}"):
+    with pytest.raises(UnsupportedError, match=f"async def.*{HERE}"):
         grad(lambda x: callee(x) * 2.0)(2.0)
 
 
