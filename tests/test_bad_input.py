@@ -211,11 +211,11 @@ def test_unsupported_constructs_are_refused_when_the_rule_is_built(
 
 
 def test_unsupported_callee_is_refused_when_it_is_reached() -> None:
-    def callee(x):
-        async def inner():
-            pass
-
+    async def inner(x):
         return x
+
+    def callee(x):
+        return inner(x)
 
     with pytest.raises(UnsupportedError, match=f"async def.*{HERE}"):
         grad(lambda x: callee(x) * 2.0)(2.0)
