@@ -314,7 +314,9 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
             or d.shape != x.shape
             or id(d) in seen
         ):
-            d = np.array(np.broadcast_to(d, x.shape), dtype=x.dtype, order="C")
+            if type(d) is not np.ndarray or d.shape != x.shape:
+                d = np.broadcast_to(d, x.shape)
+            d = np.array(d, dtype=x.dtype, order="C")
         seen[id(d)] = d
         return d
     if isinstance(x, tuple):

@@ -48,6 +48,7 @@ from mooncake_py.transform.recompute import recompute
 from mooncake_py.transform.shapes import fold_shapes
 from mooncake_py.transform.stmts import ADInfo, ADStmtInfo, coerce_lane, make_ad_stmts
 from mooncake_py.transform.sweep import finish_helpers, sweep
+from mooncake_py.transform.tidy import tidy
 from mooncake_py.transform.undo import SHADOWS, drop_unneeded
 from mooncake_py.transform.useful import drop_useless
 from mooncake_py.transform.views import note_passing_views
@@ -200,6 +201,7 @@ class _Assembly:
         self.forward.apply(subst)
         sweep(self.forward, self.info.removable, everything=False)
         finish_helpers(p)
+        tidy(p)
         forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
         pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
         exit_ = c.blocks[c.exit].term if c.exit is not None else None
@@ -611,18 +613,17 @@ class _Assembly:
             return
         entered = [(h, x) for h, x in c.loops.items() if any(w == b.id for _, w in x.landings)]
         preds = c.preds[b.id]
+        past: Draft | None = None  # where a loop with nothing to reverse is left out
         if entered:  # a landing: backwards it is where its loops begin
             outermost = max((h for h, _ in entered), key=lambda h: len(c.loops[h].body))
-            if outermost in self.dead_loops:
-                p.goto(p.start[c.loops[outermost].preheader])
-                return
+            if outermost in self.dead_loops:  # what the edge brings out of it was made before the loop
+                past = p.start[c.loops[outermost].preheader]
             for h, x in entered:
-                if h in self.dead_loops or h in self.joins:
-                    continue
-                self._start_loop(p, h, x, b.id)
+                if outermost not in self.dead_loops and h not in self.dead_loops and h not in self.joins:
+                    self._start_loop(p, h, x, b.id)
         if len(preds) == 1:
             self._reverse_edge(p, preds[0], b, taken)
-            p.goto(p.start[preds[0][0]])
+            p.goto(past or p.start[preds[0][0]])
         elif b.id in self.joins:
             number = p.forward_value(self.edge_number[b.id])
             routes = []
@@ -634,7 +635,9 @@ class _Assembly:
                 r.sealed = True
                 p.block = r
                 self._reverse_edge(p, pred, b, taken)
-                p.goto(p.start[pred[0]])
+                p.goto(past or p.start[pred[0]])
+        elif past is not None:
+            p.goto(past)
         else:
             top = c.idom[b.id]
             assert top is not None

@@ -1,11 +1,11 @@
 """Store or recompute: which values that the reverse code names inside loops are computed again there.
 
 A value that a loop's reverse needs costs a push in the forward run, a pull in the reverse run and its memory in
-between. One operation on Python numbers costs less, where its operands are there anyway: constants, values of before
-the loop (captured once), and what the same block pulls or has computed again. By the rules of SSA they are the very
-operands the value was computed from: they are defined wherever it is, and not again before it is. The result is equal
-but another object, so a value stays stored where something could tell: `is`, or a function that is not known to look
-at numbers only.
+between. One operation on Python numbers costs less (as do a tuple of them and the shape of an array), where its
+operands are there anyway: constants, values of before the loop (captured once), items of reversed ranges, and what
+the same block pulls or has computed again. By the rules of SSA they are the very operands the value was computed from:
+they are defined wherever it is, and not again before it is. The result is equal but another object, so a value stays
+stored where something could tell: `is`, or a function that is not known to look at numbers only.
 
 Captures are never computed again: one costs a word.
 """
@@ -18,7 +18,8 @@ from types import BuiltinFunctionType
 
 import numpy as np
 
-from mooncake_py.infer.types import Inst, T
+from mooncake_py.infer.types import Arr, Inst, T
+from mooncake_py.ir import ops
 from mooncake_py.ir.builder import draft_edges
 from mooncake_py.ir.nodes import BlockId, Call, Const, Operand, Pos, Var
 from mooncake_py.transform import helpers
@@ -87,8 +88,8 @@ class _Block:
         self.p, self.defs, self.types, self.made_once, self.pos = p, defs, types, made_once, pos
         self.stack = p.comms.stacks[u]
         self.names = dict(self.stack)  # what has a name at the start of the block's reverse
-        loop = p.canonical.loop_of[u]
-        self.names.update({v: x for v, (h, x) in items.items() if h == loop})
+        around = p.canonical.enclosing(p.canonical.loop_of[u])
+        self.names.update({v: x for v, (h, x) in items.items() if h in around})
         self.stmts: list[Call] = []
         self.watched: set[Operand] = set()
         self.pending: dict[Var, Var] = {}  # taken off the stack and not computed yet, with their names
@@ -119,12 +120,16 @@ class _Block:
 
     def _cheap(self, v: Var) -> Call | None:
         d = self.defs.get(v)
-        if d is None or not isinstance(d.fn, Const) or d.kwargs or not self._number(v):
+        if d is None or not isinstance(d.fn, Const) or d.kwargs:
             return None
         f = d.fn.value
-        if type(f).__hash__ is None or f not in _CHEAP or not all(map(self._number, d.args)):
+        if f is getattr:  # the shape of an array that is there
+            array = isinstance(d.args[0], Var) and isinstance(self.types.get(d.args[0]), Arr)
+            there = array and (d.args[0] in self.names or self.made_once(d.args[0]))  # type: ignore[arg-type]
+            return d if there and isinstance(d.args[1], Const) and d.args[1].value == "shape" else None
+        if f is not ops.build_tuple and not (self._number(v) and type(f).__hash__ is not None and f in _CHEAP):
             return None
-        return d
+        return d if all(map(self._number, d.args)) else None
 
     def _number(self, v: Operand) -> bool:
         if isinstance(v, Const):

@@ -99,9 +99,19 @@ def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
     return live
 
 
+def _as_method(p: PullbackBuilder, s: Call) -> tuple[Call, ...]:
+    """`shadow_dense(x)` as `x.dense()`, which is a call less."""
+    if not isinstance(s.fn, Const) or s.fn.value is not helpers.shadow_dense:
+        return (s,)
+    method = p.fresh.var()
+    return Call(method, Const(getattr), (s.args[0], Const("dense")), (), s.pos), Call(s.out, method, (), (), s.pos)
+
+
 def finish_helpers(p: PullbackBuilder) -> None:
     """Placeholders as what they are."""
     for block in p.blocks:
+        if any(isinstance(s.fn, Const) and s.fn.value is helpers.shadow_dense for s in block.stmts):
+            block.stmts = [x for s in block.stmts for x in _as_method(p, s)]
         for i, s in enumerate(block.stmts):
             f = s.fn.value if isinstance(s.fn, Const) else None
             if f is helpers.accum_num:

@@ -54,6 +54,18 @@ def _is_number(t: T) -> bool | None:
     return True if is_scalar(t) else None
 
 
+def is_float(x: Any) -> bool:
+    """Is x a Python float?"""
+    return type(x) is float
+
+
+def _is_float(t: T) -> bool | None:
+    t = widen(t)
+    if isinstance(t, Inst):
+        return t.cls is float
+    return False if isinstance(t, Arr) else None
+
+
 def is_complex(x: Any) -> bool:
     """May x be complex?"""
     return isinstance(x, complex) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "c")
@@ -104,9 +116,10 @@ same_if_shaped.add(unbroadcast)
 infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex
+folds[is_float] = _is_float
 complex_tests.add(is_complex)
 folds[is_plain_array] = _is_plain_array
-pure.update({unbroadcast, total, is_number, is_complex, is_plain_array, np.asarray})
+pure.update({unbroadcast, total, is_number, is_float, is_complex, is_plain_array, np.asarray})
 
 
 @inline

@@ -13,7 +13,7 @@ from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline
 from mooncake_py.tangents import At, CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
-from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
 
 # -- types ------------------------------------------------------------------------------------------------
 
@@ -162,6 +162,8 @@ def setitem(a: CoDual, i, v):
             d[i] = 0.0
             if is_complex(x):
                 dv = real_of(dv, v)
+            if is_float(v):
+                return None, None, float(dv)  # a NumPy scalar would be slow from here on
             return None, None, (dv if is_number(v) else np.reshape(dv, np.shape(v)))
 
         return None, pullback_element

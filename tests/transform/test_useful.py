@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mooncake_py import grad, inspect, value_and_grad
+from mooncake_py import grad, inspect, value_and_grad, value_and_pullback
 from tests.derive import rule_of, text_of
 
 
@@ -94,3 +94,21 @@ def test_a_loop_that_only_counts_is_not_reversed() -> None:
 
 def test_inspect_says_so() -> None:
     assert "nothing that is differentiated depends on it" in str(inspect(root, 2.0))
+
+
+def test_what_passes_by_a_loop_that_is_not_reversed() -> None:
+    """The block after the loop hands it on under another name."""
+
+    def f(x, y):
+        if y[0] > 0.0:
+            x = x * 3.0, y
+            n = 0
+            for _ in range(2):
+                n += 1
+            while n < 9:
+                n += 1
+        return x
+
+    _, pullback = value_and_pullback(f, 0.5, np.array([0.9, 0.8]))
+    dx, dy = pullback((1.0, np.ones(2)))
+    assert dx == 3.0 and dy.tolist() == [1.0, 1.0]

@@ -1,0 +1,117 @@
+"""The pullback's straight code, tidied: what is computed twice is computed once, `a + -b` is `a - b`.
+
+Both are exact. Statements with effects are barriers: arrays that are put back in place hold something else after them.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import BuiltinFunctionType
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.ir import ops
+from mooncake_py.ir.builder import Builder, draft_edges
+from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Operand, Raise, Return, Switch, Var
+from mooncake_py.registry import is_pure
+
+_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
+
+
+def tidy(b: Builder) -> None:
+    """Share equal computations, and fold signs into sums."""
+    subst = _shared(b)
+    if subst:
+        b.apply(subst)
+    _signs(b)
+
+
+def _function(s: Call) -> Any:
+    return s.fn.value if isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None else None
+
+
+def _computes(f: Any, s: Call) -> bool:
+    """Does the statement give equal results for equal operands, and nothing else?"""
+    if s.kwargs:
+        return False
+    if f in _ARITHMETIC or f is ops.build_tuple:
+        return True
+    number = isinstance(f, (np.ufunc, BuiltinFunctionType)) and getattr(f, "__module__", "math") in (
+        "math",
+        None,
+        "numpy",
+    )
+    return number and f is not getattr and is_pure(f, len(s.args))
+
+
+def _harmless(f: Any, s: Call) -> bool:
+    return f is not None and (f in _ARITHMETIC or is_pure(f, len(s.args), [k for k, _ in s.kwargs]))
+
+
+def _shared(b: Builder) -> dict[Var, Operand]:
+    subst: dict[Var, Operand] = {}
+
+    def name(v: Operand) -> Any:
+        if isinstance(v, Const):
+            x = v.value
+            return (type(x), repr(x)) if type(x) in (int, float, bool, str) else (Const, id(x))
+        return subst.get(v, v)
+
+    for block in b.blocks:
+        table: dict[Any, Var] = {}
+        for part in (block.head, block.stmts):
+            kept = []
+            for s in part:
+                f = _function(s)
+                if f is not None and _computes(f, s):
+                    key = (f, *map(name, s.args))
+                    same = table.get(key)
+                    if same is not None:
+                        subst[s.out] = same
+                        continue
+                    table[key] = s.out
+                elif f is not ops.pull and not _harmless(f, s):
+                    table.clear()
+                kept.append(s)
+            part[:] = kept
+    return subst
+
+
+def _signs(b: Builder) -> None:
+    uses = _uses(b)
+    for block in b.blocks:
+        negated: dict[Operand, Operand] = {}
+        dead: set[Var] = set()
+        for i, s in enumerate(block.stmts):
+            f = _function(s)
+            if f is operator.neg and uses.get(s.out) == 1:
+                negated[s.out] = s.args[0]
+            elif f is operator.add and not s.kwargs and (s.args[0] in negated) != (s.args[1] in negated):
+                plain, minus = s.args if s.args[1] in negated else s.args[::-1]
+                block.stmts[i] = Call(s.out, Const(operator.sub), (plain, negated[minus]), (), s.pos)
+                dead.add(minus)  # type: ignore[arg-type]
+            elif f is operator.sub and not s.kwargs and s.args[1] in negated and s.args[0] not in negated:
+                block.stmts[i] = Call(s.out, Const(operator.add), (s.args[0], negated[s.args[1]]), (), s.pos)
+                dead.add(s.args[1])  # type: ignore[arg-type]
+            elif not _harmless(f, s):
+                negated.clear()
+        if dead:
+            block.stmts = [s for s in block.stmts if s.out not in dead]
+
+
+def _uses(b: Builder) -> dict[Operand, int]:
+    count: dict[Operand, int] = {}
+    for block in b.blocks:
+        read = [v for s in (*block.head, *block.stmts) for v in s.operands()]
+        t = block.term
+        match t:
+            case Branch(cond=v) | Switch(value=v) | ForNext(iterator=v) | Return(value=v):
+                read.append(v)
+            case Raise(exc=x, cause=y):
+                read += [v for v in (x, y) if v is not None]
+        if t is not None:
+            read += [v for e in draft_edges(t) for v in e.args]
+        for v in read:
+            count[v] = count.get(v, 0) + 1
+    return count
