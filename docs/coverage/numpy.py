@@ -37,7 +37,21 @@ OUTSIDE = {
     "text": "base_repr binary_repr",
     "dates": "busday_count busday_offset datetime_as_string datetime_data is_busday",
     "bits": "packbits unpackbits",
-    "an exception": "LinAlgError",
+    "an exception or warning": (
+        "LinAlgError AxisError ComplexWarning ModuleDeprecationWarning RankWarning TooHardError "
+        "VisibleDeprecationWarning"
+    ),
+    "gone in NumPy 2, and no function of numbers": (
+        "ALLOW_THREADS BUFSIZE CLIP DataSource ERR_CALL ERR_DEFAULT ERR_IGNORE ERR_LOG ERR_PRINT ERR_RAISE ERR_WARN "
+        "FLOATING_POINT_SUPPORT FPE_DIVIDEBYZERO FPE_INVALID FPE_OVERFLOW FPE_UNDERFLOW Inf Infinity MAXDIMS "
+        "MAY_SHARE_BOUNDS MAY_SHARE_EXACT NAN NINF NZERO NaN PINF PZERO RAISE SHIFT_DIVIDEBYZERO SHIFT_INVALID "
+        "SHIFT_OVERFLOW SHIFT_UNDERFLOW UFUNC_BUFSIZE_DEFAULT UFUNC_PYVALS_NAME WRAP add_docstring add_newdoc "
+        "add_newdoc_ufunc byte_bounds cast chararray clongfloat longcomplex longfloat compare_chararrays deprecate "
+        "deprecate_with_doc disp fastCopyAndTranspose find_common_type format_parser get_array_wrap geterrobj infty "
+        "issctype issubclass_ issubsctype lookfor mat maximum_sctype nbytes obj2sctype recfromcsv recfromtxt safe_eval "
+        "sctype2char sctypes set_numeric_ops set_string_function seterrobj source string_ tracemalloc_domain unicode_ "
+        "who"
+    ),
     "indices and grids of constants": "index_exp s_ mgrid ogrid",
 }
 

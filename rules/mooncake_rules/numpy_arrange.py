@@ -521,3 +521,4 @@ CASES += [
     case(lambda x: np.trim_zeros(np.concatenate([np.zeros(2), x, np.zeros(1)])), _V), case(np.flip, _M, (0, 1)),
     case(np.roll, _V, [2]), case(np.sort_complex, _V[:3] * (1 + 0.5j)),
 ]  # fmt: skip
+CASES += [case(getattr(np, name), _V) for name in ("msort", "asfarray") if name in vars(np)]  # NumPy 1

@@ -42,6 +42,7 @@ _WRITING = [
     np.array2string, np.array_repr, np.array_str, np.format_float_positional, np.format_float_scientific, np.save,
     np.savetxt, np.savez, np.savez_compressed, np.ndarray.tofile, np.ndarray.dump,
 ]  # fmt: skip
+_QUERIES += [getattr(np, name) for name in ("in1d", "sometrue", "alltrue", "round_") if name in vars(np)]  # NumPy 1
 zero_derivative(*_QUERIES, *_WRITING, np.ndarray.argpartition)
 pure.update({*_NEW, *_INDEX, np.arange})
 probed.update({np.eye, np.identity, np.tri, np.tril_indices, np.triu_indices, np.diag_indices})

@@ -286,6 +286,19 @@ refuse(
 refuse("it gives an array other memory while it may be in use; np.resize makes a new array", np.ndarray.resize)
 refuse("index and assign the elements by position", np.ndarray.base, np.nditer, np.nested_iters)
 zero_derivative(np.ndarray.setflags)
+if hasattr(np.ndarray, "itemset"):  # NumPy 1
+    refuse(
+        "its bytes are given to code that is not seen", *[getattr(np.ndarray, f) for f in ("tostring", "newbyteorder")]
+    )
+
+    @overlay(np.ndarray.itemset)
+    def itemset(a, *args):
+        if len(args) == 1:
+            a[...] = args[0]
+        elif isinstance(args[0], tuple):
+            a[args[0]] = args[1]
+        else:
+            a[np.unravel_index(args[0] % a.size, a.shape)] = args[1]
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -367,3 +380,8 @@ CASES += [
     case(lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 3)) * 2, _M),
     case(lambda a: np.lib.stride_tricks.sliding_window_view(a, 3, axis=1), _M),
 ]  # fmt: skip
+if hasattr(np.ndarray, "itemset"):
+    CASES += [
+        case(_written(np.ndarray.itemset), _V, 1, 0.5), case(_written(np.ndarray.itemset), _M, (1, 2), 0.5),
+        case(_written(np.ndarray.itemset), _M, 5, 0.5), case(np.ndarray.itemset, _V, -1, 0.5),
+    ]  # fmt: skip

@@ -198,6 +198,10 @@ def ptp(a, axis=None, *, keepdims=False):
     return hi - lo, pullback
 
 
+if hasattr(np.ndarray, "ptp"):  # NumPy 1
+    rrule(np.ndarray.ptp)(ptp)
+
+
 # -- products ---------------------------------------------------------------------------------------------
 
 
@@ -404,3 +408,5 @@ if hasattr(np, "cumulative_sum"):
         case(np.cumulative_sum, _V), case(np.cumulative_sum, _T, axis=1, include_initial=True),
         case(np.cumulative_prod, _V), case(np.cumulative_prod, _T, axis=2),
     ]  # fmt: skip
+CASES += [case(getattr(np, name), _V) for name in ("product", "cumproduct") if name in vars(np)]  # NumPy 1
+CASES += [case(np.ndarray.ptp, _V)] if hasattr(np.ndarray, "ptp") else []

@@ -381,6 +381,9 @@ def _stacked(f: Any, axis_of: Callable[[int], int], like: Callable) -> None:
 
 
 _stacked(np.vstack, lambda n: 0, _tall)
+_row_stack: Any = vars(np).get("row_stack", np.vstack)  # another name of it, deprecated
+if _row_stack is not np.vstack:
+    _stacked(_row_stack, lambda n: 0, _tall)
 _stacked(np.hstack, lambda n: 0 if n == 1 else 1, _line)
 _stacked(np.column_stack, lambda n: 1, _column)
 _stacked(np.dstack, lambda n: 2, _deep)
@@ -653,3 +656,4 @@ CASES += [
     case(lambda x, y: np.c_[x, y[0] * x], _V, _M[0]),
     case(lambda m: np.r_[m, m * 2], _M),
 ]
+CASES.append(case(_row_stack, [_M, _V[:3]]))
