@@ -263,7 +263,7 @@ def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
     def pullback(dy):
         return as_kind(dy, a)
 
-    return np.array(a, dtype, copy=copy, order=order), pullback
+    return np.asarray(a, dtype, order) if copy is None else np.array(a, dtype, copy=copy, order=order), pullback
 
 
 @rrule(np.array, fallback=True)

@@ -149,7 +149,12 @@ def pinv_cotangent(dy: np.ndarray, a: np.ndarray, p: np.ndarray) -> np.ndarray:
 @rrule(_linalg.pinv, types=(Array,))
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     """Where the rank is what it is nearby; a Hermitian matrix is read from its lower triangle."""
-    p = np.linalg.pinv(a, rcond, hermitian) if rtol is np._NoValue else np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+    if rtol is not np._NoValue:
+        p = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+    elif rcond is not None:
+        p = np.linalg.pinv(a, rcond, hermitian)
+    else:
+        p = np.linalg.pinv(a, hermitian=hermitian)
 
     def pullback(dy):
         t = pinv_cotangent(dy, a, p)
@@ -327,16 +332,18 @@ CASES: list[RuleCase] = [
     *[case(f, x) for f in (np.linalg.inv, np.linalg.det, np.linalg.pinv) for x in (_A, _B, _Z, _A.astype(np.float32))],
     case(np.linalg.det, np.array([[1.0, 2.0], [2.0, 4.0]])), case(np.linalg.solve, _A, _V),
     case(np.linalg.solve, _A, _M.T), case(np.linalg.solve, _B, _A), case(np.linalg.solve, _A, _B),
-    case(np.linalg.solve, _B, _V), case(np.linalg.solve, _A[:0, :0], _V[:0]),
-    case(np.linalg.solve, _A.astype(np.float32), _V.astype(np.float32)), case(np.linalg.slogdet, _A),
-    case(np.linalg.slogdet, _BH), case(np.linalg.solve, _Z, _V), case(np.linalg.solve, _A, _Z),
-    case(np.linalg.pinv, _M), case(np.linalg.pinv, _M.T), case(lambda a: np.linalg.pinv(a, 1e-10), _M),
-    case(np.linalg.pinv, _H, hermitian=True), case(np.linalg.inv, _A[:0, :0]), case(_log_det, _A), case(_log_det, _Z),
-    case(np.linalg.matrix_power, _A, 3), case(np.linalg.matrix_power, _A, -2), case(np.linalg.matrix_power, _Z, 2),
-    case(np.linalg.matrix_power, _A, 0), case(np.linalg.matrix_power, _B, 2), case(np.linalg.multi_dot, [_M, _A, _A]),
+    case(np.linalg.solve, _A[:0, :0], _V[:0]), case(np.linalg.solve, _A.astype(np.float32), _V.astype(np.float32)),
+    case(np.linalg.slogdet, _A), case(np.linalg.slogdet, _BH), case(np.linalg.solve, _Z, _V),
+    case(np.linalg.solve, _A, _Z), case(np.linalg.pinv, _M), case(np.linalg.pinv, _M.T),
+    case(lambda a: np.linalg.pinv(a, 1e-10), _M), case(np.linalg.pinv, _H, hermitian=True),
+    case(np.linalg.inv, _A[:0, :0]), case(_log_det, _A), case(_log_det, _Z), case(np.linalg.matrix_power, _A, 3),
+    case(np.linalg.matrix_power, _A, -2), case(np.linalg.matrix_power, _Z, 2), case(np.linalg.matrix_power, _A, 0),
+    case(np.linalg.matrix_power, _B, 2), case(np.linalg.multi_dot, [_M, _A, _A]),
     case(np.linalg.multi_dot, [_V, _A, _V]), case(np.linalg.multi_dot, [_M, _A]), case(_least_squares, _M.T, _V),
     case(_least_squares, _M.T, _A), case(_least_squares, _Z[:, :2], _V),
     case(np.linalg.tensorinv, _SIX.reshape(2, 3, 6)), case(np.linalg.tensorsolve, _SIX.reshape(2, 3, 2, 3), _M),
     case(np.linalg.tensorsolve, _SIX.reshape(2, 3, 6), _M),
     case(np.linalg.tensorsolve, _SIX.reshape(6, 2, 3).transpose(1, 0, 2), _V[:1].repeat(6), axes=(0, 2)),
 ]  # fmt: skip
+if _TWO:
+    CASES.append(case(np.linalg.solve, _B, _V))
