@@ -153,6 +153,9 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
         if ints:
             a = args[ints[0]]
             hint = f"argument {ints[0]} is the integer {a}: pass {float(a)} to differentiate by it"
+        elif arrays := [i for i in by if isinstance(args[i], np.ndarray)]:
+            i = arrays[0]
+            hint = f"argument {i} is an array of {args[i].dtype}: pass one of floats, as .astype(float) makes it"
         elif not args:
             hint = "pass the arguments to differentiate by after the function"
         else:

@@ -90,7 +90,7 @@ def _by_name(
             return n + len(kwargs), {**kwargs, name: p.default}
     called = getattr(f, "__qualname__", None) or repr(f)
     if isinstance(k, str):
-        known = ", ".join([p.name for p in listed if p.kind not in variadic] or ["not known"])
+        known = ", ".join([str(p.replace(annotation=p.empty, default=p.empty)) for p in listed] or ["not known"])
         raise ArgnumsError(f"argnums {k!r} is no argument of this call of {called}; its parameters: {known}")
     passed = f"{n} positional argument{'s' if n != 1 else ''}"
     if kwargs:
