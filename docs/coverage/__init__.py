@@ -6,7 +6,8 @@ A module of this package is named like the library and says what to list:
 - `PACKS`: the rule modules that hold the cases (`CASES`) of its functions;
 - `OUTSIDE`: why something has nothing to differentiate -> names, separated by spaces;
 - `IMPLIED`: names that are covered by other means than a case of their own -> what covers them;
-- `VERSION`: of the library.
+- `VERSION`: of the library;
+- `OPEN`: where it is there, why names that are not known are refused; else they are an error.
 
 What a function is follows from the registry: it has a rule, it is derived (from its own Python code or from simpler
 code), it is not differentiable (its derivative is zero or it gives no numbers), or it is refused. A name that is none
@@ -68,6 +69,8 @@ def entries(table: Any) -> list[Entry]:
             tested = tested or full in table.IMPLIED or any(getattr(owner, n, None) is f for n in mentioned)
             if kind in ("python", "unknown"):
                 kind = "derived" if tested else "unknown"
+            if kind == "unknown" and hasattr(table, "OPEN"):
+                kind, why = "refused", table.OPEN
             out.append(Entry(space, name, kind, table.IMPLIED.get(full, why), tested))
     return out
 

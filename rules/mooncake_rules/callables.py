@@ -83,13 +83,13 @@ class Dependence:
             seed(y, fy, dy)
             ds = None if pb is None else pb(number_part(fy, dy))
             ds = (None,) * (1 + len(fargs)) if ds is None else ds
-            ds = tuple([take_fdata(fa, d) for fa, d in zip(fargs, ds[1:], strict=True)])
             n = len(xs)
+            dxs = tuple([take_fdata(fa, d) for fa, d in zip(fargs[:n], ds[1 : 1 + n], strict=True)])
             parts: list[Any] = []
-            for x, fx, d in zip(self.extra, self.fextra, ds[n:], strict=True):
-                flatten(x, fx, d, parts)
+            for x, fx, fa, d in zip(self.extra, self.fextra, fextra, ds[1 + n :], strict=True):
+                flatten(x, fx, _own_cotangent(fx, fa, d), parts)
             copies.flatten(parts)
-            return ds[:n], np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
+            return dxs, np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
 
         return y, pull
 
@@ -113,6 +113,14 @@ def _beside(x: Any, fx: Any, copies: Copies) -> Any:
     if fx is None:
         return zero_fdata(x) if isinstance(x, np.ndarray) else None
     return copies.of(x, fx)
+
+
+def _own_cotangent(fx: Any, mine: Any, d: Any) -> Any:
+    """What of a cotangent is not in copies of fdata: rdata, and what was added to fresh fdata `mine`."""
+    if type(fx) is tuple:
+        parts = zip(fx, mine or (None,) * len(fx), d or (None,) * len(fx), strict=True)
+        return tuple([_own_cotangent(*p) for p in parts])
+    return take_fdata(mine, d) if fx is None else d
 
 
 def flatten(x: Any, fx: Any, d: Any, parts: list[Any]) -> None:

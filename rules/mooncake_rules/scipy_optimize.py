@@ -477,6 +477,33 @@ def _fit(x, y):
     return so.curve_fit(lambda x, a, b: a * np.exp(-b * x), x, y, p0=[1.0, 0.5])[0]
 
 
+def _root(p, s):
+    return so.root(_system, np.array([1.0, 0.3]), (p, s), tol=1e-12)["x"]
+
+
+def _bowl(z, p, w):
+    return w * np.sum((z - p) ** 2) + (z[0] - 1.0) * (z[1] - p[0]) * 0.3
+
+
+def _minimum(p, w):
+    return so.minimize(_bowl, np.array([0.1, 0.2]), (p, w), "BFGS", options={"gtol": 1e-11})["x"]
+
+
+def _minimal_value(p, w):
+    return so.minimize(_bowl, np.array([0.1, 0.2]), (p, w), "BFGS", options={"gtol": 1e-11})["fun"]
+
+
+def _minimum_with_gradient(p):
+    def both(z):
+        return np.sum(np.cosh(z - p)), np.sinh(z - p)
+
+    return so.minimize(both, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-12})["x"]
+
+
+def _least(p, x):
+    return so.least_squares(lambda z: z[0] * x + z[1] - p, np.ones(2), xtol=1e-15, gtol=1e-15)["x"]
+
+
 _P = np.array([1.2, 0.7])
 _X = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
 CASES: list[RuleCase] = [
@@ -485,5 +512,9 @@ CASES: list[RuleCase] = [
     case(_by_closure(so.newton, 1.0), 2.0, 0.7), case(_by_arguments(so.newton, 1.0), 2.0, 0.7), case(_fsolve, _P, 2.0),
     case(_fsolve_captured, _P, 2.0), case(_one_argument, 2.0), case(_newton_many, np.array([2.0, 5.0])),
     case(lambda a: so.fixed_point(lambda x: np.cos(a * x), 0.5, xtol=1e-12), 0.7),
+    case(_root, _P, 2.0), case(_minimum, _P, 0.8), case(_minimal_value, _P, 0.8), case(_minimum_with_gradient, _P),
+    case(_least, np.array([0.3, 1.2, 2.5, 2.9, 4.6]), _X),
+    case(lambda a, b: so.root_scalar(lambda x: x**3 + b * x - a, bracket=(0.0, 5.0))["root"], 2.0, 0.7),
+    case(lambda a, b: so.minimize_scalar(lambda x: b * (x - a) ** 2 + 1.0)["x"], 0.6, 0.7),
     case(_fit, _X, np.array([2.1, 1.4, 0.9, 0.6, 0.5])),
 ]  # fmt: skip

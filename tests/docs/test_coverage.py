@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import re
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 from docs.coverage import DIFFERENTIABLE, Entry, entries, kind_of, library, page, report, share
 
 LIBRARIES = {"numpy": (np.__version__, 0.95)}
+if importlib.util.find_spec("scipy") is not None:
+    LIBRARIES["scipy"] = (importlib.metadata.version("scipy"), 0.5)
 
 
 @pytest.fixture(scope="module", params=sorted(LIBRARIES))

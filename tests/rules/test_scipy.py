@@ -13,6 +13,7 @@ from mooncake_py import MissingRule, grad, registry, value_and_pullback
 from mooncake_py.testing import check_grads
 
 pytest.importorskip("scipy")
+import scipy.optimize as so
 import scipy.special as sc
 
 
@@ -94,3 +95,42 @@ def test_across_the_range(f: Any, args: tuple[Any, ...]) -> None:
         return f(*xs)
 
     check_grads(call, args, rtol=2e-6)
+
+
+def test_a_minimum_at_a_bound_moves_along_it() -> None:
+    def bounded(p, w):
+        def bowl(z):
+            return w * np.sum((z - p) ** 2) + (z[0] - 1.0) * (z[1] - p[0]) * 0.3
+
+        return so.minimize(bowl, np.array([0.1, 0.2]), bounds=[(None, 0.5), (None, None)], tol=1e-14)["x"]
+
+    check_grads(bounded, (np.array([1.2, 0.7]), 0.8), rtol=1e-3)
+
+
+def test_what_a_function_given_to_a_solver_depends_on() -> None:
+    w = np.array([0.5, 0.2])
+
+    def nested(a, w):
+        def outer(g):
+            return lambda x: g(x) + w[1]
+
+        return so.brentq(outer(lambda x: x**3 - a * w[0]), -1.0, 5.0)
+
+    def defaults(a, w):
+        return so.brentq(lambda x, q=a: x**3 - q + w[0], -1.0, 5.0)
+
+    def containers(a, w):
+        held = [a, {"w": w}]
+        return so.brentq(lambda x: x**3 - held[0] * held[1]["w"][0], 0.0, 5.0)
+
+    def mixed(a, w):
+        return so.brentq(lambda x, pair, k: x**3 - pair[0] * pair[1][1] - k, 0.0, 5.0, ((a, w), a * 0.1))
+
+    for f in (nested, defaults, containers, mixed):
+        check_grads(f, (2.0, w))
+
+
+def test_options_are_constants() -> None:
+    with pytest.raises(MissingRule, match="scipy.optimize.curve_fit by sigma"):
+        x = np.array([0.0, 1.0, 2.0])
+        grad(lambda s: so.curve_fit(lambda x, a: a * x, x, x**2, sigma=s)[0][0])(np.array([1.0, 2.0, 3.0]))
