@@ -131,6 +131,6 @@ def test_what_a_function_given_to_a_solver_depends_on() -> None:
 
 
 def test_options_are_constants() -> None:
-    with pytest.raises(MissingRule, match="scipy.optimize.curve_fit by sigma"):
+    with pytest.raises(MissingRule, match=r"scipy\.optimize\.curve_fit by sigma"):
         x = np.array([0.0, 1.0, 2.0])
         grad(lambda s: so.curve_fit(lambda x, a: a * x, x, x**2, sigma=s)[0][0])(np.array([1.0, 2.0, 3.0]))
