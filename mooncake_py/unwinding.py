@@ -60,6 +60,38 @@ def note_missing(exc: BaseException, name: str, filename: str, line: int) -> Non
 def forget(exc: BaseException) -> None:
     """The exception leaves the engine: nobody is there any more to reverse anything."""
     vars(exc).pop(_KEY, None)
+    vars(exc).pop(_TANGENT, None)
+
+
+class ArgsShadow:
+    """The tangent of an exception: its arguments' fdata in `f`, their cotangents in `r` (None is zero)."""
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: tuple[Any, ...]):
+        self.f = f
+        self.r: list[Any] = [None] * len(f)
+
+    def take(self) -> tuple[Any, ...]:
+        """The cotangents of the arguments, leaving zero."""
+        r = tuple(self.r)
+        self.r[:] = [None] * len(r)
+        return r
+
+
+_TANGENT = "__mooncake_tangent__"
+
+
+def give_tangent(exc: BaseException, fargs: tuple[Any, ...]) -> ArgsShadow:
+    """The tangent of a new exception whose arguments have this fdata; handlers find it with the exception."""
+    shadow = vars(exc)[_TANGENT] = ArgsShadow(fargs)
+    return shadow
+
+
+def tangent_of(exc: BaseException) -> ArgsShadow | None:
+    """The tangent of an exception, where its arguments may have a derivative."""
+    found = vars(exc).get(_TANGENT)
+    return found if type(found) is ArgsShadow else None
 
 
 def users_match(exc: BaseException, matched: bool) -> bool:

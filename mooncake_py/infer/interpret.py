@@ -55,6 +55,7 @@ from mooncake_py.ir.nodes import (
     ForNext,
     Function,
     Operand,
+    Raise,
     Return,
     Try,
     Var,
@@ -136,6 +137,9 @@ class Inference:
         self.forced: dict[Var, T] = {}
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
+        self.tried = {b.term.body.target: b.id for b in fn.blocks if isinstance(b.term, Try)}
+        bodies = [b for b in fn.blocks if b.id in self.tried]
+        self.protected = {s.out for b in bodies for s in b.stmts}
         self.users: dict[Var, set[BlockId]] = {}
         for b in fn.blocks:
             for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
@@ -166,6 +170,7 @@ class Inference:
         self.types: dict[Var, T] = {}
         self.calls: dict[Var, CallInfo] = {}
         self.reached: set[BlockId] = set()
+        self.carrying: set[BlockId] = set()
         self.result: T = BOT
         for p, t in zip(self.fn.params, self.arg_types, strict=True):
             self.types[p] = self._with_forced(p, t)
@@ -196,6 +201,9 @@ class Inference:
             if types.get(s.out) != t:
                 types[s.out] = t
                 todo += self.users.get(s.out, ())
+        if b.id in self.tried and b.id not in self.carrying and self._carries(b):
+            self.carrying.add(b.id)
+            todo.append(self.tried[b.id])
         todo = [x for x in todo if x in self.reached and x != b.id]
         term = b.term
         if isinstance(term, Return):
@@ -217,6 +225,12 @@ class Inference:
                 todo.append(e.target)
         return todo
 
+    def _carries(self, b: CFGBlock) -> bool:
+        """May an exception out of this block have arguments with a derivative?"""
+        if isinstance(b.term, Raise) and b.term.exc is not None and self.type_of(b.term.exc).active:
+            return True
+        return any(c.kind == "dynamic" for s in b.stmts if (c := self.calls.get(s.out)) is not None)
+
     def _live_edges(self, b: CFGBlock) -> list[tuple[Edge, T | None]]:
         term = b.term
         if isinstance(term, Branch):
@@ -227,7 +241,7 @@ class Inference:
         if isinstance(term, ForNext):
             return [(term.body, self.item_type(term.iterator)), (term.done, None)]
         if isinstance(term, Try):
-            return [(term.body, None), (term.handler, Top())]
+            return [(term.body, None), (term.handler, Top(term.body.target in self.carrying))]
         return [(e, None) for e in edges(term)]
 
     def _with_forced(self, v: Var, t: T) -> T:
@@ -496,6 +510,7 @@ class Inference:
             and not self.wary
             and len(types) == target.__code__.co_argcount
             and is_numeric_call(target, types)
+            and not (s.out in self.protected and _may_carry(target, set()))
         ):
             t = result_of(target, types)
             if t is not None and (only_numbers(t) or isinstance(t, Bot)):
@@ -509,6 +524,25 @@ class Inference:
         if target in infer_table:
             return activate(result_type(target, types, ()), act)
         return Top(act)
+
+
+def _may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
+    """May a function raise an exception that it makes of its arguments, or call one that does?"""
+    if f.__code__ in seen:
+        return False
+    seen.add(f.__code__)
+    if _raises_something(f.__code__):
+        return True
+    named = (f.__globals__.get(name) for name in f.__code__.co_names)
+    return any(isinstance(g, pytypes.FunctionType) and _may_carry(g, seen) for g in named)
+
+
+@functools.cache
+def _raises_something(code: pytypes.CodeType) -> bool:
+    from mooncake_py.frontend import normalise
+
+    blocks = normalise(code).blocks
+    return any(isinstance(b.term, Raise) and not b.term.reraise and b.term.exc is not None for b in blocks)
 
 
 @functools.cache

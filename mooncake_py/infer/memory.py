@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Var, brings_value, edges, term_operands
+from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Raise, Try, Var, brings_value, edges, term_operands
 from mooncake_py.ir.ops import load_global
 from mooncake_py.registry import element_effects, is_pure
 
@@ -67,12 +67,20 @@ class Memory:
             for e in edges(b.term):
                 params = next(x for x in fn.blocks if x.id == e.target).params
                 if brings_value(b.term, e):
+                    if isinstance(b.term, Try):
+                        self._raised(b.term, params[0])
                     if isinstance(b.term, ForNext):
                         self.join(b.term.iterator, params[0])
                     params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.join(p, a)
         self.close()
+
+    def _raised(self, term: Try, exc: Var) -> None:
+        """What a handler is given is what was raised in the body, where that is seen."""
+        body = next(b for b in self.fn.blocks if b.id == term.body.target)
+        if isinstance(body.term, Raise) and body.term.exc is not None:
+            self.join(body.term.exc, exc)
 
     def close(self) -> None:
         """Settle which classes are shared."""

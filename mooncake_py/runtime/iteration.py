@@ -17,7 +17,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.iterators import Generator, IteratorShadow, SequenceIterator, advance
 from mooncake_py.registry import at_run_time
 from mooncake_py.tangents import ListShadow, Shadow, add_rdata
-from mooncake_py.unwinding import Raised
+from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]
 Values = tuple[Any, ...]
@@ -125,9 +125,13 @@ def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         # what was done since the last item is reversed, too
         if len(args) == 1:
             stop = StopIteration() if y is None else StopIteration(y)
-            if not protected:
+            if pb is None:
                 raise stop
-            return Raised(stop), None, pb
+            shadow = give_tangent(stop, (None if f is None else f[1],)) if stop.args else None
+            if not protected:
+                note_missing(stop, "an iterator", "the call of next", 0)
+                raise stop
+            return Raised(stop), None, lambda dy: pb(None if shadow is None else (None, shadow.take()[0]))
 
         def of_default(dy: Any) -> Any:
             ds = None if pb is None else pb(None)

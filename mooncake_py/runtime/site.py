@@ -34,7 +34,7 @@ from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rda
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
 from mooncake_py.transform.lanes import ANY, NONE, REF, Tree
-from mooncake_py.unwinding import Raised, leave, note_missing
+from mooncake_py.unwinding import Raised, give_tangent, leave, note_missing, tangent_of
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.rules import Watch
@@ -264,7 +264,8 @@ def call(
         elif f is builtins.__build_class__:
             return objects.handle_build_class(ff, args, fargs, kwargs)
     if f is getattr and isinstance(args[1], str):
-        return _getattr(args, fargs)
+        found = _of_exception(args[0], args[1]) if isinstance(args[0], BaseException) else None
+        return _getattr(args, fargs) if found is None else found
     if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
         found = iterates(call, args, fargs, protected)
         if found is not None:
@@ -300,7 +301,43 @@ def call(
             return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if not active:
         return _unknown(f, args, kwargs, names, protected)
+    if isinstance(f, type) and issubclass(f, BaseException) and not names:
+        found = _exception(f, args, fargs)
+        if found is not None:
+            return found
     raise _NoRule(f, args, fargs)
+
+
+def _exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """An exception that holds its arguments and nothing else; None where its class does more with them."""
+    if any(type(class_attribute(cls, k)) is not type(class_attribute(Exception, k)) for k in ("__new__", "__init__")):
+        return None
+    exc = cls(*args)
+    if len(exc.args) != len(args) or any(a is not b for a, b in zip(exc.args, args, strict=True)):
+        return None
+    shadow = give_tangent(exc, fargs)
+
+    def pullback(_: Any) -> Any:
+        return (None, *shadow.take())
+
+    return exc, shadow, pullback
+
+
+def _of_exception(exc: BaseException, name: str) -> Result | None:
+    """`exc.args`, and `exc.value` of a StopIteration; None for other attributes, and where there is no derivative."""
+    shadow = tangent_of(exc)
+    if shadow is None or not (name == "args" or (name == "value" and isinstance(exc, StopIteration))):
+        return None
+    f, r = shadow.f, shadow.r
+
+    def pullback(dy: Any) -> None:
+        if dy is not None:
+            for i, t in enumerate(dy if name == "args" else (dy,)):
+                r[i] = add_any(r[i], f[i], t)
+
+    if name == "value":
+        return exc.value, f[0], pullback  # type: ignore[attr-defined]
+    return exc.args, f if any(x is not None for x in f) else None, pullback
 
 
 def _written(

@@ -584,6 +584,130 @@ def bisection_with_guard(x, k):
     return best
 
 
+class Carrier(Exception):
+    """An exception that brings what it was made of."""
+
+
+@case(1.3)
+def exception_with_a_value(x):
+    try:
+        raise Carrier("stopped", x * x)
+    except Carrier as e:
+        return e.args[1] * x
+
+
+class Diverged(Exception):
+    def __init__(self, last, step):
+        super().__init__(f"after {step} steps")
+        self.last = last
+
+
+@case(1.3)
+def exception_with_an_attribute(x):
+    try:
+        for i in range(5):
+            x = x * 1.5
+            if i == 3:
+                raise Diverged(x * x, i)
+    except Diverged as e:
+        return e.last * x * len(str(e))
+    return x
+
+
+@case(1.3)
+def builtin_exception_with_a_value(x):
+    y = x * 2.0
+    try:
+        y = y * x
+        raise ValueError(y)
+    except (KeyError, ValueError) as e:
+        (z,) = e.args
+    return z * y
+
+
+@case(V)
+def exception_with_an_array(a):
+    try:
+        raise Carrier(a * a, 2.0)
+    except Carrier as e:
+        b, k = e.args
+    return b * k * a
+
+
+def search(xs, goal):
+    total = 0.0
+    for x in xs:
+        total = total + x * x
+        if total > goal:
+            raise Carrier(total, x)
+    return total
+
+
+@case(V, 1.0)
+@case(V, 100.0, name="exception_with_a_value_from_a_callee_not_raised")
+def exception_with_a_value_from_a_callee(a, goal):
+    try:
+        return search(list(a), goal)
+    except Carrier as e:
+        total, x = e.args
+        return total * x + goal
+
+
+def newton(x, k):
+    if k == 0:
+        raise Carrier(x)
+    return newton(x - (x * x - 2.0) / (2.0 * x), k - 1)
+
+
+@case(1.7)
+def exception_with_a_value_ends_a_recursion(x):
+    try:
+        newton(x, 2)
+    except Carrier as e:
+        return e.args[0] * x
+
+
+@case(1.3)
+def exceptions_with_values_in_a_chain(x):
+    try:
+        try:
+            raise KeyError(x * x)
+        except KeyError as e:
+            raise Carrier(e.args[0] * 2.0) from e
+    except Carrier as c:
+        return c.args[0] * c.__cause__.args[0]
+
+
+@case(1.3)
+def values_of_several_exceptions_in_a_loop(x):
+    s = 0.0
+    for i in range(4):
+        try:
+            if i % 2:
+                raise Carrier(x * i, s)
+            s = s + x
+        except Carrier as e:
+            s = s * 0.5 + e.args[0] * e.args[1]
+    return s
+
+
+def counted(x):
+    for i in range(3):
+        yield x * i
+    return x * x
+
+
+@case(1.3)
+def value_of_a_generator_that_ended(x):
+    g = counted(x)
+    s = 0.0
+    while True:
+        try:
+            s = s + next(g)
+        except StopIteration as e:
+            return s * e.value
+
+
 # -- with ----------------------------------------------------------------------------------------------------
 
 
