@@ -78,7 +78,9 @@ for _module, _packs in {
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.spatial.distance": ("scipy_spatial",),
-    "scipy.optimize": ("scipy_optimize",),
-    "scipy.integrate": ("scipy_integrate",),
+    "scipy.optimize": ("scipy_optimize", "scipy_records"),
+    "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
+    "scipy.sparse": ("scipy_sparse",),
+    "scipy.interpolate": ("scipy_interpolate",),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

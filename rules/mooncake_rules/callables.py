@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.run import Run
 from mooncake_py.runtime.site import call
 from mooncake_py.runtime.user import seed
+from mooncake_py.structure import attributes
 from mooncake_py.tangents import (
     CellShadow,
     DictShadow,
     FunctionShadow,
     ListShadow,
+    ObjectShadow,
+    PartialShadow,
     Shadow,
     add_rdata,
     shadow_of,
@@ -42,8 +46,9 @@ Pull = Callable[[Any], tuple[Any, ...]]
 def run(f: Any, ff: Any, args: Sequence[Any], active: Sequence[bool] | None = None) -> tuple[Any, Pull]:
     """`f(*args)` and its pullback: the cotangent of the value to those of the arguments, None for the inactive."""
     on = active if active is not None else [True] * len(args)
-    fargs = tuple([zero_fdata(a) if k else None for a, k in zip(args, on, strict=True)])
-    y, fy, pb = call(f, ff, tuple(args), fargs)
+    with Run():
+        fargs = tuple([zero_fdata(a) if k else None for a, k in zip(args, on, strict=True)])
+        y, fy, pb = call(f, ff, tuple(args), fargs)
 
     def pull(dy: Any) -> tuple[Any, ...]:
         seed(y, fy, dy)
@@ -76,8 +81,10 @@ class Dependence:
         copies = Copies()
         ff = copies.of(self.f, self.ff)
         fextra = tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)])
-        fargs = (*map(zero_fdata, xs), *fextra)
-        y, fy, pb = call(self.f, ff, (*xs, *self.extra), fargs)
+        with Run() as here:
+            copies.known_to(here)
+            fargs = (*map(zero_fdata, xs), *fextra)
+            y, fy, pb = call(self.f, ff, (*xs, *self.extra), fargs)
 
         def pull(dy: Any) -> tuple[tuple[Any, ...], np.ndarray]:
             seed(y, fy, dy)
@@ -163,6 +170,8 @@ class Copies:
             return None
         if type(fx) is tuple:
             return tuple(map(self.of, x, fx))
+        if type(fx) is ObjectShadow:
+            x = fx.owner  # a method's fdata is that of its object
         if id(fx) not in self.pairs:
             copy = self._blank(x, fx)
             self.pairs[id(fx)] = x, fx, copy
@@ -180,6 +189,10 @@ class Copies:
             return CellShadow(None)
         if type(fx) is FunctionShadow:
             return FunctionShadow((), None, None)
+        if type(fx) is ObjectShadow:
+            return ObjectShadow(x)
+        if type(fx) is PartialShadow:
+            return PartialShadow(None, ListShadow([], []), DictShadow({}, {}))
         raise UnsupportedError(f"a function that captured a {type(x).__name__} with a derivative", "a rule", None)
 
     def _fill(self, x: Any, fx: Any, copy: Any) -> None:
@@ -193,6 +206,17 @@ class Copies:
             copy.cells = tuple(map(self.of, x.__closure__ or (), fx.cells))
             copy.defaults = self.of(x.__defaults__, fx.defaults)
             copy.kwdefaults = self.of(x.__kwdefaults__, fx.kwdefaults)
+        elif type(fx) is ObjectShadow:
+            copy.f.update({k: self.of(v, fx.fdata(k)) for k, v in attributes(x).items()})
+        elif type(fx) is PartialShadow:
+            copy.func = self.of(x.func, fx.func)
+            copy.args, copy.keywords = self.of(x.args, fx.args), self.of(x.keywords, fx.keywords)
+
+    def known_to(self, here: Run) -> None:
+        """Let a run find the copies where it meets the objects."""
+        for x, fx, copy in self.pairs.values():
+            if type(fx) in (ListShadow, DictShadow, CellShadow, ObjectShadow) and not isinstance(x, tuple):
+                here.put(x, copy)
 
     def flatten(self, parts: list[Any]) -> None:
         """What was added to the copies, as numbers; zero again afterwards."""
@@ -210,6 +234,10 @@ class Copies:
                         flatten(x[k], None, copy.r.get(k), parts)
             elif type(copy) is CellShadow and copy.f is None:
                 flatten(content(x), None, copy.r, parts)
+            elif type(copy) is ObjectShadow:
+                for k, v in attributes(x).items():
+                    if copy.f[k] is None:
+                        flatten(v, None, copy.r.get(k), parts)
 
     def give(self, numbers: list[Any]) -> None:
         """Add such numbers to the originals."""
@@ -224,6 +252,10 @@ class Copies:
                 for k, f in fx.f.items():
                     if f is None:
                         fx.add_item(k, unflatten(x[k], None, numbers))
+            elif type(fx) is ObjectShadow:
+                for k, v in attributes(x).items():
+                    if fx.fdata(k) is None:
+                        fx.add_item(k, unflatten(v, None, numbers))
             elif type(fx) is CellShadow and fx.f is None:
                 fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.tangents import NoDerivative
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.sequences import unstack
 
 _IGNORED = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "lwork", "workers"})
@@ -104,6 +105,16 @@ def _fitted(d: Any, like: Any) -> Any:
     if type(like) is not np.ndarray:
         return unstack(np.asarray(d), like) if type(like) in (list, tuple) else unstack(np.asarray(d)[()], like)
     return d.real if np.iscomplexobj(d) and like.dtype.kind != "c" else d
+
+
+def fitted(t: Any, like: Any) -> Any:
+    """A cotangent of a broadcast value as one of an argument."""
+    if t is None or type(t) is NoDerivative:
+        return t
+    if isinstance(like, np.ndarray):
+        t = unbroadcast(np.asarray(t), like.shape)
+        return t.astype(like.dtype, copy=False) if like.dtype.kind == "f" else t
+    return unstack(unbroadcast(np.asarray(t), np.shape(like)), like) if isinstance(like, (list, tuple)) else np.sum(t)
 
 
 pure.add(_spread)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scipy.optimize import OptimizeResult
+
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 
@@ -24,3 +26,17 @@ def record_class(cls: type) -> None:
             return tuple(out)
 
         return CoDual(y, shadow), pullback
+
+
+@rrule(OptimizeResult.__getattr__)
+def attribute(self: CoDual, name):
+    y = getattr(self.primal, name)
+    shadow = self.fdata if type(self.fdata) is DictShadow else None
+    fy = None if shadow is None else shadow.f.get(name)
+
+    def pullback(dy: Any) -> Any:
+        if shadow is not None and dy is not None and fy is None:
+            shadow.add_item(name, dy)
+        return None
+
+    return CoDual(y, fy), pullback

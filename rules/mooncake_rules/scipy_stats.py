@@ -15,15 +15,15 @@ import scipy.stats as st
 
 from mooncake_py.errors import MooncakeError
 from mooncake_py.registry import pure, rrule
-from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
+from mooncake_py.run import current as run_of_now
+from mooncake_py.tangents import CoDual, DictShadow, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
-from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_linalg import one_triangle
 from mooncake_rules.scipy_elementwise import Entry, register_table
+from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_shapes import betainc_slope_a
 from mooncake_rules.scipy_special import beta_density, binomial_slope, chi2_noncentral_density
-from mooncake_rules.sequences import unstack
 
 # -- elementwise functions by cases -----------------------------------------------------------------------
 
@@ -54,16 +54,6 @@ def _by_cases(cond: Any, arrays: Any, f1: Any, ff1: Any, f2: Any, ff2: Any, fill
         return back[0] if single else type(arrays)(back)
 
     return out, pull
-
-
-def fitted(t: Any, like: Any) -> Any:
-    """A cotangent of a broadcast value as one of an argument."""
-    if t is None or type(t) is NoDerivative:
-        return t
-    if isinstance(like, np.ndarray):
-        t = unbroadcast(np.asarray(t), like.shape)
-        return t.astype(like.dtype, copy=False) if like.dtype.kind == "f" else t
-    return unstack(unbroadcast(np.asarray(t), np.shape(like)), like) if isinstance(like, (list, tuple)) else np.sum(t)
 
 
 _NO_FUNCTION = CoDual(None, None)
@@ -325,6 +315,56 @@ def _discrete_method(name: str) -> None:
 
 for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
     _discrete_method(_name)
+# -- frozen distributions ---------------------------------------------------------------------------------
+
+
+def _frozen(cls: type) -> None:
+    """`dist(*args, **kwds)`: an object that keeps the parameters for its methods, which are derived."""
+
+    @rrule(cls)
+    def rule(dist, *args: CoDual, **kwds):
+        given, named = [a.primal for a in args], {k: v.primal for k, v in kwds.items()}
+        y = cls(_primal(dist), *given, **named)
+        fargs = tuple([_own(a) for a in args])
+        fkwds = DictShadow({k: _own(v) for k, v in kwds.items()}, {})
+        shadow = ObjectShadow(y, {"args": fargs if any(f is not None for f in fargs) else None, "kwds": fkwds})
+        here = run_of_now()
+        here.made[id(y)] = y, shadow
+        here.made[id(y.kwds)] = y.kwds, fkwds
+
+        def pullback(dy):
+            r = shadow.r.pop("args", None)
+            out = [_returned(a, fargs[i], None if r is None else r[i]) for i, a in enumerate(args)]
+            out += [_returned(v, fkwds.f[k], fkwds.r.pop(k, None)) for k, v in kwds.items()]
+            return None, *out
+
+        return CoDual(y, shadow), pullback
+
+
+def _primal(x: Any) -> Any:
+    return x.primal if type(x) is CoDual else x
+
+
+def _own(x: CoDual) -> Any:
+    return zero_fdata(x.primal) if x.fdata is None else x.fdata
+
+
+def _returned(x: CoDual, fdata: Any, r: Any) -> Any:
+    """The cotangent of a parameter as rdata: what was added to fdata of our own, nothing where it has some."""
+    return take_fdata(fdata, r) if x.fdata is None else r
+
+
+def _frozen_classes() -> None:
+    import scipy.stats._distn_infrastructure as infrastructure
+
+    for name in ("rv_continuous_frozen", "rv_discrete_frozen"):
+        cls = getattr(infrastructure, name, None)
+        if cls is not None:
+            _frozen(cls)
+
+
+_frozen_classes()
+
 # -- the multivariate normal distribution -----------------------------------------------------------------
 
 
@@ -414,7 +454,11 @@ CASES += [
     *[_discrete_case(st.poisson, m, np.array([0, 2, 5]), 2.3) for m in ("cdf", "sf", "logcdf", "logsf")],
     case(lambda p: st.binom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda p: st.binom.cdf(2, 7, p), 0.3),
     case(lambda p: st.nbinom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda x: st.norm.logpdf(x), 0.7),
-    case(lambda x: st.norm(0.5, 2.0).logpdf(x), 0.7), case(lambda x, a: st.gamma.logpdf(x, a=a, scale=2.0), 0.7, 1.3),
+    case(lambda x: st.norm(0.5, 2.0).logpdf(x), 0.7), case(lambda x, m, s: st.norm(m, s).logpdf(x), 0.7, 0.2, 1.3),
+    case(lambda x, m, s: st.norm(loc=m, scale=s).cdf(x), np.array([0.7, 1.2]), np.array([0.2, 0.4]), 1.3),
+    case(lambda x, a, s: st.gamma(a, scale=s).pdf(x), np.array([0.7, 1.2]), 1.4, 1.3),
+    case(lambda m: st.poisson(m).logpmf(np.array([0, 2, 5])), 2.3),
+    case(lambda x, a: st.gamma.logpdf(x, a=a, scale=2.0), 0.7, 1.3),
     case(lambda x, m: st.norm.logpdf(x, m), np.array([0.3, 1.2]), np.array([[0.1], [0.4]])),
     case(lambda m: st.norm.logpdf([0.3, 1.2], loc=m, scale=[1.0, 2.0]), 0.4),
     case(lambda x: st.norm.logpdf(x), np.array([0.3, 1.2], np.float32)), case(lambda x: st.uniform.pdf(x), 2.5),

@@ -1,0 +1,475 @@
+"""scipy.sparse: matrices times dense arrays, systems, conversions.
+
+The tangent of a sparse matrix is that of its `data`, the numbers that are stored. Where a sum or a product comes out as
+an exact zero, which SciPy would not store, the zero is stored, for it has a derivative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import linalg as spl
+from scipy.sparse._base import _spbase
+
+from mooncake_py import run
+from mooncake_py.registry import Array, Scalar, pure, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import is_complex
+from mooncake_rules.numpy_linalg import kind_of
+from mooncake_rules.sequences import unstack
+
+Sparse = _spbase
+
+
+def places(a: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of every stored number; of diagonals outside of the matrix -1."""
+    if a.format in ("csr", "csc"):
+        major = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr))
+        return (major, a.indices) if a.format == "csr" else (a.indices, major)
+    if a.format == "coo":
+        return a.row, a.col
+    if a.format == "dia":
+        col = np.broadcast_to(np.arange(a.data.shape[1]), a.data.shape)
+        row = col - a.offsets[:, None]
+        out = (row < 0) | (row >= a.shape[0]) | (col >= a.shape[1])
+        return np.where(out, -1, row), np.where(out, -1, col)
+    if a.format == "bsr":
+        r, c = a.blocksize
+        block = np.repeat(np.arange(len(a.indptr) - 1), np.diff(a.indptr))
+        row = block[:, None, None] * r + np.arange(r)[:, None] + np.zeros((1, 1, c), int)
+        col = a.indices[:, None, None] * c + np.arange(c) + np.zeros((1, r, 1), int)
+        return row, col
+    raise NotImplementedError(f"sparse matrices of format {a.format!r} are not differentiated: use csr, csc or coo")
+
+
+def data_shadow(a: CoDual) -> Shadow | None:
+    """The fdata of the stored numbers; None for a constant."""
+    if type(a.fdata) is not ObjectShadow or a.primal.dtype.kind not in "fc":
+        return None
+    shadow: Shadow | None = a.fdata.fdata("data")
+    return shadow
+
+
+def give(a: CoDual, t: Any) -> None:
+    """Add the cotangent t(rows, columns) of the matrix to that of its stored numbers."""
+    shadow = data_shadow(a)
+    if shadow is not None:
+        row, col = places(a.primal)
+        d = np.where(row < 0, 0.0, t(np.maximum(row, 0), np.maximum(col, 0)))
+        shadow.add(kind_of(d, a.primal.data).astype(a.primal.dtype, copy=False))
+
+
+def tangent_of(a: Any) -> ObjectShadow:
+    """The fdata of a sparse matrix that was just made."""
+    shadow = ObjectShadow(a, {"data": zero_fdata(a.data)})
+    run.current().made[id(a)] = a, shadow
+    return shadow
+
+
+def matrix_of(y: Any, d: Any) -> Any:
+    """The sparse matrix of the cotangents d of the numbers of y; numbers at one place have one cotangent."""
+    row, col = (v.ravel() for v in places(y))
+    ok = row >= 0
+    row, col, d = row[ok].astype(np.int64), col[ok], np.ravel(d)[ok]
+    _, first = np.unique(row * y.shape[1] + col, return_index=True)
+    return sp.csr_array((d[first], (row[first], col[first])), shape=y.shape)
+
+
+def _adjoint(a: Any) -> Any:
+    return a.conj().T if a.dtype.kind == "c" else a.T
+
+
+# -- products ---------------------------------------------------------------------------------------------
+
+
+def _outer(left: Any, right: Any) -> Any:
+    """The entries of left @ right^H at rows and columns."""
+    lm, rm = (v.reshape(v.shape[0], -1) for v in (left, right))
+
+    def at(row: Any, col: Any) -> Any:
+        return np.sum(lm[row] * np.conjugate(rm[col]), axis=-1)
+
+    return at
+
+
+def _method(name: str, types: Any) -> Any:
+    """Register the rule that the decorated function makes of each function behind a method of the formats."""
+
+    def decorate(make: Any) -> Any:
+        for f in _methods(name):
+            rrule(f, types=types)(make(f))
+        return make
+
+    return decorate
+
+
+def _methods(name: str) -> set[Any]:
+    classes = (sp.csr_array, sp.csc_array, sp.coo_array, sp.dia_array, sp.bsr_array)
+    old = (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.dia_matrix, sp.bsr_matrix)
+    return {getattr(c, name) for c in (*classes, *old)}
+
+
+def _refuse_elementwise(f: Any, a: Any) -> None:
+    if f in _ELEMENTWISE and not isinstance(a, sp.spmatrix):
+        raise NotImplementedError("the elementwise product of a sparse array with a dense one is not differentiated")
+
+
+def _times_dense(f: Any) -> Any:
+    def times_dense(self: CoDual, other):
+        _refuse_elementwise(f, self.primal)
+        y = f(self.primal, other)
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            if dy is None:
+                return None
+            give(self, _outer(dy, other))
+            return None, kind_of(_adjoint(self.primal) @ dy, other)
+
+        return CoDual(y, fy), pullback
+
+    return times_dense
+
+
+def _dense_times(f: Any) -> Any:
+    def dense_times(self: CoDual, other):
+        _refuse_elementwise(f, self.primal)
+        y = f(self.primal, other)
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            if dy is None:
+                return None
+            left, right = (other, dy) if other.ndim > 1 else (other[None], dy[None])
+            give(self, _outer(np.conjugate(left).T, np.conjugate(right).T))
+            a = self.primal.conj() if self.primal.dtype.kind == "c" else self.primal
+            return None, kind_of((a @ dy.T).T, other)
+
+        return CoDual(y, fy), pullback
+
+    return dense_times
+
+
+_ELEMENTWISE = _methods("__mul__") | _methods("__rmul__")
+_method("__matmul__", (Sparse, Array))(_times_dense)
+_method("__rmatmul__", (Sparse, Array))(_dense_times)
+_method("__mul__", (Sparse, Array))(_times_dense)
+_method("__rmul__", (Sparse, Array))(_dense_times)
+
+
+def _scaled(power: int) -> Any:
+    """The matrix times (or divided by) a number."""
+
+    def make(f: Any) -> Any:
+        def scaled(self: CoDual, other):
+            y = f(self.primal, other)
+            fy = tangent_of(y)
+
+            def pullback(dy):
+                d = take_fdata(fy.f["data"], None)
+                if d is None:
+                    return None
+                factor = other if power > 0 else 1.0 / other
+                shadow = data_shadow(self)
+                if shadow is not None:
+                    t = kind_of(d * np.conjugate(factor), self.primal.data)
+                    shadow.add(t.astype(self.primal.dtype, copy=False))
+                dk = np.sum(d * np.conjugate(self.primal.data))
+                dk = dk if power > 0 else -dk * np.conjugate(factor * factor)
+                return None, dk if is_complex(other) else np.real(dk)
+
+            return CoDual(y, fy), pullback
+
+        return scaled
+
+    return make
+
+
+_method("__mul__", (Sparse, Scalar))(_scaled(1))
+_method("__rmul__", (Sparse, Scalar))(_scaled(1))
+_method("__truediv__", (Sparse, Scalar))(_scaled(-1))
+
+
+def _negative(f: Any) -> Any:
+    def negative(self: CoDual):
+        y = f(self.primal)
+        fy = tangent_of(y)
+
+        def pullback(dy):
+            d = take_fdata(fy.f["data"], None)
+            shadow = data_shadow(self)
+            if d is not None and shadow is not None:
+                shadow.add(-d)
+            return None
+
+        return CoDual(y, fy), pullback
+
+    return negative
+
+
+_method("__neg__", (Sparse,))(_negative)
+
+
+def _pattern(a: Any) -> Any:
+    """Ones where a number is stored."""
+    row, col = (v.ravel() for v in places(a))
+    ok = row >= 0
+    return sp.csr_array((np.ones(int(ok.sum())), (row[ok], col[ok])), shape=a.shape)
+
+
+def complete(y: Any, pattern: Any) -> Any:
+    """y with a number, be it zero, wherever the pattern has one."""
+    if y.nnz == pattern.nnz:
+        return y
+    full = pattern.tocoo()
+    values = np.asarray(y.tocsr()[full.row, full.col]).ravel()
+    return type(y.tocsr())((values, (full.row, full.col)), shape=y.shape).asformat(y.format)
+
+
+def _combined(sign: float) -> Any:
+    """The sum or difference of two sparse matrices."""
+
+    def make(f: Any) -> Any:
+        def combined(self: CoDual, other: CoDual):
+            y = complete(f(self.primal, other.primal), _pattern(self.primal) + _pattern(other.primal))
+            fy = tangent_of(y)
+
+            def pullback(dy):
+                d = take_fdata(fy.f["data"], None)
+                if d is not None:
+                    t = matrix_of(y, d)
+                    give(self, lambda r, c: _entries(t, r, c))
+                    give(other, lambda r, c: sign * _entries(t, r, c))
+                return None
+
+            return CoDual(y, fy), pullback
+
+        return combined
+
+    return make
+
+
+def _entries(t: Any, row: Any, col: Any) -> Any:
+    return np.asarray(t[np.ravel(row), np.ravel(col)]).reshape(np.shape(row))
+
+
+_method("__add__", (Sparse, Sparse))(_combined(1.0))
+_method("__sub__", (Sparse, Sparse))(_combined(-1.0))
+
+
+def _product(f: Any) -> Any:
+    def product(self: CoDual, other: CoDual):
+        y = complete(f(self.primal, other.primal), _pattern(self.primal) @ _pattern(other.primal))
+        fy = tangent_of(y)
+
+        def pullback(dy):
+            d = take_fdata(fy.f["data"], None)
+            if d is not None:
+                t = matrix_of(y, d)
+                left, right = (t @ _adjoint(other.primal)).tocsr(), (_adjoint(self.primal) @ t).tocsr()
+                give(self, lambda r, c: _entries(left, r, c))
+                give(other, lambda r, c: _entries(right, r, c))
+            return None
+
+        return CoDual(y, fy), pullback
+
+    return product
+
+
+_method("__matmul__", (Sparse, Sparse))(_product)
+
+# -- conversions ------------------------------------------------------------------------------------------
+
+
+def _rearranged(name: str, turned: bool = False) -> None:
+    """A method that puts the stored numbers in another order."""
+
+    def rule_of(f: Any) -> None:
+        @rrule(f, types=(Sparse,))
+        def rule(self: CoDual, *args, **kwargs):
+            plain = [x.primal if type(x) is CoDual else x for x in args]
+            options = {k: x.primal if type(x) is CoDual else x for k, x in kwargs.items()}
+            y = f(self.primal, *plain, **options)
+            if y is self.primal:
+                return CoDual(y, self.fdata), lambda dy: None
+            fy = tangent_of(y)
+
+            def pullback(dy):
+                d = take_fdata(fy.f["data"], None)
+                if d is not None:
+                    shadow = data_shadow(self)
+                    if turned and shadow is not None and d.shape == shadow.shape and self.primal.format != "bsr":
+                        shadow.add(d)  # the numbers are where they were
+                    else:
+                        t = matrix_of(y, d)
+                        t = t.T.tocsr() if turned else t
+                        give(self, lambda r, c: _entries(t, r, c))
+                return None
+
+            return CoDual(y, fy), pullback
+
+    for f in _methods(name):
+        rule_of(f)
+
+
+for _name in ("tocsr", "tocsc", "tocoo", "copy"):
+    _rearranged(_name)
+_rearranged("transpose", True)
+
+
+def _to_dense(name: str) -> None:
+    def rule_of(f: Any) -> None:
+        @rrule(f, types=(Sparse,))
+        def rule(self: CoDual):
+            y = np.asarray(f(self.primal))
+            fy = zero_fdata(y)
+
+            def pullback(dy):
+                dy = take_fdata(fy, dy)
+                if dy is not None:
+                    give(self, lambda r, c: dy[r, c])
+                return None
+
+            return CoDual(y, fy), pullback
+
+    for f in _methods(name):
+        rule_of(f)
+
+
+_to_dense("toarray")
+
+
+def _summed(f: Any) -> None:
+    @rrule(f, types=(Sparse,))
+    def rule(self: CoDual, axis=None):
+        y = self.primal.sum(axis)
+        if isinstance(y, np.matrix):
+            raise NotImplementedError("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            if dy is not None:
+                if axis is None:
+                    give(self, lambda r, c: np.full(np.shape(r), dy))
+                else:
+                    give(self, lambda r, c: dy[c if axis in (0, -2) else r])
+            return None
+
+        return CoDual(y, fy), pullback
+
+
+for _f in _methods("sum"):
+    _summed(_f)
+
+
+@rrule(spl.spsolve, types=(Sparse, Array))
+def spsolve(a: CoDual, b, permc_spec=None, use_umfpack=True):
+    x = spl.spsolve(a.primal, b, permc_spec, use_umfpack)
+    fx = zero_fdata(x)
+
+    def pullback(dy):
+        dy = take_fdata(fx, dy)
+        if dy is None:
+            return None
+        db = np.asarray(spl.spsolve(_adjoint(a.primal).tocsc(), dy, permc_spec, use_umfpack)).reshape(b.shape)
+        give(a, _outer(-db.reshape(np.shape(x)), x))
+        return None, kind_of(db, b)
+
+    return CoDual(x, fx), pullback
+
+
+# -- construction -----------------------------------------------------------------------------------------
+
+
+_ZEROS = NoDerivative(
+    "a sparse matrix", "the zeros of a dense one", "make it of the numbers to store, as (data, (row, column))"
+)
+
+
+def _constructor(cls: type) -> None:
+    """From (data, (row, column)), (data, indices, indptr), a dense or a sparse matrix."""
+
+    @rrule(cls)
+    def rule(arg1: CoDual, shape=None, dtype=None, copy=False, **options):
+        given = arg1.primal
+        y = cls(given, shape, dtype, copy, **options)
+        fy = tangent_of(y)
+
+        def pullback(dy):
+            d = take_fdata(fy.f["data"], None)
+            if d is None:
+                return None
+            t = matrix_of(y, d)
+            if isinstance(given, Sparse):
+                give(arg1, lambda r, c: _entries(t, r, c))
+                return None
+            if not isinstance(given, tuple) or len(given) < 2:
+                dense = np.asarray(given)
+                if not dense.all():
+                    return _ZEROS
+                full = kind_of(np.asarray(t.toarray()).reshape(dense.shape), dense)
+                return unstack(full, given) if not isinstance(given, np.ndarray) else full
+            if len(given) == 2:
+                row, col = given[1]
+                dd = np.ravel(d) if y.format == "coo" else np.asarray(t[np.asarray(row), np.asarray(col)])
+            else:
+                dd = np.asarray(d)[: len(given[0])]
+            data = given[0]
+            dd = kind_of(dd, np.asarray(data))
+            return ((unstack(dd, data) if not isinstance(data, np.ndarray) else dd, *(None,) * (len(given) - 1)),)
+
+        return CoDual(y, fy), pullback
+
+
+for _cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix):
+    _constructor(_cls)
+zero_derivative(sp.issparse, sp.eye, sp.identity, sp.random)
+pure.update({places})
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A = np.array([[2.0, 0.0, 0.5], [0.0, -1.0, 0.3], [0.7, 0.0, 1.5]])
+_CSR, _CSC, _COO, _DIA = sp.csr_array(_A), sp.csc_matrix(_A), sp.coo_array(_A), sp.dia_array(_A)
+_V = np.array([0.5, -1.0, 2.0])
+_M = np.array([[0.5, -1.2], [0.3, 1.4], [2.0, 0.1]])
+_ROW, _COL = np.array([0, 0, 1, 2, 2]), np.array([0, 2, 1, 0, 0])
+_D = np.array([2.0, 0.5, -1.0, 0.7, 0.3])
+
+
+def _built(data, x):
+    return sp.csr_matrix((data, (_ROW, _COL)), shape=(3, 3)) @ x
+
+
+def _built_coo(data, x):
+    a = sp.coo_array((data, (_ROW, _COL)), shape=(3, 3))
+    return (a.tocsr() * 2.0 - a.T.tocsr()) @ x
+
+
+def _solved(data, b):
+    a = sp.csc_array((data, (np.array([0, 0, 1, 2, 2]), np.array([0, 2, 1, 0, 2]))), shape=(3, 3))
+    return spl.spsolve(a, b)
+
+
+def _dense(data):
+    return sp.csr_array((data, np.array([0, 2, 1, 0]), np.array([0, 2, 3, 4])), shape=(3, 3)).toarray() ** 2
+
+
+CASES: list[RuleCase] = [
+    *[case(lambda x, a=a: a @ x, x) for a in (_CSR, _CSC, _COO, _DIA) for x in (_V, _M)],
+    case(lambda x: x @ _CSR, _V), case(lambda x: x @ _CSR, _M.T), case(lambda x: _CSC * x, _V),
+    case(lambda x: _CSR.dot(x), _V), case(lambda x: _CSR.T @ x, _V), case(lambda b: spl.spsolve(_CSC, b), _V),
+    case(lambda x: (_CSR * (1 + 0.5j)) @ x, _V), case(_built, _D, _V), case(_built, _D, _M), case(_built_coo, _D, _V),
+    case(_solved, _D, _V), case(_solved, _D, _M), case(_dense, _D[:4]),
+    case(lambda d, x: x @ sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)), _D, _V),
+    case(lambda a, x: sp.csr_array(a) @ x, _A + 3.0, _V),
+    case(lambda d, x: (sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)) @ _CSR) @ x, _D, _V),
+    case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(), _D),
+    case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(axis=1), _D),
+    case(lambda k, x: (k * _CSR / 3.0) @ x, 0.7, _V),
+]  # fmt: skip
