@@ -24,10 +24,11 @@ NAMESPACES = {
     "scipy.spatial.distance": scipy.spatial.distance,
     "scipy.integrate": scipy.integrate,
     "scipy.optimize": scipy.optimize,
+    "scipy.interpolate": scipy.interpolate,
 }
 PACKS = (
     "scipy_special", "scipy_bessel", "scipy_linalg", "scipy_fft", "scipy_signal", "scipy_ndimage", "scipy_spatial",
-    "scipy_integrate", "scipy_optimize",
+    "scipy_integrate", "scipy_ivp", "scipy_optimize", "scipy_interpolate",
 )  # fmt: skip
 OUTSIDE = {
     "zeros, nodes and numbers that belong to whole numbers": (
@@ -79,5 +80,8 @@ the adjoint equation. What the function given to a solver captured is differenti
 
 `scipy.stats`: `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf` of the continuous distributions, and
 `pmf`, `logpmf`, `cdf`, `logcdf`, `sf` and `logsf` of the discrete ones, by argument, location, scale and shapes, by
-each distribution's own Python code; `multivariate_normal.pdf` and `.logpdf`.
+each distribution's own Python code, frozen or not; `multivariate_normal.pdf` and `.logpdf`.
+
+`scipy.sparse`: products, sums, conversions and systems (`spsolve`) of CSR, CSC and COO matrices, by the numbers stored
+and by dense operands.
 """

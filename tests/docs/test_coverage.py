@@ -13,7 +13,7 @@ from docs.coverage import DIFFERENTIABLE, Entry, entries, kind_of, library, page
 
 LIBRARIES = {"numpy": (np.__version__, 0.95)}
 if importlib.util.find_spec("scipy") is not None:
-    LIBRARIES["scipy"] = (importlib.metadata.version("scipy"), 0.5)
+    LIBRARIES["scipy"] = (importlib.metadata.version("scipy"), 0.45)
 
 
 @pytest.fixture(scope="module", params=sorted(LIBRARIES))
