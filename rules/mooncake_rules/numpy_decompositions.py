@@ -20,7 +20,7 @@ import numpy as np
 from mooncake_py.registry import Array, infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.numpy_linalg import adjoint, kind_of, like, one_triangle, per_matrix
+from mooncake_rules.numpy_linalg import adjoint, all_of, kind_of, like, one_triangle, per_matrix
 
 _linalg = np.linalg
 _TWO = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
@@ -265,6 +265,8 @@ pure.update({
 })  # fmt: skip
 infer_table[_linalg.cholesky] = like
 infer_table[_linalg.eigvalsh] = per_matrix(True, True)
+infer_table[_linalg.eigh] = all_of(per_matrix(True, True), like)
+infer_table[_linalg.qr] = all_of(like, like)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, T
+from mooncake_py.infer.types import Arr, Inst, T, Tup
 from mooncake_py.registry import Array, infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
@@ -300,9 +300,20 @@ def per_matrix(real: bool, vector: bool) -> Any:
     return infer
 
 
+def all_of(*parts: Any) -> Any:
+    """A tuple of results, whose own types are what `parts` say."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        items = [part(args, kwargs) for part in parts]
+        return None if kwargs or len(args) > 1 or None in items else Tup(tuple(items))
+
+    return infer
+
+
 infer_table[_linalg.inv] = infer_table[_linalg.matrix_power] = infer_table[_linalg.pinv] = like
 infer_table[_linalg.solve] = _solved
 infer_table[_linalg.det] = per_matrix(False, False)
+infer_table[_linalg.slogdet] = all_of(per_matrix(False, False), per_matrix(True, False))
 
 # -- cases ------------------------------------------------------------------------------------------------
 
