@@ -34,6 +34,7 @@ from mooncake_py.tracebacks import show_engine_frames
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.dropped import DroppedReport, dropped
+    from mooncake_py.diagnostics.profile import profile
     from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.interop import from_autograd
     from mooncake_py.prepared import Prepared, prepare
@@ -50,13 +51,14 @@ __all__ = [
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
     "SignatureError", "Tangent", "UnsupportedError", "build_rrule", "debug", "differentiable", "dropped",
     "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare",
-    "primitive", "ravel", "rrule", "scoped_rules", "show_engine_frames", "substitute", "unregister", "value_and_grad",
-    "value_and_pullback", "vjp", "zero_derivative",
+    "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "substitute", "unregister",
+    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only takes gradients does not wait for them.
 _MODULES = {
     "diagnostics.dropped": ("DroppedReport", "dropped"),
+    "diagnostics.profile": ("profile",),
     "inspection": ("Inspection", "inspect"),
     "interop": ("from_autograd",),
     "prepared": ("Prepared", "prepare"),

@@ -33,13 +33,14 @@ _IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None), range
 
 def conforms(x: Any, t: T) -> bool:
     """Is x of this type?"""
+    if type(t) is Arr:
+        n, d = t.ndim, t.dtype
+        return type(x) is np.ndarray and (n is None or x.ndim == n) and (d is None or x.dtype == d)
     match t:
         case Inst(cls=c):
             return type(x) is c
         case Real():
             return isinstance(x, _REALS)
-        case Arr(dtype=d, ndim=n):
-            return type(x) is np.ndarray and (n is None or x.ndim == n) and (d is None or x.dtype == d)
         case Known(value=v):
             return x is v or (type(x) is type(v) and (Known(x) == t or (type(x) in _CONSTANTS and x == v)))
         case Tup(items=items):
@@ -155,6 +156,8 @@ def _one_memory(f: Shadow, g: Shadow) -> bool:
 
 def cotangent_wrong(x: Any, d: Any, name: str) -> str | None:
     """Is d a cotangent of x? None is zero, NoDerivative says that there is none."""
+    if type(d) is np.ndarray and type(x) is np.ndarray and d.shape == x.shape and d.dtype == x.dtype:
+        return None
     if d is None or isinstance(d, NoDerivative):
         return None
     if isinstance(x, np.ndarray):
@@ -224,8 +227,8 @@ def fingerprint(x: Any) -> Any:
     cls = type(x)
     if cls in _IMMUTABLE:
         return None
-    if isinstance(x, np.ndarray):
-        return x.shape, x.dtype, _bits(x)
+    if cls is np.ndarray or isinstance(x, np.ndarray):
+        return _bits(x)
     if cls is list:
         return tuple(x) if len(x) <= 16 * SOME else (*x[:SOME], *x[-SOME:], len(x))
     if cls is dict:
@@ -249,6 +252,8 @@ def _bits(x: np.ndarray) -> Any:
 
 def unchanged(x: Any, before: Any) -> bool:
     """Does x hold what it held when its fingerprint was taken?"""
+    if type(x) is np.ndarray:
+        return bool(_bits(x) == before)
     now = fingerprint(x)
     if now is None or before is None or isinstance(x, (np.ndarray, bytearray)):
         return bool(now == before)
@@ -380,6 +385,10 @@ def same_value(a: Any, b: Any) -> str | None:
 
 def plain_data(x: Any) -> bool:
     """Numbers, strings, arrays and containers of such: what a call cannot have a side effect through."""
+    if type(x) is np.ndarray:
+        return x.dtype.kind != "O"
+    if type(x) in _IMMUTABLE:
+        return True
     if isinstance(x, (tuple, list)):
         return all(map(plain_data, x))
     if isinstance(x, dict):

@@ -227,9 +227,11 @@ class Watch:
             self._finite(y, "forward", "result", [*self.args, *self.kwargs.values()])
         held = [x for x in self.args if type(x) is np.ndarray] if site.access else facts.captured_arrays(pb)
         self.captured: Any = NOTHING
+        marks = {id(x): mark for _, x, mark in self.undeclared}  # they are as they were before the call
         for a in held:
             if not site.access or a.nbytes <= SHORT:
-                self.captured += ((a, facts.fingerprint(a)),)
+                mark = marks.get(id(a))
+                self.captured += ((a, facts.fingerprint(a) if mark is None else mark),)
         self.items: Any = NOTHING
         for i, x in enumerate(self.args):
             if type(x) in (list, dict) and len(x) < 512:

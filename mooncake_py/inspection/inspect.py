@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import os
+import sys
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.types import Known, T, abstract
 from mooncake_py.inspection.describe import name_of, type_text
+from mooncake_py.inspection.stages import coloured, difference, stage_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Pos
 from mooncake_py.pipeline import derive_rule
@@ -51,6 +54,8 @@ class Inspection:
     arguments: tuple[tuple[str, T], ...]
     stages: dict[str, Any]
     rule: DerivedRule
+    values: tuple[Any, ...] = ()
+    measured: bool = False
     lines: dict[int, list[Finding]] = field(default_factory=dict)
 
     @property
@@ -82,6 +87,49 @@ class Inspection:
             out += found
         return "\n".join(out)
 
+    def stage(self, name: str, colour: bool = False) -> str:
+        """One stage as text, the source beside it: "bytecode", "normalised", "prepared", "inferred", "forward",
+        "pullback", "forward bytecode" or "pullback bytecode"."""
+        text = stage_text(self, name)
+        return coloured(text) if colour else text
+
+    def diff(self, before: str, after: str) -> str:
+        """What changes from one stage to another, as a unified diff."""
+        return difference(self, before, after)
+
+    def sizes(self) -> list[tuple[Kept, int, int]]:
+        """What is kept for the reverse run, its bytes, and the entries on its stack (0 for what is kept once).
+
+        The function is run forwards on copies of the arguments.
+        """
+        from mooncake_py.inspection.sizes import sizes_of
+
+        self.measured = True
+        return sizes_of(self)
+
+    def show(self, text: str | None = None, colour: bool | None = None) -> None:
+        """Print the text form, or another text, in colours where the output is a terminal (and NO_COLOR is not set)."""
+        text = self.text() if text is None else text
+        if colour is None:
+            colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print(coloured(text) if colour else text)
+
+    def html(self) -> str:
+        """A self-contained page: source, both graphs, all stages; what belongs together lights up together."""
+        from mooncake_py.inspection.page import page
+
+        return page(self)
+
+    def _repr_html_(self) -> str:
+        from mooncake_py.inspection.page import notebook
+
+        return notebook(self)
+
+    def _repr_svg_(self) -> str:
+        from mooncake_py.inspection.page import picture
+
+        return picture(self)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -108,17 +156,16 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     own, `?` decided when it runs and why, `-` nothing to differentiate, `=` stored for the reverse run, `~` computed
     again there.
 
-    Raises ArgumentError where f is not a Python function, and what `build_rrule` raises.
+    A function with a rule is shown as a call of it. Raises ArgumentError where f is neither a Python function nor has
+    a rule, and what `build_rrule` raises.
     """
     registry.load_packs()
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
-    if type(g) is not pytypes.FunctionType:
-        rules = ", ".join(f"{r.fn.__module__}.{r.fn.__qualname__}" if r.fn else "zero" for r in registry.rules_of(g))
-        raise ArgumentError(
-            f"{name_of(g)} is not a Python function: there is nothing to derive. "
-            + (f"Its rules: {rules}" if rules else "It has no rule")
-        )
     extra = len(all_args) - len(args)
+    if type(g) is not pytypes.FunctionType:
+        if not registry.rules_of(g):
+            raise ArgumentError(f"{name_of(g)} is not a Python function and has no rule: there is nothing to derive")
+        g, all_args, all_kwargs = _caller(g, all_args, all_kwargs)
     given = {id(x) for x in args}
     params = bind(g, all_args, all_kwargs, g.__defaults__, g.__kwdefaults__)
     code = g.__code__
@@ -130,12 +177,27 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     stages: dict[str, Any] = {}
     rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__)
     names = (*code.co_varnames[: len(params)], *code.co_freevars)
-    seen = Inspection(g, tuple(zip(names, (*types, *free), strict=False)), stages, rule)
+    given_types = tuple(zip(names, (*types, *free), strict=False))
+    seen = Inspection(g, given_types, stages, rule, (*params, *cells_of(g)))
     _statements(seen)
     _kept(seen)
     for found in seen.lines.values():
         found.sort(key=_place)
     return seen
+
+
+def _caller(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[pytypes.FunctionType, tuple[Any, ...], dict[str, Any]]:
+    """A Python function that does nothing but call f, which has a rule: what the rule becomes can be seen in it."""
+    names = [f"x{i}" for i in range(len(args))]
+    passed = ", ".join([*names, *(f"{k}={k}" for k in kwargs)])
+    source = f"def call({', '.join([*names, *kwargs])}):\n    return f({passed})\n"
+    filename = f"<a call of {name_of(f)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope: dict[str, Any] = {"f": f}
+    exec(compile(source, filename, "exec"), scope)
+    return scope["call"], (*args, *kwargs.values()), {}
 
 
 def _place(f: Finding) -> tuple[Any, ...]:

@@ -69,6 +69,21 @@ def statement_text(s: Call) -> str:
     return _Printer([], False).statement(s)
 
 
+def head_line(fn: Function, consts: list[Any]) -> str:
+    """The first line of a function's text."""
+    return _Printer(consts, False).head(fn)
+
+
+def block_lines(b: CFGBlock, consts: list[Any]) -> list[tuple[str, Call | Terminator | None]]:
+    """The lines of a block's text, each with the statement or terminator it is."""
+    p = _Printer(consts, False)
+    return [
+        (p.block_head(b), None),
+        *((f"  {p.statement(s)}", s) for s in b.stmts),
+        (f"  {p.terminator(b.term)}", b.term),
+    ]
+
+
 def _imported(name: str) -> Any:
     """The object a dotted name stands for; ParseError when it stands for nothing."""
     first, _, rest = name.partition(".")
@@ -212,19 +227,25 @@ class _Printer:
                 text += f" from {self.operand(cause)}" if cause is not None else ""
         return text + self.pos(t.pos)
 
-    def block(self, b: CFGBlock) -> str:
+    def block_head(self, b: CFGBlock) -> str:
         handler = f" handler {self.edge(b.handler)}" if b.handler is not None else ""
-        lines = [f"bb{b.id}({self.definitions(b.params)}){handler}:"]
+        return f"bb{b.id}({self.definitions(b.params)}){handler}:"
+
+    def block(self, b: CFGBlock) -> str:
+        lines = [self.block_head(b)]
         lines += [f"  {self.statement(s)}" for s in b.stmts]
         lines.append(f"  {self.terminator(b.term)}")
         return "\n".join(lines)
 
-    def function(self, fn: Function) -> str:
+    def head(self, fn: Function) -> str:
         name = fn.name if _DOTTED.match(fn.name) else repr(fn.name)
         head = f"{'fn' if fn.kind == 'function' else fn.kind} {name}({self.definitions(fn.params)})"
         head += f" free({self.definitions(fn.free)})" if fn.free else ""
         head += f" at {fn.filename!r} {fn.firstline}" if self.positions else ""
-        return "\n".join([head + ":", *[self.block(b) for b in fn.blocks]]) + "\n"
+        return head + ":"
+
+    def function(self, fn: Function) -> str:
+        return "\n".join([self.head(fn), *[self.block(b) for b in fn.blocks]]) + "\n"
 
 
 # -- parsing --------------------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ class Kept:
     pos: Pos
     type: T
     part: str = ""
+    place: tuple[int, ...] = ()  # in the captures: the number, and for pushed ones what it is of how many at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class _Assembly:
         what |= {v: "how many iterations there were" for v in self.trips.values()}
         what |= {v: "the range of the loop" for v in self.ranges.values() if v.name is None}
 
-        def one(how: str, v: Var) -> Kept:
+        def one(how: str, v: Var, *place: int) -> Kept:
             home = self.canonical.blocks.get(self.home[v]) if v in self.home else None
             s = made.get(v)
             pos = s.pos if s is not None else (home or self.canonical.fn.entry).term.pos
@@ -258,11 +259,16 @@ class _Assembly:
             part = "" if s is None or not isinstance(s.fn, Const) or s.fn.value is not getattr else str(s.args[1].value)  # type: ignore[union-attr]
             if isinstance(t, Inst) and t.cls in SHADOWS:
                 part = "fdata"
-            return Kept(how, what.get(v, v.name), pos, t, part)
+            return Kept(how, what.get(v, v.name), pos, t, part, place)
 
+        n = len(p.comms.captures)
         return (
-            *(one("captured", v) for v in p.comms.captures),
-            *(one("pushed", v) for stack in p.comms.stacks.values() for v in stack),
+            *(one("captured", v, i) for i, v in enumerate(p.comms.captures)),
+            *(
+                one("pushed", v, n + k, i, len(stack))
+                for k, stack in enumerate(p.comms.stacks.values())
+                for i, v in enumerate(stack)
+            ),
             *(one("recomputed", v) for v in self.again),
         )
 
