@@ -180,16 +180,16 @@ def _expression(s: Call, filename: str) -> str:
 # -- the warning ------------------------------------------------------------------------------------------
 
 
-_warned: set[Any] = set()
+_warned: dict[tuple[int, str], Any] = {}  # the code is kept, so that its id stays its own
 
 
 def warn_always_zero(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argument: str) -> None:
     """Warn, once for a function and argument, that the derivative which was asked for is always zero."""
     code = getattr(f, "__code__", f)
-    key = (code if type(code).__hash__ is not None else id(code), argument)
+    key = id(code), argument  # equal code elsewhere is another function
     if key in _warned:
         return
-    _warned.add(key)
+    _warned[key] = code
     name = getattr(f, "__qualname__", None) or repr(f)
     text = f"the derivative of {name} by {argument} is always zero: its result does not depend on it"
     try:
