@@ -390,16 +390,23 @@ class Watch:
         """May argument i carry a derivative?"""
         if self.site.types is not None:
             return self.site.types[i].active and facts.differentiable(self.args[i])
-        return is_active(self.args[i], self.fargs[i])
+        return is_active(self.args[i], self.fargs[i]) and facts.differentiable(self.args[i])
+
+    def _counts(self, i: int) -> bool:
+        """Must argument i have a cotangent? Not an option, which has a default; nor what the rule sees the fdata of."""
+        rule = self.site.rule
+        if rule.codual and (rule.variadic or i in rule.codual):
+            return False
+        return i >= len(rule.names) or rule.names[i] in rule.needs
 
     def _count(self, result: Any) -> None:
         rule, site = self.site.rule, self.site
         if type(result) is tuple:
-            most = len(self.args) + len(self.kwargs) if rule.variadic else max(len(rule.names), len(self.args))
             given, missing = len(result), range(len(result), len(self.args))
+            most = given if rule.variadic else max(len(rule.names), len(self.args))
         else:
             most, given, missing = 1, 1, range(1 if result is not None else len(self.args), len(self.args))
-        lost = [i for i in missing if self._active(i) and i not in rule.codual and not (rule.variadic and rule.codual)]
+        lost = [i for i in missing if self._active(i) and self._counts(i)]
         if given > most or lost:
             takes = f"{len(self.args)} argument{'s' if len(self.args) != 1 else ''}"
             self.fail(
