@@ -24,7 +24,6 @@ from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import seed_result
-from mooncake_py.tangents import has_tangent
 from mooncake_py.tracebacks import entry
 
 PHASES = ("primal", "forward", "pullback")
@@ -275,9 +274,9 @@ def _ones(y: Any) -> Any:
         return type(y)(*map(_ones, y)) if hasattr(y, "_fields") else type(y)(map(_ones, y))
     if isinstance(y, dict):
         return {k: _ones(v) for k, v in y.items()}
-    if not has_tangent(y):
-        return None
-    return np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1)
+    if isinstance(y, np.ndarray):
+        return np.ones(y.shape, y.dtype) if y.dtype.kind in "fc" else None
+    return type(y)(1) if isinstance(y, (float, complex, np.inexact)) else None
 
 
 def _stored(seen: Inspection, captures: Sequence[Any]) -> tuple[Stored, ...]:
