@@ -25,7 +25,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import MissingRule, UnsupportedError
-from mooncake_py.structure import constant_attributes, is_user_class, stored
+from mooncake_py.structure import Tangent, attributes, constant_attributes, is_user_class, stored
 
 
 class CoDual:
@@ -366,7 +366,24 @@ def take_fdata(fdata: Any, dy: Any) -> Any:
     if type(fdata) is tuple:
         items = tuple([take_fdata(x, None if dy is None else dy[i]) for i, x in enumerate(fdata)])
         return items if any(x is not None for x in items) else None
+    if isinstance(fdata, (DictShadow, ObjectShadow)):
+        parts = {k: take_fdata(fdata.f.get(k), fdata.r.pop(k, None)) for k in {**fdata.f, **fdata.r}}
+        if all(t is None for t in parts.values()):
+            return dy
+        if isinstance(fdata, DictShadow):
+            return parts
+        for k, v in attributes(fdata.owner).items():  # a rule may look at every attribute
+            if parts.get(k) is None:
+                parts[k] = _zero(v)
+        return Tangent(type(fdata.owner), parts)
     return dy
+
+
+def _zero(v: Any) -> Any:
+    """The zero cotangent of a number or array; None for anything else."""
+    if isinstance(v, np.ndarray):
+        return np.zeros(v.shape, v.dtype) if v.dtype.kind in "fc" else None
+    return type(v)(0) if isinstance(v, (float, complex, np.inexact)) else None
 
 
 def add_rdata(a: Any, b: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves, rebuild
+from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves, replaced
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,7 +207,7 @@ def _moved(x: Any, v: Any, t: float) -> Any:
     """x + t v in new memory, in double precision."""
     parts = children(x)
     if parts is not None:
-        return rebuild(x, [_moved(p, q, t) for p, q in zip(parts, children(v) or [], strict=True)])
+        return replaced(x, [_moved(p, q, t) for p, q in zip(parts, children(v) or [], strict=True)])
     if v is None:
         return copy.deepcopy(x)
     if isinstance(x, np.ndarray):
@@ -224,7 +224,7 @@ def _double(x: Any) -> Any:
 
 def _all_double(x: Any) -> Any:
     parts = children(x)
-    return _double(copy.deepcopy(x)) if parts is None else rebuild(x, [_all_double(p) for p in parts])
+    return _double(copy.deepcopy(x)) if parts is None else replaced(x, [_all_double(p) for p in parts])
 
 
 def _inner(a: Any, b: Any) -> float:

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import copy
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from mooncake_py.structure import Tangent, attributes, constant_attributes, is_user_class, store
+
 
 def children(x: Any) -> list[Any] | None:
-    """The parts of a container, None where x is a leaf."""
-    if isinstance(x, (tuple, list)):
+    """The parts of a container or an object (attributes that are declared constant as None); None where x is a leaf."""
+    if isinstance(x, (tuple, list, deque)):
         return list(x)
-    return list(x.values()) if isinstance(x, dict) else None
+    if isinstance(x, (dict, Tangent)):
+        return list(x.values())
+    if is_user_class(type(x)):
+        constant = constant_attributes(type(x))
+        return [None if k in constant else v for k, v in attributes(x).items()]
+    return None
 
 
 def rebuild(x: Any, parts: list[Any]) -> Any:
-    """A container like x with these parts."""
+    """A container like x with these parts; for an object the tangent that has them for its attributes."""
+    if isinstance(x, OrderedDict):
+        return OrderedDict(zip(x, parts, strict=True))
+    if isinstance(x, defaultdict):
+        return defaultdict(x.default_factory, zip(x, parts, strict=True))
     if isinstance(x, dict):
         return dict(zip(x, parts, strict=True))
-    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, Tangent):
+        return Tangent(x._cls, dict(zip(x, parts, strict=True)))
+    if isinstance(x, deque):
+        return deque(parts, x.maxlen)
+    if isinstance(x, (tuple, list)):
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    return Tangent(type(x), dict(zip(attributes(x), parts, strict=True)))
+
+
+def replaced(x: Any, parts: list[Any]) -> Any:
+    """A container or an object like x with these parts; of an object a copy with other attributes."""
+    if isinstance(x, Tangent) or not is_user_class(type(x)):
+        return rebuild(x, parts)
+    new = copy.copy(x)
+    for (name, old), part in zip(attributes(x).items(), parts, strict=True):
+        if part is not None or old is None:  # what is declared constant stays
+            store(new, name, part)
+    return new
 
 
 def is_leaf(x: Any) -> bool:
@@ -62,12 +92,24 @@ def describe(x: Any, depth: int = 4) -> str:
     if depth == 0 and parts:
         return f"{type(x).__name__} of {len(parts)}"
     words = [describe(p, depth - 1) for p in parts[:12]] + ["..."] * (len(parts) > 12)
+    if isinstance(x, Tangent) or is_user_class(type(x)):
+        name = f"Tangent of {x._cls.__name__}" if isinstance(x, Tangent) else type(x).__name__
+        keys = x if isinstance(x, Tangent) else attributes(x)
+        return f"{name}({', '.join(f'{k}={w}' for k, w in zip(keys, words, strict=False))})"
     if isinstance(x, dict):
         return "{" + ", ".join(f"{k!r}: {w}" for k, w in zip(x, words, strict=False)) + "}"
     if isinstance(x, list):
         return "[" + ", ".join(words) + "]"
     name = type(x).__name__ if type(x) is not tuple else ""
     return f"{name}({', '.join(words)}{',' if len(words) == 1 and not name else ''})"
+
+
+def with_attributes(x: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """A copy of an object with other values for its attributes."""
+    new = copy.copy(x)
+    for i in range(len(names)):
+        object.__setattr__(new, names[i], values[i])
+    return new
 
 
 def ravel(tree: Any) -> tuple[np.ndarray, Callable[[np.ndarray], Any]]:
@@ -79,7 +121,7 @@ def ravel(tree: Any) -> tuple[np.ndarray, Callable[[np.ndarray], Any]]:
     inside a function that is differentiated; it raises ValueError for a vector of another length.
     """
     pieces: list[np.ndarray] = []
-    constants: dict[str, Any] = {"__name__": "mooncake_py.ravel", "np": np}
+    constants: dict[str, Any] = {"__name__": "mooncake_py.ravel", "np": np, "make": with_attributes}
     size = 0
 
     def constant(value: Any) -> str:
@@ -113,6 +155,8 @@ def ravel(tree: Any) -> tuple[np.ndarray, Callable[[np.ndarray], Any]]:
             return "{" + ", ".join(f"{constant(k)}: {w}" for k, w in zip(x, words, strict=True)) + "}"
         if type(x) is list:
             return "[" + ", ".join(words) + "]"
+        if is_user_class(type(x)):
+            return f"make({constant(x)}, {constant(tuple(attributes(x)))}, ({''.join(w + ', ' for w in words)}))"
         inner = "".join(w + ", " for w in words)
         return f"({inner})" if type(x) is tuple else f"{constant(type(x))}({inner})"
 

@@ -95,6 +95,16 @@ def test_logistic_gradient() -> None:
     check_grads(module.shard_loss, (rng.normal(size=4), rng.normal(size=(5, 3)), np.array([0.0, 1.0, 1.0, 0.0, 1.0])))
 
 
+def test_orbits(tmp_path: Path) -> None:
+    before, after = run("orbits", tmp_path / "p.png", steps=60, iterations=25)
+    assert after < 1e-4 * before
+
+
+def test_orbits_gradient() -> None:
+    module = importlib.import_module("orbits")
+    check_grads(lambda v: module.miss(v, 5), (np.array([0.1, 1.1]),))
+
+
 def test_lstm(tmp_path: Path) -> None:
     losses = run("lstm", tmp_path / "p.png", hidden=6, length=20, iterations=30)
     assert losses[-1] < 0.3 * losses[0]

@@ -665,3 +665,71 @@ def test_from_autograd_of_others() -> None:
 
 def test_codual_is_exported() -> None:
     assert CoDual.__slots__ == ("fdata", "primal")
+
+
+# -- objects --
+
+
+class Money:
+    def __init__(self, amount):
+        self.amount = amount
+        self.history = np.ones(2) * amount
+
+    def __add__(self, other):
+        return Money(self.amount + other.amount)
+
+
+def test_a_rule_of_an_operator_on_objects() -> None:
+    def f(x, y):
+        return (Money(x) + Money(y)).amount
+
+    assert grad(f, (0, 1))(1.0, 2.0) == (1.0, 1.0)
+
+    @rrule(operator.add, types=(Money, Money))
+    def add(a, b):
+        def pullback(dy):
+            return {"amount": 10.0 * dy.amount}, {"amount": 20.0 * dy["amount"]}
+
+        return Money(a.amount + b.amount), pullback
+
+    assert grad(f, (0, 1))(1.0, 2.0) == (10.0, 20.0)
+    assert grad(lambda m: (m + Money(2.0)).amount)(Money(1.0)).amount == 10.0
+
+
+def test_a_rule_of_a_method_that_is_an_operator() -> None:
+    @rrule(Money.__add__)
+    def add(a, b):
+        def pullback(dy):
+            return {"amount": 30.0 * dy.amount}, None
+
+        return Money(a.amount + b.amount), pullback
+
+    assert grad(lambda x: (Money(x) + Money(2.0)).amount)(1.0) == 30.0
+
+
+def test_a_rule_of_a_class() -> None:
+    @rrule(Money)
+    def make(amount):
+        def pullback(dy):
+            return 7.0 * dy.amount + 3.0 * np.sum(dy.history)
+
+        return Money(amount), pullback
+
+    assert grad(lambda x: Money(x).amount)(1.0) == 7.0
+    assert grad(lambda x: np.sum(Money(x).history))(1.0) == 6.0
+
+
+def test_a_rule_whose_value_is_a_dict() -> None:
+    def parts(x):
+        return {"a": x, "b": np.ones(2) * x}
+
+    @rrule(parts)
+    def rule(x):
+        def pullback(dy):
+            b = dy.get("b")
+            return 5.0 * (dy.get("a") or 0.0) + (0.0 if b is None else 3.0 * np.sum(b))
+
+        return parts(x), pullback
+
+    assert grad(lambda x: parts(x)["a"])(1.0) == 5.0
+    assert grad(lambda x: np.sum(parts(x)["b"]))(1.0) == 6.0

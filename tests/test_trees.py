@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy.optimize import least_squares, minimize, root
 
 from mooncake_py import jacobian, ravel, value_and_grad
+from mooncake_py.testing import check_grads
 from mooncake_py.trees import describe
 
 
@@ -104,3 +106,54 @@ def test_least_squares() -> None:
 def test_root(f: Any, method: str) -> None:
     result = root(f, np.ones(2), jac=jacobian(f), method=method)
     assert result.success and np.allclose(f(result.x), 0.0, atol=1e-8)
+
+
+@dataclass
+class Body:
+    mass: float
+    place: np.ndarray
+    name: str = "body"
+
+    def energy(self):
+        return self.mass * np.sum(self.place**2)
+
+
+class System:
+    def __init__(self, *bodies):
+        self.bodies = list(bodies)
+        self.size = len(bodies)
+
+    def energy(self):
+        total = 0.0
+        for body in self.bodies:
+            total += body.energy()
+        return total
+
+
+def system() -> System:
+    return System(Body(2.0, np.arange(3.0)), Body(1.0, np.ones(2), "moon"))
+
+
+def test_ravel_of_objects() -> None:
+    flat, unravel = ravel(system())
+    assert flat.tolist() == [2.0, 0.0, 1.0, 2.0, 1.0, 1.0, 1.0]
+    again = unravel(2.0 * flat)
+    assert again.bodies[1].name == "moon" and again.size == 2 and again.bodies[0].mass == 4.0
+    value, g = value_and_grad(lambda flat: unravel(flat).energy())(flat)
+    assert value == 12.0 and g.tolist() == [5.0, 0.0, 4.0, 8.0, 2.0, 2.0, 2.0]
+
+
+def test_jacobian_of_objects() -> None:
+    j = jacobian(lambda body: body.mass * body.place)(Body(2.0, np.arange(3.0)))
+    assert j.mass.tolist() == [0.0, 1.0, 2.0] and np.array_equal(j.place, 2.0 * np.eye(3)) and j.name is None
+    by_x = jacobian(lambda x: Body(2.0 * x, x * np.ones(2)))(3.0)
+    assert by_x.mass == 2.0 and by_x.place.tolist() == [1.0, 1.0]
+
+
+def test_checks_of_objects() -> None:
+    check_grads(lambda s: s.energy(), (system(),))
+    check_grads(lambda x: Body(2.0 * x, x * np.ones(2)), (3.0,))
+
+
+def test_structures_of_objects_are_described() -> None:
+    assert describe(Body(1.0, np.ones(2))) == "Body(mass=float, place=array(2,) float64, name=str)"

@@ -199,6 +199,12 @@ class StaticSite:
         return rule.forward(*args)
 
 
+def _users_rule(f: Any, args: tuple[Any, ...]) -> bool:
+    """Has a user said what this operator does to these objects?"""
+    rule = find_rule_for_values(f, args)
+    return rule is not None and rule.user
+
+
 def _no_rule(f: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> bool:
     return not rules_of(f) or find_rule_for_values(f, args, names) is None
 
@@ -257,7 +263,7 @@ def call(
             found = objects.NATIVE[f](call, args, fargs)
             if found is not None:
                 return found
-        elif f in objects.PROTOCOL and any(map(objects.decides, args)) and not names:
+        elif f in objects.PROTOCOL and any(map(objects.decides, args)) and not names and not _users_rule(f, args):
             found = objects.PROTOCOL[f](call, args, fargs)
             if found is not None:
                 return found
