@@ -7,14 +7,16 @@ return can be reached run forwards only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir.graph import dominators, innermost_loop, loops, rpo
+from mooncake_py.ir.mapping import map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
+    Call,
     CFGBlock,
     Const,
     Edge,
@@ -22,6 +24,7 @@ from mooncake_py.ir.nodes import (
     Fresh,
     Function,
     Goto,
+    Operand,
     Return,
     Switch,
     Terminator,
@@ -74,6 +77,7 @@ class Canonical:
 def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
     types = inferred.types
     blocks = _pruned(inferred)
+    _merge_chains(inferred, blocks)
     unwinding = settle(blocks, inferred, fresh)
     exit_ = _single_return(blocks, types, inferred.result, fresh)
     fn = _function(inferred.fn, blocks)
@@ -133,6 +137,51 @@ def _pruned(inferred: Inferred) -> dict[BlockId, CFGBlock]:
                 b = CFGBlock(b.id, b.params, b.stmts, Goto(term.then if t.value else term.orelse, term.pos), b.handler)
         out[b.id] = b
     return out
+
+
+def _merge_chains(inferred: Inferred, blocks: dict[BlockId, CFGBlock]) -> None:
+    """Blocks that only follow one another become one: what was taken in leaves many, and each has a reverse."""
+    incoming: dict[BlockId, int] = dict.fromkeys(blocks, 0)
+    for b in blocks.values():
+        for e in (*edges(b.term), *(() if b.handler is None else (b.handler,))):
+            incoming[e.target] = incoming.get(e.target, 0) + 1
+    subst: dict[Var, Operand] = {}
+    for i in list(blocks):
+        if i not in blocks or blocks[i].handler is not None:
+            continue
+        while isinstance(term := blocks[i].term, Goto):
+            b, c = blocks[i], blocks[term.edge.target]
+            if incoming[c.id] != 1 or c.id == i or c.handler is not None:
+                break
+            for p, a in zip(c.params, term.edge.args, strict=True):
+                subst[p] = a
+                if isinstance(a, Var) and a.name is None:
+                    a.name = p.name
+            blocks[i] = CFGBlock(i, b.params, (*b.stmts, *c.stmts), c.term)
+            del blocks[c.id]
+    if not subst:
+        return
+
+    def find(v: Operand) -> Operand:
+        while isinstance(v, Var) and v in subst:
+            v = subst[v]
+        return v
+
+    def edge(e: Edge) -> Edge:
+        return Edge(e.target, tuple(map(find, e.args)))
+
+    for i, b in blocks.items():
+        stmts = []
+        for s in b.stmts:
+            call = inferred.calls.get(s.out)
+            if call is not None and any(v in subst for v in (*call.args, *(v for _, v in call.kwargs))):
+                kwargs = tuple((k, find(v)) for k, v in call.kwargs)
+                inferred.calls[s.out] = replace(call, args=tuple(map(find, call.args)), kwargs=kwargs)
+            if any(v in subst for v in s.operands()):
+                s = Call(s.out, find(s.fn), tuple(map(find, s.args)), tuple((k, find(v)) for k, v in s.kwargs), s.pos)
+            stmts.append(s)
+        handler = None if b.handler is None else edge(b.handler)
+        blocks[i] = CFGBlock(i, b.params, tuple(stmts), map_terminator(b.term, find, edge), handler)
 
 
 def _single_return(blocks: dict[BlockId, CFGBlock], types: dict[Var, T], result: T, fresh: Fresh) -> BlockId | None:
