@@ -309,8 +309,7 @@ def _product_type(args: Any, kwargs: Any) -> Any:
     return None
 
 
-for _f in (operator.mul, operator.imul):
-    infer_table[_f] = _product_type
+infer_table[operator.mul] = _product_type  # `*=` asks for it where it does not write into its first operand
 
 # -- operators as methods ---------------------------------------------------------------------------------
 

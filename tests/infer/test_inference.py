@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 import pytest
 
 from mooncake_py import registry, value_and_grad
-from mooncake_py.infer.types import abstract
+from mooncake_py.infer.resolve import result_type
+from mooncake_py.infer.types import Inst, abstract
 from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
 from mooncake_py.runtime.rule import rule_for
@@ -86,3 +88,10 @@ def test_types_that_change_in_a_loop(n: int) -> None:
         return acc * 1.0
 
     assert value_and_grad(f)(2.0, n) == (2.0 * sum(range(n)), float(sum(range(n))))
+
+
+def test_augmented_assignments_of_numbers_are_of_their_type() -> None:
+    registry.load_packs()
+    number = Inst(float, True)
+    for f in (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow):
+        assert result_type(f, (number, number), ()) == number, f
