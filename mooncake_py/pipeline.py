@@ -69,7 +69,7 @@ def derive_rule(
     pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
     rule = DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken)
-    if frame is not None:
+    if frame is not None and not outcome:  # an outcome that is an exception has no value to look at
         from mooncake_py.diagnostics.derived import watch_rule
 
         watch_rule(rule, fn, inferred, frame.mode)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Raise, Try, Var, brings_value, edges, term_operands
-from mooncake_py.ir.ops import load_global
+from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.registry import element_effects, is_pure
 
 if TYPE_CHECKING:
@@ -147,11 +147,11 @@ class Memory:
             info.kind == "plain"
             and self.identity(s.out)
             and (
-                info.target is operator.getitem  # what is read from a container is the container's
+                info.target in (operator.getitem, load_special)  # what is read from a container is the container's
                 or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
             )
         ):
-            for v in info.args:
+            for v in (s.fn, *info.args):  # the callee may be a method: what it returns may be its object
                 self.join(s.out, v)
 
     def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:

@@ -794,6 +794,33 @@ def with_nested_and_raised(x):
     return x * outer.n * x
 
 
+class Total:
+    def __init__(self):
+        self.total = 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.total = self.total * 2.0
+        return True
+
+    def add(self, v):
+        self.total = self.total + v
+        if v > 2:
+            raise KeyError(v)
+
+
+@case(1.3)
+def with_a_manager_that_computes(x):
+    with Total() as t:
+        t.add(x)
+        t.add(x * x)
+        t.add(x**3)
+        t.add(100.0)
+    return t.total
+
+
 @contextlib.contextmanager
 def halves():
     yield 0.5
