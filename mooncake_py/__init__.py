@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.api import Pullback, build_rrule, value_and_pullback
-from mooncake_py.diagnostics.mode import debug
 from mooncake_py.errors import (
     AlwaysZeroWarning,
     ArgnumsError,
@@ -25,20 +23,23 @@ from mooncake_py.errors import (
     SignatureError,
     UnsupportedError,
 )
-from mooncake_py.gradients import grad, value_and_grad
-from mooncake_py.registry import Any_, Array, RealScalar, Scalar
-from mooncake_py.structure import Tangent, differentiable
-from mooncake_py.switches import options
-from mooncake_py.tangents import At, CoDual, NoDerivative
-from mooncake_py.tracebacks import show_engine_frames
 
 if TYPE_CHECKING:
+    from mooncake_py.api import Pullback, build_rrule, value_and_pullback
     from mooncake_py.diagnostics.dropped import DroppedReport, dropped
+    from mooncake_py.diagnostics.mode import debug
     from mooncake_py.diagnostics.profile import profile
+    from mooncake_py.gradients import grad, value_and_grad
     from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.interop import from_autograd
     from mooncake_py.prepared import Prepared, prepare
     from mooncake_py.registration import primitive, rrule, scoped_rules, substitute, unregister, zero_derivative
+    from mooncake_py.registry import Any_, Array, RealScalar, Scalar
+    from mooncake_py.stop import no_diff, stop_gradient
+    from mooncake_py.structure import Tangent, differentiable
+    from mooncake_py.switches import options
+    from mooncake_py.tangents import At, CoDual, NoDerivative
+    from mooncake_py.tracebacks import show_engine_frames
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
     from mooncake_py.trees import ravel
 
@@ -50,13 +51,22 @@ __all__ = [
     "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
     "SignatureError", "Tangent", "UnsupportedError", "build_rrule", "debug", "differentiable", "dropped",
-    "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "options", "prepare",
-    "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "substitute", "unregister",
-    "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "no_diff", "options",
+    "prepare", "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "stop_gradient", "substitute",
+    "unregister", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
-# Imported when they are first asked for: a program that only takes gradients does not wait for them.
+# Imported when they are first asked for: a program that only uses some does not wait for the others.
 _MODULES = {
+    "api": ("Pullback", "build_rrule", "value_and_pullback"),
+    "diagnostics.mode": ("debug",),
+    "gradients": ("grad", "value_and_grad"),
+    "registry": ("Any_", "Array", "RealScalar", "Scalar"),
+    "stop": ("no_diff", "stop_gradient"),
+    "structure": ("Tangent", "differentiable"),
+    "switches": ("options",),
+    "tangents": ("At", "CoDual", "NoDerivative"),
+    "tracebacks": ("show_engine_frames",),
     "diagnostics.dropped": ("DroppedReport", "dropped"),
     "diagnostics.profile": ("profile",),
     "inspection": ("Inspection", "inspect"),

@@ -10,15 +10,15 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 
-_ROOT = Path(__file__).resolve().parent
-_PACKS = (_ROOT.parent / "rules" / "mooncake_rules", _ROOT.parent / "mooncake_rules")  # as checked out, as installed
-_HIDDEN = tuple(str(d) + os.sep for d in (_ROOT, *_PACKS))
+_ENGINE = os.path.dirname(os.path.realpath(__file__))
+_BESIDE = os.path.dirname(_ENGINE)
+_PACKS = (os.path.join(_BESIDE, "rules", "mooncake_rules"), os.path.join(_BESIDE, "mooncake_rules"))  # checkout, wheel
+_HIDDEN = tuple(d + os.sep for d in (_ENGINE, *_PACKS))
 _engine: dict[str, bool] = {}
 _full = os.environ.get("MOONCAKE_TRACEBACK", "").lower() == "full"
 

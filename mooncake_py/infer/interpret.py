@@ -22,7 +22,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.outside import is_data as is_outside_data
-from mooncake_py.infer.resolve import attribute, is_code_like, result_type
+from mooncake_py.infer.resolve import attribute, class_attribute, is_code_like, result_type
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -644,7 +644,11 @@ def _may_be_written(t: T) -> bool:
 
 
 def _may_be_iterator(t: T) -> bool:
-    return t == Top(True) or (isinstance(t, Inst) and t.cls in (Generator, SequenceIterator))
+    if isinstance(t, Inst):
+        return (
+            t.cls in (Generator, SequenceIterator) or type(class_attribute(t.cls, "__iter__")) is pytypes.FunctionType
+        )
+    return t == Top(True)
 
 
 def _fold_isinstance(t: T, cls: Any) -> bool | None:

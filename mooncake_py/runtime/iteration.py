@@ -172,14 +172,17 @@ def drain(
     return y, fy, pullback
 
 
-def listed(it: Any) -> list:
-    """The items of an iterator."""
+def iterates_in_python(x: Any) -> bool:
+    """Is x iterated over by Python code of its class?"""
+    return type(class_attribute(type(x), "__iter__")) is pytypes.FunctionType
+
+
+def listed(xs: Any) -> list:
+    """What iterating over xs gives."""
     out: list = []
-    while True:
-        done, item = advance(it)
-        if done:
-            return out
-        out.append(item)
+    for x in xs:
+        out.append(x)
+    return out
 
 
 ITERATORS = frozenset({Generator, SequenceIterator})

@@ -28,7 +28,7 @@ from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, name_of, rules_of
 from mooncake_py.runtime import objects
 from mooncake_py.runtime.callables import call_object
-from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain
+from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, iterates_in_python
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform import contract
@@ -251,7 +251,7 @@ def call(
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     k = registry.drained.get(f, len(args)) if type(f).__hash__ is not None else len(args)
-    if k < len(args) and type(args[k]) in ITERATORS:
+    if k < len(args) and (type(args[k]) in ITERATORS or (fargs[k] is not None and iterates_in_python(args[k]))):
         return drain(call, k, f, args, fargs, names, kwvalues, kwfdata, protected)
     if f is ops.call_ex:
         return _call_ex(args, fargs, protected)

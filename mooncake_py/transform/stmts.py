@@ -251,6 +251,8 @@ def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
     if kind in (REF, ANY) or isinstance(kind, tuple):
         return info.lane_of(v, path)
     value = info.operand(v)
+    if isinstance(value, Const) and value.value is ops.UNBOUND:
+        return NULL
     for i in path:
         value = info.emit(operator.getitem, value, Const(i))
     return NULL if isinstance(value, Const) else info.emit(zero_fdata, value)

@@ -240,6 +240,14 @@ def ifloordiv(a, b):
     return a // b, pullback
 
 
+@rrule(operator.mod, operator.imod, types=(str,))
+def format_by_percent(a, b):
+    def pullback(_):
+        return None
+
+    return a % b, pullback
+
+
 # -- unary ------------------------------------------------------------------------------------------------
 
 

@@ -563,3 +563,48 @@ def long_generator(x):
     for i, v in enumerate(powers(x * 0.5, 60)):
         t += v / (i + 1.0)
     return t
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __iter__(self):
+        yield self.a
+        yield self.b
+
+
+@case(1.3)
+def object_that_iterates_by_generator(x):
+    p = Pair(x, x * x)
+    a, b = p
+    first, *rest = p
+    t = a * b + first * rest[0] + sum(p) + max(p) + list(p)[1] + sum([*p])
+    for v in p:
+        t += v * v
+    return t + (lambda u, v: u * v)(*p) + sum(map(lambda v: v * 2.0, p))
+
+
+@case(1.3)
+def delegating_generator_closed(x):
+    g = delegating(x)
+    y = next(g)
+    g.close()
+    return y * y
+
+
+@case(1.3)
+def generator_with_cleanup(x):
+    def guarded(log):
+        try:
+            yield x
+            yield x * x
+        finally:
+            log.append(x)
+
+    log = []
+    t = sum(guarded(log))
+    for v in guarded(log):
+        t += v
+        break
+    return t * log[0]

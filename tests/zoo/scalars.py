@@ -285,3 +285,9 @@ def integer_arithmetic_beside(n, x):
     k ^= 3
     k = ~k & 15
     return x * k + (n % 2) * x * x + (7 // n) * x
+
+
+@case(1.3)
+def formatted_on_the_way(x):
+    text = "%g and %s" % (x, x) + "{:.2f} {a}".format(x, a=x) + "%.3f" % x
+    return x * x if text else 0.0

@@ -160,3 +160,11 @@ def returns_arrays(v, m):
 def tuple_of_functions(x):
     fs = (math.sin, math.cos, lambda t: t * x)
     return fs[0](x) * fs[2](x) + sum([f(x) for f in fs])
+
+
+@case(1.3)
+def tuple_grown_in_place(x):
+    t = (x,)
+    t += (x * x, 2.0)
+    t *= 2
+    return sum(t) * t[4]

@@ -74,7 +74,7 @@ def list_add(a: CoDual, b: CoDual):
 
 
 @rrule(operator.mul, types=(list, int))
-@rrule(operator.mul, types=(tuple, int))
+@rrule(operator.mul, operator.imul, types=(tuple, int))
 def sequence_mul(a: CoDual, k):
     x, fx = a.primal, a.fdata
     _, fs = parts(x, fx)
@@ -108,7 +108,7 @@ def _rdata_of(shadow: Any, dy: Any) -> Any:
     return dy
 
 
-@rrule(operator.add, types=(tuple, tuple))
+@rrule(operator.add, operator.iadd, types=(tuple, tuple))
 def tuple_add(a: CoDual, b: CoDual):
     xa, xb, fa, fb = a.primal, b.primal, a.fdata, b.fdata
     n = len(xa)
