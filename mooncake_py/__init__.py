@@ -52,8 +52,8 @@ __all__ = [
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
     "SignatureError", "Tangent", "UnsupportedError", "build_rrule", "debug", "differentiable", "dropped",
     "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "no_diff", "options",
-    "prepare", "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "stop_gradient", "substitute",
-    "unregister", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "prepare", "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "stop_gradient",
+    "substitute", "unregister", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only uses some does not wait for the others.
