@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py.errors import MooncakeError
-from mooncake_py.frontend import normalise
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.structure import attributes, is_user_class
@@ -180,6 +179,8 @@ class _Walk:
         if key in self.codes:
             return self.codes[key]
         try:
+            from mooncake_py.frontend import normalise  # slow to import, and not needed before
+
             c = self.codes[key] = _Code(normalise(code), code, globals_, free)
         except MooncakeError:
             self.unseen = True

@@ -857,3 +857,14 @@ def with_exit_stack(x):
         x = x * 2.0
         x = x * np.float64(1.0) / np.float64(0.0)
     return x * x
+
+
+@contextlib.contextmanager
+def _squared(x):
+    yield x * x
+
+
+@case(1.3)
+def context_manager_of_an_active_value(x):
+    with _squared(x) as y:
+        return y * x
