@@ -81,8 +81,12 @@ def _suspends(s: Call) -> bool:
 
 
 def _live_after(body: Function) -> dict[Var, list[Var]]:
-    """For every yield, by the variable it defines: what is needed when the generator goes on."""
+    """For every yield, by the variable it defines: what is needed when the generator goes on.
+
+    An exception that is being handled is needed for its handler's token, which is made anew.
+    """
     _, live_out = liveness(body)
+    handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
     found: dict[Var, list[Var]] = {}
     for b in body.blocks:
         needed = set(live_out[b.id])
@@ -94,6 +98,7 @@ def _live_after(body: Function) -> dict[Var, list[Var]]:
                 here = set(needed)
                 if is_const(s.fn, ops.yield_from) and isinstance(s.args[0], Var):
                     here.add(s.args[0])  # it is advanced again
+                here.update(exc for t in here & handled.keys() if isinstance(exc := handled[t], Var))
                 found[s.out] = sorted(here.difference(body.free), key=lambda v: v.id)
             needed.update(v for v in s.operands() if isinstance(v, Var))
     return found
@@ -105,12 +110,14 @@ class _Resume(Rebuild):
     def __init__(self, body: Function):
         super().__init__()
         self.body = body
+        self.handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
         self.live = _live_after(body)
         self.sent, self.thrown = self.fresh.var("sent"), self.fresh.var("thrown")
         self.free = {v: self.fresh.var(v.name) for v in body.free}
         self.state = self.fresh.var("state")
         kept = dict.fromkeys(body.params)
         kept.update(dict.fromkeys(sorted({v for vs in self.live.values() for v in vs}, key=lambda v: v.id)))
+        kept = {v: None for v in kept if v not in self.handled}
         self.cells = {v: self.fresh.var(v.name or f"v{v.id}") for v in kept}
         self.resumes: list[Draft] = []
 
@@ -177,14 +184,24 @@ class _Resume(Rebuild):
         return super().statement(fn, d, s, handler)
 
     def _suspend(self, d: Draft, value: Operand, s: Call) -> Draft:
-        """Return the item; the block that is run when the generator is resumed."""
+        """Return the item; the block that is run when the generator is resumed.
+
+        Exceptions that are being handled are so only while the generator runs.
+        """
         back = self.builder.new_block()
         self.resumes.append(back)
+        tokens = [v for v in self.live[s.out] if v in self.handled]
         self.emit(d, s.pos, ops.cell_set, self.state, Const(len(self.resumes)))
+        for token in reversed(tokens):
+            self.emit(d, s.pos, ops.pop_except, self.read(d, token))
         self.builder.ret(d, self.emit(d, s.pos, ops.build_tuple, Const(False), value), s.pos)
         for v in self.live[s.out]:
-            content = self.emit(back, s.pos, ops.cell_get, self.cells[v], Const(v.name), name=v.name)
-            self.builder.write(back, v, content)
+            if v not in self.handled:
+                content = self.emit(back, s.pos, ops.cell_get, self.cells[v], Const(v.name), name=v.name)
+                self.builder.write(back, v, content)
+        for token in tokens:
+            again = self.emit(back, s.pos, ops.push_exc_info, self.read(back, self.handled[token]))
+            self.builder.write(back, token, again)
         return back
 
     def _delegate(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:

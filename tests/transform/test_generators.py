@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -86,6 +87,22 @@ def guarded(log):
         log.append("closed")
 
 
+def yields_while_handling(log):
+    try:
+        raise KeyError("outer")
+    except KeyError:
+        try:
+            yield 1
+            raise ValueError("inner")
+        except ValueError as e:
+            got = yield str(e.__context__)
+            log.append(repr(sys.exc_info()[1]))
+            yield got
+        log.append(repr(sys.exc_info()[1]))
+    log.append(repr(sys.exc_info()[1]))
+    yield 4
+
+
 def stubborn():
     try:
         yield 1
@@ -126,6 +143,8 @@ def drive(g: Any, sends: tuple[Any, ...]) -> list[Any]:
     (guarded, ([],), (None, None, ValueError("bad"), None, None, "close", None)),
     (guarded, ([],), (None, KeyError("other"), None)),
     (guarded, ([],), (ValueError("before"), None)),
+    (yields_while_handling, ([],), (None, None, 7, None, None)),
+    (yields_while_handling, ([],), (None, None, RuntimeError("thrown"), None)),
     (stubborn, (), (None, "close")),
     (wrong, (), (None, None, None)),
 ])  # fmt: skip
@@ -134,6 +153,7 @@ def test_split_generator_does_the_same(f: types.FunctionType, args: tuple[Any, .
     got, want = split(f)(*mine), f(*theirs)
     assert type(got) is Generator
     assert drive(got, sends) == drive(want, sends)
+    assert sys.exc_info()[1] is None, "an exception that a generator handles is nobody else's"
     assert mine == theirs
 
 

@@ -608,3 +608,25 @@ def generator_with_cleanup(x):
         t += v
         break
     return t * log[0]
+
+
+@case(1.3)
+def generator_that_yields_while_handling(x):
+    def tries(values):
+        for v in values:
+            try:
+                yield x / v
+            except ZeroDivisionError:
+                yield x * x
+                yield x * 3.0
+
+    def guarded(values):
+        for v in values:
+            try:
+                y = x / v
+            except ZeroDivisionError:
+                yield x * x
+                y = x * 3.0
+            yield y
+
+    return sum(guarded([1.0, 0, 2.0])) * next(tries([2.0]))
