@@ -43,8 +43,6 @@ _DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, op
 _DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
-    "yield_": "yield",
-    "yield_from": "yield from",
 }
 
 Reverse = Callable[[PullbackBuilder], None]
