@@ -140,9 +140,6 @@ class Inference:
         self.tried = {b.term.body.target: b.id for b in fn.blocks if isinstance(b.term, Try)}
         bodies = [b for b in fn.blocks if b.id in self.tried]
         self.protected = {s.out for b in bodies for s in b.stmts}
-        exits = {s.out for s in self.defs.values() if is_const(s.fn, ops.load_special)}
-        # Exceptions that an `__exit__` is told of: they do not make its object one with a derivative.
-        self.left = {s.args[1] for s in self.defs.values() if s.fn in exits and len(s.args) == 3}
         self.users: dict[Var, set[BlockId]] = {}
         for b in fn.blocks:
             for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
@@ -245,8 +242,7 @@ class Inference:
         if isinstance(term, ForNext):
             return [(term.body, self.item_type(term.iterator)), (term.done, None)]
         if isinstance(term, Try):
-            exc = self.blocks[term.handler.target].params[0]
-            return [(term.body, None), (term.handler, Top(term.body.target in self.carrying and exc not in self.left))]
+            return [(term.body, None), (term.handler, Top(term.body.target in self.carrying))]
         return [(e, None) for e in edges(term)]
 
     def _with_forced(self, v: Var, t: T) -> T:

@@ -69,6 +69,20 @@ def _carries(x: Any, fx: Any) -> bool:
     return fx is not None or (has_tangent(x) and not isinstance(x, (list, dict, tuple, np.ndarray)))
 
 
+def _numberless(x: Any) -> bool:
+    """Has this nothing in it, at any depth, that could have a derivative? (What is empty is there to be filled.)"""
+    if isinstance(x, (list, tuple, dict)):
+        return 0 < len(x) <= 256 and all(map(_numberless, x.values() if isinstance(x, dict) else x))
+    return not has_tangent(x)
+
+
+def _bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`types.MethodType(function, x)`: fdata of a bound method is that of its object."""
+    if len(args) != 2 or fargs[0] is not None:
+        return None
+    return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
+
+
 # -- what is stored ---------------------------------------------------------------------------------------
 
 
@@ -93,7 +107,7 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any) -> Pull:
     """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
     shadow = shadow_of_attributes(x, fx)
     if shadow is None and _carries(v, fv):
-        if fx is None and run.current().shadow(x) is None and not run.is_wary():
+        if fx is None and run.current().shadow(x) is None and not run.is_wary() and not _numberless(v):
             raise UnsupportedError(
                 f"writing a value with a derivative into an attribute of {named(x)} from outside the function",
                 "the call",
@@ -820,6 +834,7 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     delattr: handle_delattr,
     vars: handle_vars,
     super: handle_super,
+    pytypes.MethodType: _bound_method,
     object.__setattr__: generic_set,
     object.__delattr__: generic_delete,
     type.__setattr__: generic_set,

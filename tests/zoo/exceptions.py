@@ -3,6 +3,7 @@
 import contextlib
 import math
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -857,6 +858,50 @@ def with_exit_stack(x):
         x = x * 2.0
         x = x * np.float64(1.0) / np.float64(0.0)
     return x * x
+
+
+class _Failure(Exception):
+    def __init__(self, value):
+        super().__init__("failed")
+        self.value = value
+
+
+class _Keeper:
+    """Keeps what it learns of the exception that it swallows."""
+
+    def __init__(self):
+        self.kept = 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, cls, exc, trace):
+        if exc is not None:
+            self.kept = exc.value * 2.0
+        return True
+
+
+@case(1.3)
+def with_exit_that_keeps_a_value_of_the_exception(x):
+    with _Keeper() as keeper:
+        raise _Failure(x * x)
+    return keeper.kept * x
+
+
+@case(1.3)
+def with_exit_stack_that_keeps_a_value_of_the_exception(x):
+    keeper = _Keeper()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(keeper)
+        raise _Failure(x * x)
+    return keeper.kept * x
+
+
+@case(1.3)
+def method_bound_by_hand(x):
+    keeper = _Keeper()
+    types.MethodType(_Keeper.__exit__, keeper)(_Failure, _Failure(x * x), None)
+    return keeper.kept * x
 
 
 @contextlib.contextmanager
