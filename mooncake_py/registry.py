@@ -535,6 +535,8 @@ inlined: set[Callable] = set()
 """Helpers of rules marked by `inline`."""
 maybe_none: set[Any] = set()
 """Functions used by pullbacks that may return None for a cotangent of zero."""
+all_there: set[Any] = set()
+"""Functions used by pullbacks that return a tuple or list of cotangents, none of them None."""
 complex_tests: set[Any] = set()
 """Those of them that ask whether a value may be complex: no, in code where nothing is."""
 undoes: set[Any] = set()

@@ -42,6 +42,7 @@ from mooncake_py.registry import is_pure
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
+from mooncake_py.transform.certain import fold
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.recompute import recompute
@@ -190,7 +191,7 @@ class _Assembly:
         params = self._forward_blocks()
         observe("planned", Planned(c, self.lanes, self.plans))
         p = self._pullback_blocks()
-        p.fold()
+        fold(p)
         fold_shapes(p, self.forward, self.types, self.info.f)
         live = sweep(p, set(), everything=True)
         if self._drop_undoing(p):

@@ -12,19 +12,50 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, draft_edges
-from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Operand, Raise, Return, Switch, Var
+from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
+from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Goto, Operand, Raise, Return, Switch, Var
 from mooncake_py.registry import is_pure
 
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
 
 def tidy(b: Builder) -> None:
-    """Share equal computations, and fold signs into sums."""
+    """Make straight lines of blocks one block, share equal computations in them, and fold signs into sums."""
+    _join_lines(b)
     subst = _shared(b)
     if subst:
         b.apply(subst)
     _signs(b)
+
+
+def _join_lines(b: Builder) -> None:
+    """Blocks that only follow one another are one."""
+    blocks = list(b.reachable())
+    gone: set[Draft] = set()
+    subst: dict[Var, Operand] = {}
+    for block in blocks:
+        if block in gone:
+            continue
+        while isinstance(block.term, Goto) and block.handler is None:
+            edge: DraftEdge = block.term.edge  # type: ignore[assignment]
+            after = edge.target
+            if len(after.preds) != 1 or after.handler is not None:
+                break
+            subst.update(zip(after.params, edge.args, strict=True))
+            block.stmts += after.head + after.stmts
+            block.term = after.term
+            for t in draft_edges(block.term):  # type: ignore[arg-type]
+                t.target.preds = [(block if q is after else q, e) for q, e in t.target.preds]
+            gone.add(after)
+    if gone:
+        b.blocks = [x for x in blocks if x not in gone]
+        for x in b.blocks:
+            x.params = [v for v in x.params if v not in subst]
+        for v, w in subst.items():
+            while isinstance(w, Var) and w in subst:
+                w = subst[w]
+            subst[v] = w
+        b.apply(subst)
 
 
 def _function(s: Call) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import Array, Numbers, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import At
@@ -57,6 +57,16 @@ for _f in (
 for _f in (str, repr, format, ascii, ops.format_value, ops.build_string):
     infer_table[_f] = lambda args, kwargs: Inst(str)
 infer_table[print] = lambda args, kwargs: Known(None)
+
+
+def _iter(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """An iterator that only gives constants is not an unknown object, which could be anything its items meet."""
+    if len(args) == 1 and isinstance(args[0], Arr) and not args[0].active:
+        return Inst(type(iter(np.empty(0))))
+    return None
+
+
+infer_table[iter] = _iter
 
 
 def _type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:

@@ -11,6 +11,7 @@ from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
 from mooncake_py.registry import (
     Array,
     Scalar,
+    all_there,
     infer_table,
     inline,
     overlay,
@@ -333,6 +334,7 @@ _NUMBERS = (float, complex)
 
 
 pure.update({pieces, cut})
+all_there.add(cut)
 
 
 def _tall(shape: tuple[int, ...]) -> tuple[int, ...]:

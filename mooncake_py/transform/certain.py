@@ -1,0 +1,170 @@
+"""Which cotangents are surely there, so that nobody need ask whether they are None.
+
+In a loop the answer feeds on itself: the cotangent of what an iteration computes is there if that of the next one's is.
+So it is taken to be there until an edge that may be taken brings None: of a test of a value that is there, only one is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Set
+from typing import Any
+
+from mooncake_py.infer.types import BOT, Bot, Top
+from mooncake_py.ir.builder import Draft, DraftEdge, draft_edges
+from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Goto, Operand, Var
+from mooncake_py.registry import all_there
+from mooncake_py.tangents import add_owned, add_rdata
+from mooncake_py.transform import helpers
+from mooncake_py.transform.lanes import NULL
+from mooncake_py.transform.pullback import PullbackBuilder
+
+_SUMS = frozenset({add_rdata, add_owned, helpers.accum_arr, helpers.accum_any, helpers.add_owned_maybe})
+
+
+_ACCUMULATIONS = frozenset({helpers.accum_num, helpers.accum_arr, helpers.accum_any, add_rdata})
+
+
+def fold(p: PullbackBuilder) -> None:
+    """Remove what turned out to be decided: parameters with one value, tests of what is surely there."""
+    again = True
+    while again:
+        subst = p.simplify_params()
+        again = _fold_accumulations(p, subst)
+        p.apply(subst)
+        for gone, stays in subst.items():
+            if gone in p.stands_for and isinstance(stays, Var):
+                p.stands_for.setdefault(stays, p.stands_for[gone])
+        _grow_nonnull(p)
+        again = _fold_tests(p) or again
+    _add_in_place(p)
+
+
+def _fold_accumulations(p: PullbackBuilder, subst: dict[Var, Operand]) -> bool:
+    """`0 + t` is t."""
+
+    def f(v: Operand) -> Operand:
+        while isinstance(v, Var) and v in subst:
+            v = subst[v]
+        return v
+
+    folded = False
+    for block in p.blocks:
+        kept = []
+        for s in block.stmts:
+            fn = s.fn.value if isinstance(s.fn, Const) else None
+            if fn in _ACCUMULATIONS and p.is_zero(f(s.args[0])):
+                t = subst[s.out] = f(s.args[1])
+                if isinstance(t, Var) and isinstance(p.types.get(t, BOT), (Top, Bot)):
+                    p.types[t] = p.types.get(s.out, BOT)
+            elif fn is helpers.dense_zeros and f(s.args[0]) in p.nonnull:
+                subst[s.out] = f(s.args[0])
+            else:
+                kept.append(s)
+        folded = folded or len(kept) < len(block.stmts)
+        block.stmts = kept
+    for v in subst:
+        subst[v] = f(v)
+    return folded
+
+
+def _grow_nonnull(p: PullbackBuilder) -> None:
+    """Find block parameters and sums that are never None; they are noted in `p.nonnull`."""
+    p.nonnull |= _parts(p)
+    tests = _tests(p)
+    sums = {s.out: s.args[:2] for b in p.blocks for s in b.stmts if _calls(s, _SUMS)}
+    maybe: set[Operand] = {v for b in p.blocks for v in b.params} | sums.keys()
+    maybe -= p.nonnull
+    maybe -= {b.term.body.target.params[0] for b in p.blocks if isinstance(b.term, ForNext)}  # type: ignore[attr-defined]
+    there = p.nonnull | maybe
+
+    def is_there(v: Operand) -> bool:
+        return v.value is not None if isinstance(v, Const) else v in there
+
+    def taken(b: Draft) -> tuple[DraftEdge, ...]:
+        t = b.term
+        if isinstance(t, Branch) and t.cond in tests:
+            x = tests[t.cond]
+            if is_there(x):
+                return (t.orelse,)  # type: ignore[return-value]
+            if isinstance(x, Const):
+                return (t.then,)  # type: ignore[return-value]
+        return draft_edges(t) if t is not None else ()
+
+    changed = bool(maybe)
+    while changed:
+        gone: set[Operand] = {v for v, args in sums.items() if v in maybe and not any(map(is_there, args))}
+        reached = {p.entry}
+        work = [p.entry]
+        while work:
+            for e in taken(work.pop()):
+                params = e.target.params[e.first :]
+                gone.update(v for v, a in zip(params, e.args, strict=True) if v in maybe and not is_there(a))
+                if e.target not in reached:
+                    reached.add(e.target)
+                    work.append(e.target)
+        maybe -= gone
+        there -= gone
+        changed = bool(gone)
+    p.nonnull |= maybe  # type: ignore[arg-type]
+
+
+def _calls(s: Call, functions: Set[Any]) -> bool:
+    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
+
+
+def _parts(p: PullbackBuilder) -> set[Var]:
+    """What is taken out of a tuple of cotangents that are all there."""
+    wholes = {s.out for b in p.blocks for s in b.stmts if _calls(s, all_there)}
+    if not wholes:
+        return set()
+    return {
+        s.out
+        for b in p.blocks
+        for s in b.stmts
+        if isinstance(s.fn, Const) and s.fn.value is operator.getitem and s.args[0] in wholes
+    }
+
+
+def _fold_tests(p: PullbackBuilder) -> bool:
+    """Take out branches that are decided; were there any?"""
+    tests = _tests(p)
+    changed = False
+    for b in p.blocks:
+        t = b.term
+        if isinstance(t, Branch) and t.cond in tests:
+            x = tests[t.cond]
+            if isinstance(x, Const) and x.value is None:
+                gone, stays = t.orelse, t.then
+            elif x in p.nonnull or isinstance(x, Const):
+                gone, stays = t.then, t.orelse
+            else:
+                continue
+            gone.target.preds = [(q, e) for q, e in gone.target.preds if e is not gone]  # type: ignore[attr-defined]
+            b.term = Goto(stays, t.pos)
+            changed = True
+    if changed:
+        alive = set(p.reachable())
+        p.blocks = [b for b in p.blocks if b in alive]
+        for b in p.blocks:
+            b.preds = [(q, e) for q, e in b.preds if q in alive]
+    return changed
+
+
+def _tests(p: PullbackBuilder) -> dict[Operand, Operand]:
+    """The results of `x is None`, with x."""
+    return {
+        s.out: s.args[0]
+        for b in p.blocks
+        for s in b.stmts
+        if isinstance(s.fn, Const) and s.fn.value is operator.is_ and s.args[1] is NULL
+    }
+
+
+def _add_in_place(p: PullbackBuilder) -> None:
+    """Additions to accumulators of our own, of what is there to what is there, as `+=`."""
+    for block in p.blocks:
+        for i, s in enumerate(block.stmts):
+            f = s.fn.value if isinstance(s.fn, Const) else None
+            if (f is add_owned or f is helpers.add_owned_maybe) and all(a in p.nonnull for a in s.args):
+                block.stmts[i] = Call(s.out, Const(operator.iadd), s.args, (), s.pos)
