@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, T, is_scalar
+from mooncake_py.infer.types import Arr, Inst, T, is_scalar
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.registry import same_if_shaped, shape_argument
+from mooncake_py.registry import repeated, same_if_shaped, shape_argument
 from mooncake_py.tangents import add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder
@@ -30,12 +30,13 @@ _ELEMENTWISE = frozenset(
         *(add_rdata, helpers.accum_arr),
     }
 )
+_BESIDE = frozenset({operator.add, operator.sub, operator.mul, operator.truediv})
 _IN_PLACE = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv, np.ndarray.copy, np.copy})
 
 
 def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: dict[Var, Operand]) -> None:
     """Take the sums out of the pullback that change no shape."""
-    if not any(_is(s, same_if_shaped) for b in p.blocks for s in b.stmts):
+    if not any(_is(s, same_if_shaped) or _is(s, repeated) for b in p.blocks for s in b.stmts):
         return
     known = _Shapes(types)
     for b in forward.blocks:
@@ -63,6 +64,26 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
             p.nonnull.add(stays)
     for b in p.blocks:
         b.stmts = [s for s in b.stmts if s.out not in subst]
+    _scalars_for_repeated(p, known)
+
+
+def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:
+    """An array that shows a scalar everywhere, beside one of its shape: the scalar does."""
+    scalars: dict[Operand, Call] = {}
+    for b in p.reachable():
+        for i, s in enumerate(b.stmts):
+            if _is(s, repeated) and s.args[1] in known.shapes:
+                t = known.types.get(s.args[0]) if isinstance(s.args[0], Var) else None
+                everywhere = isinstance(s.args[2], Const) and s.args[2].value is None
+                if everywhere and isinstance(t, Inst) and issubclass(t.cls, np.inexact):
+                    scalars[s.out] = s
+            elif len(s.args) == 2 and _is(s, _BESIDE) and (s.args[0] in scalars) != (s.args[1] in scalars):
+                k = int(s.args[1] in scalars)
+                r, other = scalars[s.args[k]], s.args[1 - k]
+                t = known.types.get(other) if isinstance(other, Var) else None
+                if isinstance(t, Arr) and t.ndim and known.key(other) == known.shapes[r.args[1]]:
+                    args = (r.args[0], other) if k == 0 else (other, r.args[0])
+                    b.stmts[i] = Call(s.out, s.fn, args, s.kwargs, s.pos)
 
 
 def _is(s: Call, functions: Iterable[Any]) -> bool:

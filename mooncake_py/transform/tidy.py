@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Goto, Operand, Raise, Return, Switch, Var
-from mooncake_py.registry import is_pure
+from mooncake_py.registry import is_pure, repeated
 
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
@@ -26,6 +26,7 @@ def tidy(b: Builder) -> None:
     if subst:
         b.apply(subst)
     _signs(b)
+    _results_of_their_own(b)
 
 
 def _join_lines(b: Builder) -> None:
@@ -129,6 +130,28 @@ def _signs(b: Builder) -> None:
                 negated.clear()
         if dead:
             block.stmts = [s for s in block.stmts if s.out not in dead]
+
+
+def _results_of_their_own(b: Builder) -> None:
+    """Arrays that show a scalar everywhere, where the caller gets them: made with memory, which he asks for."""
+    made = {s.out: (block, i) for block in b.blocks for i, s in enumerate(block.stmts)}
+    uses: dict[Operand, int] | None = None
+    for block in b.blocks:
+        if not isinstance(block.term, Return) or block.term.value not in made:
+            continue
+        home, at = made[block.term.value]  # type: ignore[index]
+        whole = home.stmts[at]
+        if _function(whole) is not ops.build_tuple:
+            continue
+        for v in whole.args:
+            if v in made:
+                home, at = made[v]  # type: ignore[index]
+                s = home.stmts[at]
+                variant = repeated.get(_function(s))
+                if variant is not None:
+                    uses = uses or _uses(b)
+                    if uses[v] == 1:
+                        home.stmts[at] = Call(s.out, Const(variant), s.args, s.kwargs, s.pos)
 
 
 def _uses(b: Builder) -> dict[Operand, int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst
-from mooncake_py.registry import Array, Scalar, infer_table, inline, pure, rrule, shape_argument, zero_derivative
+from mooncake_py.registry import Array, Scalar, infer_table, inline, pure, repeated, rrule, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, total
 from mooncake_rules.inference import element_dtype, reduces, shape_ndim
@@ -49,6 +49,15 @@ def spread(dy: Any, shape: tuple[int, ...], axis: Any) -> np.ndarray:
     return np.ndarray(shape, dy.dtype, dy, 0, strides)
 
 
+def filled(dy: Any, shape: tuple[int, ...], axis: Any) -> np.ndarray:
+    """What `spread` gives, as an array of its own."""
+    if type(dy) is np.ndarray:
+        return np.array(spread(dy, shape, axis))
+    out = np.empty(shape, np.float64 if type(dy) is float else dy.dtype)
+    out.fill(dy)
+    return out
+
+
 def kept(t: Any, shape: tuple[int, ...], axis: Any) -> Any:
     """A value or cotangent of a reduction over `axis`, in the shape it has with keepdims."""
     if axis is None:
@@ -69,10 +78,11 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
     return n
 
 
-pure.update({kept_shape, spread, kept, count})
-shape_argument[spread] = 1
+pure.update({kept_shape, spread, filled, kept, count})
+repeated[spread] = filled
+shape_argument[spread] = shape_argument[filled] = 1
 infer_table[count] = lambda args, kwargs: Inst(int)
-infer_table[spread] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
+infer_table[spread] = infer_table[filled] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- sum and mean -----------------------------------------------------------------------------------------
 
