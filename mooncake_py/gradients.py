@@ -63,9 +63,10 @@ class ValueAndGrad(Wrapper):
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         try:
             warm = self.warm
-            if warm is not None and not kwargs and debug_frame() is None and warm.fits(args):
-                y, gs = warm.run(args)
-                return y, gs[0] if self.single else tuple(gs)
+            if warm is not None and not kwargs and debug_frame() is None:
+                result = warm.call(args)
+                if result is not None:
+                    return result
             return self._cold(args, kwargs)
         except BaseException as e:
             tidy(e)
@@ -84,7 +85,7 @@ class ValueAndGrad(Wrapper):
             if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):
                 _warn_zero(f, k, args, kwargs)
         if not keywords and debug_frame() is None:
-            self.warm = WarmCall.after(f, args, chosen, self.has_aux)
+            self.warm = WarmCall.after(f, args, chosen, self.single, one, self.has_aux)
         return y, grads[0] if self.single else grads
 
 

@@ -544,8 +544,8 @@ undoes: set[Any] = set()
 shape_argument: dict[Any, int] = {}
 """Helpers of pullbacks whose result has the shape that is their argument at this position."""
 repeated: dict[Any, Any] = {}
-"""Helpers of pullbacks: `f(t, shape, None)` shows a scalar t at every place of an array, without memory for it. To each,
-what gives such an array in memory of its own."""
+"""Helpers of pullbacks: `f(t, shape, None)` shows a scalar t at every place of an array, without memory for it.
+To each, what gives such an array in memory of its own."""
 same_if_shaped: set[Any] = set()
 """Those of them that give their first argument as it is where it has that shape."""
 at_run_time: set[Any] = set()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import types as pytypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py import registry
+from mooncake_py.infer.interpret import ABSENT, only_numbers
 from mooncake_py.infer.outside import may_write_outside
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.types import T, abstract, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import report
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
+
+if TYPE_CHECKING:
+    from mooncake_py.transform.assemble import Kept
 
 _NOTHING: frozenset[int] = frozenset()
 _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
@@ -22,7 +27,10 @@ _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 class WarmCall:
     """`value_and_grad` of a plain function for one signature: scalars and arrays that the function only reads."""
 
-    __slots__ = ("cell_types", "cells", "chosen", "code", "function", "n", "options", "rule", "specs", "tree")
+    __slots__ = (
+        *("cell_types", "cells", "chosen", "code", "forward", "function", "generation", "guards", "n", "one"),
+        *("light", "options", "pullback", "rule", "scalar", "single", "specs", "taken", "tree"),
+    )
 
     def __init__(
         self,
@@ -31,7 +39,10 @@ class WarmCall:
         args: tuple[Any, ...],
         chosen: list[int],
         cell_types: tuple[T, ...],
+        single: bool,
+        one: Any,
     ):
+        self.one = one  # of the class that the value had
         self.rule, self.options = rule, current()
         self.tree = rule.derived.result_tree  # that of a number, or of a pair (number, aux)
         self.function, self.code = g, g.__code__
@@ -39,13 +50,17 @@ class WarmCall:
         self.cells = cells_of(g)
         self.cell_types = cell_types
         self.n = len(args)
-        self.specs = [
-            (i, type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (i, type(a), None, 0)
-            for i, a in enumerate(args)
-        ]
+        self.forward, self.pullback = rule.forward, rule.pullback
+        self.generation, self.taken = rule.generation, rule.taken
+        self.guards = tuple([(scope.get, name, value, t) for scope, name, value, t in rule.guards])
+        self.light = self.tree == NUM and all(map(_is_small, rule.derived.kept))
+        self.scalar, self.single = self.tree == NUM, single
+        self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
 
     @classmethod
-    def after(cls, g: Any, args: tuple[Any, ...], chosen: list[int], has_aux: bool = False) -> WarmCall | None:
+    def after(
+        cls, g: Any, args: tuple[Any, ...], chosen: list[int], single: bool, one: Any, has_aux: bool = False
+    ) -> WarmCall | None:
         """For calls like the one that has just been made; None where they need the long way."""
         if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
             return None
@@ -64,34 +79,70 @@ class WarmCall:
             tree = tree[0]
         if rule.has_lanes or tree != NUM or rule.derived.touched_globals or rule.derived.touched_cells:
             return None
-        return cls(g, rule, args, chosen, cell_types)
+        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one)
 
-    def fits(self, args: tuple[Any, ...]) -> bool:
-        """Is this a call of the same signature, and do the names in the function still mean the same?"""
+    def call(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
+        """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
+
+        Nor is it where the names in the function mean something else now.
+        """
         if len(args) != self.n or self.function.__code__ is not self.code or current() is not self.options:
-            return False
-        for i, cls, dtype, ndim in self.specs:
-            a = args[i]
-            if type(a) is not cls or (
-                dtype is not None and (a.ndim != ndim or (a.dtype is not dtype and a.dtype != dtype))
-            ):
-                return False
-        if self.cells and tuple(abstract(c, False) for c in self.cells) != self.cell_types:
-            return False
-        return self.rule.valid()
-
-    def run(self, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-        """The value and the gradients by the chosen arguments."""
-        rule = self.rule
-        # The captures are given away: the pullback, which runs once, frees each array after its last use.
-        y, fy, *captures = rule.forward(*args, *self.cells)
-        if self.tree == NUM:
-            ds = rule.pullback(captures.pop(), 1.0 if type(y) is float else type(y)(1.0))
+            return None
+        for a, (cls, dtype, ndim) in zip(args, self.specs):  # noqa: B905 (as many, and it is hot)
+            if type(a) is not cls:
+                return None
+            if dtype is not None and (a.ndim != ndim or (a.dtype is not dtype and a.dtype != dtype)):
+                return None
+        if self.cells and tuple([abstract(c, False) for c in self.cells]) != self.cell_types:
+            return None
+        if self.taken or registry.generation != self.generation:
+            if not self.rule.valid():
+                return None
         else:
-            ds = rule.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
-        out = []
+            for get, name, value, t in self.guards:  # what `valid` does, without the call
+                now = get(name, ABSENT)
+                if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
+                    return None
+        one = self.one
+        if self.light:
+            y, _, captures = self.forward(*args, *self.cells) if self.cells else self.forward(*args)
+            ds = self.pullback(captures, one if type(y) is type(one) else type(y)(1.0))
+        elif self.scalar:
+            # The captures are given away: the pullback, which runs once, frees each array after its last use.
+            y, _, *captures = self.forward(*args, *self.cells)
+            ds = self.pullback(captures.pop(), one if type(y) is type(one) else type(y)(1.0))
+        else:
+            y, fy, *captures = self.forward(*args, *self.cells)
+            ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
+        if self.single:
+            k = self.chosen[0]
+            x, d = args[k], ds[k]
+            return y, d if is_report(x, d) else report(x, None, d, {}, _NOTHING)
+        out: list[Any] = []
         seen: dict[int, Any] = {}
         for k in self.chosen:
-            x = args[k]
-            out.append(float(ds[k]) if type(x) is float else report(x, None, ds[k], seen, _NOTHING))
-        return y, out
+            x, d = args[k], ds[k]
+            if is_report(x, d) and id(d) not in seen:
+                seen[id(d)] = d
+            else:
+                d = report(x, None, d, seen, _NOTHING)
+            out.append(d)
+        return y, tuple(out)
+
+
+def _is_small(kept: Kept) -> bool:
+    """Is this no memory worth freeing before the pullback returns?"""
+    return kept.how != "pushed" and only_numbers(widen(kept.type))
+
+
+def is_report(x: Any, d: Any) -> bool:
+    """Is the cotangent d of x a float or an array that can be given to the user as it is?"""
+    if type(d) is not np.ndarray:
+        return type(d) is float and type(x) is float
+    return (
+        type(x) is np.ndarray
+        and d.base is None
+        and d.dtype is x.dtype
+        and d.shape == x.shape
+        and (d.ndim < 2 or d.flags.c_contiguous)
+    )

@@ -73,7 +73,7 @@ def _grow_nonnull(p: PullbackBuilder) -> None:
     p.nonnull |= _parts(p)
     tests = _tests(p)
     sums = {s.out: s.args[:2] for b in p.blocks for s in b.stmts if _calls(s, _SUMS)}
-    maybe: set[Operand] = {v for b in p.blocks for v in b.params} | sums.keys()
+    maybe: set[Operand] = {*(v for b in p.blocks for v in b.params), *sums}
     maybe -= p.nonnull
     maybe -= {b.term.body.target.params[0] for b in p.blocks if isinstance(b.term, ForNext)}  # type: ignore[attr-defined]
     there = p.nonnull | maybe

@@ -139,13 +139,13 @@ def _results_of_their_own(b: Builder) -> None:
     for block in b.blocks:
         if not isinstance(block.term, Return) or block.term.value not in made:
             continue
-        home, at = made[block.term.value]  # type: ignore[index]
+        home, at = made[block.term.value]
         whole = home.stmts[at]
         if _function(whole) is not ops.build_tuple:
             continue
         for v in whole.args:
             if v in made:
-                home, at = made[v]  # type: ignore[index]
+                home, at = made[v]
                 s = home.stmts[at]
                 variant = repeated.get(_function(s))
                 if variant is not None:

@@ -1,0 +1,98 @@
+"""Calls like the last one take the short way, and give what the long one gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mooncake_py import grad, prepare, value_and_grad
+
+
+def total(x):
+    return np.sum(x)
+
+
+def pair(x, y):
+    return np.sum(x + y)
+
+
+@pytest.mark.parametrize(
+    "x", [np.ones(3), np.ones((2, 3)), np.asfortranarray(np.ones((2, 3))), np.ones(0), np.ones(6)[::2]], ids=str
+)
+def test_a_sum_fills_the_gradient(x) -> None:
+    f = value_and_grad(total)
+    for _ in range(3):
+        value, g = f(x)
+        assert value == x.size and g.shape == x.shape and np.all(g == 1.0)
+        assert g.flags.c_contiguous and g.flags.owndata and g.flags.writeable
+
+
+def test_float32_stays_float32() -> None:
+    f = value_and_grad(lambda x: np.sum(x * np.float32(2.0)))
+    for _ in range(2):
+        value, g = f(np.ones(3, np.float32))
+        assert value.dtype == g.dtype == np.float32 and g.tolist() == [2.0] * 3
+
+
+def test_gradients_do_not_share_memory() -> None:
+    f = value_and_grad(pair, argnums=(0, 1))
+    x = np.ones(3)
+    for _ in range(3):
+        _, (dx, dy) = f(x, x)
+        assert not np.shares_memory(dx, dy) and not np.shares_memory(dx, x)
+        dx[:] = 7.0
+        assert dy.tolist() == [1.0] * 3 and x.tolist() == [1.0] * 3
+
+
+def test_another_signature_goes_the_long_way() -> None:
+    f = value_and_grad(total)
+    assert f(np.ones(2))[1].shape == (2,)
+    assert f(np.ones((2, 2)))[1].shape == (2, 2)
+    assert f(np.ones(2, np.float32))[1].dtype == np.float32
+    assert f(2.0) == (2.0, 1.0)
+
+
+SCALE = 2.0
+
+
+def scaled(x):
+    return x * SCALE
+
+
+def test_names_are_looked_at(monkeypatch) -> None:
+    df = grad(scaled)
+    assert df(1.0) == df(1.0) == 2.0
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert df(1.0) == 3.0
+    monkeypatch.setitem(globals(), "SCALE", np.array([1.0, 2.0]))
+    with pytest.raises(Exception, match="real scalar"):
+        df(1.0)
+
+
+def test_cells_are_looked_at() -> None:
+    k = 2.0
+
+    def f(x):
+        return np.sum(x * k)
+
+    df = grad(f)
+    assert df(np.ones(2)).tolist() == df(np.ones(2)).tolist() == [2.0, 2.0]
+    k = np.array([3.0, 4.0])
+    assert df(np.ones(2)).tolist() == [3.0, 4.0]
+
+
+def test_aux_beside_the_value() -> None:
+    f = value_and_grad(lambda x: (np.sum(x * x), x * 3.0), has_aux=True)
+    for _ in range(3):
+        (value, aux), g = f(np.array([1.0, 2.0]))
+        assert value == 5.0 and aux.tolist() == [3.0, 6.0] and g.tolist() == [2.0, 4.0]
+
+
+def test_prepared_calls() -> None:
+    p = prepare(total, np.ones(3))
+    for _ in range(3):
+        value, g = p.value_and_grad(np.arange(3.0))
+        assert value == 3.0 and g.tolist() == [1.0] * 3
+    out = np.empty(3)
+    value, g = p.value_and_grad(np.arange(3.0), out=out)
+    assert g is out and out.tolist() == [1.0] * 3
