@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import opcode
 from collections.abc import Sequence, Set
+from inspect import CO_GENERATOR, CO_NESTED, CO_NEWLOCALS, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
-from typing import Any
 
-from bytecode import UNSET, Bytecode, CompilerFlags, Instr
-from bytecode.instr import InstrLocation
-
-from mooncake_py.ir.nodes import Function, Pos, Var
+from mooncake_py.ir.nodes import Function, Var
+from mooncake_py.lowering.assembler import Assembled
 from mooncake_py.lowering.emit import Emitter
 from mooncake_py.lowering.native import V
 from mooncake_py.lowering.release import release
 from mooncake_py.lowering.schedule import schedule
 from mooncake_py.lowering.slots import allocate
-from mooncake_py.lowering.writer import Line
 
 __all__ = ["lower"]
-
-_OPTIMIZED = CompilerFlags.OPTIMIZED | CompilerFlags.NEWLOCALS
-_SHAPE = CompilerFlags.VARARGS | CompilerFlags.VARKEYWORDS | CompilerFlags.NESTED | CompilerFlags.GENERATOR
 
 
 def lower(
@@ -43,7 +36,7 @@ def lower(
     """
     if like is not None:
         n = like.co_argcount + like.co_kwonlyargcount
-        n += bool(like.co_flags & CompilerFlags.VARARGS) + bool(like.co_flags & CompilerFlags.VARKEYWORDS)
+        n += bool(like.co_flags & CO_VARARGS) + bool(like.co_flags & CO_VARKEYWORDS)
         argnames = like.co_varnames[:n]
         free_names = list(like.co_freevars)
     else:
@@ -53,13 +46,13 @@ def lower(
         raise ValueError(f"{fn.name} has {len(fn.params)} parameters, {len(names)} names were given")
     plan = schedule(fn, folding)
     slots = allocate(plan, names, pinned="__class__" in free_names)
-    emitter = Emitter(plan, slots, free_names)
+    emitter = Emitter(plan, slots)
     doc = like.co_consts[0] if like is not None and like.co_consts else None
     emitter.const(doc if isinstance(doc, str) else None)  # the first constant is the docstring, or None
     emitter.run()
     emptied = {slots.names[slots.of[v]] for v in heavy if v in slots.of} - set(slots.cell_names)
     emitter.code = release(emitter.code, emptied, emitter.const(None))
-    return _assemble(fn, emitter, like, free_names, qualname)
+    return _code(fn, emitter, like, free_names, qualname)
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -75,83 +68,36 @@ def _unique(names: list[str]) -> list[str]:
     return out
 
 
-def _assemble(
+def _code(
     fn: Function, emitter: Emitter, like: CodeType | None, free_names: list[str], qualname: str | None
 ) -> CodeType:
-    bc = Bytecode(_instructions(emitter))
-    bc.name, bc.filename, bc.first_lineno = fn.name, fn.filename, fn.firstline
-    bc.qualname = qualname or (fn.name if like is None else like.co_qualname)
-    bc.argnames = emitter.slots.names  # registers every local, in the order of the slots
-    bc.freevars, bc.cellvars = free_names, emitter.slots.cell_names
+    slots = emitter.slots
+    parts = Assembled(emitter.code, slots.names, fn.firstline)
     if like is None:
-        bc.argcount, bc.flags = len(fn.params), _OPTIMIZED
+        counts = len(fn.params), 0, 0
+        flags = CO_OPTIMIZED | CO_NEWLOCALS
         if fn.kind == "generator":
-            bc.flags |= CompilerFlags.GENERATOR
+            flags |= CO_GENERATOR
         if free_names:
-            bc.flags |= CompilerFlags.NESTED
+            flags |= CO_NESTED
     else:
-        bc.argcount, bc.posonlyargcount = like.co_argcount, like.co_posonlyargcount
-        bc.kwonlyargcount, bc.flags = like.co_kwonlyargcount, CompilerFlags(like.co_flags)
-    bc.docstring = 0  # type: ignore[assignment]  # a number, as every constant here
-    concrete = bc.to_concrete_bytecode(compute_exception_stack_depths=False)
-    # The library tells constants apart by value; here they are numbers, and the objects take their place now.
-    concrete.consts = [emitter.consts[i] for i in concrete.consts]
-    return concrete.to_code(stacksize=emitter.stacksize + len(V.TAKE_FAST), compute_exception_stack_depths=False)
-
-
-def _instructions(emitter: Emitter) -> list[Any]:
-    locations: dict[int, InstrLocation | None] = {}
-    opmap = opcode.opmap
-    make = Instr._from_trusted
-    out: list[Any] = []
-    code = _paired(emitter.code, emitter.slots.names) if V.SUPERINSTRUCTIONS else emitter.code
-    for line in code:
-        if type(line) is not tuple:
-            out.append(line)
-            continue
-        name, arg, pos = line
-        key = id(pos)
-        if key in locations:
-            where = locations[key]
-        else:
-            where = locations[key] = _location(pos)
-        out.append(make(name, opmap[name], UNSET if arg is None else arg, where))
-    return out
-
-
-class _Where(InstrLocation):
-    """A location compared by identity, which is how the assembler finds runs of equal ones, and much faster."""
-
-    __slots__ = ()
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-
-def _location(pos: Pos) -> InstrLocation | None:
-    if pos.line is None:
-        return None
-    if pos.col is None or pos.end_line is None or pos.end_col is None or pos.end_line < pos.line:
-        return _Where._from_tuple(pos.line, None, None, None)
-    return _Where._from_tuple(pos.line, pos.end_line, pos.col, pos.end_col)
-
-
-_PAIRS = {
-    ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
-    ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
-    ("STORE_FAST", "STORE_FAST"): "STORE_FAST_STORE_FAST",
-}
-
-
-def _paired(code: list[Line], names: list[str]) -> list[Line]:
-    """Neighbouring loads and stores of the first sixteen locals as one instruction."""
-    small = set(names[:16])
-    out: list[Line] = []
-    for line in code:
-        if out and type(line) is tuple and type(out[-1]) is tuple:
-            first = out[-1]
-            pair = _PAIRS.get((first[0], line[0]))
-            if pair and type(line[1]) is str and type(first[1]) is str and line[1] in small and first[1] in small:
-                out[-1] = (pair, (first[1], line[1]), first[2])
-                continue
-        out.append(line)
-    return out
+        counts = like.co_argcount, like.co_posonlyargcount, like.co_kwonlyargcount
+        flags = like.co_flags
+    return CodeType(
+        *counts,
+        len(slots.names),
+        emitter.stacksize + len(V.TAKE_FAST),
+        flags,
+        parts.code,
+        tuple(emitter.consts),
+        parts.names,
+        tuple(slots.names),
+        fn.filename,
+        fn.name,
+        qualname or (fn.name if like is None else like.co_qualname),
+        fn.firstline,
+        parts.locations,
+        parts.exceptions,
+        tuple(free_names),
+        tuple(slots.cell_names),
+    )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bytecode import Compare, Label
-from bytecode.instr import Intrinsic1Op
-
 from mooncake_py.ir.nodes import NO_POS, Branch, Const, ForNext, Goto, Operand, Pos, Raise, Return, Switch, Var
+from mooncake_py.lowering.assembler import Label
 from mooncake_py.lowering.native import POP, V
 from mooncake_py.lowering.plan import PBlock
 from mooncake_py.lowering.trees import TreeWriter
@@ -171,7 +169,7 @@ class Emitter(TreeWriter):
                 self._conditional("false", j, pos)
             else:
                 self.ins("LOAD_CONST", self.const(number), 1, pos)
-                self.seq((V.compare_for_branch(Compare.EQ),), pos)
+                self.seq((V.compare_for_branch("eq"),), pos)
                 self._conditional("true", j, pos)
         self._end_protected(p)
         return self._jump(default, pos)
@@ -236,7 +234,7 @@ class Emitter(TreeWriter):
             self._protect_end()
             self.code.append(self._wrap)
             self.depth = 2
-            self.ins("CALL_INTRINSIC_1", Intrinsic1Op.INTRINSIC_STOPITERATION_ERROR, 0, NO_POS)
+            self.seq(V.intrinsic("STOPITERATION_ERROR", 1), NO_POS)
             self.ins("RERAISE", 1, -1, NO_POS)
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from types import CellType
 from typing import Any
 
-from bytecode import BinaryOp, Compare
-
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import graph, ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Pos, Var
@@ -53,6 +51,9 @@ class Sel:
 # name -> (arity, stack order of the arguments, instructions, kind, data, void)
 Plain = tuple[int, tuple[int, ...] | None, Seq, str, Any, bool]
 
+# In the order of their numbers, which the in-place operators continue.
+_BINARY = ("add", "and_", "floordiv", "lshift", "matmul", "mul", "mod", "or_", "pow", "rshift", "sub", "truediv", "xor")
+
 POP: Ins = ("POP_TOP", None, -1)
 DROP_BENEATH: Seq = (("SWAP", 2, 0), POP)
 
@@ -68,32 +69,11 @@ def _plain_table() -> dict[int, Plain]:
     def add_void(fn: object, arity: int, seq: Seq, order: tuple[int, ...] | None = None) -> None:
         table[id(fn)] = (arity, order, seq, "", None, True)
 
-    for name, op in (
-        ("add", BinaryOp.ADD),
-        ("and_", BinaryOp.AND),
-        ("floordiv", BinaryOp.FLOOR_DIVIDE),
-        ("lshift", BinaryOp.LSHIFT),
-        ("matmul", BinaryOp.MATRIX_MULTIPLY),
-        ("mul", BinaryOp.MULTIPLY),
-        ("mod", BinaryOp.REMAINDER),
-        ("or_", BinaryOp.OR),
-        ("pow", BinaryOp.POWER),
-        ("rshift", BinaryOp.RSHIFT),
-        ("sub", BinaryOp.SUBTRACT),
-        ("truediv", BinaryOp.TRUE_DIVIDE),
-        ("xor", BinaryOp.XOR),
-    ):
-        add(getattr(operator, name), 2, (V.binary(op),))
-        add(getattr(operator, "i" + name.rstrip("_")), 2, (V.binary(BinaryOp(op + 13)),))
-    for name, cmp in (
-        ("lt", Compare.LT),
-        ("le", Compare.LE),
-        ("eq", Compare.EQ),
-        ("ne", Compare.NE),
-        ("gt", Compare.GT),
-        ("ge", Compare.GE),
-    ):
-        add(getattr(operator, name), 2, (V.compare(cmp),), kind="compare", data=cmp)
+    for op, name in enumerate(_BINARY):
+        add(getattr(operator, name), 2, (("BINARY_OP", op, -1),))
+        add(getattr(operator, "i" + name.rstrip("_")), 2, (("BINARY_OP", op + len(_BINARY), -1),))
+    for name in ("lt", "le", "eq", "ne", "gt", "ge"):
+        add(getattr(operator, name), 2, (V.compare(name),), kind="compare", data=name)
     add(operator.is_, 2, (("IS_OP", 0, -1),), kind="is", data=0)
     add(operator.is_not, 2, (("IS_OP", 1, -1),), kind="is", data=1)
     add(operator.contains, 2, (("CONTAINS_OP", 0, -1),), order=(1, 0), kind="contains")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bytecode import BinaryOp, Compare
-
 Ins = tuple[str, object, int]
 
 VERSION = (3, 11)
 NULL_FIRST = True  # a call's NULL lies under the callable, not above it
-SUPERINSTRUCTIONS = False  # the interpreter pairs instructions by itself
+SUPERINSTRUCTIONS: dict[tuple[str, str], str] = {}  # the interpreter pairs instructions by itself
 BACKWARD_CONDITIONAL_JUMPS = True
 RETURN_CONST = False
 TAKE_FAST = ("LOAD_FAST", "LOAD_CONST", "STORE_FAST")
@@ -37,16 +35,11 @@ JUMPS = {
 }
 
 
-def binary(op: BinaryOp) -> Ins:
-    return ("BINARY_OP", op, -1)
+def compare(op: str) -> Ins:
+    return ("COMPARE_OP", ("lt", "le", "eq", "ne", "gt", "ge").index(op), -1)
 
 
-def compare(op: Compare) -> Ins:
-    return ("COMPARE_OP", op, -1)
-
-
-def compare_for_branch(op: Compare) -> Ins:
-    return ("COMPARE_OP", op, -1)
+compare_for_branch = compare
 
 
 def attribute(name: str) -> Ins:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bytecode.instr import Intrinsic1Op, Intrinsic2Op
-
 from mooncake_py.lowering.py311 import (  # noqa: F401
     CLOSURE_BY_LOAD_FAST,
     NOT,
@@ -11,9 +9,6 @@ from mooncake_py.lowering.py311 import (  # noqa: F401
     SUPERINSTRUCTIONS,
     TRUTH,
     Ins,
-    binary,
-    compare,
-    compare_for_branch,
     format_value,
     make_function,
 )
@@ -24,9 +19,9 @@ RETURN_CONST = True
 TAKE_FAST = ("LOAD_FAST_AND_CLEAR",)
 STOPITERATION_HANDLER = True
 BRANCH_NEEDS_BOOL = False
-POSITIVE: Ins = ("CALL_INTRINSIC_1", Intrinsic1Op.INTRINSIC_UNARY_POSITIVE, 0)
-LIST_TO_TUPLE: Ins = ("CALL_INTRINSIC_1", Intrinsic1Op.INTRINSIC_LIST_TO_TUPLE, 0)
-IMPORT_STAR: tuple[Ins, ...] = (("CALL_INTRINSIC_1", Intrinsic1Op.INTRINSIC_IMPORT_STAR, 0), ("POP_TOP", None, -1))
+POSITIVE: Ins = ("CALL_INTRINSIC_1", 5, 0)
+LIST_TO_TUPLE: Ins = ("CALL_INTRINSIC_1", 6, 0)
+IMPORT_STAR: tuple[Ins, ...] = (("CALL_INTRINSIC_1", 2, 0), ("POP_TOP", None, -1))
 GETSLICE: tuple[Ins, ...] = (("BINARY_SLICE", None, -2),)
 SETSLICE: tuple[Ins, ...] = (("STORE_SLICE", None, -4),)
 FOR_DONE: tuple[Ins, ...] = (("END_FOR", None, 0),)
@@ -42,6 +37,17 @@ JUMPS = {
     "none": ("POP_JUMP_IF_NONE", ""),
     "not_none": ("POP_JUMP_IF_NOT_NONE", ""),
 }
+
+
+# The operator's number, and below it what specialised code tests: unordered 1, less 2, greater 4, equal 8.
+_COMPARE = {"lt": 2, "le": 1 << 4 | 10, "eq": 2 << 4 | 8, "ne": 3 << 4 | 7, "gt": 4 << 4 | 4, "ge": 5 << 4 | 12}
+
+
+def compare(op: str) -> Ins:
+    return ("COMPARE_OP", _COMPARE[op], -1)
+
+
+compare_for_branch = compare
 
 
 def attribute(name: str) -> Ins:
@@ -65,7 +71,23 @@ def classderef(cell: object) -> tuple[Ins, ...]:
     return (("LOAD_LOCALS", None, 1), ("LOAD_FROM_DICT_OR_DEREF", cell, 0))
 
 
+_INTRINSICS_1 = {
+    "STOPITERATION_ERROR": 3,
+    "TYPEVAR": 7,
+    "PARAMSPEC": 8,
+    "TYPEVARTUPLE": 9,
+    "SUBSCRIPT_GENERIC": 10,
+    "TYPEALIAS": 11,
+}
+_INTRINSICS_2 = {
+    "TYPEVAR_WITH_BOUND": 2,
+    "TYPEVAR_WITH_CONSTRAINTS": 3,
+    "SET_FUNCTION_TYPE_PARAMS": 4,
+    "SET_TYPEPARAM_DEFAULT": 5,
+}
+
+
 def intrinsic(name: str, n: int) -> tuple[Ins, ...]:
     if n == 1:
-        return (("CALL_INTRINSIC_1", Intrinsic1Op[f"INTRINSIC_{name}"], 0),)
-    return (("CALL_INTRINSIC_2", Intrinsic2Op[f"INTRINSIC_{name}"], -1),)
+        return (("CALL_INTRINSIC_1", _INTRINSICS_1[name], 0),)
+    return (("CALL_INTRINSIC_2", _INTRINSICS_2[name], -1),)

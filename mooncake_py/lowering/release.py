@@ -5,10 +5,8 @@ NumPy also writes the result of an operator into an operand that nobody else hol
 
 from __future__ import annotations
 
-from bytecode import Label
-
+from mooncake_py.lowering.assembler import Label, Line
 from mooncake_py.lowering.native import V
-from mooncake_py.lowering.writer import Line
 
 _JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
 _ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", *_JUMPS})

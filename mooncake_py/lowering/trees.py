@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bytecode import CellVar, Label, TryBegin
-
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand, Pos, Var
+from mooncake_py.lowering.assembler import Cell, Label, TryBegin
 from mooncake_py.lowering.native import POP, Sel, V
 from mooncake_py.lowering.plan import PBlock
 from mooncake_py.lowering.writer import Writer
@@ -181,7 +180,7 @@ class TreeWriter(Writer):
         """Read a cell that is a constant: through a slot, where the interpreter has an instruction for it."""
         name = ".cell"
         if name not in self._cells:
-            self._cells[name] = CellVar(name)
+            self._cells[name] = Cell(name)
             self.slots.names.append(name)
             self.slots.cell_names.append(name)
         self.ins("STORE_FAST", name, -1, pos)

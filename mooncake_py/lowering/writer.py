@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bytecode import CellVar, FreeVar, Label, TryBegin, TryEnd
-
 from mooncake_py.ir.nodes import BlockId, Const, Goto, Operand, Pos, Var
+from mooncake_py.lowering.assembler import Arg, Cell, Free, Label, Line, TryBegin, TryEnd
 from mooncake_py.lowering.native import Ins, Sel, V
 from mooncake_py.lowering.plan import Jump, PBlock, Plan
 from mooncake_py.lowering.slots import Slots
 
-Line = tuple[str, Any, Pos] | Label | TryBegin | TryEnd
 _BOOLS = frozenset(("bool", "contains", "none", "not_none", "not", "truth"))  # kinds whose value is True or False
 
 
 class Writer:
     """The code of one function as it grows. `depth` is the height of the evaluation stack at its end."""
 
-    def __init__(self, plan: Plan, slots: Slots, free_names: list[str]):
+    def __init__(self, plan: Plan, slots: Slots):
         self.plan, self.slots = plan, slots
         self.code: list[Line] = []
         self.depth = 0
@@ -38,14 +34,14 @@ class Writer:
         wrap = V.STOPITERATION_HANDLER and plan.fn.kind == "generator"
         self._wrap = Label() if wrap else None
         self._open: TryBegin | None = None
-        self._free = {v: FreeVar(n) for v, n in zip(plan.fn.free, free_names, strict=True)}
-        self._cells = {n: CellVar(n) for n in slots.cell_names}
+        self._free = {v: Free(i) for i, v in enumerate(plan.fn.free)}
+        self._cells = {n: Cell(n) for n in slots.cell_names}
         self._pushed: tuple[int, Operand] | None = None  # the length of the code after a push, and its list
         self._bools = {s.out for p in plan.layout for s in p.sels if s.kind in _BOOLS}
 
     # -- single instructions ---------------------------------------------------------------------------------
 
-    def ins(self, name: str, arg: object, effect: int, pos: Pos) -> None:
+    def ins(self, name: str, arg: Arg, effect: int, pos: Pos) -> None:
         self.code.append((name, arg, pos))
         self.depth += effect
         if self.depth > self.stacksize:
@@ -67,7 +63,7 @@ class Writer:
             self.consts.append(value)
         return i
 
-    def cell(self, v: Var) -> CellVar | FreeVar:
+    def cell(self, v: Var) -> Cell | Free:
         free = self._free.get(v)
         return free if free is not None else self._cells[self.slots.names[self.slots.of[v]]]
 
