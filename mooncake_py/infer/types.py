@@ -8,14 +8,24 @@ from __future__ import annotations
 import types as pytypes
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from mooncake_py.ir.nodes import node
 from mooncake_py.ir.ops import UNBOUND
 
 
-@dataclass(frozen=True, slots=True)
+_Type = TypeVar("_Type")
+
+
+@dataclass_transform(frozen_default=True)
+def _type(cls: type[_Type]) -> type[_Type]:
+    """As `node`, but compared by what it holds."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+@_type
 class T:
     """Base of all abstract types."""
 
@@ -24,12 +34,12 @@ class T:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Bot(T):
     """No value: code that has not been seen to run."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Known(T):
     """This very object."""
 
@@ -67,7 +77,7 @@ def _same_function(a: Any, b: Any) -> bool:
 _BY_VALUE = frozenset({int, float, complex, str, bytes, bool, type(None)})
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Inst(T):
     """An instance of exactly this class; numbers carry derivatives when `act`."""
 
@@ -79,7 +89,7 @@ class Inst(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Real(T):
     """A real scalar: bool, int, float or a NumPy scalar of such a kind."""
 
@@ -90,7 +100,7 @@ class Real(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Arr(T):
     """An exact `np.ndarray`; dtype or ndim None where unknown."""
 
@@ -111,7 +121,7 @@ class Arr(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Tup(T):
     """A tuple of known length."""
 
@@ -122,7 +132,7 @@ class Tup(T):
         return any(t.active for t in self.items)
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Lst(T):
     """A list; `elem` is the join of everything that may be in it."""
 
@@ -134,7 +144,7 @@ class Lst(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Cell(T):
     """A closure cell; `elem` is the join of everything it may hold."""
 
@@ -146,7 +156,7 @@ class Cell(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Fn(T):
     """A function made while the derived function runs, from this code object; `site` is the call that makes it."""
 
@@ -159,7 +169,7 @@ class Fn(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Meth(T):
     """The attribute `func` of its class bound to the receiver of the `getattr` call `site`."""
 
@@ -172,7 +182,7 @@ class Meth(T):
         return self.act
 
 
-@dataclass(frozen=True, slots=True)
+@_type
 class Top(T):
     """Anything."""
 

@@ -2,13 +2,15 @@
 
 Besides SSA values a builder knows *keys*: mutable variables that are written and read per block. Reading one
 finds the value that reaches the place, adding block parameters where several meet (Braun et al., "Simple and
-Efficient Construction of Static Single Assignment Form", 2013). Parameters that turn out to have one value
-are removed by `finish`. The pullback's cotangent accumulators and the forward values it needs are such keys.
+Efficient Construction of Static Single Assignment Form", 2013). Where nothing was written since the block that
+dominates a join, the value is the one it had there: a search does not walk through what has nothing to do with it.
+Parameters that turn out to have one value are removed by `simplify_params`. The pullback's cotangent accumulators
+and the forward values it needs are such keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from mooncake_py.ir.nodes import (
@@ -48,14 +50,19 @@ class DraftEdge:
 class Draft:
     """A block being built: statements are appended, `head` ones go before them all.
 
-    `handler` is the edge of the Try that this block belongs to the body of.
+    `handler` is the edge of the Try that this block belongs to the body of. `idom` is a block on every way to here, not
+    always the nearest, `depth` the number of blocks above it in that tree (negative: not known yet), `ended` when the first
+    edge left it.
     """
 
     __slots__ = (
         "defs",
+        "depth",
+        "ended",
         "handler",
         "head",
         "id",
+        "idom",
         "incomplete",
         "key_params",
         "params",
@@ -77,6 +84,9 @@ class Draft:
         self.key_params: set[Var] = set()
         self.sealed = False
         self.handler: DraftEdge | None = None
+        self.idom: Draft | None = None
+        self.depth = -1
+        self.ended = 0
 
 
 class Builder:
@@ -86,8 +96,12 @@ class Builder:
         self.fresh = fresh
         self.default = default
         self.blocks: list[Draft] = []
+        self._time = 0  # counts writes and edges
+        self._written: dict[Hashable, int] = {}  # when each key was written last
+        self._loops: list[Draft] = []  # blocks with more edges to come that others came after
         self.entry = self.new_block()
         self.entry.sealed = True
+        self.entry.depth = 0
         self.block = self.entry
         self._open: set[Operand] = set()  # parameters whose values are being looked for
         self._met: set[Operand] = set()  # those of them that something refers to
@@ -121,7 +135,14 @@ class Builder:
 
     def edge(self, target: Draft, args: tuple[Operand, ...] | list[Operand] = ()) -> DraftEdge:
         e = DraftEdge(target, list(args))
-        target.preds.append((self.block, e))
+        block = self.block
+        target.preds.append((block, e))
+        if not block.ended:
+            self._time += 1
+            block.ended = self._time
+            if not block.sealed:
+                self._loops.append(block)
+                self._place(block)
         return e
 
     def goto(self, target: Draft, *args: Operand) -> None:
@@ -153,32 +174,82 @@ class Builder:
     # -- variables --
 
     def write(self, key: Hashable, value: Operand) -> None:
+        self._time += 1
+        self._written[key] = self._time
         self.block.defs[key] = value
+
+    def write_at(self, block: Draft, key: Hashable, value: Operand) -> None:
+        """As if it had been written while the block was built; nobody has read the key yet."""
+        self._written[key] = max(self._written.get(key, 0), block.ended or self._time)
+        block.defs[key] = value
 
     def read(self, key: Hashable) -> Operand:
         return self._read(self.block, key)
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
-        chain = []  # straight-line ancestors, found without recursion: long functions are deep
+        chain = []  # blocks that bring the value on, found without recursion: long functions are deep
+        written = -1
         while (value := block.defs.get(key)) is None:
             if not block.sealed:
                 value = self._param(block, key)
                 block.incomplete.append((key, value))
                 break
-            if not block.preds:
+            preds = block.preds
+            if not preds:
                 value = self.default(key)
                 block.defs[key] = value
                 break
-            if len(block.preds) > 1:
+            if len(preds) == 1:
+                chain.append(block)
+                block = preds[0][0]
+                continue
+            if written < 0:
+                written = self._written.get(key, 0)
+                loop = self._innermost_loop()
+                if loop is not None:
+                    written = max(written, loop.ended)
+            if block.depth < 0:
+                self._place(block)
+            above = block.idom
+            if above is None or above.ended < written:
                 value = self._join(block, key)
                 break
             chain.append(block)
-            block = block.preds[0][0]
+            block = above
         if value in self._open:
             self._met.add(value)
         for b in chain:
             b.defs[key] = value
         return value
+
+    def _innermost_loop(self) -> Draft | None:
+        """The last begun of the loops whose closing edges are still to come: what they bring is not known."""
+        while self._loops and self._loops[-1].sealed:
+            self._loops.pop()
+        return self._loops[-1] if self._loops else None
+
+    def dominator(self, blocks: Sequence[Draft]) -> Draft:
+        """A block on every way to each of these."""
+        for b in blocks:
+            self._place(b)
+        return common_dominator(blocks)
+
+    def _place(self, block: Draft) -> None:
+        """Find `idom` and `depth` of a block; those of one with more edges to come must be told, or are the entry's."""
+        work = [block]
+        while work:
+            b = work[-1]
+            if b.depth >= 0:
+                work.pop()
+                continue
+            sources = [p for p, _ in b.preds] if b.sealed and b.preds else [b.idom or self.entry]
+            missing = [p for p in sources if p.depth < 0]
+            if missing and b.depth == -1:
+                b.depth = -2  # being placed: a source that waits for it closes a loop
+                work += missing
+                continue
+            b.idom = self.entry if missing else common_dominator(sources)
+            b.depth = b.idom.depth + 1
 
     def _join(self, block: Draft, key: Hashable) -> Operand:
         """The value where several meet: a parameter, unless all bring the same and nothing led back to here."""
@@ -309,6 +380,20 @@ class Builder:
             for b in self.reachable()
         )
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
+
+
+def common_dominator(blocks: Sequence[Draft]) -> Draft:
+    """The nearest block above them all whose place is known, as theirs are."""
+    first, *rest = blocks
+    for other in rest:
+        while first is not other:
+            if first.depth > other.depth:
+                assert first.idom is not None
+                first = first.idom
+            else:
+                assert other.idom is not None
+                other = other.idom
+    return first
 
 
 def same_operand(a: Operand, b: Operand) -> bool:

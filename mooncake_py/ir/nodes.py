@@ -9,12 +9,23 @@ one terminator; an edge carries one argument per parameter of its target. There 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NewType
+from typing import Any, NewType, TypeVar, dataclass_transform
 
 BlockId = NewType("BlockId", int)
 """Names a block (`bb3`); opaque, never a position."""
+
+
+_Node = TypeVar("_Node")
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def node(cls: type[_Node]) -> type[_Node]:
+    """A class of immutable nodes, compared by identity.
+
+    That nobody assigns to a field is left to the type checker: what enforces it at run time triples the cost of a node.
+    """
+    return dataclass(slots=True, eq=False)(cls)
 
 
 class Var:
@@ -84,7 +95,7 @@ class Pos:
 NO_POS = Pos(None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Call:
     """`out = fn(*args, **kwargs)`."""
 
@@ -94,14 +105,13 @@ class Call:
     kwargs: tuple[tuple[str, Operand], ...] = ()
     pos: Pos = NO_POS
 
-    def operands(self) -> Iterator[Operand]:
-        yield self.fn
-        yield from self.args
-        for _, v in self.kwargs:
-            yield v
+    def operands(self) -> tuple[Operand, ...]:
+        if self.kwargs:
+            return (self.fn, *self.args, *[v for _, v in self.kwargs])
+        return (self.fn, *self.args)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Edge:
     """A jump to `target`; `args` become its parameters."""
 
@@ -109,13 +119,13 @@ class Edge:
     args: tuple[Operand, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Goto:
     edge: Edge
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Branch:
     """Jump on the truth of `cond`, which is a bool or a value whose truth runs no user code."""
 
@@ -125,7 +135,7 @@ class Branch:
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class ForNext:
     """Advance `iterator`: its next item is the *first* parameter of `body`'s target, `body.args` the others."""
 
@@ -135,7 +145,7 @@ class ForNext:
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Switch:
     """Jump to the case whose int equals `value`, else to `default` (made by the engine, never by the frontend)."""
 
@@ -145,7 +155,7 @@ class Switch:
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Try:
     """Go to `body`, a block that nothing else enters; an exception raised in that block goes to `handler`.
 
@@ -158,13 +168,13 @@ class Try:
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Return:
     value: Operand
     pos: Pos = NO_POS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Raise:
     """`raise exc from cause`; both None is the bare `raise`. `reraise`: as is, keeping the traceback it has."""
 
@@ -177,7 +187,7 @@ class Raise:
 Terminator = Goto | Branch | ForNext | Switch | Try | Return | Raise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class CFGBlock:
     """Statements run in order, then the terminator.
 
@@ -193,7 +203,7 @@ class CFGBlock:
     handler: Edge | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@node
 class Function:
     """A function over SSA blocks.
 
@@ -216,17 +226,17 @@ class Function:
 
 def edges(term: Terminator) -> tuple[Edge, ...]:
     """The edges of a terminator, in printed order."""
-    match term:
-        case Goto(edge=e):
-            return (e,)
-        case Branch(then=a, orelse=b):
-            return (a, b)
-        case ForNext(body=a, done=b):
-            return (a, b)
-        case Switch(cases=cases, default=d):
-            return (*(e for _, e in cases), d)
-        case Try(body=a, handler=b):
-            return (a, b)
+    kind = type(term)
+    if kind is Goto:
+        return (term.edge,)  # type: ignore[union-attr]
+    if kind is Branch:
+        return (term.then, term.orelse)  # type: ignore[union-attr]
+    if kind is ForNext:
+        return (term.body, term.done)  # type: ignore[union-attr]
+    if kind is Switch:
+        return (*[e for _, e in term.cases], term.default)  # type: ignore[union-attr]
+    if kind is Try:
+        return (term.body, term.handler)  # type: ignore[union-attr]
     return ()
 
 
@@ -235,18 +245,26 @@ def brings_value(term: Terminator, e: Edge) -> bool:
     return (isinstance(term, ForNext) and e is term.body) or (isinstance(term, Try) and e is term.handler)
 
 
-def term_operands(term: Terminator) -> Iterable[Operand]:
+def own_operands(term: Terminator) -> tuple[Operand, ...]:
+    """The operands a terminator reads itself: without edge arguments."""
+    kind = type(term)
+    if kind is Goto or kind is Try:
+        return ()
+    if kind is Branch:
+        return (term.cond,)  # type: ignore[union-attr]
+    if kind is ForNext:
+        return (term.iterator,)  # type: ignore[union-attr]
+    if kind is Raise:
+        return tuple([x for x in (term.exc, term.cause) if x is not None])  # type: ignore[union-attr]
+    return (term.value,)  # type: ignore[union-attr]
+
+
+def term_operands(term: Terminator) -> list[Operand]:
     """The operands a terminator reads, edge arguments last."""
-    match term:
-        case Branch(cond=v) | Switch(value=v) | ForNext(iterator=v) | Return(value=v):
-            yield v
-        case Raise(exc=exc, cause=cause):
-            if exc is not None:
-                yield exc
-            if cause is not None:
-                yield cause
+    out = list(own_operands(term))
     for e in edges(term):
-        yield from e.args
+        out += e.args
+    return out
 
 
 class Fresh:

@@ -430,7 +430,10 @@ class _Assembly:
             self.start[b.id] = F.entry if b.id == entry else F.new_block(draft_params)
         for b in c.fn.blocks:
             F.block = self.start[b.id]
-            F.block.sealed = True
+            if b.id in c.loops:
+                F.block.idom = self.end[c.loops[b.id].preheader]
+            else:
+                F.block.sealed = True
             self.plans[b.id] = [make_ad_stmts(info, s) for s in b.stmts]
             for plan in self.plans[b.id]:
                 if plan.note:
@@ -438,6 +441,8 @@ class _Assembly:
             self.end[b.id] = F.block
             if b.id != c.exit:
                 self._forward_terminator(b)
+        for draft in self.start.values():
+            draft.sealed = True
         return params + extra
 
     def _forward_terminator(self, b: CFGBlock) -> None:
@@ -567,8 +572,10 @@ class _Assembly:
         p.start[c.exit].sealed = True
         latches = {loop.latch: h for h, loop in c.loops.items() if h not in self.dead_loops}
         for x in reversed([x for x in c.order if x in c.returning]):
-            if x in latches:
-                pass  # its header, which jumps here, comes later
+            if x in latches:  # its header, which jumps here, comes later
+                ways_in = [p.start[w] for _, w in c.loops[latches[x]].landings]
+                if all(w.ended for w in ways_in):
+                    p.start[x].idom = p.dominator(ways_in)
             elif not p.start[x].preds:
                 continue  # skipped over: there is nothing to reverse in it
             else:
@@ -806,7 +813,7 @@ class _Assembly:
             if self._dominates(b, c.exit):
                 captured.append(v)
             else:
-                self.end[b].defs[("v", v)] = v
+                F.write_at(self.end[b], ("v", v), v)
                 captured.append(F.read(("v", v)))
         captured += [stacks[u] for u in comms.stacks]
         value = self.info.operand(term.value)

@@ -114,7 +114,7 @@ class PullbackBuilder(Builder):
                 self._kept.add(key)
                 for source, landing in c.loops[loop].landings:
                     if source != loop:
-                        self.start[landing].defs[key] = self._value_at_landing(v, landing)
+                        self.write_at(self.start[landing], key, self._value_at_landing(v, landing))
             return self._read(self.block, key)
         if around_u[0] == loop:
             return self._pull(v, u)
@@ -125,7 +125,7 @@ class PullbackBuilder(Builder):
         if key not in self._kept:
             self._kept.add(key)
             for _, landing in c.loops[inner].landings:
-                self.start[landing].defs[key] = self._value_at_landing(v, landing)
+                self.write_at(self.start[landing], key, self._value_at_landing(v, landing))
         if u == self.at:
             return self._read(self.block, key)
         return self._read(self.start[u], key)
