@@ -27,12 +27,14 @@ from mooncake_py.ir.nodes import (
     Goto,
     Operand,
     Pos,
+    Raise,
     Return,
     Switch,
     Terminator,
     Try,
     Var,
     edges,
+    own_operands,
 )
 
 
@@ -326,31 +328,36 @@ class Builder:
         if not subst:
             return
 
-        def f(v: Operand) -> Operand:
-            return subst.get(v, v) if isinstance(v, Var) else v
-
+        get: Any = subst.get
+        apart: Any = subst.keys().isdisjoint
         for block in self.blocks:
-            gone = [k for k, p in enumerate(block.params) if p in subst]
-            if gone:
-                for k in reversed(gone):
-                    block.key_params.discard(block.params[k])
-                    del block.params[k]
-                    for _, e in block.preds:
-                        del e.args[k - e.first]
-            block.head[:] = [_replace(s, f, subst) for s in block.head]
-            block.stmts[:] = [_replace(s, f, subst) for s in block.stmts]
+            if not apart(block.params):
+                for k in range(len(block.params) - 1, -1, -1):
+                    if block.params[k] in subst:
+                        block.key_params.discard(block.params[k])
+                        del block.params[k]
+                        for _, e in block.preds:
+                            del e.args[k - e.first]
+            _replace(block.head, subst)
+            _replace(block.stmts, subst)
             t = block.term
-            match t:
-                case Branch(cond=c, then=a, orelse=b) if c in subst:
-                    block.term = Branch(f(c), a, b, t.pos)
-                case ForNext(iterator=c, body=a, done=b) if c in subst:
-                    block.term = ForNext(f(c), a, b, t.pos)
-                case Switch(value=c, cases=cs, default=d) if c in subst:
-                    block.term = Switch(f(c), cs, d, t.pos)
-                case Return(value=c) if c in subst:
-                    block.term = Return(f(c), t.pos)
-            for edge in draft_edges(t) if t is not None else ():
-                edge.args[:] = [f(v) for v in edge.args]
+            if t is None:
+                continue
+            if not apart(own_operands(t)):
+                match t:
+                    case Branch(cond=c, then=a, orelse=b):
+                        block.term = Branch(get(c, c), a, b, t.pos)
+                    case ForNext(iterator=c, body=a, done=b):
+                        block.term = ForNext(get(c, c), a, b, t.pos)
+                    case Switch(value=c, cases=cs, default=d):
+                        block.term = Switch(get(c, c), cs, d, t.pos)
+                    case Return(value=c):
+                        block.term = Return(get(c, c), t.pos)
+                    case Raise(exc=x, cause=y, reraise=r):
+                        block.term = Raise(get(x, x), get(y, y), r, t.pos)
+            for edge in draft_edges(t):
+                if edge.args:
+                    edge.args[:] = [get(v, v) for v in edge.args]
 
     def reachable(self) -> Iterator[Draft]:
         """Blocks in reverse postorder from the entry."""
@@ -370,14 +377,16 @@ class Builder:
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
         blocks = tuple(
-            CFGBlock(
-                b.id,
-                tuple(b.params),
-                (*b.head, *b.stmts),
-                _final(b.term),
-                None if b.handler is None else _final_edge(b.handler),
-            )
-            for b in self.reachable()
+            [
+                CFGBlock(
+                    b.id,
+                    tuple(b.params),
+                    (*b.head, *b.stmts),
+                    _final(b.term),
+                    None if b.handler is None else _final_edge(b.handler),
+                )
+                for b in self.reachable()
+            ]
         )
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
 
@@ -400,10 +409,13 @@ def same_operand(a: Operand, b: Operand) -> bool:
     return a is b or (type(a) is Const and type(b) is Const and a.value is b.value)
 
 
-def _replace(s: Call, f: Callable[[Operand], Operand], subst: dict[Var, Operand]) -> Call:
-    if s.fn in subst or any(a in subst for a in s.args) or any(v in subst for _, v in s.kwargs):
-        return Call(s.out, f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
-    return s
+def _replace(stmts: list[Call], subst: dict[Var, Operand]) -> None:
+    get: Any = subst.get
+    apart: Any = subst.keys().isdisjoint
+    for i, s in enumerate(stmts):
+        if not apart(s.operands()):
+            kwargs = tuple([(k, get(v, v)) for k, v in s.kwargs]) if s.kwargs else ()
+            stmts[i] = Call(s.out, get(s.fn, s.fn), tuple([get(a, a) for a in s.args]), kwargs, s.pos)
 
 
 def draft_edges(t: Terminator) -> tuple[DraftEdge, ...]:
@@ -417,22 +429,22 @@ def _targets(block: Draft) -> list[Draft]:
 
 
 def _final_edge(e: Any) -> Edge:
-    assert isinstance(e, DraftEdge)
+    assert type(e) is DraftEdge
     return Edge(e.target.id, tuple(e.args))
 
 
 def _final(t: Terminator | None) -> Terminator:
     edge = _final_edge
-    match t:
-        case Try(body=e):
-            return Goto(edge(e), t.pos)
-        case Goto(edge=e):
-            return Goto(edge(e), t.pos)
-        case Branch(cond=c, then=a, orelse=b):
-            return Branch(c, edge(a), edge(b), t.pos)
-        case ForNext(iterator=it, body=a, done=b):
-            return ForNext(it, edge(a), edge(b), t.pos)
-        case Switch(value=v, cases=cases, default=d):
-            return Switch(v, tuple((i, edge(e)) for i, e in cases), edge(d), t.pos)
+    kind = type(t)
+    if kind is Goto:
+        return Goto(edge(t.edge), t.pos)  # type: ignore[union-attr]
+    if kind is Branch:
+        return Branch(t.cond, edge(t.then), edge(t.orelse), t.pos)  # type: ignore[union-attr]
+    if kind is ForNext:
+        return ForNext(t.iterator, edge(t.body), edge(t.done), t.pos)  # type: ignore[union-attr]
+    if kind is Try:
+        return Goto(edge(t.body), t.pos)  # type: ignore[union-attr]
+    if kind is Switch:
+        return Switch(t.value, tuple([(i, edge(e)) for i, e in t.cases]), edge(t.default), t.pos)  # type: ignore[union-attr]
     assert t is not None
     return t
