@@ -294,9 +294,10 @@ generation = 0
 def is_pure(f: Any, n: int = 1, keywords: Iterable[str] = ()) -> bool:
     """Does f, called with n positional arguments and these keywords, surely change nothing but return a value?"""
     try:
-        return (f in pure or f in probed) and not writes_out(f, n, keywords)
+        known = f in pure or f in probed
     except TypeError:
         return False
+    return known and not writes_out(f, n, keywords)
 
 
 def register(rule: Rule, fallback: bool = False) -> None:

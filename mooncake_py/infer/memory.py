@@ -60,12 +60,13 @@ class Memory:
             found = [v for v in outside if self.identity(v) and not isinstance(types.get(v), Arr)]
             for v in found[1:]:
                 self.join(found[0], v)
+        params_of = {b.id: b.params for b in fn.blocks}
         for b in fn.blocks:
             for s in b.stmts:
                 if s.out in types and s.out in calls:
                     self._call(s, calls[s.out])
             for e in edges(b.term):
-                params = next(x for x in fn.blocks if x.id == e.target).params
+                params = params_of[e.target]
                 if brings_value(b.term, e):
                     if isinstance(b.term, Try):
                         self._raised(b.term, params[0])

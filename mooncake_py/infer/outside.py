@@ -20,7 +20,7 @@ from typing import Any
 
 from mooncake_py.errors import MooncakeError
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.structure import attributes, is_user_class
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
@@ -209,22 +209,23 @@ class _Walk:
         outside_cells = {
             cell for cell, n in zip(fn.free, c.code.co_freevars, strict=False) if n in c.free and is_data(c.free[n])
         }
+        params_of = {b.id: b.params for b in fn.blocks}
         while True:
             before = len(tainted)
             for b in fn.blocks:
                 for s in b.stmts:
                     if self._statement(c, s, tainted, outside_cells, defs):
                         return True
-                self._flow(fn, b, tainted)
+                self._flow(params_of, b, tainted)
                 if isinstance(b.term, Return) and b.term.value in tainted:
                     self.returns = True
             if len(tainted) == before:
                 return False
 
-    def _flow(self, fn: Function, b: CFGBlock, tainted: set[Operand]) -> None:
+    def _flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, tainted: set[Operand]) -> None:
         first = isinstance(b.term, ForNext)
         for k, e in enumerate(edges(b.term)):
-            params = next(x for x in fn.blocks if x.id == e.target).params
+            params = params_of[e.target]
             if first and k == 0:
                 if b.term.iterator in tainted:  # type: ignore[union-attr]
                     tainted.add(params[0])

@@ -15,7 +15,6 @@ import numpy as np
 from mooncake_py.ir.nodes import node
 from mooncake_py.ir.ops import UNBOUND
 
-
 _Type = TypeVar("_Type")
 
 

@@ -53,8 +53,8 @@ class Draft:
     """A block being built: statements are appended, `head` ones go before them all.
 
     `handler` is the edge of the Try that this block belongs to the body of. `idom` is a block on every way to here, not
-    always the nearest, `depth` the number of blocks above it in that tree (negative: not known yet), `ended` when the first
-    edge left it.
+    always the nearest, `depth` the number of blocks above it in that tree (negative: not known yet), `ended` the time
+    when the first edge left it.
     """
 
     __slots__ = (
@@ -259,10 +259,14 @@ class Builder:
         self._open.add(param)
         values = [self._read(pred, key) for pred, _ in block.preds]
         self._open.discard(param)
-        first = values[0]
-        if param not in self._met and all([same_operand(v, first) for v in values]):
-            block.defs[key] = first
-            return first
+        if param not in self._met:
+            first = values[0]
+            for v in values:
+                if v is not first and not same_operand(v, first):
+                    break
+            else:
+                block.defs[key] = first
+                return first
         self._add_param(block, key, param)
         for (_, e), v in zip(block.preds, values, strict=True):
             e.args.append(v)
@@ -294,6 +298,8 @@ class Builder:
         brings a different one, so parameters that only feed each other go together.
         """
         value: dict[Operand, Operand | None] = {p: None for b in self.blocks for p in b.key_params}
+        if not value:
+            return {}
         sources = [
             (p, [e.args[k - e.first] for _, e in b.preds])
             for b in self.blocks
@@ -301,6 +307,7 @@ class Builder:
             for k, p in enumerate(b.params)
             if p in value
         ]
+        get: Any = value.get
         changed = True
         while changed:
             changed = False
@@ -310,7 +317,7 @@ class Builder:
                     continue
                 new = old
                 for arg in args:
-                    v = value.get(arg, arg)
+                    v = get(arg, arg)
                     if v is None or v is new:
                         continue
                     if new is None:

@@ -117,13 +117,15 @@ def dominates(idom: dict[BlockId, BlockId | None], a: BlockId, b: BlockId) -> bo
     return False
 
 
-def loops(fn: Function) -> dict[BlockId, set[BlockId]]:
+def loops(fn: Function, idom: dict[BlockId, BlockId | None] | None = None) -> dict[BlockId, set[BlockId]]:
     """The natural loops: header -> its blocks, header included; loops that share a header are one.
 
-    In reverse post-order of the headers, so an outer loop comes before those inside it.
+    In reverse post-order of the headers, so an outer loop comes before those inside it. Pass the dominators where they
+    are known already.
     """
-    idom = dominators(fn)  # its keys are in reverse post-order
-    preds = predecessors(fn)
+    if idom is None:
+        idom = dominators(fn)
+    preds = predecessors(fn)  # the keys of idom are in reverse post-order
     index = {b: i for i, b in enumerate(idom)}
     found: dict[BlockId, set[BlockId]] = {}
     for header, position in index.items():

@@ -227,8 +227,8 @@ class _Assembly:
 
     def _always_zero(self, p: PullbackBuilder, result_tree: Tree) -> tuple[int, ...]:
         params = self.canonical.fn.params
-        able = [i for i, v in enumerate(params) if leaves(self.lanes.tree(v))]
-        if not leaves(result_tree):
+        able = [i for i, v in enumerate(params) if self.lanes.tree(v) != NONE]
+        if result_tree == NONE:
             return tuple(able)
         made = {s.out: s for b in p.blocks for s in b.stmts}
         out = next(b.term.value for b in p.blocks if isinstance(b.term, Return))
@@ -326,7 +326,7 @@ class _Assembly:
         active = {
             b.id
             for b in c.fn.blocks
-            if any(self._may_reverse(s) for s in b.stmts) or any(leaves(self.lanes.tree(x)) for x in b.params)
+            if any(self._may_reverse(s) for s in b.stmts) or any(self.lanes.tree(x) != NONE for x in b.params)
         }
         self.dead_loops = {h for h, loop in c.loops.items() if not (loop.body & active)}
         self.active = active
@@ -357,14 +357,14 @@ class _Assembly:
     def _may_reverse(self, s: Call) -> bool:
         call = self.inferred.calls.get(s.out)
         return call is not None and (
-            call.kind in ("rule", "dynamic", "derived", "unwound") or bool(leaves(self.lanes.tree(s.out)))
+            call.kind in ("rule", "dynamic", "derived", "unwound") or self.lanes.tree(s.out) != NONE
         )
 
     def _skips(self, join: BlockId) -> bool:
         """Is there nothing to reverse between this join and the block that dominates it?"""
         c = self.canonical
         top = c.idom[join]
-        if any(leaves(self.lanes.tree(x)) for x in c.blocks[join].params):
+        if any(self.lanes.tree(x) != NONE for x in c.blocks[join].params):
             return False
         seen: set[BlockId] = set()
         work = [q for q, _ in c.preds[join]]
@@ -561,7 +561,7 @@ class _Assembly:
         p.at = c.exit
         p.pos = exit_term.pos
         result_tree = self.lanes.tree(exit_term.value)
-        if leaves(result_tree) and result_tree != REF:
+        if result_tree not in (NONE, REF):
             if not isinstance(result_tree, tuple) and result_tree != ANY:
                 p.nonnull.add(self.dy_in)
                 if isinstance(exit_term.value, Var):
@@ -726,7 +726,7 @@ class _Assembly:
 
     # -- comms --
 
-    def _comms_into_pullback(self, p: PullbackBuilder, live: set[Var]) -> None:
+    def _comms_into_pullback(self, p: PullbackBuilder, live: set[Operand]) -> None:
         head: list[Call] = []
         pos = p.pos
         comms = p.comms
@@ -789,7 +789,7 @@ class _Assembly:
         assert isinstance(f, Var), "an array that is accumulated into is not a constant"
         return f
 
-    def _comms_into_forward(self, p: PullbackBuilder, live: set[Var]) -> None:
+    def _comms_into_forward(self, p: PullbackBuilder, live: set[Operand]) -> None:
         c, F = self.canonical, self.forward
         comms = p.comms
         stacks: dict[BlockId, Var] = {}

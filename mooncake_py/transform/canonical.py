@@ -81,15 +81,17 @@ def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
     unwinding = settle(blocks, inferred, fresh)
     exit_ = _single_return(blocks, types, inferred.result, fresh)
     fn = _function(inferred.fn, blocks)
-    found = loops(fn)
+    idom = dominators(fn)
+    found = loops(fn, idom)
     if found:
         for header, body in reversed(list(found.items())):
             _shape_loop(header, body, blocks, types, fresh, found)
         fn = _function(inferred.fn, blocks)
-        found = loops(fn)
+        idom = dominators(fn)
+        found = loops(fn, idom)
     blocks = {b.id: b for b in fn.blocks}
     loop_of = innermost_loop(fn, found)
-    c = Canonical(fn, blocks, [b.id for b in fn.blocks], dominators(fn), {}, loop_of, exit_, unwinding)
+    c = Canonical(fn, blocks, [b.id for b in fn.blocks], idom, {}, loop_of, exit_, unwinding)
     c.preds = {b: [] for b in blocks}
     for b in fn.blocks:
         for e in edges(b.term):

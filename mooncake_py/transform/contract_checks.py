@@ -20,7 +20,7 @@ from mooncake_py.infer.types import (
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.transform import contract
-from mooncake_py.transform.lanes import leaves
+from mooncake_py.transform.lanes import NONE
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, VAt, VTuple
 
@@ -41,7 +41,7 @@ class ContractChecks:
     def __init__(self, info: ADInfo, s: Call, call: CallInfo, rule: Rule, operands: list[Operand | None]):
         self.call = contract.RuleCall(rule, len(call.args), (info.canonical.fn.filename, s.pos.line))
         self.forms: dict[int, tuple[Operand, bool]] = {}
-        self.active = tuple(i for i, v in enumerate(operands) if v is not None and leaves(info.tree(v)))
+        self.active = tuple(i for i, v in enumerate(operands) if v is not None and info.tree(v) != NONE)
         self.able = tuple(i for i, t in enumerate(call.types) if _has_derivative(widen(t)))
         for i in self.active:
             v = operands[i]

@@ -49,10 +49,17 @@ def tree_of(t: T, shared: bool) -> Tree:
 
 
 def leaves(tree: Tree, path: Path = ()) -> list[tuple[Path, str]]:
-    """The leaves that carry a tangent."""
+    """The leaves that carry a tangent: there are some where the tree is not NONE."""
     if isinstance(tree, tuple):
         return [x for i, sub in enumerate(tree) for x in leaves(sub, (*path, i))]
     return [] if tree == NONE else [(path, tree)]
+
+
+def has_fdata(tree: Tree) -> bool:
+    """Does any of its tangent travel beside the value?"""
+    if isinstance(tree, tuple):
+        return any(map(has_fdata, tree))
+    return tree in (REF, ANY)
 
 
 def subtree(tree: Tree, path: Path) -> Tree:
@@ -85,9 +92,9 @@ class Lanes:
         self.trees: dict[Var, Tree] = {}
 
     def tree(self, v: Operand) -> Tree:
-        if isinstance(v, Const):
-            return NONE
-        t = self.trees.get(v)
+        t = self.trees.get(v)  # type: ignore[arg-type]
         if t is None:
+            if isinstance(v, Const):
+                return NONE
             t = self.trees[v] = tree_of(self.types.get(v, Known(None)), self.memory.is_shared(v))
         return t

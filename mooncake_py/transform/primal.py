@@ -28,6 +28,8 @@ def prepare(fn: Function) -> Function:
 
 def promote_cells(fn: Function) -> Function:
     """Reads of cells that have one value are that value."""
+    if not any(type(s.fn) is Const and id(s.fn.value) in _CELLS for b in fn.blocks for s in b.stmts):
+        return fn
     defs = {s.out: (b, i, s) for b in fn.blocks for i, s in enumerate(b.stmts)}
     subst: dict[Var, Operand] = {}
     # The cells of an inlined closure are the items of the tuple it was made with.
@@ -97,6 +99,9 @@ def promote_cells(fn: Function) -> Function:
     if not subst:
         return fn
     return map_function(fn, find, dead)
+
+
+_CELLS = {id(ops.make_cell), id(item_of_closure)}
 
 
 def _in_loop(fn: Function, b: CFGBlock) -> bool:

@@ -20,7 +20,7 @@ from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Va
 from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ANY, ARR, NULL, NUM, REF, ZERO, Lanes, Path, leaves, subtree
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, ZERO, Lanes, Path, leaves, subtree
 from mooncake_py.transform.specialise import AV, Specialiser, VAt, VTuple
 
 
@@ -264,12 +264,12 @@ class PullbackBuilder(Builder):
             if isinstance(t, VTuple):
                 for i, x in enumerate(t.items):
                     self.accumulate(v, x, (*path, i))
-            elif leaves(tree):
+            else:
                 whole = self.specialiser.materialise(t)
 
                 def spread() -> None:
                     for i in range(len(tree)):
-                        if leaves(tree[i]):
+                        if tree[i] != NONE:
                             self.accumulate(v, self.call(operator.getitem, whole, Const(i)), (*path, i))
 
                 self.if_nonnull(whole, spread)

@@ -25,7 +25,21 @@ from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import contract, helpers, templates
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.contract_checks import ContractChecks
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, Lanes, Path, Tree, fdata_type, leaves, subtree
+from mooncake_py.transform.lanes import (
+    ANY,
+    ARR,
+    NONE,
+    NULL,
+    NUM,
+    REF,
+    Lanes,
+    Path,
+    Tree,
+    fdata_type,
+    has_fdata,
+    leaves,
+    subtree,
+)
 from mooncake_py.transform.protect import at_site
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import AV, NotSpecialised, Specialiser, VAt, VClosure, VCoDual, VTuple
@@ -123,7 +137,7 @@ class ADInfo:
         """Read the lanes of v from an operand that holds its fdata."""
         if isinstance(tree, tuple):
             for i, sub in enumerate(tree):
-                if any(k in (REF, ANY) for _, k in leaves(sub)):
+                if has_fdata(sub):
                     self.set_lanes(v, self.emit(helpers.item_fdata, source, Const(i)), sub, (*path, i))
         elif tree in (REF, ANY):
             self.lane[(v, path)] = source
@@ -133,7 +147,7 @@ class ADInfo:
     def fresh_lanes(self, v: Var) -> None:
         """fdata for a value that was just made and carries no derivative from anywhere."""
         tree = self.tree(v)
-        if any(k in (REF, ANY) for _, k in leaves(tree)):
+        if has_fdata(tree):
             t = self.types.get(v)
             y = self.operand(v)
             if tree == REF and isinstance(t, Arr):
@@ -171,7 +185,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         callee, args = Const(site), (callee, *args)
     info.forward.append(Call(s.out, callee, args, _kw(info, s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
-    outside = f is ops.load_global and leaves(info.tree(s.out)) and info.is_written(s.out)
+    outside = f is ops.load_global and info.tree(s.out) != NONE and info.is_written(s.out)
     if outside and (not info.inferred.wary or isinstance(info.types.get(s.out), Arr)):
         raise UnsupportedError(
             f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
@@ -192,7 +206,7 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack):
         info.removable.add(out)
     tree = info.tree(out)
-    if not leaves(tree):
+    if tree == NONE:
         return ADStmtInfo(s, None)
     if f is ops.build_tuple:
         parts: list[tuple[Path, Operand, Path]] = [((i,), a, ()) for i, a in enumerate(call.args)]
@@ -240,7 +254,7 @@ def _function(info: ADInfo, s: Call) -> ADStmtInfo:
     def rvs(p: PullbackBuilder) -> None:
         p.accumulate(defaults, p.call(helpers.take_defaults, p.forward_value(shadow)))
 
-    return ADStmtInfo(s, rvs if leaves(info.tree(defaults)) else None)
+    return ADStmtInfo(s, rvs if info.tree(defaults) != NONE else None)
 
 
 def coerce_lane(info: ADInfo, v: Operand, path: Path) -> Operand:
@@ -366,7 +380,7 @@ def _check_numbers(
     if isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Inst, Real)):
         p.call(quick.miscounted, result)
         return
-    wanted = [v is not None and bool(leaves(p.lanes.tree(v))) for v in operands]
+    wanted = [v is not None and p.lanes.tree(v) != NONE for v in operands]
     p.call(quick.pulled, dy, *(p.specialiser.materialise(x) if w else NULL for x, w in zip(items, wanted, strict=True)))
 
 
@@ -393,7 +407,7 @@ def _rule_arguments(
 
 
 def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp: Specialiser) -> None:
-    if not any(k in (REF, ANY) for _, k in leaves(tree)):
+    if not has_fdata(tree):
         return
     if given:
         info.set_lanes(s.out, sp.materialise(fdata), tree)
@@ -476,7 +490,7 @@ def _distribute(
                 p, p.call(contract.count, result, Const(check.active), Const(check.able), Const(check.call))
             )
         for i, v in enumerate(operands):
-            if v is not None and leaves(p.lanes.tree(v)):
+            if v is not None and p.lanes.tree(v) != NONE:
                 part: Operand = p.call(helpers.cotangent, result, Const(i))
                 if check is not None:
                     part = check.fit(p, i, part)
@@ -577,7 +591,7 @@ def _opaque_rule(
     info.types[pb] = Top()
     info.f[s.out] = y
     given = info.emit(helpers.is_codual, raw)
-    if any(k in (REF, ANY) for _, k in leaves(tree)):
+    if has_fdata(tree):
         info.set_lanes(s.out, info.emit(helpers.fdata_of, raw), tree)
 
     def rvs(p: PullbackBuilder) -> None:
@@ -610,7 +624,7 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         )
     info.reusable = False
     callee, args = at_site(s, call, info.types)
-    live = tuple(bool(leaves(info.tree(v))) for v in args)
+    live = tuple(info.tree(v) != NONE for v in args)
     site = Const(info.dynamic_site(call, s, live, s.out in info.canonical.unwinding))
     rvs = _through(info, s, [info.operand(callee), info.lane_of(callee)], site, callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
@@ -620,7 +634,7 @@ def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: Check
     """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
     if rule.mutates:
         info.reusable = False
-    always = bool(rule.mutates) or any(k in (REF, ANY) for _, k in leaves(info.tree(s.out)))
+    always = bool(rule.mutates) or has_fdata(info.tree(s.out))
     rvs = _through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)
     return ADStmtInfo(s, rvs)
 
@@ -713,7 +727,7 @@ def _derived(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 
     def rvs(p: PullbackBuilder) -> None:
         dy = _take_tree(info, p, s.out, tree, ())
-        active = [(i, v) for i, v in enumerate(call.args) if leaves(p.lanes.tree(v))]
+        active = [(i, v) for i, v in enumerate(call.args) if p.lanes.tree(v) != NONE]
 
         def body() -> None:
             pullback = p.call(getattr, site, Const("pullback"))
@@ -725,7 +739,7 @@ def _derived(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 
         p.if_nonnull(dy, body)
 
-    return ADStmtInfo(s, rvs if leaves(tree) else None)
+    return ADStmtInfo(s, rvs if tree != NONE else None)
 
 
 def _take_dynamic(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path = ()) -> Operand:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, draft_edges
-from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Operand, Raise, Return, Switch, Try, Var
+from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Try, Var, own_operands
 from mooncake_py.registry import is_pure
 from mooncake_py.tangents import add_rdata, zero_fdata
 from mooncake_py.transform import helpers
@@ -33,7 +33,7 @@ _ENGINE_PURE = frozenset(
 )
 
 
-def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
+def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Operand]:
     """Remove pure statements and block parameters that nothing needs; what is left is returned as names in use.
 
     In the pullback all code is the engine's own and goes where it can (`everything`); in the forward code only
@@ -41,62 +41,62 @@ def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Var]:
     """
     blocks = list(b.reachable())
     b.blocks = blocks
-    defs: dict[Var, Call] = {}
-    params: dict[Var, tuple[Draft, int]] = {}
+    defs: dict[Operand, Call] = {}
+    params: dict[Operand, tuple[Draft, int]] = {}
     work: list[Operand] = []
     kept: set[Call] = set()
-
-    def may_go(s: Call) -> bool:
-        if not everything and s.out not in removable:
-            return False
-        f = s.fn.value if isinstance(s.fn, Const) else None
-        return f is not None and (
-            is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (type(f).__hash__ is not None and f in _ENGINE_PURE)
-        )
 
     for block in blocks:
         for k, v in enumerate(block.params):
             params[v] = (block, k)
         for s in (*block.head, *block.stmts):
             defs[s.out] = s
-            if not may_go(s):
+            if not (everything or s.out in removable) or not _may_go(s):
                 kept.add(s)
-                work.extend(s.operands())
+                work += s.operands()
         t = block.term
-        match t:
-            case Branch(cond=x) | Switch(value=x) | Return(value=x):
-                work.append(x)
-            case ForNext(iterator=x):
-                work.append(x)
-                work.extend(draft_edges(t)[0].target.params[:1])
-            case Try(handler=h):
-                work.extend(h.target.params[:1])  # type: ignore[attr-defined]
-            case Raise(exc=exc, cause=cause):
-                work.extend(o for o in (exc, cause) if o is not None)
-    live: set[Var] = set()
+        assert t is not None
+        work += own_operands(t)
+        if type(t) is ForNext:
+            work += draft_edges(t)[0].target.params[:1]
+        elif type(t) is Try:
+            work += draft_edges(t)[1].target.params[:1]
+    live: set[Operand] = set()
     while work:
         needed = work.pop()
-        if not isinstance(needed, Var) or needed in live:
+        if needed in live or type(needed) is Const:
             continue
         live.add(needed)
         d = defs.get(needed)
         if d is not None:
             if d not in kept:
                 kept.add(d)
-                work.extend(d.operands())
+                work += d.operands()
         elif needed in params:
             block, k = params[needed]
-            work.extend(e.args[k - e.first] for _, e in block.preds if k >= e.first)
+            work += [e.args[k - e.first] for _, e in block.preds if k >= e.first]
     for block in blocks:
-        block.head = [s for s in block.head if s in kept]
+        if block.head:
+            block.head = [s for s in block.head if s in kept]
         block.stmts = [s for s in block.stmts if s in kept]
-        gone = [k for k, v in enumerate(block.params) if v not in live]
-        for k in reversed(gone):
-            block.key_params.discard(block.params[k])
-            del block.params[k]
-            for _, e in block.preds:
-                del e.args[k - e.first]
+        if not live.issuperset(block.params):
+            for k in range(len(block.params) - 1, -1, -1):
+                if block.params[k] not in live:
+                    block.key_params.discard(block.params[k])
+                    del block.params[k]
+                    for _, e in block.preds:
+                        del e.args[k - e.first]
     return live
+
+
+def _may_go(s: Call) -> bool:
+    """May the statement be left out where nothing needs its result?"""
+    if type(s.fn) is not Const:
+        return False
+    f = s.fn.value
+    if type(f).__hash__ is None:
+        return False
+    return f in _ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
 
 
 def _as_method(p: PullbackBuilder, s: Call) -> tuple[Call, ...]:

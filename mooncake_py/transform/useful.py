@@ -12,7 +12,7 @@ from dataclasses import replace
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.ir.nodes import Call, ForNext, Operand, Return, Var, brings_value, edges
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ANY, NONE, REF, Lanes, leaves
+from mooncake_py.transform.lanes import NONE, Lanes, has_fdata
 
 WHY = "nothing that is differentiated depends on it"
 
@@ -50,7 +50,7 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
                 sources.setdefault(p, []).append(a)
         if isinstance(b.term, Return):
             work.append(b.term.value)
-    work += [v for v in defined if any(kind in (REF, ANY) for _, kind in leaves(lanes.tree(v)))]
+    work += [v for v in defined if has_fdata(lanes.tree(v))]
     while work:
         v = work.pop()
         if isinstance(v, Var) and v not in useful:
@@ -58,7 +58,7 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
             work += sources.get(v, ())
     inputs = {*fn.params, *fn.free}
     for v in defined:
-        if v not in useful and v not in inputs and leaves(lanes.tree(v)):
+        if v not in useful and v not in inputs and lanes.tree(v) != NONE:
             lanes.trees[v] = NONE
             call = calls.get(v)
             if call is not None and call.kind in ("rule", "derived") and not (call.rule and call.rule.mutates):
