@@ -448,7 +448,7 @@ def rules_of(f: Any) -> list[Rule]:
     """The rules of f, last registered first; empty where it has none."""
     try:
         found = _rules.get(f)
-        if f in replaced:
+        if replaced and f in replaced:
             return []
         if found is None:
             found = _rules.get(f, []) if _waiting and load_waiting() else []
@@ -459,9 +459,7 @@ def rules_of(f: Any) -> list[Rule]:
 
 def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule | bool | None:
     """The rule of f for these types: None where there is none, False where the types do not decide."""
-    for rule in rules_of(f):
-        if not rule.accepts(len(types), keywords):
-            continue
+    for rule in _accepting(f, len(types), keywords):
         m = rule.matches(types)
         if m is None:
             return False
@@ -472,10 +470,30 @@ def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule 
 
 def find_rule_for_values(f: Any, args: Sequence[Any], keywords: Iterable[str] = ()) -> Rule | None:
     """The same for values."""
-    for rule in rules_of(f):
-        if rule.accepts(len(args), keywords) and rule.matches_values(args):
+    for rule in _accepting(f, len(args), keywords):
+        if rule.matches_values(args):
             return rule
     return None
+
+
+_accepted: dict[Any, list[Rule]] = {}
+_accepted_generation = -1
+
+
+def _accepting(f: Any, n: int, keywords: Iterable[str]) -> list[Rule]:
+    """The rules of f that can be called with n positional arguments and these keywords."""
+    global _accepted_generation
+    rules = rules_of(f)
+    if not rules:
+        return rules
+    if _accepted_generation != generation:
+        _accepted.clear()
+        _accepted_generation = generation
+    key = f, n, tuple(keywords)
+    found = _accepted.get(key)
+    if found is None:
+        found = _accepted[key] = [rule for rule in rules if rule.accepts(n, key[2])]
+    return found
 
 
 _loaded = False

@@ -291,15 +291,21 @@ class Builder:
 
     # -- the end --
 
-    def simplify_params(self) -> dict[Var, Operand]:
-        """Key parameters that have only one value, with that value.
+    def simplify_params(
+        self,
+        sums: Sequence[Call] = (),
+        is_operand: Callable[[Call, Operand], Operand | None] = lambda s, first: None,
+    ) -> dict[Var, Operand]:
+        """Key parameters that have only one value, with that value, and those of `sums` that are one of their operands:
+        `is_operand` says which, told what the first one is.
 
         Optimistic: a parameter is taken to have the value that the first of its arguments brings until another
         brings a different one, so parameters that only feed each other go together.
         """
         value: dict[Operand, Operand | None] = {p: None for b in self.blocks for p in b.key_params}
-        if not value:
+        if not value and not sums:
             return {}
+        value.update((s.out, None) for s in sums)
         sources = [
             (p, [e.args[k - e.first] for _, e in b.preds])
             for b in self.blocks
@@ -315,7 +321,7 @@ class Builder:
                 old = value[p]
                 if old is p:
                     continue
-                new = old
+                new = None
                 for arg in args:
                     v = get(arg, arg)
                     if v is None or v is new:
@@ -325,7 +331,17 @@ class Builder:
                     elif not same_operand(v, new):
                         new = p
                         break
-                if new is not old:
+                if new is not None and new is not old:
+                    value[p] = new
+                    changed = changed or old is None or new is p or not same_operand(new, old)
+            for s in sums:
+                p, old = s.out, value[s.out]
+                first = get(s.args[0], s.args[0])
+                if old is p or first is None:
+                    continue
+                operand = is_operand(s, first)
+                new = p if operand is None else get(operand, operand)
+                if new is not None and new is not old:
                     value[p] = new
                     changed = True
         return {p: v for p, v in value.items() if v is not None and v is not p}  # type: ignore[misc]

@@ -22,50 +22,44 @@ from mooncake_py.transform.pullback import PullbackBuilder
 _SUMS = frozenset({add_rdata, add_owned, helpers.accum_arr, helpers.accum_any, helpers.add_owned_maybe})
 
 
-_ACCUMULATIONS = frozenset({helpers.accum_num, helpers.accum_arr, helpers.accum_any, add_rdata})
+# What gives its second operand where the first is zero, and what gives its first where that is there.
+_ACCUMULATIONS = {id(f) for f in (helpers.accum_num, helpers.accum_arr, helpers.accum_any, add_rdata)}
+_SUMS_OR_ONE = _ACCUMULATIONS | {id(helpers.dense_zeros)}
 
 
 def fold(p: PullbackBuilder) -> None:
-    """Remove what turned out to be decided: parameters with one value, tests of what is surely there."""
+    """Remove what turned out to be decided: values that are another one, tests of what is surely there."""
+
+    def is_operand(s: Call, first: Operand) -> Operand | None:
+        if s.fn.value is helpers.dense_zeros:  # type: ignore[union-attr]
+            return first if first in p.nonnull else None
+        return s.args[1] if p.is_zero(first) else None
+
     again = True
     while again:
-        subst = p.simplify_params()
-        again = _fold_accumulations(p, subst)
+        sums = [s for b in p.blocks for s in b.stmts if isinstance(s.fn, Const) and id(s.fn.value) in _SUMS_OR_ONE]
+        subst = p.simplify_params(sums, is_operand)
+        _drop(p, [s for s in sums if s.out in subst], subst)
         p.apply(subst)
         for gone, stays in subst.items():
             if gone in p.stands_for and isinstance(stays, Var):
                 p.stands_for.setdefault(stays, p.stands_for[gone])
         _grow_nonnull(p)
-        again = _fold_tests(p) or again
+        left = [s for s in sums if s.out not in subst]
+        again = _fold_tests(p) or any(is_operand(s, subst.get(s.args[0], s.args[0])) for s in left)  # type: ignore[arg-type]
     _add_in_place(p)
 
 
-def _fold_accumulations(p: PullbackBuilder, subst: dict[Var, Operand]) -> bool:
-    """`0 + t` is t."""
-
-    def f(v: Operand) -> Operand:
-        while isinstance(v, Var) and v in subst:
-            v = subst[v]
-        return v
-
-    folded = False
+def _drop(p: PullbackBuilder, sums: list[Call], subst: dict[Var, Operand]) -> None:
+    """Take out statements whose result is an operand of theirs; what is known of its type is known of that."""
+    if not sums:
+        return
+    for s in sums:
+        t = subst[s.out]
+        if isinstance(t, Var) and isinstance(p.types.get(t, BOT), (Top, Bot)):
+            p.types[t] = p.types.get(s.out, BOT)
     for block in p.blocks:
-        kept = []
-        for s in block.stmts:
-            fn = s.fn.value if isinstance(s.fn, Const) else None
-            if fn in _ACCUMULATIONS and p.is_zero(f(s.args[0])):
-                t = subst[s.out] = f(s.args[1])
-                if isinstance(t, Var) and isinstance(p.types.get(t, BOT), (Top, Bot)):
-                    p.types[t] = p.types.get(s.out, BOT)
-            elif fn is helpers.dense_zeros and f(s.args[0]) in p.nonnull:
-                subst[s.out] = f(s.args[0])
-            else:
-                kept.append(s)
-        folded = folded or len(kept) < len(block.stmts)
-        block.stmts = kept
-    for v in subst:
-        subst[v] = f(v)
-    return folded
+        block.stmts = [s for s in block.stmts if s.out not in subst]
 
 
 def _grow_nonnull(p: PullbackBuilder) -> None:

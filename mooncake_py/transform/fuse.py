@@ -30,12 +30,15 @@ MOST_YIELDS = 4
 
 def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
     """The function with one loop over a generator fused with it, None where there is none."""
-    fn = with_handlers(inferred.fn)
-    if sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
+    if not any(isinstance(b.term, ForNext) for b in inferred.fn.blocks):
         return None
+    fn = with_handlers(inferred.fn)
+    if sum([len(b.stmts) for b in fn.blocks]) > MOST_TOTAL:
+        return None
+    defs: dict[Operand, tuple[Call, CFGBlock]] = {s.out: (s, b) for b in fn.blocks for s in b.stmts}
     for b in fn.blocks:
         if isinstance(b.term, ForNext) and not b.stmts and b.handler is None and b.id in inferred.reached:
-            found = _candidate(fn, inferred, b, globals_)
+            found = _candidate(fn, defs, inferred, b, globals_)
             if found is not None:
                 if found.callee.owner is not None:
                     taken.add(found.callee.owner)
@@ -52,10 +55,11 @@ class _Loop:
     callee: Callee
 
 
-def _candidate(fn: Function, inferred: Inferred, b: CFGBlock, globals_: dict) -> _Loop | None:
+def _candidate(
+    fn: Function, defs: dict[Operand, tuple[Call, CFGBlock]], inferred: Inferred, b: CFGBlock, globals_: dict
+) -> _Loop | None:
     assert isinstance(b.term, ForNext)
     it = b.term.iterator
-    defs = {s.out: (s, x) for x in fn.blocks for s in x.stmts}
     if it not in defs:
         return None
     d, _ = defs[it]
@@ -63,15 +67,15 @@ def _candidate(fn: Function, inferred: Inferred, b: CFGBlock, globals_: dict) ->
     if not isinstance(t, Known) or t.value is not iter or len(d.args) != 1 or d.args[0] not in defs:
         return None
     makes, home = defs[d.args[0]]
+    callee = callee_of(inferred, makes, globals_)
+    if callee is None or callee.body.kind != "generator" or _size(callee.body) > MOST_STATEMENTS:
+        return None
     if home.handler is not None or _uses(fn, makes.out) != 1 or _uses(fn, d.out) != 1:
         return None
     found = loops(fn)
     inside = found.get(b.id)
     if inside is None or home.id in inside or innermost_loop(fn, found)[home.id] != _around(b.id, found):
         return None  # a loop that is entered again goes on where it stopped
-    callee = callee_of(inferred, makes, globals_)
-    if callee is None or callee.body.kind != "generator" or _size(callee.body) > MOST_STATEMENTS:
-        return None
     body = callee.body
     yields = [s for x in body.blocks for s in x.stmts if is_const(s.fn, ops.yield_)]
     if not yields or len(yields) > MOST_YIELDS or any(x.handler is not None for x in body.blocks):

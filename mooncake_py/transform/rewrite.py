@@ -79,7 +79,8 @@ class _Rewriter:
                 blocks.extend(item_blocks)
                 self.changed = True
             else:
-                blocks.append(CFGBlock(b.id, b.params, tuple(stmts), term, b.handler))
+                same = len(stmts) == len(b.stmts) and not self.changed
+                blocks.append(b if same else CFGBlock(b.id, b.params, tuple(stmts), term, b.handler))
         if not self.changed:
             return None
         fn = self.fn
