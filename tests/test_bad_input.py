@@ -287,6 +287,34 @@ def test_arrays_of_objects_are_refused(f):
         grad(f)(np.array([0.5, 0.7]))
 
 
+class _Holder:
+    def __init__(self, v):
+        self.v = v
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.array([_Holder(x), None], dtype=object)[0].v.sum(),
+        lambda x: np.asarray([_Holder(x), _Holder(x)])[0].v.sum(),
+        lambda x: (np.matrix(x) * 2.0).sum(),
+        lambda x: np.asarray(x.view(np.matrix) * 2.0).sum(),
+        lambda x: np.ma.masked_where(x > 1.0, x).sum(),
+        lambda x: np.ma.array(x, mask=[0, 1]).mean(),
+        lambda x: np.ma.log(x).sum(),
+        lambda x, fs=(np.ndarray.view,): fs[0](x, np.recarray).sum(),
+    ],
+)
+def test_what_arrays_would_lose_is_refused(f: Callable[..., Any]) -> None:
+    with pytest.raises(UnsupportedError, match="a value with a derivative in an array of"):
+        grad(f)(np.array([0.5, 1.5]))
+
+
+def test_masked_constants_are_fine() -> None:
+    weights = np.ma.array([0.5, 1.5], mask=[0, 1])
+    assert grad(lambda x: x * weights.sum())(2.0) == 0.5
+
+
 def test_a_slice_with_an_active_bound_is_refused():
     with pytest.raises(UnsupportedError, match="a slice with a bound"):
         grad(lambda x: np.sum(np.mgrid[0 : x[0] : 3j]))(np.array([0.5, 0.7]))

@@ -600,10 +600,11 @@ def run_rule(
         result = watch.pair(result)
     y, pb = result if check is None else contract.pair(result, check)
     forms = [] if check is None else [contract.form_of(x) for x in args]
-    if type(y) is np.ndarray and y.dtype.kind in "OV":
+    if isinstance(y, np.ndarray) and (type(y) is not np.ndarray or y.dtype.kind in "OV"):
+        kind = f"dtype {y.dtype}" if type(y) is np.ndarray else f"class {type(y).__name__}"
         raise UnsupportedError(
-            f"a value with a derivative in an array of dtype {y.dtype}", name_of(f), None,
-            "use arrays of floats or complex numbers, lists or dicts",
+            f"a value with a derivative in an array of {kind}", name_of(f), None,
+            "use plain arrays of floats or complex numbers, lists or dicts",
         )  # fmt: skip
     if type(y) is CoDual:
         y, fy = y.primal, y.fdata

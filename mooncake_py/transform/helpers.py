@@ -119,6 +119,11 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
     if shadow is None:
         return zero_fdata(view)
+    if isinstance(view, np.ndarray) and type(view) is not np.ndarray:
+        raise UnsupportedError(
+            f"a value with a derivative in an array of class {type(view).__name__}", "the call", None,
+            "use plain arrays",
+        )  # fmt: skip
     if type(view) is np.ndarray and np.may_share_memory(view, base):
         if repeats(view):
             raise UnsupportedError(

@@ -78,7 +78,7 @@ for _module, _packs in {
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage",),
     "scipy.spatial.distance": ("scipy_spatial",),
-    "scipy.optimize": ("scipy_optimize", "scipy_records"),
+    "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
     "scipy.sparse": ("scipy_sparse",),
     "scipy.interpolate": ("scipy_interpolate",),

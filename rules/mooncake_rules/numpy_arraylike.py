@@ -22,9 +22,12 @@ def arrays_wanted(f: Any) -> int:
 
 def _one(f: Any) -> None:
     python = f._implementation
+    method = f in (np.squeeze, np.transpose)  # these ask scalars of NumPy for their method
 
     @overlay(f)
     def array_like(a, *args, **kwargs):
+        if method and isinstance(a, np.generic):
+            return f(np.asarray(a), *args, **kwargs)[()]
         if isinstance(a, _LIKE):
             return f(np.asarray(a), *args, **kwargs)
         return python(a, *args, **kwargs)
@@ -59,11 +62,22 @@ def _method(name: str) -> None:
         return of_arrays(np.asarray(x), *args, **kwargs)
 
 
+def _scalar_method(name: str) -> None:
+    """A method that gives a scalar again."""
+    of_arrays = getattr(np.ndarray, name)
+
+    @overlay(getattr(np.generic, name))
+    def of_scalar(x, *args, **kwargs):
+        return of_arrays(np.asarray(x), *args, **kwargs)[()]
+
+
 for _name in (
-    "astype", "clip", "copy", "cumprod", "cumsum", "diagonal", "flatten", "max", "mean", "min", "prod", "ravel",
-    "repeat", "reshape", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var",
+    "clip", "cumprod", "cumsum", "diagonal", "flatten", "max", "mean", "min", "prod", "ravel", "repeat", "reshape",
+    "std", "sum", "swapaxes", "take", "trace", "var",
 ):  # fmt: skip
     _method(_name)
+for _name in ("astype", "copy", "squeeze", "transpose"):
+    _scalar_method(_name)
 zero_derivative(
     np.generic.all, np.generic.any, np.generic.argmax, np.generic.argmin, np.generic.round, np.generic.nonzero,
     np.generic.argsort,
@@ -92,6 +106,11 @@ def _scalar(x: np.ndarray) -> Any:
     return s.mean() * s.astype(np.float32) + s.reshape(1) * s.max() + s.clip(0.0, 5.0)
 
 
+def _still_scalar(x: np.ndarray) -> Any:
+    s = x.sum()
+    return s.astype(np.float32), s.copy(), s.squeeze() * s.transpose(), np.squeeze(s), np.transpose(s) * 2.0
+
+
 CASES: list[RuleCase] = [
     case(np.sin, _L), case(np.add, _L, np.array([1.0, 2.0, 3.0])), case(np.multiply, 0.5, (1.0, 2.0)),
     case(np.hypot, _L, _L, out=np.zeros(3)), case(np.dot, _L, _L), case(np.reshape, _R, (4,)), case(np.outer, _L, _L),
@@ -100,5 +119,5 @@ CASES: list[RuleCase] = [
     case(np.convolve, _L, _L, "same"), case(np.var, _L, ddof=1), case(np.sum, _R, axis=0, keepdims=True),
     case(np.sum, 0.5, axis=None, keepdims=True), case(np.tile, 0.5, 3), case(np.ravel, 0.5),
     case(np.expand_dims, 0.5, 0), case(np.linalg.det, _R), case(np.kron, _L, _R), case(np.diff, _L),
-    case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])),
+    case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])), case(_still_scalar, np.array([0.5, 1.5])),
 ]  # fmt: skip

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
-from mooncake_py.registry import Array, Scalar, Sequence_, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import Array, Scalar, Sequence_, folds, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of, total, unbroadcast
@@ -198,6 +199,22 @@ pure.add(np.linspace)
 # -- arrays of things -------------------------------------------------------------------------------------
 
 
+def may_hold_objects(y: Any) -> bool:
+    """Is y an array of objects or records (a question the engine answers when it derives, where the dtype is known)?"""
+    return y.dtype.kind in "OV"
+
+
+def refuse_objects(y: Any) -> None:
+    raise UnsupportedError(
+        f"a value with a derivative in an array of dtype {y.dtype}", "numpy.array", None,
+        "use arrays of floats or complex numbers, lists or dicts",
+    )  # fmt: skip
+
+
+folds[may_hold_objects] = lambda t: t.dtype.kind in "OV" if isinstance(t, Arr) and t.dtype is not None else None
+pure.add(may_hold_objects)
+
+
 def _array_of(f: Any) -> None:
     """`np.array` and its kind on numbers, lists and tuples."""
 
@@ -205,10 +222,14 @@ def _array_of(f: Any) -> None:
     @rrule(f, types=(tuple,))
     @rrule(f, types=(Scalar,))
     def rule(x, dtype=None):
+        y = f(x, dtype)
+        if may_hold_objects(y):
+            refuse_objects(y)
+
         def pullback(dy):
             return (unstack(dy, x),)
 
-        return f(x, dtype), pullback
+        return y, pullback
 
 
 def as_kind(t: Any, a: Any) -> Any:
@@ -268,18 +289,26 @@ def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
 
 @rrule(np.array, fallback=True)
 def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+    if may_hold_objects(y):
+        refuse_objects(y)
+
     def pullback(dy):
         return (unstack(np.reshape(dy, np.shape(object)), object),)
 
-    return np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin), pullback
+    return y, pullback
 
 
 @rrule(np.asarray, np.asanyarray, fallback=True)
 def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
+    y = np.asarray(a, dtype, order)
+    if may_hold_objects(y):
+        refuse_objects(y)
+
     def pullback(dy):
         return (unstack(dy, a),)
 
-    return np.asarray(a, dtype, order), pullback
+    return y, pullback
 
 
 @rrule(np.require, types=(Array,), alias=(0,))
@@ -342,21 +371,30 @@ def view(a):
     return np.ndarray.view(a), pullback
 
 
-def check_reinterpreted(a: np.ndarray, dtype: Any) -> None:
-    """Refuse to read numbers as what they are not."""
+def same_numbers(a: np.ndarray, dtype: Any) -> bool:
+    """Does the view of this dtype or class hold the numbers of a, in a plain array?"""
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
-        return
+        return dtype is np.ndarray
     d = np.dtype(dtype)
-    if d.kind not in "fc" or np.zeros(0, d).real.dtype != a.real.dtype:
-        raise TypeError(f"the bits of {a.dtype} numbers read as {d} have no derivative")
+    return d.kind in "fc" and np.zeros(0, d).real.dtype == a.real.dtype
 
 
-pure.add(check_reinterpreted)
+def refuse_view(a: np.ndarray, dtype: Any) -> None:
+    if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
+        raise UnsupportedError(
+            f"a value with a derivative in an array of class {dtype.__name__}", "numpy.ndarray.view", None,
+            "use plain arrays",
+        )  # fmt: skip
+    raise TypeError(f"the bits of {a.dtype} numbers read as {np.dtype(dtype)} have no derivative")
+
+
+pure.add(same_numbers)
 
 
 @rrule(np.ndarray.view, alias=(0,))
 def view_as(a, dtype):
-    check_reinterpreted(a, dtype)
+    if not same_numbers(a, dtype):
+        refuse_view(a, dtype)
 
     def pullback(dy):
         return np.ascontiguousarray(dy).view(a.dtype).reshape(a.shape)

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from scipy._lib._array_api import array_namespace
+from typing import Any
 
-from mooncake_py.registry import zero_derivative
+import numpy as np
+from scipy._lib import _array_api
+
+from mooncake_py.infer.types import Known, T
+from mooncake_py.registry import infer_table, pure, zero_derivative
+
+array_namespace = _array_api.array_namespace
+_NUMPY = np if hasattr(np, "unstack") else array_namespace(1.0)
+"""NumPy itself where it has what SciPy asks for by the standard's names; else SciPy's wrappers around it."""
+_OTHERS = bool(getattr(_array_api, "SCIPY_ARRAY_API", False))
+
+
+def _namespace_type(args: Any, kwargs: Any) -> T | None:
+    """NumPy's, whatever is asked, unless an environment variable tells SciPy that there are arrays of other libraries.
+
+    So what SciPy does by `xp.zeros_like` and the like is known before it runs.
+    """
+    return None if _OTHERS else Known(_NUMPY)
+
 
 zero_derivative(array_namespace)
+infer_table[array_namespace] = _namespace_type
+pure.add(array_namespace)

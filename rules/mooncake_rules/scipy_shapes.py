@@ -50,8 +50,7 @@ def gammainc_slope(a: Any, x: Any) -> Any:
     """
     aa, xx = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     out = np.full(aa.shape, np.nan)
-    out[(xx == 0) & (aa > 0)] = 0.0
-    out[(xx == np.inf) & (aa > 0)] = 0.0
+    out[((xx <= 0) | (xx == np.inf)) & (aa > 0)] = 0.0  # left of 0 the value is NaN: often one that is not chosen
     inside = (aa > 0) & (xx > 0) & (xx < np.inf)
     low, high = inside & (xx < aa + 1.0), inside & (xx >= aa + 1.0)
     if low.any():
@@ -116,7 +115,7 @@ def _beta_slopes(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
     aa, bb, xx = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float), np.asarray(x, float))
     da, db = np.full(aa.shape, np.nan), np.full(aa.shape, np.nan)
     positive = (aa > 0) & (bb > 0)
-    edge = positive & ((xx == 0) | (xx == 1))
+    edge = positive & ((xx <= 0) | (xx >= 1))
     da[edge] = db[edge] = 0.0
     inside = positive & (xx > 0) & (xx < 1)
     if inside.any():

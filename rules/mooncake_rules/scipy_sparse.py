@@ -346,8 +346,11 @@ _to_dense("toarray")
 
 def _summed(f: Any) -> None:
     @rrule(f, types=(Sparse,))
-    def rule(self: CoDual, axis=None):
-        y = self.primal.sum(axis)
+    def rule(self: CoDual, axis=None, dtype=None, out=None):
+        a = self.primal if dtype is None else self.primal.copy()  # with a dtype it sorts its numbers
+        y = a.sum(axis, dtype, out)
+        if out is not None:
+            raise NotImplementedError("sums of sparse matrices are differentiated without out")
         if isinstance(y, np.matrix):
             raise NotImplementedError("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
         fy = zero_fdata(y)
@@ -358,7 +361,7 @@ def _summed(f: Any) -> None:
                 if axis is None:
                     give(self, lambda r, c: np.full(np.shape(r), dy))
                 else:
-                    give(self, lambda r, c: dy[c if axis in (0, -2) else r])
+                    give(self, lambda r, c: dy[c if axis in (0, -2, (0,), (-2,)) else r])
             return None
 
         return CoDual(y, fy), pullback
@@ -471,5 +474,7 @@ CASES: list[RuleCase] = [
     case(lambda d, x: (sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)) @ _CSR) @ x, _D, _V),
     case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(), _D),
     case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(axis=1), _D),
+    case(lambda d: sp.coo_array((d, (_ROW, _COL)), shape=(3, 3)).mean(axis=0), _D),
+    case(lambda d: sp.csr_matrix((d, (_ROW, _COL)), shape=(3, 3)).mean(), _D),
     case(lambda k, x: (k * _CSR / 3.0) @ x, 0.7, _V),
 ]  # fmt: skip

@@ -461,6 +461,7 @@ CASES += [
     case(lambda x, a: st.gamma.logpdf(x, a=a, scale=2.0), 0.7, 1.3),
     case(lambda x, m: st.norm.logpdf(x, m), np.array([0.3, 1.2]), np.array([[0.1], [0.4]])),
     case(lambda m: st.norm.logpdf([0.3, 1.2], loc=m, scale=[1.0, 2.0]), 0.4),
+    *[case(lambda x, a, f=f: f(x, a), np.array([-0.7, 0.9]), 1.5) for f in (st.dgamma.cdf, st.dweibull.cdf)],
     case(lambda x: st.norm.logpdf(x), np.array([0.3, 1.2], np.float32)), case(lambda x: st.uniform.pdf(x), 2.5),
     case(lambda x: st.expon.pdf(x), np.array([-1.0, 0.5])),
     *[case(lambda x, m, c, f=f: f(x, m, c), _SOME, _SOME[0], np.array([[1.3, 0.2], [0.2, 0.8]]))

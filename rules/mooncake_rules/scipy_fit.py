@@ -1,0 +1,356 @@
+"""scipy.optimize: least squares, by the implicit function theorem at the solution that was found."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize as so
+
+from mooncake_py.registry import rrule
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import Dependence
+from mooncake_rules.scipy_library import fitted, library_rule
+from mooncake_rules.scipy_minimize import _along, free_of, gradient_at, minimum_cotangent, stationary_cotangent
+from mooncake_rules.scipy_optimize import (
+    EMPTY,
+    depends,
+    entry,
+    extra,
+    like_value,
+    plain,
+    plainly,
+    primal,
+    record,
+    rest_is_zero,
+)
+
+# -- losses -----------------------------------------------------------------------------------------------
+
+_LOSSES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "linear": (lambda z: z, lambda z: np.ones_like(z)),
+    "soft_l1": (lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0), lambda z: 1.0 / np.sqrt(1.0 + z)),
+    "huber": (lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.maximum(z, 1.0)) - 1.0),
+              lambda z: 1.0 / np.sqrt(np.maximum(z, 1.0))),
+    "cauchy": (np.log1p, lambda z: 1.0 / (1.0 + z)),
+    "arctan": (np.arctan, lambda z: 1.0 / (1.0 + z * z)),
+}  # fmt: skip
+"""Of the square of a residual: the loss and its slope."""
+
+
+class Loss:
+    """Half the sum of the losses of the residuals of a function."""
+
+    def __init__(self, f: Any, loss: str = "linear", scale: float = 1.0):
+        self.f, self.give, self.scale = f, f.give, scale
+        self.loss, self.slope = _LOSSES[loss]
+
+    def at(self, x: Any) -> Any:
+        r, pull = self.f.at(x)
+        flat = np.asarray(r, float)
+        z = (flat / self.scale) ** 2
+        value = 0.5 * self.scale**2 * float(np.sum(self.loss(z)))
+        return value, lambda dy: pull(like_value(dy * self.slope(z) * flat, r))
+
+
+class Weighted:
+    """The sum of the residuals of a function, each times a number."""
+
+    def __init__(self, f: Any, weights: np.ndarray):
+        self.f, self.weights = f, weights
+
+    def at(self, x: Any) -> Any:
+        r, pull = self.f.at(x)
+        return float(np.sum(self.weights * np.asarray(r, float))), lambda dy: pull(like_value(dy * self.weights, r))
+
+
+def _limits(bounds: Any) -> so.Bounds:
+    return bounds if isinstance(bounds, so.Bounds) else so.Bounds(*bounds)
+
+
+def _bounds_cotangent(bounds: CoDual, x: np.ndarray, t: np.ndarray) -> Any:
+    """Those of a pair of lower and upper bounds, as a rule returns them; t is that of the coordinates at bounds."""
+    if not isinstance(bounds.primal, tuple) or not np.any(t):
+        return None
+    box = _limits(bounds.primal)
+    gap = 1e-8 * np.maximum(1.0, np.abs(x))
+    low = x <= np.broadcast_to(box.lb, x.shape) + gap
+    return fitted(np.where(low, t, 0.0), bounds.primal[0]), fitted(np.where(low, 0.0, t), bounds.primal[1])
+
+
+# -- least squares ----------------------------------------------------------------------------------------
+
+_SIGNATURE = inspect.signature(so.least_squares)
+
+
+@rrule(so.least_squares)
+def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
+    names = list(_SIGNATURE.parameters)[2:]
+    options = dict(zip(names, given, strict=False)) | named
+    values = {k: v.primal for k, v in options.items()}
+    if not isinstance(values.get("loss", "linear"), str) or values.get("kwargs"):
+        raise NotImplementedError("scipy.optimize.least_squares is differentiated for named losses and without kwargs")
+    res = so.least_squares(fun.primal, x0, **values)
+    fres = record(res, ("x", "cost", "fun"))
+    args, bounds = options.get("args", EMPTY), options.get("bounds", CoDual((-np.inf, np.inf), None))
+
+    def pullback(dy):
+        dx, dcost, dr = entry(fres, "x"), entry(fres, "cost"), entry(fres, "fun")
+        rest_is_zero(fres, ("x", "cost", "fun", "grad"), "scipy.optimize.least_squares")
+        if dx is None and dcost is None and dr is None:
+            return None
+        d = depends(fun, args)
+        total = Loss(d, values.get("loss", "linear"), values.get("f_scale", 1.0))
+        vector: Any = 0.0
+        if dcost is not None:
+            vector = vector + dcost * gradient_at(total, res.x)[1]
+        if dr is not None:
+            r, pull = d.at(res.x)
+            (t,), more = pull(like_value(dr, r))
+            vector = vector + more
+            dx = t if dx is None else dx + t
+        of_bounds = None
+        if dx is not None:
+            more, held = stationary_cotangent(total, res.x, dx, free_of(res.x, _limits(bounds.primal)))
+            vector = vector + more
+            of_bounds = _bounds_cotangent(bounds, res.x, held)
+        out = {"args": extra(args, d.give(vector)), "bounds": of_bounds}
+        return None, None, *(out.get(k) for k in names[: len(given)]), *(out.get(k) for k in named)
+
+    return CoDual(res, fres), pullback
+
+
+@rrule(so.leastsq)
+def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
+    y = so.leastsq(func.primal, plain(x0), args.primal, *map(primal, rest), **plainly(options))
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        ds = dy if type(dy) is tuple else (None,) * len(y)
+        dx = take_fdata(fy[0], ds[0])
+        more = take_fdata(fy[1], ds[1])
+        if more is not None and np.any(more):
+            raise NotImplementedError("the covariances that scipy.optimize.leastsq returns are not differentiated")
+        if dx is None:
+            return None
+        d = depends(func, args)
+        free = np.ones(np.size(y[0]), bool)
+        return None, None, extra(args, d.give(minimum_cotangent(Loss(d), y[0], dx, free)))
+
+    return CoDual(y, fy), pullback
+
+
+# -- linear least squares with bounds ---------------------------------------------------------------------
+
+
+def _linear_cotangents(a: np.ndarray, b: np.ndarray, x: np.ndarray, dx: np.ndarray, free: np.ndarray) -> Any:
+    """Of a and b for that of the x with the least |a x - b|, whose coordinates move where they are free."""
+    used = a[:, free]
+    w = np.zeros(x.shape)
+    w[free] = np.linalg.solve(used.T @ used, dx[free])
+    aw = a @ w
+    return np.outer(b - a @ x, w) - np.outer(aw, x), aw
+
+
+def nnls_cotangents(dy: Any, y: Any, o: Any) -> Any:
+    a, b, (x, norm) = o["A"], o["b"], y
+    dx, dnorm = dy
+    da, db = np.zeros(a.shape), np.zeros(b.shape)
+    if dx is not None:
+        da, db = _linear_cotangents(a, b, x, np.asarray(dx), x > 0)
+    if dnorm is not None and norm > 0:
+        r = (a @ x - b) * (dnorm / norm)
+        da, db = da + np.outer(r, x), db - r
+    return da, db
+
+
+library_rule(so.nnls, 2, nnls_cotangents)
+
+
+@rrule(so.lsq_linear)
+def lsq_linear(A: CoDual, b: CoDual, bounds=(-np.inf, np.inf), *rest, **options):
+    res = so.lsq_linear(A.primal, b.primal, bounds, *rest, **options)
+    fres = record(res, ("x", "cost", "fun"))
+
+    def pullback(dy):
+        dx, dcost, dr = entry(fres, "x"), entry(fres, "cost"), entry(fres, "fun")
+        rest_is_zero(fres, ("x", "cost", "fun"), "scipy.optimize.lsq_linear")
+        a, v, x = np.asarray(A.primal, float), np.asarray(b.primal, float), res.x
+        t = np.zeros(v.shape)
+        if dcost is not None:
+            t = t + dcost * (a @ x - v)
+        if dr is not None:
+            t = t + dr
+        dx = a.T @ t if dx is None else dx + a.T @ t
+        da, db = _linear_cotangents(a, v, x, dx, free_of(x, _limits(bounds)))
+        return fitted(da + np.outer(t, x), A.primal), fitted(db - t, b.primal)
+
+    return CoDual(res, fres), pullback
+
+
+# -- curves -----------------------------------------------------------------------------------------------
+
+
+@rrule(so.curve_fit)
+def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None, **options):
+    bounds = options.get("bounds", (-np.inf, np.inf))
+    out = so.curve_fit(f.primal, xdata, ydata, p0, sigma, absolute_sigma, check_finite, **options)
+    fout = zero_fdata(out)
+
+    def pullback(dy):
+        dp, dcov = take_fdata(fout[0], None), take_fdata(fout[1], None)
+        if dp is None and dcov is None:
+            return None
+        x, y = np.asarray(xdata, float), np.asarray(ydata, float)
+        residuals = Residuals(Dependence(f.primal, f.fdata), x, y, sigma)
+        p = out[0]
+        dp = np.zeros(p.shape) if dp is None else dp
+        vector: Any = 0.0
+        if dcov is not None and np.any(dcov):
+            more, vector = _covariance_cotangents(residuals, p, dcov, y.size, absolute_sigma)
+            dp = dp + more
+        vector = vector + minimum_cotangent(Loss(residuals), p, dp, free_of(p, _limits(bounds)))
+        n, m, s = x.size, y.size, np.size(sigma) if sigma is not None else 0
+        residuals.f.give(vector[n + m + s :])
+        dx, dyd = vector[:n].reshape(x.shape), vector[n : n + m].reshape(y.shape)
+        ds = None if sigma is None else fitted(vector[n + m : n + m + s].reshape(np.shape(sigma)), sigma)
+        return None, fitted(dx, xdata), fitted(dyd, ydata), None, ds
+
+    return CoDual(out, fout), pullback
+
+
+def _covariance_cotangents(r: Residuals, p: np.ndarray, dcov: np.ndarray, m: int, absolute: bool) -> Any:
+    """Of the parameters and what the residuals depend on, for that of s^2 (J^T J)^-1, J the residuals' Jacobian.
+
+    s^2 is 1, or the sum of squares by the degrees of freedom.
+    """
+    value, _ = r.at(p)
+    jacobian = np.zeros((m, p.size))
+    for i in range(m):
+        row = np.zeros(m)
+        row[i] = 1.0
+        jacobian[i] = r.at(p)[1](row.reshape(np.shape(value)))[0][0]
+    inverse = np.linalg.inv(jacobian.T @ jacobian)
+    t = (dcov + dcov.T) / 2
+    scale = 1.0 if absolute else float(np.sum(value * value)) / (m - p.size)
+    weights = -2.0 * scale * jacobian @ inverse @ t @ inverse
+    by_p, vector = np.zeros(p.shape), 0.0
+    for k in range(p.size):
+        unit = np.zeros(p.size)
+        unit[k] = 1.0
+        g, v = _along(Weighted(r, weights[:, k].reshape(np.shape(value))), p, unit)
+        by_p, vector = by_p + g, vector + v
+    if not absolute:
+        factor = 2.0 * float(np.sum(t * inverse)) / (m - p.size)
+        g, v = gradient_at(Loss(r), p)
+        by_p, vector = by_p + factor * g, vector + factor * v
+    return by_p, vector
+
+
+class Residuals:
+    """(f(x, *p) - y) / sigma, which depends on x, y and sigma besides what f does."""
+
+    def __init__(self, f: Dependence, x: np.ndarray, y: np.ndarray, sigma: Any):
+        if sigma is not None and np.ndim(sigma) > 1:
+            raise NotImplementedError("scipy.optimize.curve_fit is differentiated for sigma of one dimension")
+        self.f, self.x, self.y, self.give = f, x, y, f.give
+        self.sigma = None if sigma is None else np.asarray(sigma, float)
+
+    def at(self, p: np.ndarray) -> Any:
+        value, pull = self.f.at(self.x, *map(float, p))
+        r = value - self.y if self.sigma is None else (value - self.y) / self.sigma
+
+        def back(dr: Any) -> Any:
+            t = np.asarray(dr) if self.sigma is None else np.asarray(dr) / self.sigma
+            (dx, *dp), vector = pull(t)
+            dx = np.zeros(self.x.shape) if dx is None else dx
+            by_sigma = [] if self.sigma is None else [self._summed(-t * r)]
+            parts = [dx.ravel(), -t.ravel(), *by_sigma, vector]
+            return (np.array([0.0 if d is None else d for d in dp]),), np.concatenate(parts)
+
+        return r, back
+
+    def _summed(self, t: np.ndarray) -> np.ndarray:
+        assert self.sigma is not None
+        return np.ravel(t) if self.sigma.ndim else np.sum(t).reshape(1)
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_X = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+_Y = np.array([2.1, 1.4, 0.9, 0.6, 0.5])
+_TIGHT = {"xtol": 1e-15, "gtol": 1e-15, "ftol": 1e-15}
+
+
+def _fall(x, a, b):
+    return a * np.exp(-b * x)
+
+
+def _slopes(x, a, b):
+    e = np.exp(-b * x)
+    return np.stack([e, -a * x * e], axis=1)
+
+
+_SURE = {"xtol": 1e-15, "ftol": 1e-15, "jac": _slopes}
+
+
+def _fit(x, y):
+    return so.curve_fit(_fall, x, y, p0=[1.0, 0.5], **_SURE)[0]
+
+
+def _fit_with_errors(y, s):
+    return so.curve_fit(_fall, _X, y, [1.0, 0.5], s, **_SURE)
+
+
+def _fit_absolute(y, s):
+    return np.sqrt(np.diag(so.curve_fit(_fall, _X, y, [1.0, 0.5], s, True, **_SURE)[1]))
+
+
+def _line(z, x):
+    return np.stack([x, np.ones(5)], axis=1)
+
+
+def _least(p, x):
+    return so.least_squares(lambda z: z[0] * x + z[1] - p, np.ones(2), lambda z: _line(z, x), **_TIGHT)["x"]
+
+
+def _robust(loss: str, scale: float) -> Any:
+    def fit(p, x):
+        options = {**_TIGHT, "loss": loss, "f_scale": scale}
+        res = so.least_squares(
+            lambda z, q: z[0] * x + z[1] - q, np.ones(2), lambda z, q: _line(z, x), args=(p,), **options
+        )
+        return res.x, res.fun, res.cost
+
+    fit.__qualname__ = f"least_squares-{loss}"
+    return fit
+
+
+def _boxed(p, low):
+    def slopes(z):
+        return np.stack([_X, 3 * z[1] ** 2 * np.ones(5)], axis=1)
+
+    return so.least_squares(
+        lambda z: z[0] * _X + z[1] ** 3 - p, [3.0, 1.0], slopes, bounds=([low, -4.0], 9.0), **_TIGHT
+    ).x
+
+
+def _leastsq(p):
+    return so.leastsq(lambda z, q: z[0] * _X + z[1] - q, np.ones(2), (p,), lambda z, q: _line(z, _X), xtol=1e-15)[0]
+
+
+_A = np.array([[1.0, 0.2, 0.3], [0.4, 1.0, 0.5], [0.6, 0.7, 1.0], [0.2, 0.1, 0.3]])
+_B = np.array([1.0, -0.5, 0.7, 0.3])
+_P = np.array([0.3, 1.2, 2.5, 2.9, 4.6])
+CASES: list[RuleCase] = [
+    case(_least, _P, _X), case(_fit, _X, _Y), case(_fit_with_errors, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])),
+    case(_fit_absolute, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])), case(_boxed, _P, 2.5),
+    *[case(_robust(*given), _P, _X)
+      for given in (("linear", 1.0), ("huber", 0.3), ("arctan", 0.3), ("soft_l1", 3.0), ("cauchy", 3.0))],
+    case(_leastsq, _P),
+    case(so.nnls, _A, _B), case(lambda a, b: so.lsq_linear(a, b).x, _A, _B),
+    case(lambda a, b: (lambda r: (r.x, r.fun, r.cost))(so.lsq_linear(a, b, (0.0, 0.6))), _A, _B),
+]  # fmt: skip
