@@ -76,7 +76,7 @@ for _module, _packs in {
     "scipy.stats": ("scipy_stats",),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
-    "scipy.ndimage": ("scipy_ndimage",),
+    "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),

@@ -551,6 +551,30 @@ def _bfgs(p):
     return so.fmin_bfgs(_quartic, np.zeros(2), _quartic_slope, (p,), gtol=1e-13, disp=0)
 
 
+def _least_value(solver: Any, *start: Any, **options: Any) -> Any:
+    """Its derivative does not ask for more digits of the minimum than such solvers find."""
+
+    def least(p):
+        found = solver(lambda z: _quartic(z, p), *start, **options)
+        return found.fun if isinstance(found, so.OptimizeResult) else found[1]
+
+    least.__qualname__ = solver.__name__
+    return least
+
+
+def _by_slope(solver: Any) -> Any:
+    def least(p):
+        tight = {"gtol": 1e-12} if solver is so.fmin_cg else {"avextol": 1e-12}
+        return solver(_quartic, np.zeros(2), _quartic_slope, args=(p,), full_output=True, disp=0, **tight)[1]
+
+    least.__qualname__ = solver.__name__
+    return least
+
+
+def _tnc(p):
+    return so.fmin_tnc(_quartic, np.zeros(2), _quartic_slope, (p,), messages=0, ftol=1e-16, pgtol=1e-12)[0]
+
+
 def _slsqp(p):
     return so.fmin_slsqp(_quartic, [0.0, 0.0], fprime=_quartic_slope, args=(p,), acc=1e-16, disp=0)
 
@@ -569,6 +593,12 @@ CASES: list[RuleCase] = [
     case(_bounded, _Q, 0.6), case(_in_box, _Q, 0.6), case(_constrained, _Q, 1.1), case(_between, _Q, 1.3),
     case(lambda a, b: so.minimize_scalar(lambda x: b * (x - a) ** 2 + 1.0)["x"], 0.6, 0.7),
     case(_bfgs, _P), case(_lbfgs, _P),
-    case(_slsqp, _P),
-    case(lambda p: so.differential_evolution(_quartic, [(-2, 2)] * 2, args=(p,), rng=1).fun, _P),
+    case(_slsqp, _P), case(_tnc, _P), case(_by_slope(so.fmin_cg), _P), case(_by_slope(so.fmin_ncg), _P),
+    *[case(_least_value(f, np.zeros(2), full_output=True, disp=0), _P) for f in (so.fmin, so.fmin_powell)],
+    *[case(_least_value(f, full_output=True), 1.2) for f in (so.brent, so.golden)],
+    case(_least_value(so.fminbound, -2.0, 2.0, full_output=True), 1.2),
+    case(_least_value(so.brute, [(-2, 2)] * 2, full_output=True), _P),
+    *[case(_least_value(f, [(-2, 2)] * 2, seed=1), _P) for f in (so.differential_evolution, so.dual_annealing)],
+    case(_least_value(so.shgo, [(-2, 2)] * 2), _P),
+    case(_least_value(so.direct, [(-2, 2)] * 2, len_tol=1e-8), _P),
 ]  # fmt: skip

@@ -306,9 +306,10 @@ def _root(p, s):
 
 def _iterated(method: Any) -> Any:
     def solve(p):
-        return method(
-            lambda x: np.array([x[0] + 0.1 * x[1] ** 2 - p[0], x[1] - 0.2 * x[0] - p[1]]), [0, 0], f_tol=1e-13
-        )
+        def f(x):
+            return np.array([p[0] - x[0] - 0.1 * x[1] ** 2, p[1] - x[1] + 0.2 * x[0]])
+
+        return method(f, [0.0, 0.0], f_tol=1e-12, maxiter=1000)
 
     solve.__qualname__ = method.__name__
     return solve
@@ -325,5 +326,7 @@ CASES: list[RuleCase] = [
     case(lambda a, b: so.root_scalar(lambda x: x**3 + b * x - a, bracket=(0.0, 5.0))["root"], 2.0, 0.7),
     case(lambda a: so.brentq(lambda x: x**3 - a, 0.0, 5.0, full_output=True)[0], 2.0),
     case(lambda a: so.newton(lambda x: x**3 - a, 1.0, full_output=True)[0], 2.0),
-    *[case(_iterated(f), _P) for f in (so.anderson, so.broyden1, so.newton_krylov)],
+    *[case(_iterated(f), _P)
+      for f in (so.anderson, so.broyden1, so.broyden2, so.diagbroyden, so.excitingmixing, so.linearmixing,
+                so.newton_krylov)],
 ]  # fmt: skip

@@ -152,8 +152,8 @@ def test_a_constraint_that_does_not_bind_has_no_influence() -> None:
         held = {"type": "ineq", "fun": lambda z: c - z[0]}
         return so.minimize(lambda z: (z[0] - c / 2.0) ** 2 + (z[1] - 3.0) ** 2, np.zeros(2), constraints=held).x
 
-    pullback = value_and_pullback(f, 4.0)[1]
-    assert np.isclose(pullback(np.array([1.0, 0.0])), 0.5) and np.isclose(pullback(np.array([0.0, 1.0])), 0.0)
+    for dy, dc in (([1.0, 0.0], 0.5), ([0.0, 1.0], 0.0)):
+        assert np.isclose(value_and_pullback(f, 4.0)[1](np.array(dy)), dc)
 
 
 def test_bounds_hold_the_minimum() -> None:
