@@ -28,7 +28,8 @@ NAMESPACES = {
 }
 PACKS = (
     "scipy_special", "scipy_bessel", "scipy_linalg", "scipy_fft", "scipy_signal", "scipy_ndimage", "scipy_resampling",
-    "scipy_spatial",    "scipy_integrate", "scipy_ivp", "scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_interpolate",
+    "scipy_spatial", "scipy_integrate", "scipy_ivp", "scipy_optimize", "scipy_minimize", "scipy_fit",
+    "scipy_interpolate",
 )  # fmt: skip
 OUTSIDE = {
     "zeros, nodes and numbers that belong to whole numbers": (
