@@ -14,6 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
+from mooncake_py.origins import expanded
 
 _ENGINE = os.path.dirname(os.path.realpath(__file__))
 _BESIDE = os.path.dirname(_ENGINE)
@@ -43,7 +44,7 @@ def tidy(e: BaseException) -> None:
     tb = e.__traceback__
     while tb is not None:
         if not is_engine(tb.tb_frame.f_code.co_filename):
-            kept.append(tb)
+            kept.extend(expanded(tb))
         tb = tb.tb_next
     if isinstance(e, MooncakeError) and not e.placed:
         e.placed = True
@@ -88,9 +89,7 @@ def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
     elif isinstance(e, MissingRule):
         rows = [] if caller is None else [(caller.f_code, caller.f_lineno)]
         rows += [(tb.tb_frame.f_code, tb.tb_lineno) for tb in tbs]
-        if e.chain:  # the last frame in detail, with the functions that were taken in
-            rows.pop()
-        e.chain = (*((c.co_filename, n, c.co_qualname) for c, n in rows), *e.chain)
+        e.chain = tuple((c.co_filename, n, c.co_name) for c, n in rows)
         e.filename, e.line = code.co_filename, line
         steps = "".join(f"\n    {name}, {file}:{n}" for file, n, name in e.chain)
         e.args = (f"{e.args[0]}\n\nThe calls that led there:{steps}",)

@@ -13,6 +13,7 @@ from mooncake_py.lowering.native import V
 from mooncake_py.lowering.release import release
 from mooncake_py.lowering.schedule import schedule
 from mooncake_py.lowering.slots import allocate
+from mooncake_py.origins import Origins
 
 __all__ = ["lower"]
 
@@ -83,13 +84,16 @@ def _code(
     else:
         counts = like.co_argcount, like.co_posonlyargcount, like.co_kwonlyargcount
         flags = like.co_flags
+    consts = emitter.consts
+    if any(pos.within is not None for pos in parts.places):
+        consts = [*consts, Origins(parts.places)]
     return CodeType(
         *counts,
         len(slots.names),
         emitter.stacksize + len(V.TAKE_FAST),
         flags,
         parts.code,
-        tuple(emitter.consts),
+        tuple(consts),
         parts.names,
         tuple(slots.names),
         fn.filename,

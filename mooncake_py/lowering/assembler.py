@@ -95,7 +95,7 @@ _EXTENDED_ARG = opcode.EXTENDED_ARG
 class Assembled:
     """The parts of a code object that depend on its instructions."""
 
-    __slots__ = ("code", "exceptions", "locations", "names")
+    __slots__ = ("code", "exceptions", "locations", "names", "places")
 
     def __init__(self, lines: Iterable[Line], slots: Sequence[str], first_line: int):
         index = {name: i for i, name in enumerate(slots)}
@@ -160,6 +160,7 @@ class Assembled:
         self.locations = _locations(pieces, places, first_line)
         self.exceptions = _exceptions(entries, end)
         self.names = tuple(names)
+        self.places = places
 
 
 def _mark(line: Line, entries: list[TryBegin]) -> Label:

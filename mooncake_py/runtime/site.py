@@ -47,7 +47,7 @@ class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
     __slots__ = (
-        *("calls", "classes", "filename", "function", "generation", "last", "line", "live", "protected", "rule"),
+        *("classes", "filename", "function", "generation", "last", "line", "live", "protected", "rule"),
         "why",
     )
 
@@ -62,8 +62,7 @@ class DynamicSite:
     ):
         self.live = live  # which arguments may carry a derivative, where that is known
         self.protected = protected  # is there a handler that asks what was done before an exception?
-        self.calls = pos.calls(function)  # through functions that were taken in
-        self.line, self.function = self.calls[-1]
+        self.line, self.function = pos.calls(function)[-1]  # through functions that were taken in
         self.filename, self.why = filename, why
         self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
         self.classes: tuple[type, ...] = ()
@@ -149,9 +148,7 @@ class DynamicSite:
             from mooncake_py.diagnostics.missing import missing_rule
 
             where = f"{self.filename}:{self.line} ({self.function})"
-            missing = MissingRule(missing_rule(e.f, e.given, names, e.active, where))
-            missing.chain = tuple((self.filename, line, name) for line, name in self.calls)
-            raise missing from None
+            raise MissingRule(missing_rule(e.f, e.given, names, e.active, where)) from None
 
 
 MOST = 256

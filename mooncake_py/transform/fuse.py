@@ -21,7 +21,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.graph import innermost_loop, loops, use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Return, Var
-from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, Callee, callee_of, item_of_closure
+from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, Callee, callee_of, item_of_closure, taken_in
 from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
@@ -101,7 +101,8 @@ def _size(fn: Function) -> int:
 class _Fusion(Rebuild):
     def __init__(self, fn: Function, loop: _Loop):
         super().__init__()
-        self.fn, self.loop, self.body = fn, loop, loop.callee.body
+        self.fn, self.loop = fn, loop
+        self.body = taken_in(loop.callee.body, loop.header.term.pos)  # the loop asks for the items, and so runs it
         self.resumes: list[Draft] = []
         self.again = self.builder.new_block()  # where the loop's body goes on with the next item
 

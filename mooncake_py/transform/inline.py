@@ -296,10 +296,11 @@ def splice(
     def term(t: Terminator) -> Terminator:
         if isinstance(t, Return):
             return Goto(Edge(after, (f(t.value) if collected is None else collected,)), t.pos)
-        return map_terminator(t, f, edge)
+        moved = map_terminator(t, f, edge)
+        return replace(moved, pos=pos(moved.pos))
 
-    def pos(p: Pos) -> Pos:  # a comprehension is no function to its reader, nor to Pythons since 3.12
-        return p if p is call.pos or body.name in _COMPREHENSIONS else p.taken_in(body.name, call.pos)
+    def pos(p: Pos) -> Pos:
+        return within(body, p, call.pos)
 
     def stmt(s: Call) -> Call:
         args = tuple(map(f, s.args))
@@ -331,6 +332,29 @@ def splice(
         out.append(CFGBlock(b.id, b.params, tuple(head), Goto(Edge(ids[first.id]), call.pos), b.handler))
         out.extend(inner)
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(out), fn.kind, fn.firstline)
+
+
+def within(body: Function, p: Pos, call: Pos) -> Pos:
+    """A place in the body, as one in the function that takes it in where it is called.
+
+    A comprehension is no function to its reader, nor to Pythons since 3.12.
+    """
+    return p if p is call or body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
+
+
+def taken_in(body: Function, call: Pos) -> Function:
+    """The body with such places."""
+    blocks = tuple(
+        CFGBlock(
+            b.id,
+            b.params,
+            tuple(Call(s.out, s.fn, s.args, s.kwargs, within(body, s.pos, call)) for s in b.stmts),
+            replace(b.term, pos=within(body, b.term.pos, call)),
+            b.handler,
+        )
+        for b in body.blocks
+    )
+    return replace(body, blocks=blocks)
 
 
 def item_of_closure(cells: tuple, i: int) -> object:

@@ -165,13 +165,13 @@ def test_missing_rule() -> None:
     assert isinstance(e, MissingRule)
     called = found[0][1]
     assert e.chain == (
-        (str(HERE), called, "test_missing_rule.<locals>.<lambda>"),
+        (str(HERE), called, "<lambda>"),
         (str(HERE), line_with("# MODEL"), "model"),
         (str(HERE), line_with("# NO RULE"), "no_rule"),
     )
     assert str(e).endswith(
         "The calls that led there:\n"
-        f"    test_missing_rule.<locals>.<lambda>, {HERE}:{called}\n"
+        f"    <lambda>, {HERE}:{called}\n"
         f"    model, {HERE}:{line_with('# MODEL')}\n"
         f"    no_rule, {HERE}:{line_with('# NO RULE')}"
     )
