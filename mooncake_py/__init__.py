@@ -32,16 +32,17 @@ if TYPE_CHECKING:
     from mooncake_py.gradients import grad, value_and_grad
     from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.interop import from_autograd
+    from mooncake_py.mirrors import Tangent, add_tangents, differentiable, scale_tangent
     from mooncake_py.prepared import Prepared, prepare
     from mooncake_py.registration import primitive, rrule, scoped_rules, substitute, unregister, zero_derivative
     from mooncake_py.registry import Any_, Array, RealScalar, Scalar
+    from mooncake_py.runtime.user import zero_tangent
     from mooncake_py.stop import no_diff, stop_gradient
-    from mooncake_py.structure import Tangent, differentiable
     from mooncake_py.switches import options
     from mooncake_py.tangents import At, CoDual, NoDerivative
     from mooncake_py.tracebacks import show_engine_frames
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
-    from mooncake_py.trees import ravel
+    from mooncake_py.vectors import ravel
 
 __version__ = "0.1.0"
 
@@ -50,10 +51,11 @@ __all__ = [
     "CotangentError", "DebugError", "DroppedDerivative", "DroppedReport", "DuplicateArgument", "HolomorphicError",
     "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
     "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
-    "SignatureError", "Tangent", "UnsupportedError", "build_rrule", "debug", "differentiable", "dropped",
-    "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "no_diff", "options",
-    "prepare", "primitive", "profile", "ravel", "rrule", "scoped_rules", "show_engine_frames", "stop_gradient",
-    "substitute", "unregister", "value_and_grad", "value_and_pullback", "vjp", "zero_derivative",
+    "SignatureError", "Tangent", "UnsupportedError", "add_tangents", "build_rrule", "debug", "differentiable",
+    "dropped", "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "no_diff",
+    "options", "prepare", "primitive", "profile", "ravel", "rrule", "scale_tangent", "scoped_rules",
+    "show_engine_frames", "stop_gradient", "substitute", "unregister", "value_and_grad", "value_and_pullback", "vjp",
+    "zero_derivative", "zero_tangent",
 ]  # fmt: skip
 
 # Imported when they are first asked for: a program that only uses some does not wait for the others.
@@ -63,7 +65,8 @@ _MODULES = {
     "gradients": ("grad", "value_and_grad"),
     "registry": ("Any_", "Array", "RealScalar", "Scalar"),
     "stop": ("no_diff", "stop_gradient"),
-    "structure": ("Tangent", "differentiable"),
+    "mirrors": ("Tangent", "add_tangents", "differentiable", "scale_tangent"),
+    "runtime.user": ("zero_tangent",),
     "switches": ("options",),
     "tangents": ("At", "CoDual", "NoDerivative"),
     "tracebacks": ("show_engine_frames",),
@@ -74,7 +77,7 @@ _MODULES = {
     "prepared": ("Prepared", "prepare"),
     "registration": ("primitive", "rrule", "scoped_rules", "substitute", "unregister", "zero_derivative"),
     "transforms": ("elementwise_grad", "holomorphic_grad", "jacobian", "vjp"),
-    "trees": ("ravel",),
+    "vectors": ("ravel",),
 }
 _LATER = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -60,6 +60,7 @@ class Pullback:
         "_run",
         "_spent",
         "_value",
+        "_why",
         "always_zero",
         "reusable",
         "touched",
@@ -79,6 +80,7 @@ class Pullback:
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
+        self._why = "the function changes objects in place: what it saved is used up"
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
 
@@ -96,14 +98,15 @@ class Pullback:
     def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
         """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
         if self._spent and not self.reusable:
-            raise PullbackReuse(
-                "this pullback was called before, and the function changes objects in place: what it saved is used up; "
-                "call value_and_pullback again"
-            )
+            raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
         kept = [] if self.reusable else self._keep()
-        rdata = self._run(dy)
+        try:
+            rdata = self._run(dy)
+        except BaseException:
+            self.reusable, self._why = False, "that call ended with an exception half way"
+            raise
         put_back(kept)
         seen: dict[int, Any] = {}
         given = array_ids(dy)

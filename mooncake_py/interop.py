@@ -6,7 +6,7 @@ import types as pytypes
 from collections.abc import Callable
 from typing import Any
 
-from mooncake_py.compat.autograd import conjugate, like
+from mooncake_py.compat.autograd import conjugate, fitting
 from mooncake_py.errors import RuleError
 from mooncake_py.registration import rrule
 from mooncake_py.registry import name_of
@@ -65,7 +65,7 @@ def _take_over(f: Callable[..., Any], vjps: dict[Any, Callable[..., Any]]) -> No
                     out.append(NoDerivative(name, f"argument {i}", "define it with autograd.extend.defvjp"))
                     continue
                 (t,) = vjp(g)
-                out.append(like(conjugate(t), x))
+                out.append(fitting(conjugate(t), x, name, i))
             return (*out, *(NoDerivative(name, f"the keyword argument {k}", "pass it by position") for k in kwargs))
 
         return ans, pullback

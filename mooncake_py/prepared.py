@@ -128,15 +128,18 @@ def show(signature: Signature) -> str:
     return ", ".join([*(k.name for k in positional), *(f"{n}={k.name}" for n, k in sorted(keywords.items()))])
 
 
-def _kind(x: Any) -> str:
+def _kind(x: Any, path: tuple[int, ...] = ()) -> str:
     if isinstance(x, np.ndarray):
         return f"{x.dtype}[{', '.join([':'] * x.ndim)}]"
     parts = children(x)
     if parts is None:
         return type(x).__name__
+    if id(x) in path:
+        return "..."
+    path = (*path, id(x))
     if isinstance(x, dict):
-        return "{" + ", ".join(f"{k!r}: {_kind(v)}" for k, v in x.items()) + "}"
-    return f"{type(x).__name__}({', '.join(map(_kind, parts))})"
+        return "{" + ", ".join(f"{k!r}: {_kind(v, path)}" for k, v in x.items()) + "}"
+    return f"{type(x).__name__}({', '.join(_kind(p, path) for p in parts)})"
 
 
 def _into(g: Any, out: Any, where: str, places: list[tuple[np.ndarray, np.ndarray]]) -> Any:

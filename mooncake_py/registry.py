@@ -440,7 +440,7 @@ def refusal(f: Any) -> str | None:
     if type(f).__hash__ is None:
         return None
     if f in opaque:
-        return "it is declared a primitive, and no rule of it takes this call; register one with @rrule"
+        return "it is declared a primitive, and no rule of it takes this call"
     return _refused.get(f)
 
 

@@ -24,8 +24,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.errors import MissingRule, UnsupportedError
-from mooncake_py.structure import Tangent, attributes, constant_attributes, is_user_class, stored
+from mooncake_py.errors import MissingRule, RuleError, UnsupportedError
+from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
+from mooncake_py.structure import attributes, is_user_class, stored
 
 
 class CoDual:
@@ -260,8 +261,17 @@ class ObjectShadow:
         return fx
 
     def add(self, ts: Any) -> None:
-        """Add a cotangent for every attribute that ts has one for."""
-        for name, t in ts.items():
+        """Add a tangent of the object, or a dict with cotangents of some of its attributes."""
+        cls = type(self.owner)
+        own = declaration(cls)
+        if own is not None and own.add is not None:
+            held = take_fdata(self, None)
+            if held is not None:
+                ts = own.add(held, _whole(self.owner, ts) if isinstance(ts, dict) else ts)
+        fields = ts if type(ts) is dict else tangent_fields(cls, ts)
+        if fields is None:
+            raise RuleError(f"a tangent of a {cls.__name__} was expected, got {type(ts).__name__}: {ts!r}")
+        for name, t in fields.items():
             self.add_item(name, t)
 
     def add_item(self, name: str, t: Any) -> None:
@@ -334,13 +344,15 @@ def zero_fdata(x: Any) -> Any:
             )
         return shadow
     if isinstance(x, list):
-        shadow = ListShadow([], [None] * len(x))
+        shadow = ListShadow([None] * len(x), [None] * len(x))
         here.put(x, shadow)
-        shadow.f.extend([zero_fdata(v) for v in x])
+        shadow.f[:] = [zero_fdata(v) for v in x]
     elif isinstance(x, deque):
-        shadow = ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen))  # type: ignore[arg-type]
+        none = [None] * len(x)
+        shadow = ListShadow(deque(none, x.maxlen), deque(none, x.maxlen))  # type: ignore[arg-type]
         here.put(x, shadow)
-        shadow.f.extend([zero_fdata(v) for v in x])
+        for i, v in enumerate(x):
+            shadow.f[i] = zero_fdata(v)
     elif isinstance(x, dict):
         shadow = DictShadow({}, {})
         here.put(x, shadow)
@@ -372,11 +384,15 @@ def take_fdata(fdata: Any, dy: Any) -> Any:
             return dy
         if isinstance(fdata, DictShadow):
             return parts
-        for k, v in attributes(fdata.owner).items():  # a rule may look at every attribute
-            if parts.get(k) is None:
-                parts[k] = _zero(v)
-        return Tangent(type(fdata.owner), parts)
+        return _whole(fdata.owner, parts)
     return dy
+
+
+def _whole(x: Any, parts: dict[str, Any]) -> Any:
+    """The tangent of an object from those of some attributes: rules may look at every one."""
+    constant = constant_attributes(type(x))
+    zeros = {k: _zero(v) for k, v in attributes(x).items() if parts.get(k) is None and k not in constant}
+    return declared_tangent(Tangent(type(x), {**parts, **zeros}))
 
 
 def _zero(v: Any) -> Any:

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves, replaced
+from mooncake_py.mirrors import tangent_fields
+from mooncake_py.structure import is_user_class
+from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves, moved, tangents_of_parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +179,7 @@ def _caller(
 # -- structures -------------------------------------------------------------------------------------------
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any, seen: set[tuple[int, int]] | None = None) -> bool:
     """Equal in type, structure and value; NaN equals NaN."""
     if type(a) is not type(b):
         return False
@@ -185,7 +187,11 @@ def _same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
     pa, pb = children(a), children(b)
     if pa is not None and pb is not None:
-        return len(pa) == len(pb) and all(map(_same, pa, pb))
+        seen = set() if seen is None else seen
+        if (id(a), id(b)) in seen:
+            return True
+        seen.add((id(a), id(b)))
+        return len(pa) == len(pb) and all(_same(p, q, seen) for p, q in zip(pa, pb, strict=True))
     return bool(a == b) or (a != a and b != b)
 
 
@@ -205,14 +211,15 @@ def _random(x: Any, rng: np.random.Generator) -> Any:
 
 def _moved(x: Any, v: Any, t: float) -> Any:
     """x + t v in new memory, in double precision."""
-    parts = children(x)
-    if parts is not None:
-        return replaced(x, [_moved(p, q, t) for p, q in zip(parts, children(v) or [], strict=True)])
-    if v is None:
-        return copy.deepcopy(x)
-    if isinstance(x, np.ndarray):
-        return np.asarray(_double(x) + t * _double(v))
-    return type(x)(x + t * v) if type(x) in (float, complex) else _double(x) + t * _double(v)
+
+    def one(x: Any, v: Any) -> Any:
+        if v is None:
+            return copy.deepcopy(x)
+        if isinstance(x, np.ndarray):
+            return np.asarray(_double(x) + t * _double(v))
+        return type(x)(x + t * v) if type(x) in (float, complex) else _double(x) + t * _double(v)
+
+    return moved(x, one, v)
 
 
 def _double(x: Any) -> Any:
@@ -223,8 +230,7 @@ def _double(x: Any) -> Any:
 
 
 def _all_double(x: Any) -> Any:
-    parts = children(x)
-    return _double(copy.deepcopy(x)) if parts is None else replaced(x, [_all_double(p) for p in parts])
+    return moved(x, lambda v, _: _double(copy.deepcopy(v)))
 
 
 def _inner(a: Any, b: Any) -> float:
@@ -323,8 +329,8 @@ class _Check:
         tried = []
 
         def along(t: float) -> float:
-            moved = [_moved(a, vs[i], t) if i in vs else copy.deepcopy(a) for i, a in enumerate(wide)]
-            return _inner(dy, self.f(*moved))
+            args = [_moved(a, vs[i], t) if i in vs else copy.deepcopy(a) for i, a in enumerate(wide)]
+            return _inner(dy, self.f(*args))
 
         with np.errstate(all="ignore"):
             for h in _STEPS:
@@ -398,13 +404,18 @@ def _all(values: Any) -> str:
     return ", ".join(map(repr, values))
 
 
-def _check_structure(x: Any, d: Any, where: str) -> None:
+def _check_structure(x: Any, d: Any, where: str, seen: set[int] | None = None) -> None:
+    seen = set() if seen is None else seen
     parts = children(x)
     if parts is not None:
-        got = children(d)
+        if id(x) in seen:
+            return
+        seen.add(id(x))
+        is_object = is_user_class(type(x)) and tangent_fields(type(x), d) is not None
+        got = tangents_of_parts(x, d) if is_object else children(d)
         assert got is not None and len(got) == len(parts), f"{where}: the cotangent {d!r} is not like {x!r}"
         for i, (p, q) in enumerate(zip(parts, got, strict=True)):
-            _check_structure(p, q, f"{where}[{i}]")
+            _check_structure(p, q, f"{where}[{i}]", seen)
     elif not is_leaf(x):
         assert d is None, f"{where}: {type(x).__name__} has no derivative, got {d!r}"
     elif isinstance(x, np.ndarray):
@@ -438,7 +449,8 @@ def _check_alone(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         assert _same((args, kwargs), given), "the rule wrote to its arguments"
         if not _has_leaf(plain):
             return
-        dy = _random(plain, np.random.default_rng(zlib.crc32(repr(rule.names).encode())))
+        rng = np.random.default_rng(zlib.crc32(repr(rule.names).encode()))
+        dy = _random(plain, rng)
         kept = copy.deepcopy(dy)
         ds = pullback(dy)
         assert _same(dy, kept), "the pullback wrote to the cotangent it was given"
@@ -451,5 +463,27 @@ def _check_alone(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
             contract.fit(t, contract.form_of(args[i]), i, not np.iscomplexobj(args[i]), call)
             if isinstance(t, (np.ndarray, np.generic)) and isinstance(args[i], np.ndarray) and t.dtype != args[i].dtype:
                 call.fail(f"returned a cotangent of dtype {t.dtype} for {call.argument(i)}, of dtype {args[i].dtype}")
+        _check_kept(rule.fn, args, kwargs, (value, plain), ds, rng)
     except RuleError as e:
         raise AssertionError(str(e)) from e
+
+
+def _check_kept(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    values: tuple[Any, Any],
+    ds: tuple[Any, ...],
+    rng: np.random.Generator,
+) -> None:
+    """What the rule and its pullback returned stays as it is when the rule runs again: no buffer is used twice."""
+    before = copy.deepcopy(ds)
+    others = tuple(_moved(a, _random(a, rng), 1e-3) if is_leaf(a) else copy.deepcopy(a) for a in args)
+    try:
+        with np.errstate(all="ignore"):
+            value, pullback = fn(*others, **copy.deepcopy(kwargs))
+            pullback(_random(value, rng))
+    except Exception:  # the function may not take these
+        return
+    assert _same(*values), "a second call of the rule changed the value that the first one returned"
+    assert _same(ds, before), "a second call of the rule changed the cotangents that the first one returned"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from mooncake_py.structure import Tangent, attributes, constant_attributes, is_user_class, store
+from mooncake_py.mirrors import Tangent, constant_attributes, declared_tangent, tangent_fields
+from mooncake_py.structure import attributes, is_user_class, store
 
 
 def children(x: Any) -> list[Any] | None:
@@ -24,32 +25,49 @@ def children(x: Any) -> list[Any] | None:
     return None
 
 
+def tangents_of_parts(x: Any, t: Any) -> list[Any]:
+    """The parts of t, a tangent of x or None, in the order of those of x."""
+    if is_user_class(type(x)):
+        fields = {} if t is None else tangent_fields(type(x), t)
+        assert fields is not None
+        return [fields.get(k) for k in attributes(x)]
+    if isinstance(x, dict) and isinstance(t, dict):
+        return [t.get(k) for k in x]
+    parts = children(t)
+    return [None] * len(children(x) or ()) if parts is None else parts
+
+
 def rebuild(x: Any, parts: list[Any]) -> Any:
     """A container like x with these parts; for an object the tangent that has them for its attributes."""
-    if isinstance(x, OrderedDict):
-        return OrderedDict(zip(x, parts, strict=True))
-    if isinstance(x, defaultdict):
-        return defaultdict(x.default_factory, zip(x, parts, strict=True))
-    if isinstance(x, dict):
-        return dict(zip(x, parts, strict=True))
-    if isinstance(x, Tangent):
-        return Tangent(x._cls, dict(zip(x, parts, strict=True)))
-    if isinstance(x, deque):
-        return deque(parts, x.maxlen)
-    if isinstance(x, (tuple, list)):
+    if isinstance(x, (tuple, list)) and not isinstance(x, deque):
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return Tangent(type(x), dict(zip(attributes(x), parts, strict=True)))
+    new = blank(x)
+    fill(new, x, parts)
+    return new if isinstance(x, (dict, deque, Tangent)) else declared_tangent(new)
 
 
-def replaced(x: Any, parts: list[Any]) -> Any:
-    """A container or an object like x with these parts; of an object a copy with other attributes."""
-    if isinstance(x, Tangent) or not is_user_class(type(x)):
-        return rebuild(x, parts)
-    new = copy.copy(x)
-    for (name, old), part in zip(attributes(x).items(), parts, strict=True):
-        if part is not None or old is None:  # what is declared constant stays
-            store(new, name, part)
-    return new
+def blank(x: Any) -> Any:
+    """An empty container like x, for an object an empty tangent; None for a tuple, which cannot be filled later."""
+    if isinstance(x, tuple):
+        return None
+    if isinstance(x, Tangent):
+        return Tangent(x._cls, {})
+    if is_user_class(type(x)):
+        return Tangent(type(x), {})
+    if isinstance(x, defaultdict):
+        return type(x)(x.default_factory)
+    return deque(maxlen=x.maxlen) if isinstance(x, deque) else type(x)()
+
+
+def fill(new: Any, x: Any, parts: list[Any]) -> None:
+    """Put the parts into what `blank(x)` gave."""
+    if isinstance(new, dict):
+        new.update(zip(x, parts, strict=True))
+    elif isinstance(new, Tangent):
+        names = x if isinstance(x, Tangent) else attributes(x)
+        new._fields.update(zip(names, parts, strict=True))
+    else:
+        new.extend(parts)
 
 
 def is_leaf(x: Any) -> bool:
@@ -59,27 +77,65 @@ def is_leaf(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact))
 
 
-def leaves(x: Any) -> Iterator[Any]:
-    """The differentiable leaves, depth first."""
+def leaves(x: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """The differentiable leaves, depth first; what holds itself, or is reached from two places, is gone into once."""
     parts = children(x)
     if parts is None:
         if is_leaf(x):
             yield x
         return
+    seen = set() if seen is None else seen
+    if id(x) in seen:
+        return
+    if not isinstance(x, tuple):
+        seen.add(id(x))
     for p in parts:
-        yield from leaves(p)
+        yield from leaves(p, seen)
 
 
-def map_leaves(f: Callable[..., Any], x: Any, *others: Any) -> Any:
+def map_leaves(f: Callable[..., Any], x: Any, *others: Any, made: dict[int, Any] | None = None) -> Any:
     """x with `f(leaf, ...)` for its differentiable leaves and None for everything else.
 
-    The others have x's structure, or None for a part.
+    The others are tangents of x, or None. What holds itself, or is reached from two places, does so in the result.
     """
     parts = children(x)
     if parts is None:
         return f(x, *others) if is_leaf(x) else None
-    rest = [children(o) or [None] * len(parts) for o in others]
-    return rebuild(x, [map_leaves(f, p, *os) for p, *os in zip(parts, *rest, strict=True)])
+    made = {} if made is None else made
+    if id(x) in made:
+        return made[id(x)]
+    rest = [tangents_of_parts(x, o) for o in others]
+    new = blank(x)
+    if new is None:
+        return rebuild(x, [map_leaves(f, p, *os, made=made) for p, *os in zip(parts, *rest, strict=True)])
+    made[id(x)] = new
+    fill(new, x, [map_leaves(f, p, *os, made=made) for p, *os in zip(parts, *rest, strict=True)])
+    if isinstance(new, Tangent) and not isinstance(x, Tangent):
+        new = made[id(x)] = declared_tangent(new)
+    return new
+
+
+def moved(x: Any, f: Callable[[Any, Any], Any], v: Any = None, made: dict[int, Any] | None = None) -> Any:
+    """A copy of x with `f(leaf, tangent)` for everything that has no parts; v is a tangent of x, or None."""
+    parts = children(x)
+    if parts is None:
+        return f(x, v)
+    made = {} if made is None else made
+    if id(x) in made:
+        return made[id(x)]
+    tangents = tangents_of_parts(x, v)
+    if is_user_class(type(x)) and not isinstance(x, Tangent):
+        new = made[id(x)] = copy.copy(x)
+        for (name, old), part, t in zip(attributes(x).items(), parts, tangents, strict=True):
+            if part is not None or old is None:  # what is declared constant stays
+                store(new, name, moved(old, f, t, made))
+        return new
+    new = made[id(x)] = blank(x)
+    items = [moved(p, f, t, made) for p, t in zip(parts, tangents, strict=True)]
+    if new is None:
+        return rebuild(x, items)
+    fill(new, x, items)
+    return new
 
 
 def describe(x: Any, depth: int = 4) -> str:
@@ -102,70 +158,3 @@ def describe(x: Any, depth: int = 4) -> str:
         return "[" + ", ".join(words) + "]"
     name = type(x).__name__ if type(x) is not tuple else ""
     return f"{name}({', '.join(words)}{',' if len(words) == 1 and not name else ''})"
-
-
-def with_attributes(x: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    """A copy of an object with other values for its attributes."""
-    new = copy.copy(x)
-    for i in range(len(names)):
-        object.__setattr__(new, names[i], values[i])
-    return new
-
-
-def ravel(tree: Any) -> tuple[np.ndarray, Callable[[np.ndarray], Any]]:
-    """`flat, unravel`: the numbers of a structure as one float64 vector, and the way back.
-
-    For optimisers, which want one vector. Floats, arrays of floats and complex numbers (real parts, then
-    imaginary parts) go into the vector, depth first; what has no derivative (integers, strings, None) stays in
-    `unravel`, which gives every leaf the type, shape and dtype it had. `unravel` is plain Python and may be used
-    inside a function that is differentiated; it raises ValueError for a vector of another length.
-    """
-    pieces: list[np.ndarray] = []
-    constants: dict[str, Any] = {"__name__": "mooncake_py.ravel", "np": np, "make": with_attributes}
-    size = 0
-
-    def constant(value: Any) -> str:
-        name = f"c{len(constants)}"
-        constants[name] = value
-        return name
-
-    def take(a: np.ndarray) -> str:
-        nonlocal size
-        pieces.append(a.astype(np.float64).reshape(-1))
-        first, size = size, size + a.size
-        return f"flat[{first}]" if a.shape == () else f"flat[{first}:{size}].reshape({a.shape})"
-
-    def leaf(x: Any) -> str:
-        a = np.asarray(x)
-        word = take(a.real) + (f" + 1j * {take(a.imag)}" if a.dtype.kind == "c" else "")
-        if not isinstance(x, np.ndarray):
-            return f"{constant(type(x))}({word})"
-        if a.shape == ():
-            return f"np.asarray({word}, {constant(a.dtype)})"
-        return f"({word}).astype({constant(a.dtype)})" if a.dtype not in (np.float64, np.complex128) else f"({word})"
-
-    def spell(x: Any) -> str:
-        if is_leaf(x):
-            return leaf(x)
-        parts = children(x)
-        if parts is None:
-            return constant(x)
-        words = [spell(p) for p in parts]
-        if type(x) is dict:
-            return "{" + ", ".join(f"{constant(k)}: {w}" for k, w in zip(x, words, strict=True)) + "}"
-        if type(x) is list:
-            return "[" + ", ".join(words) + "]"
-        if is_user_class(type(x)):
-            return f"make({constant(x)}, {constant(tuple(attributes(x)))}, ({''.join(w + ', ' for w in words)}))"
-        inner = "".join(w + ", " for w in words)
-        return f"({inner})" if type(x) is tuple else f"{constant(type(x))}({inner})"
-
-    body = spell(tree)
-    source = (
-        "def unravel(flat):\n"
-        f"    if flat.shape != ({size},):\n"
-        f'        raise ValueError(f"unravel needs a vector of {size} numbers, got an array of shape {{flat.shape}}")\n'
-        f"    return {body}\n"
-    )
-    exec(compile(source, "<mooncake_py.ravel>", "exec"), constants)
-    return np.concatenate(pieces) if pieces else np.zeros(0), constants["unravel"]

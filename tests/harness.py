@@ -297,6 +297,8 @@ def check_case(case: Case) -> None:
     assert type(cotangents) is tuple and len(cotangents) == len(args), f"not one cotangent per argument: {cotangents!r}"
     for i, (arg, cotangent) in enumerate(zip(case.args, cotangents, strict=True)):
         assert_cotangent_fits(arg, cotangent, f"cotangent of argument {i}")
+    if pullback.reusable:
+        assert same(pullback(ybar), cotangents), "the pullback, called again: other cotangents"
     check_against_differences(case, cotangents, ybar, rng)
 
     rule = build_rrule(case.fn, *case.fresh_args())

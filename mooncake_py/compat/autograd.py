@@ -20,7 +20,7 @@ import numpy as np
 
 from mooncake_py.api import restore, value_and_pullback
 from mooncake_py.arguments import Argnums
-from mooncake_py.errors import NonScalarOutput, RuleError
+from mooncake_py.errors import NonScalarOutput, RuleError, RuleResultError
 from mooncake_py.gradients import Wrapper, real_scalar
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import NoDerivative
@@ -32,6 +32,8 @@ from mooncake_py.trees import describe, is_leaf, leaves, map_leaves
 
 def conjugate(t: Any) -> Any:
     """A cotangent in the other convention: its complex numbers conjugated."""
+    if isinstance(t, (int, np.integer)) or (isinstance(t, np.ndarray) and t.dtype.kind in "iu"):
+        return t
     return map_leaves(lambda v: np.conj(v) if np.iscomplexobj(v) else v, t)
 
 
@@ -236,10 +238,11 @@ def _cotangents(
             out.append(None)
         elif general is not None:
             (t,) = general((i,), ans, args, kwargs)(conjugate(dy))
-            out.append(like(conjugate(t), x))
+            out.append(fitting(conjugate(t), x, name, i))
         elif i in vjps:
             maker = vjps[i]
-            out.append(None if maker is None else like(conjugate(maker(ans, *args, **kwargs)(conjugate(dy))), x))
+            t = None if maker is None else conjugate(maker(ans, *args, **kwargs)(conjugate(dy)))
+            out.append(None if t is None else fitting(t, x, name, i))
         else:
             out.append(NoDerivative(name, f"argument {i}", "define its vector-Jacobian product with defvjp"))
     return out + [NoDerivative(name, f"the keyword argument {k}", "pass it by position") for k in kwargs]
@@ -251,6 +254,16 @@ def like(t: Any, x: Any) -> Any:
         t = np.asarray(t)
         if np.iscomplexobj(t) and not np.iscomplexobj(x):
             t = t.real
+    return t
+
+
+def fitting(t: Any, x: Any, name: str, i: int) -> Any:
+    """The cotangent t that a vector-Jacobian product gave for argument i, if it has x's shape."""
+    t = like(t, x)
+    if t is not None and is_leaf(x) and not isinstance(t, NoDerivative) and np.shape(t) != np.shape(x):
+        raise RuleResultError(
+            f"the vector-Jacobian product of {name} returned {describe(t)} for argument {i}, which is {describe(x)}"
+        )
     return t
 
 

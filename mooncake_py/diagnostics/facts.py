@@ -154,7 +154,7 @@ def _one_memory(f: Shadow, g: Shadow) -> bool:
 # -- cotangents -------------------------------------------------------------------------------------------
 
 
-def cotangent_wrong(x: Any, d: Any, name: str) -> str | None:
+def cotangent_wrong(x: Any, d: Any, name: str, path: tuple[int, ...] = ()) -> str | None:
     """Is d a cotangent of x? None is zero, NoDerivative says that there is none."""
     if type(d) is np.ndarray and type(x) is np.ndarray and d.shape == x.shape and d.dtype == x.dtype:
         return None
@@ -179,10 +179,14 @@ def cotangent_wrong(x: Any, d: Any, name: str) -> str | None:
         if isinstance(d, (complex, np.complexfloating)) and not isinstance(x, (complex, np.complexfloating)):
             return f"{name} is real, its cotangent is {describe(d)}"
         return None
+    if id(x) in path:
+        return None
+    if isinstance(x, (list, dict)):
+        path = (*path, id(x))
     if isinstance(x, tuple):
         if not isinstance(d, (tuple, list)) or len(d) != len(x):
             return f"{name}, {describe(x)}, got {describe(d)}: it must be a tuple of {len(x)}"
-        return _first(cotangent_wrong(v, dv, f"{name}[{i}]") for i, (v, dv) in enumerate(zip(x, d, strict=True)))
+        return _first(cotangent_wrong(v, dv, f"{name}[{i}]", path) for i, (v, dv) in enumerate(zip(x, d, strict=True)))
     if isinstance(x, list):
         if (
             not isinstance(d, (list, tuple, np.ndarray))
@@ -190,11 +194,19 @@ def cotangent_wrong(x: Any, d: Any, name: str) -> str | None:
             or len(d) != len(x)
         ):
             return f"{name}, {describe(x)}, got {describe(d)}: it must be a list of {len(x)}"
-        return _first(cotangent_wrong(v, dv, f"{name}[{i}]") for i, (v, dv) in enumerate(zip(x, d, strict=True)))
+        return _first(cotangent_wrong(v, dv, f"{name}[{i}]", path) for i, (v, dv) in enumerate(zip(x, d, strict=True)))
     if isinstance(x, dict):
         if not isinstance(d, dict) or not d.keys() <= x.keys():
             return f"{name}, {describe(x)}, got {describe(d)}: it must be a dict of its keys"
-        return _first(cotangent_wrong(x[k], t, f"{name}[{k!r}]") for k, t in d.items())
+        return _first(cotangent_wrong(x[k], t, f"{name}[{k!r}]", path) for k, t in d.items())
+    return None
+
+
+def less_precise(x: Any, d: Any, name: str) -> str | None:
+    """Is d a cotangent in single precision, of an array in double?"""
+    if isinstance(x, np.ndarray) and isinstance(d, np.ndarray) and d.dtype.kind in "fc":
+        if np.finfo(d.dtype).eps > np.finfo(x.dtype).eps:
+            return f"{name} has dtype {x.dtype}, its cotangent has dtype {d.dtype}"
     return None
 
 
@@ -318,19 +330,20 @@ def _captured(v: Any, out: list[np.ndarray], depth: int) -> None:
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def numbers_in(x: Any) -> Iterator[Any]:
+def numbers_in(x: Any, seen: set[int] | None = None) -> Iterator[Any]:
     """The floats, complex numbers and arrays of such in a value."""
     if isinstance(x, np.ndarray):
         if x.dtype.kind in "fc":
             yield x
     elif isinstance(x, (float, complex, np.inexact)):
         yield x
-    elif isinstance(x, (tuple, list)):
-        for v in x:
-            yield from numbers_in(v)
-    elif isinstance(x, dict):
-        for v in x.values():
-            yield from numbers_in(v)
+    elif isinstance(x, (tuple, list, dict)):
+        seen = set() if seen is None else seen
+        if id(x) in seen:
+            return
+        seen.add(id(x))
+        for v in x.values() if isinstance(x, dict) else x:
+            yield from numbers_in(v, seen)
     elif type(x) is At:
         yield from numbers_in(x.value)
 
@@ -348,14 +361,18 @@ def rounding(kind: Any) -> float:
     return float(np.finfo(kind).eps) ** 0.6
 
 
-def same_value(a: Any, b: Any) -> str | None:
+def same_value(a: Any, b: Any, seen: set[tuple[int, int]] | None = None) -> str | None:
     """Are two results equal, up to rounding? NaN is NaN."""
     if type(a) is type(b) and isinstance(a, (float, int, complex, np.generic)) and a == b:
         return None
     if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
         if type(a) is not type(b) or len(a) != len(b):
             return f"{describe(a)} instead of {describe(b)}"
-        return _first(map(same_value, a, b))
+        seen = set() if seen is None else seen
+        if (id(a), id(b)) in seen:
+            return None
+        seen.add((id(a), id(b)))
+        return _first(same_value(v, w, seen) for v, w in zip(a, b, strict=True))
     if type(a) is not type(b):
         return f"{describe(a)} instead of {describe(b)}"
     if isinstance(a, np.ndarray):
@@ -383,25 +400,29 @@ def same_value(a: Any, b: Any) -> str | None:
     return None
 
 
-def plain_data(x: Any) -> bool:
+def plain_data(x: Any, seen: set[int] | None = None) -> bool:
     """Numbers, strings, arrays and containers of such: what a call cannot have a side effect through."""
     if type(x) is np.ndarray:
         return x.dtype.kind != "O"
     if type(x) in _IMMUTABLE:
         return True
-    if isinstance(x, (tuple, list)):
-        return all(map(plain_data, x))
-    if isinstance(x, dict):
-        return all(map(plain_data, x.values()))
+    if isinstance(x, (tuple, list, dict)):
+        seen = set() if seen is None else seen
+        if id(x) in seen:
+            return True
+        seen.add(id(x))
+        return all(plain_data(v, seen) for v in (x.values() if isinstance(x, dict) else x))
     if isinstance(x, np.ndarray):
         return x.dtype.kind != "O"
     return type(x) in _IMMUTABLE or isinstance(x, (np.generic, np.dtype)) or x is Ellipsis or isinstance(x, type)
 
 
-def differentiable(x: Any) -> bool:
+def differentiable(x: Any, seen: set[int] | None = None) -> bool:
     """May a number in it have a derivative?"""
-    if isinstance(x, (tuple, list)):
-        return any(map(differentiable, x))
-    if isinstance(x, dict):
-        return any(map(differentiable, x.values()))
+    if isinstance(x, (tuple, list, dict)):
+        seen = set() if seen is None else seen
+        if id(x) in seen:
+            return False
+        seen.add(id(x))
+        return any(differentiable(v, seen) for v in (x.values() if isinstance(x, dict) else x))
     return has_tangent(x)

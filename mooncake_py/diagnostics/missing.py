@@ -14,15 +14,17 @@ from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.tangents import has_tangent
 
 
-def missing_rule(f: Any, args: Sequence[Any], names: Sequence[str], active: int, where: str) -> str:
-    """The message: `active` is the number of the argument that carries a derivative."""
+def missing_rule(f: Any, args: Sequence[Any], names: Sequence[str], active: int, where: str, why: str | None) -> str:
+    """The message: `active` is the number of the argument that carries a derivative, `why` there is no rule if that
+    is known."""
     called = name_of(f)
     given = "the callee"
     if args:
         x = args[active]
         given = f"number {active + 1}, {describe(x) if isinstance(x, np.ndarray) else type(x).__name__}"
     return (
-        f"{called} has no rule and was given an active argument ({given}), in {where}. Register one:\n\n"
+        f"{called} has no rule{f' ({why})' if why else ''} and was given an active argument ({given}), "
+        f"in {where}. Register one:\n\n"
         + "".join(f"    {line}".rstrip() + "\n" for line in skeleton(f, args, names).splitlines())
         + f"\nor mooncake_py.zero_derivative({called}) where the derivative is zero"
     )

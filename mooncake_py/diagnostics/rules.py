@@ -365,7 +365,7 @@ class Watch:
             if self._active(i):
                 wanted.append(d)
             name = site.argument(i)
-            wrong = facts.cotangent_wrong(x, d, name)
+            wrong = facts.cotangent_wrong(x, d, name) or (facts.less_precise(x, d, name) if site.rule.user else None)
             if wrong is not None:
                 self.fail(
                     "returned",

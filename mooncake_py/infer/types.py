@@ -218,10 +218,14 @@ def differentiable_dtype(dtype: np.dtype | None) -> bool:
 FEW = 64
 
 
-def abstract(value: Any, act: bool, most: int | None = None) -> T:
+DEEP = 12
+
+
+def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP) -> T:
     """The type of a value as it enters: numbers, arrays and containers by kind, code by identity.
 
-    What is in a list of more than `most` items is not looked at.
+    What is in a list of more than `most` items is not looked at, nor what lies deeper than `depth`: a list may hold
+    itself.
     """
     cls = type(value)
     if cls is float or cls is complex:
@@ -229,7 +233,7 @@ def abstract(value: Any, act: bool, most: int | None = None) -> T:
     if cls is np.ndarray:
         return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
     if cls is tuple:
-        return Tup(tuple(abstract(v, act, most) for v in value))
+        return Tup(tuple(abstract(v, act, most, depth) for v in value))
     if value is None or value is Ellipsis or value is NotImplemented:
         return Known(value)
     if cls in (int, bool, str, bytes, range, slice):
@@ -244,17 +248,17 @@ def abstract(value: Any, act: bool, most: int | None = None) -> T:
         return Known(value) if value.__closure__ is None else Inst(cls, act)
     if cls is pytypes.CellType:
         try:
-            return Cell(abstract(value.cell_contents, act, most), act)
+            return Cell(abstract(value.cell_contents, act, most, depth - 1) if depth else Top(act), act)
         except ValueError:
             return Cell(BOT, act)
     if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return Known(value)
     if cls is list:
-        return Lst(_elements(value, act, most), act)
+        return Lst(_elements(value, act, most, depth - 1) if depth else Top(act), act)
     return Inst(cls, act)
 
 
-def _elements(xs: list, act: bool, most: int | None) -> T:
+def _elements(xs: list, act: bool, most: int | None, depth: int) -> T:
     if most is not None and len(xs) > most:
         return Top(act)
     if len(xs) > FEW:  # mostly numbers of one kind, which is seen without looking at each
@@ -263,7 +267,7 @@ def _elements(xs: list, act: bool, most: int | None) -> T:
             return abstract(cls(), act)
     elem: T = BOT
     for v in xs:
-        elem = join(elem, abstract(v, act, most))
+        elem = join(elem, abstract(v, act, most, depth))
         if isinstance(elem, Top):
             break
     return elem

@@ -10,6 +10,7 @@ import re
 import types as pytypes
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.types import Known, T
 from mooncake_py.inspection.describe import type_text
 from mooncake_py.ir.nodes import Call, Function, Pos, Var
@@ -35,7 +36,7 @@ BESIDE = 64  # the column of the source
 def stage_text(seen: Inspection, stage: str, source: bool = True) -> str:
     """One stage as text, with the user's lines beside the statements.
 
-    KeyError, naming the stages, for another name.
+    ArgumentError, naming the stages, for another name.
     """
     if stage == "bytecode":
         return _disassembled(seen.function.__code__)
@@ -54,7 +55,7 @@ def ir_of(seen: Inspection, stage: str) -> Function:
         return seen.inferred.fn
     if stage in ("normalised", "prepared"):
         return seen.stages[stage]
-    raise KeyError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
+    raise ArgumentError(f"no stage {stage!r}: there are {', '.join(STAGES)}")
 
 
 def _disassembled(code: pytypes.CodeType) -> str:

@@ -140,7 +140,7 @@ class DynamicSite:
             if self.live is not None and not any(self.live) and ff is None and not names:
                 return _unknown(f, args, {}, ())  # numbers, but none that has a derivative
             why = registry.refusal(e.f)
-            if why is not None:
+            if why is not None and e.f not in registry.opaque:
                 raise MissingRule(
                     f"{name_of(e.f)} is not differentiated: {why}. It was given an active argument "
                     f"(number {e.active + 1}), in {self.filename}:{self.line} ({self.function})"
@@ -148,7 +148,7 @@ class DynamicSite:
             from mooncake_py.diagnostics.missing import missing_rule
 
             where = f"{self.filename}:{self.line} ({self.function})"
-            raise MissingRule(missing_rule(e.f, e.given, names, e.active, where)) from None
+            raise MissingRule(missing_rule(e.f, e.given, names, e.active, where, why)) from None
 
 
 MOST = 256

@@ -12,17 +12,10 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import CotangentError, UnsupportedError
-from mooncake_py.structure import (
-    Tangent,
-    attributes,
-    constant_attributes,
-    declared_tangent,
-    is_user_class,
-    store,
-    unstore,
-)
+from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
+from mooncake_py.structure import attributes, is_user_class, store, unstore
 from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, has_tangent, shadow_of, zero_fdata
-from mooncake_py.trees import describe, rebuild
+from mooncake_py.trees import children, describe, rebuild
 
 
 class Shadows(tuple):
@@ -107,19 +100,23 @@ def _same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray
     return np.ndarray(x.shape, x.dtype, whole.data, offset, x.strides)
 
 
-def seed(y: Any, fdata: Any, dy: Any) -> None:
+def seed(y: Any, fdata: Any, dy: Any, seen: set[tuple[int, int]] | None = None) -> None:
     """Add the user's cotangent to the fdata of the value (its numbers travel as rdata)."""
     if dy is None or fdata is None:
         return
+    seen = set() if seen is None else seen
+    if (id(fdata), id(dy)) in seen:  # a container that holds itself
+        return
+    seen.add((id(fdata), id(dy)))
     if type(fdata) is Shadow:
         fdata.add(dy)
     elif type(fdata) is tuple:
         for v, f, d in zip(y, fdata, dy, strict=True):
-            seed(v, f, d)
+            seed(v, f, d, seen)
     elif type(fdata) is ListShadow:
         for i, d in enumerate(dy):
             if fdata.f[i] is not None:
-                seed(y[i], fdata.f[i], d)
+                seed(y[i], fdata.f[i], d, seen)
             elif d is not None:
                 fdata.r[i] = d if fdata.r[i] is None else fdata.r[i] + d
     elif type(fdata) is ObjectShadow:
@@ -127,7 +124,7 @@ def seed(y: Any, fdata: Any, dy: Any) -> None:
     elif type(fdata) is DictShadow:
         for k, d in dy.items():
             if fdata.f.get(k) is not None:
-                seed(y[k], fdata.f[k], d)
+                seed(y[k], fdata.f[k], d, seen)
             elif d is not None:
                 fdata.r[k] = d if k not in fdata.r else fdata.r[k] + d
 
@@ -227,10 +224,10 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
 def check_cotangent(y: Any, dy: Any) -> Any:
     """The cotangent in the types of the value; CotangentError, with both structures, where it does not belong to it."""
     try:
-        return _fitted(y, dy, "the value")
+        return _fitted(y, dy, "the value", set())
     except _Misfit as e:
         both = ""
-        if isinstance(y, (tuple, list, dict)):
+        if children(y) is not None:
             both = f"\n  value:     {describe(y)}\n  cotangent: {describe(dy)}\n"
         raise CotangentError(f"the cotangent of {e}{both}") from None
 
@@ -239,28 +236,16 @@ class _Misfit(Exception):
     """What does not fit, and where."""
 
 
-def _fitted(y: Any, dy: Any, where: str) -> Any:
-    if isinstance(y, (tuple, list)):
-        if dy is None:
+def _fitted(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> Any:
+    parts = children(y) if not isinstance(y, np.ndarray) else None
+    if parts is not None:
+        if dy is None or not has_tangent(y) or (id(y), id(dy)) in seen:  # one tangent, reached from two places
             return None
-        if not isinstance(dy, (tuple, list)) or len(dy) != len(y):
-            kind = f"a {type(y).__name__} of {len(y)}"
-            raise _Misfit(f"{where}, {kind}, must be {kind}, got {_describe(dy)}")
-        return rebuild(y, [_fitted(v, d, f"{where}[{i}]") for i, (v, d) in enumerate(zip(y, dy, strict=True))])
-    if isinstance(y, dict):
-        if dy is None:
-            return None
-        if not isinstance(dy, dict) or not dy.keys() <= y.keys():
-            raise _Misfit(f"{where}, a dict, must be a dict of its keys, got {_describe(dy)}")
-        return {k: _fitted(y[k], d, f"{where}[{k!r}]") for k, d in dy.items()}
+        if not isinstance(y, tuple):
+            seen.add((id(y), id(dy)))
+        return _fitted_parts(y, dy, where, seen)
     if dy is None or not has_tangent(y):
         return None
-    if is_user_class(type(y)):
-        held = attributes(y)
-        if not isinstance(dy, Mapping) or not dy.keys() <= held.keys():
-            name = type(y).__name__
-            raise _Misfit(f"{where}, a {name}, must be a Tangent or dict by its attributes, got {_describe(dy)}")
-        return {k: _fitted(held[k], d, f"{where}.{k}") for k, d in dy.items()}
     if isinstance(y, np.ndarray):
         try:
             d = np.asarray(dy)
@@ -276,6 +261,25 @@ def _fitted(y: Any, dy: Any, where: str) -> Any:
     if not isinstance(dy, kinds) or (isinstance(dy, np.complexfloating) and not takes_complex):
         raise _Misfit(f"{where} must be a number like {y!r}, got {_describe(dy)}")
     return type(y)(dy)
+
+
+def _fitted_parts(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> Any:
+    """The cotangent of a container or an object."""
+    if isinstance(y, dict):
+        if not isinstance(dy, dict) or not dy.keys() <= y.keys():
+            raise _Misfit(f"{where}, a dict, must be a dict of its keys, got {_describe(dy)}")
+        return {k: _fitted(y[k], d, f"{where}[{k!r}]", seen) for k, d in dy.items()}
+    if is_user_class(type(y)):
+        held = attributes(y)
+        fields = tangent_fields(type(y), dy)
+        if fields is None or not fields.keys() <= held.keys():
+            name = type(y).__name__
+            raise _Misfit(f"{where}, a {name}, must be a Tangent or dict by its attributes, got {_describe(dy)}")
+        return {k: _fitted(held[k], d, f"{where}.{k}", seen) for k, d in fields.items()}
+    if not isinstance(dy, (tuple, list, deque)) or len(dy) != len(y):
+        kind = f"a {type(y).__name__} of {len(y)}"
+        raise _Misfit(f"{where}, {kind}, must be {kind}, got {_describe(dy)}")
+    return rebuild(y, [_fitted(v, d, f"{where}[{i}]", seen) for i, (v, d) in enumerate(zip(y, dy, strict=True))])
 
 
 def _describe(x: Any) -> str:
@@ -327,19 +331,10 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
         ]
         assert len(items) == n
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
-    if isinstance(x, deque):
-        shadow = fdata if type(fdata) is ListShadow else ListShadow([None] * len(x), [None] * len(x))
-        items = [report(v, g, t, seen, given) for v, g, t in zip(x, shadow.f, shadow.r, strict=True)]
-        return deque(items, x.maxlen)
-    if isinstance(x, list):
-        f = fdata if type(fdata) is ListShadow else None
-        return [report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given) for i, v in enumerate(x)]
-    if isinstance(x, dict):
-        g = fdata if type(fdata) is DictShadow else None
-        out = {k: report(v, g.f.get(k) if g else None, g.r.get(k) if g else None, seen, given) for k, v in x.items()}
-        if type(x) is OrderedDict:
-            return OrderedDict(out)
-        return defaultdict(x.default_factory, out) if type(x) is defaultdict else out
+    if isinstance(x, (list, deque, dict)):
+        if -id(x) in seen:
+            return seen[-id(x)]
+        return _report_container(x, fdata, seen, given)
     if is_user_class(type(x)):
         return _report_object(x, fdata, seen, given)
     if not has_tangent(x):
@@ -351,12 +346,42 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
     return type(x)(rdata)
 
 
+def _report_container(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
+    """The tangent of a list, deque or dict: one, however often it is reached."""
+    if isinstance(x, dict):
+        g = fdata if type(fdata) is DictShadow else None
+        new: Any = OrderedDict() if type(x) is OrderedDict else {}
+        if type(x) is defaultdict:
+            new = defaultdict(x.default_factory)
+        seen[-id(x)] = new
+        for k, v in x.items():
+            new[k] = report(v, g.f.get(k) if g else None, g.r.pop(k, None) if g else None, seen, given)
+        return new
+    f = fdata if type(fdata) is ListShadow else None
+    seen[-id(x)] = new = deque(maxlen=x.maxlen) if isinstance(x, deque) else []
+    for i, v in enumerate(x):
+        new.append(report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given))
+    if f:
+        f.r.clear()
+        f.r.extend([None] * len(x))  # the next call of the pullback starts at zero
+    return new
+
+
+def zero_tangent(x: Any) -> Any:
+    """The tangent of x that is zero, in x's structure: as `grad` returns it where nothing depends on x."""
+    return report(x, None, None, {}, frozenset())
+
+
 def _report_object(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
     """The tangent of an object: one, however often the object is reached."""
     shadow = fdata if type(fdata) is ObjectShadow else None
     key = -id(x)
     if key in seen:
         return seen[key]
+    own = declaration(type(x))
+    if own is not None and own.zero is not None and not _any_added(shadow, set()):
+        seen[key] = zero = own.zero(x)
+        return zero
     constant = constant_attributes(type(x))
     tangent = seen[key] = Tangent(type(x), {})
     fields = tangent._fields
@@ -364,9 +389,27 @@ def _report_object(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[in
         if k in constant:
             fields[k] = None
         else:
-            fields[k] = report(v, shadow.f.get(k) if shadow else None, shadow.r.get(k) if shadow else None, seen, given)
+            fields[k] = report(
+                v, shadow.f.get(k) if shadow else None, shadow.r.pop(k, None) if shadow else None, seen, given
+            )
     made = seen[key] = declared_tangent(tangent)
     return made
+
+
+def _any_added(fdata: Any, seen: set[int]) -> bool:
+    """Was a cotangent added to this fdata, or to what it holds?"""
+    if fdata is None or id(fdata) in seen:
+        return False
+    seen.add(id(fdata))
+    if type(fdata) is Shadow:
+        return fdata.data is not None
+    if type(fdata) is tuple:
+        return any(_any_added(f, seen) for f in fdata)
+    if type(fdata) is ListShadow:
+        return any(r is not None for r in fdata.r) or any(_any_added(f, seen) for f in fdata.f)
+    if isinstance(fdata, (DictShadow, ObjectShadow)):
+        return any(r is not None for r in fdata.r.values()) or any(_any_added(f, seen) for f in fdata.f.values())
+    return True
 
 
 def has_derivative(x: Any, seen: set[int] | None = None) -> bool:

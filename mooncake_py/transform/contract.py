@@ -5,17 +5,31 @@ Rules of packs have tests of their own and are not checked at every call.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
 from mooncake_py.errors import RuleResultError
+from mooncake_py.mirrors import tangent_fields
 from mooncake_py.registry import Rule, name_of
+from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import At, NoDerivative
+from mooncake_py.trees import leaves
 
 Form = Any
-"""What a cotangent must be like: the shape of an array, NUMBER, or None where anything may be right."""
+"""What a cotangent must be like: the shape of an array, NUMBER, the class of an object, how many items a list has, or
+None where anything may be right."""
 NUMBER = "a number"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The form of the cotangent of a list or tuple."""
+
+    kind: str
+    n: int
 
 
 class RuleCall:
@@ -78,12 +92,28 @@ def form_of(x: Any) -> Form:
     """The form of a value's cotangent."""
     if isinstance(x, np.ndarray):
         return x.shape if x.dtype.kind in "fc" else None
-    return NUMBER if isinstance(x, (float, complex, np.inexact)) else None
+    if isinstance(x, (float, complex, np.inexact)):
+        return NUMBER
+    if isinstance(x, (list, tuple)):
+        return Items(type(x).__name__, len(x)) if any(True for _ in leaves(x)) else None
+    return type(x) if is_user_class(type(x)) and any(True for _ in leaves(x)) else None
 
 
 def fit(t: Any, form: Form, i: int, real: bool, call: RuleCall) -> Any:
     """The cotangent of argument i, if it has this form; None is zero."""
     if t is None or form is None or type(t) is NoDerivative:
+        return t
+    if isinstance(form, type):
+        if not isinstance(tangent_fields(form, t), Mapping):
+            _misfit(t, f"a Tangent of a {form.__name__}, or a dict by its attributes", i, call)
+        return t
+    if isinstance(form, Items):
+        if (
+            not isinstance(t, (list, tuple, np.ndarray))
+            or (isinstance(t, np.ndarray) and not t.ndim)
+            or len(t) != form.n
+        ):
+            _misfit(t, f"a {form.kind} of {form.n}", i, call)
         return t
     if form is NUMBER:
         if isinstance(t, np.ndarray) and t.shape == ():

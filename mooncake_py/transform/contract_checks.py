@@ -9,8 +9,10 @@ from mooncake_py.infer.types import (
     Arr,
     Inst,
     Known,
+    Lst,
     T,
     Top,
+    Tup,
     differentiable_dtype,
     is_differentiable_class,
     is_scalar,
@@ -19,6 +21,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import Rule
+from mooncake_py.structure import is_user_class
 from mooncake_py.transform import contract
 from mooncake_py.transform.lanes import NONE
 from mooncake_py.transform.pullback import PullbackBuilder
@@ -51,7 +54,7 @@ class ContractChecks:
                 form: Operand = Const(contract.NUMBER)
             elif isinstance(t, Arr):
                 form = info.emit(getattr, info.operand(v), Const("shape"))
-            elif isinstance(t, Top):
+            elif isinstance(t, (Top, Tup, Lst)) or (isinstance(t, Inst) and is_user_class(t.cls)):
                 form = info.emit(contract.form_of, info.operand(v))
             else:
                 continue
@@ -59,10 +62,19 @@ class ContractChecks:
 
     def pair(self, result: AV) -> None:
         """Refuse what is no pair of value and pullback, where it is seen when the rule is derived."""
-        if isinstance(result, VTuple):
+        if isinstance(result, VTuple) and len(result.items) != 2:
             self.call.fail(f"must return a pair (value, pullback), it returned a tuple of {len(result.items)}")
+        if isinstance(result, VTuple) and isinstance(pb := result.items[1], Const) and not callable(pb.value):
+            self.call.fail(
+                f"must return a pair (value, pullback), its second part is {pb.value!r}, which is no function"
+            )
         if isinstance(result, Const):
             self.call.fail(f"must return a pair (value, pullback), it returned {result.value!r}")
+
+    def callable(self, pb: AV) -> None:
+        """Refuse a constant in the place of the pullback."""
+        if isinstance(pb, Const) and not callable(pb.value):
+            self.call.fail(f"must return a pair (value, pullback), it returned {pb.value!r} for the pullback")
 
     def count(self, result: AV) -> None:
         """Refuse a wrong number of cotangents, where it is seen when the rule is derived."""

@@ -303,6 +303,8 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
                     check.pair(result)
                 raise NotSpecialised("it does not return a pair on every path")
             y, pb = result.items
+        if check is not None:
+            check.callable(pb)
     except NotSpecialised as e:
         block, n = mark
         block.term = None

@@ -71,7 +71,7 @@ def test_a_statement_has_its_line_beside_it() -> None:
 
 
 def test_a_stage_that_is_none() -> None:
-    with pytest.raises(KeyError, match="no stage 'other': there are bytecode, normalised"):
+    with pytest.raises(ArgumentError, match="no stage 'other': there are bytecode, normalised"):
         inspect(loop, 0.5, 3).stage("other")
 
 
