@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import build_rrule, grad, value_and_grad, value_and_pullback
+from mooncake_py import (
+    PullbackReuse,
+    build_rrule,
+    grad,
+    jacobian,
+    rrule,
+    scoped_rules,
+    value_and_grad,
+    value_and_pullback,
+)
 
 
 def three(x, y, z):
@@ -261,3 +270,50 @@ def test_warm_gradients_are_buffers_of_their_own() -> None:
 def test_a_python_scalar_result_of_zero_dimensions() -> None:
     value, gradient = value_and_grad(lambda x: np.sum(x, keepdims=True).reshape(()))(np.ones(3))
     assert value.shape == () and gradient.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (lambda xs: xs[0] * xs[1], [2.0, 3.0], [3.0, 2.0]),
+        (lambda t: t[0][0] * t[1], ([2.0], 3.0), ([3.0], 2.0)),
+    ],
+)
+def test_a_pullback_over_containers_called_again_starts_at_zero(f: Any, x: Any, expected: Any) -> None:
+    _, pullback = value_and_pullback(f, x)
+    assert pullback.reusable
+    for _ in range(3):
+        assert pullback(1.0) == (expected,)
+    assert jacobian(lambda x: np.array([f(x), 2.0 * f(x)]))(x) is not None
+
+
+def test_jacobian_by_a_list() -> None:
+    j = jacobian(lambda xs: np.array([xs[0] * xs[1], xs[0], xs[1]]))([2.0, 3.0])
+    assert j[0].tolist() == [3.0, 1.0, 0.0] and j[1].tolist() == [2.0, 0.0, 1.0]
+
+
+def test_a_pullback_that_ended_half_way_is_not_run_again() -> None:
+    faulty = [True]
+
+    def double(x):
+        return 2.0 * x
+
+    with scoped_rules():
+
+        @rrule(double)
+        def double_rule(x):
+            def pullback(dy):
+                if faulty:
+                    raise ValueError("half way")
+                return 2.0 * dy
+
+            return 2.0 * x, pullback
+
+        f = {"f": double}["f"]
+        _, pullback = value_and_pullback(lambda xs: f(xs[0]) + xs[1] * xs[0], [2.0, 3.0])
+        with pytest.raises(ValueError, match="half way"):
+            pullback(1.0)
+        faulty.clear()
+        with pytest.raises(PullbackReuse, match="ended with an exception half way"):
+            pullback(1.0)
+        assert grad(lambda xs: f(xs[0]) + xs[1] * xs[0])([2.0, 3.0]) == [5.0, 2.0]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import mooncake_py
 from mooncake_py import scoped_rules
 
 pytest.importorskip("scipy")
@@ -44,6 +45,19 @@ def test_the_main_pages_have_blocks() -> None:
 def test_links(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+\.md)[^)]*\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (\S+)", text, flags=re.M)
+    members = ",".join(re.findall(r"members: \[([^]]*)\]", text))
+    for name in mooncake_py.__all__:
+        x = getattr(mooncake_py, name)
+        module = getattr(x, "__module__", "")
+        found = module == "mooncake_py.errors" or f"{module}.{name}" in listed or re.search(rf"\b{name}\b", members)
+        assert found or f"`{name}`" in text or f"heading: {name}\n" in text, name
+        documented = getattr(type(x), "__call__", x) if name == "rrule" else x
+        assert module == "mooncake_py.registry" or len(documented.__doc__ or "") > 20, name
 
 
 def test_the_pages_build(tmp_path: Path) -> None:

@@ -270,8 +270,9 @@ def test_primitive() -> None:
     def cube(x, k=1.0):
         return x * x * x * k
 
-    with pytest.raises(MissingRule, match=r"cube is not differentiated: it is declared a primitive.*test_registration"):
+    with pytest.raises(MissingRule, match=r"cube has no rule \(it is declared a primitive, .*test_registration") as e:
         grad(lambda x: cube(x))(2.0)
+    assert "    @mooncake_py.rrule(cube)\n    def cube_rule(x):" in str(e.value)
     assert grad(lambda x: x * cube(3.0))(2.0) == 27.0
 
     @cube.rrule
@@ -733,3 +734,34 @@ def test_a_rule_whose_value_is_a_dict() -> None:
 
     assert grad(lambda x: parts(x)["a"])(1.0) == 5.0
     assert grad(lambda x: np.sum(parts(x)["b"]))(1.0) == 6.0
+
+
+@pytest.mark.parametrize("wrong", [3.0, None, "pullback"])
+def test_a_pullback_that_cannot_be_called(wrong: Any) -> None:
+    def double(x):
+        return 2.0 * x
+
+    @rrule(double)
+    def double_rule(x):
+        return 2.0 * x, wrong
+
+    functions = {"double": double}
+    for f in (lambda x: double(x), lambda x: functions["double"](x)):
+        with pytest.raises(RuleResultError, match=r"double_rule.*must return a pair \(value, pullback\)") as e:
+            grad(f)(1.0)
+        assert e.value.line == f.__code__.co_firstlineno
+
+
+def test_a_cotangent_of_a_list_of_another_length() -> None:
+    def total(xs):
+        return xs[0] + xs[1]
+
+    @rrule(total)
+    def total_rule(xs):
+        def pullback(dy):
+            return ([dy, dy, dy],)
+
+        return xs[0] + xs[1], pullback
+
+    with pytest.raises(RuleResultError, match=r"total_rule.*returned a list of 3 .*must be a list of 2"):
+        grad(lambda x: total([x, x]))(1.0)

@@ -514,3 +514,34 @@ def test_errors_of_the_engine_pass_through(scoped: None) -> None:
 
     with pytest.raises(mooncake_py.MissingRule):
         check_grads(lambda x: math.nextafter(x, 9.0), (1.0,))
+
+
+def test_a_buffer_that_is_used_twice(scoped: None) -> None:
+    values, cotangents = np.empty(3), np.empty(3)
+
+    def one(x):
+        return np.sin(x)
+
+    def other(x):
+        return np.sin(x)
+
+    @rrule(one)
+    def into_a_buffer(x):
+        def pullback(dy):
+            return dy * np.cos(x)
+
+        return np.sin(x, out=values), pullback
+
+    @rrule(other)
+    def from_a_buffer(x):
+        def pullback(dy):
+            return np.multiply(dy, np.cos(x), out=cotangents)
+
+        return np.sin(x), pullback
+
+    for r in (registry._rules[one][-1], registry._rules[other][-1]):
+        r.user = True
+    with pytest.raises(AssertionError, match="changed the value that the first one returned"):
+        check_rule(one, np.ones(3))
+    with pytest.raises(AssertionError, match="changed the cotangents that the first one returned"):
+        check_rule(other, np.ones(3))

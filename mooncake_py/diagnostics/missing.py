@@ -26,13 +26,13 @@ def missing_rule(f: Any, args: Sequence[Any], names: Sequence[str], active: int,
         f"{called} has no rule{f' ({why})' if why else ''} and was given an active argument ({given}), "
         f"in {where}. Register one:\n\n"
         + "".join(f"    {line}".rstrip() + "\n" for line in skeleton(f, args, names).splitlines())
-        + f"\nor mooncake_py.zero_derivative({called}) where the derivative is zero"
+        + f"\nor mooncake_py.zero_derivative({_in_scope(f)}) where the derivative is zero"
     )
 
 
 def skeleton(f: Any, args: Sequence[Any], keywords: Sequence[str] = ()) -> str:
     """A rule of f for a call like this one, complete but for the cotangents."""
-    called = name_of(f)
+    called = _in_scope(f)
     positional, more = _parameters(f, args, keywords)
     names = [p.split("=")[0] for p in positional]
     wanted = [i for i in range(len(names)) if i >= len(args) or has_tangent(args[i])]
@@ -88,8 +88,13 @@ def _identifier(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) or not name.isidentifier() else name
 
 
+def _in_scope(f: Any) -> str:
+    """How the user's code names f: functions that are made in a function by their bare name."""
+    return name_of(f).rpartition("<locals>.")[2].removeprefix("__main__.")
+
+
 def _imports(f: Any) -> list[str]:
-    path = name_of(f).rpartition(".")[0]
+    path = _in_scope(f).rpartition(".")[0]
     while path and path not in sys.modules:
         path = path.rpartition(".")[0]
     return [f"import {path}"] if path else []

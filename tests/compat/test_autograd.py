@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, NonScalarOutput, RuleError
+from mooncake_py import MissingRule, NonScalarOutput, RuleError, RuleResultError
 from mooncake_py.compat.autograd import (
     checkpoint,
     defvjp,
@@ -195,3 +195,17 @@ def test_defvjp_of_what_is_no_primitive() -> None:
     for define in (defvjp, defvjp_argnum, defvjp_argnums):
         with pytest.raises(RuleError, match="is no primitive"):
             define(logsumexp, lambda *a: None)
+
+
+def test_a_vector_jacobian_product_of_another_shape() -> None:
+    f = primitive(lambda x, k: x * k)
+    defvjp(f, lambda ans, x, k: lambda g: g * k, lambda ans, x, k: lambda g: g * x)
+    with pytest.raises(RuleResultError, match=r"returned array\(3,\) float64 for argument 1, which is float") as e:
+        grad(lambda k: np.sum(f(np.ones(3), k)))(2.0)
+    assert str(e.value).endswith(f"{__file__}:{e.value.line}")
+
+
+def test_a_vector_jacobian_product_that_is_an_integer() -> None:
+    f = primitive(lambda x: 3.0 * x)
+    defvjp(f, lambda ans, x: lambda g: 3)
+    assert grad(lambda x: f(x))(2.0) == 3.0

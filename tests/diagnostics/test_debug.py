@@ -229,3 +229,42 @@ def test_an_infinite_constant_is_no_fault() -> None:
 
     with debug(check_finite=True):
         assert grad(smallest)(np.array([3.0, 1.0, 2.0])).tolist() == [0.0, 2.0, 0.0]
+
+
+def test_a_cotangent_in_single_precision() -> None:
+    def sine(x):
+        return np.sin(x)
+
+    def f(x):
+        return np.sum(sine(x))
+
+    with mooncake_py.scoped_rules():
+
+        @mooncake_py.rrule(sine)
+        def sine_rule(x):
+            def pullback(dy):
+                return (dy * np.cos(x)).astype(np.float32)
+
+            return np.sin(x), pullback
+
+        with pytest.raises(DebugError, match="has dtype float64, its cotangent has dtype float32") as e:
+            grad(f, debug_mode=True)(np.ones(3))
+    assert e.value.line == f.__code__.co_firstlineno + 1 and "sine_rule" in str(e.value)
+
+
+def test_containers_that_hold_themselves() -> None:
+    def f(xs, d, x):
+        ys = [x]
+        ys.append(ys)
+        return xs[1][1][0] * d["d"]["v"] * ys[1][0]
+
+    def args():
+        xs: list = [2.0]
+        xs.append(xs)
+        d: dict = {"v": 3.0}
+        d["d"] = d
+        return xs, d, 5.0
+
+    with debug(check_finite=True, check_numbers=True):
+        dxs, dd, dx = value_and_pullback(f, *args())[1](1.0)
+    assert dxs[0] == 15.0 and dd["v"] == 10.0 and dx == 6.0

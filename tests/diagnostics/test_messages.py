@@ -64,6 +64,23 @@ def below(x):
     return functions["root"](y) + y  # BELOW
 
 
+def small(x):
+    y = x - 1.0
+    return 1.0 / y  # SMALL
+
+
+def items(x):
+    yield x
+    yield small(x)  # ITEM
+
+
+def taken_in(x):
+    total = 0.0
+    for v in items(x):  # TAKEN IN
+        total += v
+    return total
+
+
 ENTRIES = [
     lambda f: grad(f)(1.0),
     lambda f: value_and_grad(f)(1.0),
@@ -71,6 +88,26 @@ ENTRIES = [
     lambda f: build_rrule(f, 1.0)(1.0),
     lambda f: grad(f, debug_mode=True)(1.0),
 ]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_functions_that_were_taken_in_have_frames(entry: Callable[[Any], Any]) -> None:
+    found, e = frames(lambda: entry(taken_in), ZeroDivisionError)
+    assert found[-3:] == [
+        ("taken_in", line_with("# TAKEN IN")),
+        ("items", line_with("# ITEM")),
+        ("small", line_with("# SMALL")),
+    ]
+    assert "return 1.0 / y  # SMALL\n           ~~~~^~~" in "".join(traceback.format_exception(e))
+
+
+def truth(x):
+    return 1.0 if x > 0.0 else x  # TRUTH
+
+
+def test_a_condition_that_was_taken_in_has_a_frame() -> None:
+    found, _ = frames(lambda: grad(lambda x: truth(x))(np.ones(2)), ValueError)
+    assert found[-1] == ("truth", line_with("# TRUTH"))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
