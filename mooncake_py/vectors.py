@@ -220,8 +220,8 @@ def _gather(x: Any, pieces: list[np.ndarray], seen: list[int]) -> None:
         for v in x:
             _gather(v, pieces, seen)
     elif isinstance(x, dict):
-        for k in x:
-            _gather(x[k], pieces, seen)
+        for v in x.values():
+            _gather(v, pieces, seen)
     elif is_user_class(type(x)):
         constant = constant_attributes(type(x))
         for name in attributes(x):
