@@ -244,7 +244,7 @@ def _run_forward(
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
-    pullback = Pullback(y, args, shadows[extra : extra + n], run, rule.reusable, rule.outside(cells))
+    pullback = Pullback(y, args, shadows[extra : extra + n], run, _may_run_again(rule), rule.outside(cells))
     pullback.always_zero = tuple(i - extra for i in rule.derived.always_zero if i >= extra)
     return y, pullback
 
@@ -264,7 +264,6 @@ def _forward_site(
     names = tuple(all_kwargs)
     fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact))
     entry = site.DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
-    rule_ = registry.find_rule_for_values(g, all_args, names)
     y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
     mine = _mine(all_args, all_kwargs, args, kwargs)
 
@@ -274,7 +273,7 @@ def _forward_site(
         return None if ds is None else [ds[1 + i] if 1 + i < len(ds) else None for i in mine]
 
     values = (*args, *kwargs.values())
-    reusable = rule_ is not None and not rule_.mutates
+    reusable = not this_run().in_place
     return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(kwargs))
 
 
@@ -349,7 +348,12 @@ def _forward_bound(
 
     values = (*args, *kwargs.values())
     fd = [fdata[i] for i in mine]
-    return y, Pullback(y, values, fd, run, rule.reusable, rule.outside(cells), tuple(kwargs))
+    return y, Pullback(y, values, fd, run, _may_run_again(rule), rule.outside(cells), tuple(kwargs))
+
+
+def _may_run_again(rule: DerivedRule) -> bool:
+    """Was nothing changed in place that the pullback undoes?"""
+    return rule.reusable or not (rule.in_place or this_run().in_place)
 
 
 def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -18,7 +18,7 @@ _R = TypeVar("_R")
 class Run:
     """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
 
-    __slots__ = ("made", "memos", "objects", "outer", "touched", "wary")
+    __slots__ = ("in_place", "made", "memos", "objects", "outer", "touched", "wary")
 
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
@@ -26,6 +26,7 @@ class Run:
         self.touched: dict[int, Any] = {}
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.outer: Run | None = None
+        self.in_place = False  # was something changed that the pullback undoes?
         self.wary = False  # may it write to what is outside? see infer/outside.py
 
     def __enter__(self) -> Run:
@@ -61,6 +62,13 @@ def current() -> Run:
     """The run that is under way; a fresh one where a rule is called by hand."""
     run = getattr(_local, "run", None)
     return Run() if run is None else run
+
+
+def changed_in_place() -> None:
+    """Note that the run changed something which its pullback undoes: the pullback can be called once."""
+    run = getattr(_local, "run", None)
+    if run is not None:
+        run.in_place = True
 
 
 def is_wary() -> bool:

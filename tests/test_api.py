@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from collections.abc import Callable
@@ -290,6 +291,96 @@ def test_a_pullback_over_containers_called_again_starts_at_zero(f: Any, x: Any, 
 def test_jacobian_by_a_list() -> None:
     j = jacobian(lambda xs: np.array([xs[0] * xs[1], xs[0], xs[1]]))([2.0, 3.0])
     assert j[0].tolist() == [3.0, 1.0, 0.0] and j[1].tolist() == [2.0, 0.0, 1.0]
+
+
+class Pair:
+    def __init__(self, a: Any, b: Any):
+        self.a, self.b = a, b
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.a + other.a, self.b + other.b)
+
+    def size(self) -> Any:
+        return self.a * self.a + self.b * self.b
+
+
+def adds_pairs(v):
+    total = Pair(v[0], v[1]) + Pair(v[1], 1.0)
+    return np.array([total.size(), total.a, v[0]])
+
+
+def copies_pairs(v):
+    p = Pair(v[0], v[1])
+    q, r = copy.copy(p), copy.deepcopy(p)
+    p.c = v[0] * v[1]
+    return np.array([q.a * r.b, p.c * q.b, 1.0])
+
+
+def reads_from_a_table(v):
+    table = {"f": lambda p: p.size(), "xs": [v[0], v[1]]}
+    return np.array([table["f"](Pair(*table["xs"])), table["xs"][1], 1.0])
+
+
+def keeps_in_attributes(v):
+    p = Pair(v[0], [v[1], v])
+    p.more = {"c": p.b[0] * p.a}
+    return np.array([p.more["c"], p.b[1][0] * p.a, p.a])
+
+
+@pytest.mark.parametrize("f", [adds_pairs, copies_pairs, reads_from_a_table, keeps_in_attributes])
+def test_a_pullback_over_new_objects_may_be_called_again(f: Any) -> None:
+    v = np.array([2.0, 3.0])
+    _, pullback = value_and_pullback(f, v)
+    assert pullback.reusable
+    rows = [pullback(row)[0] for row in (*np.eye(3), *np.eye(3))]
+    h = 1e-6
+    expected = np.transpose([(f(v + h * e) - f(v - h * e)) / (2.0 * h) for e in np.eye(2)])
+    assert np.allclose(rows, [*expected, *expected]) and np.allclose(jacobian(f)(v), expected)
+
+
+def test_an_object_that_is_returned_keeps_its_attributes() -> None:
+    y, pullback = value_and_pullback(lambda x: Pair(x, x * x), 3.0)
+    for _ in range(2):
+        assert pullback({"a": 1.0, "b": 1.0}) == (7.0,) and (y.a, y.b) == (3.0, 9.0)
+
+
+def overwrites(v):
+    p = Pair(v[0], v[1])
+    p.a = p.a * v[1]
+    return p.a
+
+
+def deletes(v):
+    p = Pair(v[0], v[1])
+    a = p.a
+    del p.a
+    return a * p.b
+
+
+def appends(v):
+    xs = [v[0]]
+    {"add": xs.append}["add"](v[1])
+    return xs[0] * xs[1]
+
+
+def writes_to_an_argument(v):
+    {"scale": lambda x: x.__imul__(2.0)}["scale"](v)
+    return v[0] * v[1]
+
+
+def sets_an_attribute_of_an_argument(p):
+    p.c = p.a * p.b
+    return p.c
+
+
+@pytest.mark.parametrize("f", [overwrites, deletes, appends, writes_to_an_argument, sets_an_attribute_of_an_argument])
+def test_what_was_changed_in_place_can_be_undone_once(f: Any) -> None:
+    x = Pair(2.0, 3.0) if f is sets_an_attribute_of_an_argument else np.array([2.0, 3.0])
+    _, pullback = value_and_pullback(f, x)
+    assert not pullback.reusable
+    pullback(1.0)
+    with pytest.raises(PullbackReuse, match="what it saved is used up"):
+        pullback(1.0)
 
 
 def test_a_pullback_that_ended_half_way_is_not_run_again() -> None:

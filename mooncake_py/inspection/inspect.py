@@ -74,7 +74,8 @@ class Inspection:
         out = [f"{code.co_qualname}, {code.co_filename}:{code.co_firstlineno}"]
         out += [f"  {name}: {type_text(t)}" for name, t in self.arguments]
         out.append(f"  returns {type_text(self.inferred.result)}")
-        out.append(f"  its pullback may be called {'again' if self.derived.reusable else 'once'}")
+        once = "once" if self.derived.in_place else "again where no call in it changes anything in place"
+        out.append(f"  its pullback may be called {once if self.derived.in_place or self.derived.dynamic else 'again'}")
         out.append("")
         shown = sorted({*self.lines, *_own_lines(code)})
         width = len(str(shown[-1]))

@@ -119,14 +119,20 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any) -> Pull:
         old = stored(x, name)
     except AttributeError:
         old = _ABSENT
-    run.current().touch(x)
+    here = run.current()
+    here.touch(x)
     store(x, name, v)
+    made = old is _ABSENT and id(x) in here.made  # nobody has looked at it before: there is nothing to undo
+    if not made:
+        here.in_place = True
     old_f = _ABSENT
     if shadow is not None:
         old_f = shadow.f.get(name, _ABSENT)
         shadow.f[name] = None if name in shadow.constant else fv
 
     def pullback(_: Any) -> Any:
+        if made:
+            return None if shadow is None else shadow.r.pop(name, None)
         if old is _ABSENT:
             unstore(x, name)
         else:
@@ -147,6 +153,7 @@ def delete_stored(x: Any, fx: Any, name: str) -> Pull:
     old = stored(x, name)
     shadow = shadow_of_attributes(x, fx)
     run.current().touch(x)
+    run.changed_in_place()
     unstore(x, name)
     old_f = _ABSENT if shadow is None else shadow.f.pop(name, _ABSENT)
 
@@ -394,6 +401,7 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Re
         if name == "__dict__":
             raise UnsupportedError("replacing the __dict__ of an object", "the call", None, "update it")
         object.__setattr__(x, name, v)  # raises, or sets what has no derivative
+        run.changed_in_place()
         return None, None, None
     if not _can_store(x, name):
         object.__setattr__(x, name, v)  # raises
@@ -559,6 +567,7 @@ def _set_args(shadow: ObjectShadow, args: tuple[Any, ...], fargs: tuple[Any, ...
 def exception_init(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     """`BaseException.__init__(x, *args)`: the arguments are what the exception holds from now on."""
     x, rest, frest = args[0], args[1:], fargs[1:]
+    run.changed_in_place()
     shadow = _writable_shadow(x, fargs[0])
     old, old_f = x.args, shadow.f.get("args")
     x.args = rest
@@ -613,6 +622,7 @@ def handle_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> R
 def handle_build_class(ff: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
     """A class statement: its body runs as it is, its methods find the cells they share with the function."""
     body, shadow = args[0], fargs[0]
+    run.changed_in_place()
     if shadow is not None and body.__closure__:
         here = run.current()
         for cell, fcell in zip(body.__closure__, shadow.cells, strict=True):

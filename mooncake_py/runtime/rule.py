@@ -40,6 +40,7 @@ class DerivedRule:
         "generation",
         "guards",
         "has_lanes",
+        "in_place",
         "lanes",
         "n_inputs",
         "pullback",
@@ -68,7 +69,8 @@ class DerivedRule:
         self.lanes = derived.lane_args
         self.has_lanes = bool(derived.lane_args)
         self.n_inputs = len(derived.arg_trees)
-        self.reusable = derived.reusable
+        self.in_place = derived.in_place
+        self.reusable = not (derived.in_place or derived.dynamic)  # whatever the run
         self.generation = registry.generation
 
     def valid(self) -> bool:

@@ -419,6 +419,7 @@ def _unknown(
     changed = [(x, old) for x, old in saved if not _same(x, old)]
     if not changed:
         return y, None, None
+    run.changed_in_place()
 
     def pullback(dy: Any) -> Any:
         for x, old in changed:
@@ -592,6 +593,8 @@ def run_rule(
     if watch is not None:
         watch.before(args, fargs, kwargs)
     result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    if rule.mutates:
+        run.changed_in_place()
     check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None
     if watch is not None:
         result = watch.pair(result)
@@ -698,6 +701,8 @@ def _python(
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
     rule = rule_for(f, types, free, outcome=protected)
+    if rule.in_place:
+        run.changed_in_place()
     for i in rule.derived.written_args:
         if fdatas[i] is None and type(inputs[i]) is np.ndarray and any(k == i for k, _ in rule.lanes):
             raise UnsupportedError(
@@ -716,6 +721,7 @@ def _python(
     if protected:
         y, exc = y
         if exc is not None:
+            run.changed_in_place()
             y, tree = Raised(exc), NONE
         else:
             tree, inner = (tree[0], None if inner is None else inner[0]) if isinstance(tree, tuple) else (NONE, None)

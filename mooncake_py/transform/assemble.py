@@ -100,7 +100,8 @@ class Derived:
     arg_trees: tuple[Tree, ...]
     lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
     result_tree: Tree
-    reusable: bool
+    in_place: bool  # does it change something that the pullback undoes?
+    dynamic: bool  # does it make calls, decided when they run, which may do so?
     written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
     touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
@@ -215,7 +216,8 @@ class _Assembly:
             tuple(map(self.lanes.tree, inputs)),
             tuple(self.lane_inputs),
             result_tree,
-            self.info.reusable,
+            self.info.in_place,
+            self.info.dynamic,
             self._written_args(),
             *self._touched(),
             tuple(self.notes),

@@ -91,7 +91,8 @@ class ADInfo:
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
     removable: set[Var] = field(default_factory=set)
-    reusable: bool = True
+    in_place: bool = False  # is something changed that the pullback undoes?
+    dynamic: bool = False  # are there calls that may change more?
     real: bool = False
     checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
 
@@ -284,7 +285,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
         return _view(info, s, call, rule)
     if rule.mutates:
-        info.reusable = False
+        info.in_place = True
     operands, values = _rule_arguments(info, call, rule)
     check = ContractChecks(info, s, call, rule, operands) if rule.user else None
     if not info.specialise:
@@ -624,7 +625,7 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         raise UnsupportedError(
             f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
         )
-    info.reusable = False
+    info.dynamic = True
     callee, args = at_site(s, call, info.types)
     live = tuple(info.tree(v) != NONE for v in args)
     site = Const(info.dynamic_site(call, s, live, s.out in info.canonical.unwinding))
@@ -635,7 +636,7 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: CheckedRule) -> ADStmtInfo:
     """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
     if rule.mutates:
-        info.reusable = False
+        info.in_place = True
     always = bool(rule.mutates) or has_fdata(info.tree(s.out))
     rvs = _through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)
     return ADStmtInfo(s, rvs)

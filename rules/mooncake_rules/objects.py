@@ -133,7 +133,10 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
                     continue
                 part, fpart, t = y[k], fy.f.get(k), fy.r.pop(k, None)
             else:
-                part, fpart, t = attributes(y)[k], fy.fdata(k), fy.r.pop(k, None)
+                copied = attributes(y)
+                if k not in copied:  # it came later
+                    continue
+                part, fpart, t = copied[k], fy.fdata(k), fy.r.pop(k, None)
             fx.r[k] = add_any(fx.r.get(k), None, give_back(v, fx.fdata(k), part, fpart, t, seen))
     return None
 

@@ -76,7 +76,7 @@ def test_arrays_that_are_written_to_have_one() -> None:
         return x
 
     d = derived(f, np.ones(3))
-    assert d.arg_trees == ("ref",) and d.lane_args == ((0, ()),) and not d.reusable
+    assert d.arg_trees == ("ref",) and d.lane_args == ((0, ()),) and d.in_place
 
 
 @pytest.mark.parametrize("n", [0, 1, 3])
