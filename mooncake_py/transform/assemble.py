@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.infer.types import Inst, T, Top, may_be_complex
+from mooncake_py.infer.types import Arr, Inst, T, Top, may_be_complex
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
@@ -204,7 +206,7 @@ class _Assembly:
         self.forward.apply(subst)
         sweep(self.forward, self.info.removable, everything=False)
         finish_helpers(p)
-        tidy(p)
+        tidy(p, self.types)
         forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
         pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
         exit_ = c.blocks[c.exit].term if c.exit is not None else None
@@ -751,11 +753,14 @@ class _Assembly:
         stored = {v for stack in comms.stacks.values() for v in stack}
         self.again = [v for v in before if v not in stored]
         self.stack_ids = {u: self.fresh.var() for u in comms.stacks}
+        negatives = self._negatives(p) if self.options.recompute else []
         names = list(comms.captures.values()) + list(self.stack_ids.values())
         if names:
             whole = call(ops.unpack, self.captures_in, Const(len(names)))
             for i, name in enumerate(names):
                 call(operator.getitem, whole, Const(i), out=name)
+        for name, x in negatives:
+            call(operator.neg, x, out=name)
         for out, v in zeros:
             call(helpers.zeros_like, comms.captures[arrays[v]], out=out)
         check = self.checks.comms(pos) if self.checks is not None else None
@@ -771,6 +776,27 @@ class _Assembly:
                 if isinstance(block.term, Return):
                     block.stmts.append(Call(self.fresh.var(), Const(check), tuple(stacks), (), pos))
         p.entry.head = head
+
+    def _negatives(self, p: PullbackBuilder) -> list[tuple[Var, Var]]:
+        """Captured arrays that are others with their sign changed, taken off the captures: (name, name of the other).
+
+        A sign mostly goes into a sum, and the array into no memory. Both arrays are ones that nobody writes to.
+        """
+        captures = p.comms.captures
+        defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
+        primal = {f: v for v, f in self.info.f.items() if isinstance(f, Var)}
+        shared = self.inferred.memory.is_shared
+        out = []
+        for v in list(captures):
+            d = defs.get(v)
+            if d is None or not isinstance(self.types.get(v), Arr) or shared(primal.get(v, v)):
+                continue
+            if isinstance(d.fn, Const) and (d.fn.value is operator.neg or d.fn.value is np.negative) and not d.kwargs:
+                x = d.args[0]
+                if isinstance(x, Var) and x in captures and len(d.args) == 1 and not shared(primal.get(x, x)):
+                    out.append((captures.pop(v), captures[x]))
+                    self.again.append(v)
+        return out
 
     def _recomputed(self, p: PullbackBuilder) -> dict[BlockId, list[Call]]:
         c = self.canonical

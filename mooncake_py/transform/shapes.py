@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, T, is_scalar
+from mooncake_py.infer.resolve import result_type
+from mooncake_py.infer.types import Arr, Inst, Known, T, Top, is_scalar
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import repeated, same_if_shaped, shape_argument
@@ -30,6 +31,7 @@ _ELEMENTWISE = frozenset(
         *(add_rdata, helpers.accum_arr),
     }
 )
+_SIGNS = frozenset({operator.neg})
 _BESIDE = frozenset({operator.add, operator.sub, operator.mul, operator.truediv})
 _IN_PLACE = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv, np.ndarray.copy, np.copy})
 
@@ -68,22 +70,40 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
 
 
 def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:
-    """An array that shows a scalar everywhere, beside one of its shape: the scalar does."""
-    scalars: dict[Operand, Call] = {}
+    """An array that shows a scalar everywhere, beside one of its shape: the scalar does. So it does beside a number."""
+    shows: dict[Operand, Call] = {}
+
+    def beside(s: Call) -> int | None:
+        """Which operand is such an array, where it is one of them."""
+        if s.kwargs or not _is(s, _BESIDE if len(s.args) == 2 else _SIGNS):
+            return None
+        found = [k for k, v in enumerate(s.args) if v in shows]
+        return found[0] if len(found) == 1 else None
+
     for b in p.reachable():
-        for i, s in enumerate(b.stmts):
+        out: list[Call] = []
+        for s in b.stmts:
+            k = beside(s)
             if _is(s, repeated) and s.args[1] in known.shapes:
                 t = known.types.get(s.args[0]) if isinstance(s.args[0], Var) else None
                 everywhere = isinstance(s.args[2], Const) and s.args[2].value is None
                 if everywhere and isinstance(t, Inst) and issubclass(t.cls, np.inexact):
-                    scalars[s.out] = s
-            elif len(s.args) == 2 and _is(s, _BESIDE) and (s.args[0] in scalars) != (s.args[1] in scalars):
-                k = int(s.args[1] in scalars)
-                r, other = scalars[s.args[k]], s.args[1 - k]
-                t = known.types.get(other) if isinstance(other, Var) else None
-                if isinstance(t, Arr) and t.ndim and known.key(other) == known.shapes[r.args[1]]:
-                    args = (r.args[0], other) if k == 0 else (other, r.args[0])
-                    b.stmts[i] = Call(s.out, s.fn, args, s.kwargs, s.pos)
+                    shows[s.out] = s
+            elif k is not None:
+                r = shows[s.args[k]]
+                args = tuple([r.args[0] if i == k else v for i, v in enumerate(s.args)])
+                others = [v for i, v in enumerate(s.args) if i != k]
+                t = known.types.get(others[0]) if others and isinstance(others[0], Var) else None
+                if isinstance(t, Arr):
+                    if t.ndim and known.key(others[0]) == known.shapes[r.args[1]]:
+                        s = Call(s.out, s.fn, args, (), s.pos)
+                elif not others or isinstance(others[0], Const) or (t is not None and is_scalar(t)):
+                    one = p.fresh.var()
+                    p.types[one] = result_type(s.fn.value, tuple(map(known.type_of, args)), ())  # type: ignore[union-attr]
+                    out.append(Call(one, s.fn, args, (), s.pos))
+                    s = shows[s.out] = Call(s.out, r.fn, (one, *r.args[1:]), (), s.pos)
+            out.append(s)
+        b.stmts = out
 
 
 def _is(s: Call, functions: Iterable[Any]) -> bool:
@@ -130,6 +150,9 @@ class _Shapes:
             self.keys.setdefault(s.out, self.key(args[0]))
         elif fn is operator.getitem:
             self._slice(s)
+
+    def type_of(self, v: Operand) -> T:
+        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Top())
 
     def _type(self, v: Operand) -> T | None:
         return self.types.get(v) if isinstance(v, Var) else None

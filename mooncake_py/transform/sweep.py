@@ -13,7 +13,7 @@ from mooncake_py.tangents import add_rdata, zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder
 
-_ENGINE_PURE = frozenset(
+ENGINE_PURE = frozenset(
     {
         *(
             ops.build_tuple,
@@ -96,7 +96,7 @@ def _may_go(s: Call) -> bool:
     f = s.fn.value
     if type(f).__hash__ is None:
         return False
-    return f in _ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
+    return f in ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
 
 
 def _as_method(p: PullbackBuilder, s: Call) -> tuple[Call, ...]:

@@ -10,7 +10,18 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import Array, Numbers, RealScalar, Scalar, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import (
+    Array,
+    Numbers,
+    RealScalar,
+    Scalar,
+    folds,
+    infer_table,
+    probed,
+    pure,
+    rrule,
+    zero_derivative,
+)
 from mooncake_py.tangents import At
 from mooncake_py.unwinding import end_handler, users_match
 from mooncake_rules.containers import elements
@@ -38,6 +49,8 @@ def _len(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
         return Known(len(args[0].items))
     return Inst(int)
 
+
+folds[len] = lambda t: len(t.items) if isinstance(t, Tup) else None
 
 for _f in (len, id, hash):
     infer_table[_f] = _len if _f is len else lambda args, kwargs: Inst(int)

@@ -35,13 +35,22 @@ def _diagonal(x: np.ndarray) -> np.ndarray:
 
 
 def cholesky_cotangent(dy: np.ndarray, y: np.ndarray) -> np.ndarray:
-    p = np.tril(adjoint(y) @ dy)
+    """`y^-H p y^-1 / 2` in one triangle, where p is the Hermitian matrix with the lower triangle of `y^H dy`.
+
+    Murray, "Differentiation of the Cholesky decomposition" (2016), section 3.3. A matrix is given up when it has been
+    read for the last time: there are three at once.
+    """
+    p = adjoint(y) @ dy
+    del dy
+    p = np.tril(p)
     n = p.shape[-1]
     p[..., range(n), range(n)] *= 0.5
     p = p + adjoint(p)
-    yh = adjoint(y)
-    s = np.linalg.solve(yh, adjoint(np.linalg.solve(yh, p))) * 0.5
-    return one_triangle(s, True)
+    inverse = np.linalg.inv(y)
+    p = p @ inverse
+    p = adjoint(inverse) @ p
+    p *= 0.5
+    return one_triangle(p, True)
 
 
 @rrule(_linalg.cholesky, types=(Array,))

@@ -43,8 +43,10 @@ def _diagonal(x: np.ndarray) -> np.ndarray:
 def one_triangle(s: np.ndarray, lower: bool) -> np.ndarray:
     """The cotangent of the triangle that is read, from that of the whole Hermitian matrix."""
     n = s.shape[-1]
-    w = np.tril(np.full((n, n), 2.0), -1) + np.eye(n)
-    return s * (w if lower else w.T).astype(s.real.dtype)
+    t = np.tril(s) if lower else np.triu(s)
+    t *= 2.0
+    t[..., range(n), range(n)] *= 0.5
+    return t
 
 
 pure.update({adjoint, kind_of})

@@ -145,12 +145,17 @@ def mean_where(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
 def attained(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
     """The cotangent of an extremum y of a: dy, shared evenly by the elements that are equal to it."""
     shape = a.shape
-    hit = a == kept(y, shape, axis)
-    if axis is None:
-        n = np.count_nonzero(hit)
-        return hit * (kept(dy, shape, axis) / n if n else 0.0)
-    n = np.add.reduce(hit, axis, a.dtype, None, True)
-    return hit * (kept(dy, shape, axis) / np.maximum(n, 1))
+    hit = (a == kept(y, shape, axis)).astype(a.dtype)
+    dy = kept(dy, shape, axis)
+    share = dy / (np.maximum(np.count_nonzero(hit), 1) if axis is None else np.maximum(_sum(hit, axis), 1))
+    if share.dtype != hit.dtype:
+        return hit * share
+    hit *= share
+    return hit
+
+
+def _sum(hit: np.ndarray, axis: Any) -> np.ndarray:
+    return np.add.reduce(hit, axis, None, None, True)
 
 
 pure.add(attained)

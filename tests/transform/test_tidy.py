@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mooncake_py import grad
+from mooncake_py.testing import check_grads
 from tests.derive import rule_of, text_of
 
 
@@ -18,9 +19,70 @@ def test_a_square_multiplies_once() -> None:
 
 
 def test_a_negative_is_subtracted() -> None:
-    text = pullback_of(lambda x: np.sum(-x * x), np.ones(3))
+    def f(x):
+        return np.sum(np.sin(x) * np.exp(-x * x))
+
+    text = pullback_of(f, np.ones(3))
     assert "operator.sub" in text and "operator.neg" not in text
+    check_grads(f, (np.array([1.0, 2.0]),))
+
+
+def test_a_negative_is_not_kept_beside_its_array() -> None:
+    rule = rule_of(lambda x: np.sum(-x * x), np.ones(3))
+    assert [k.how for k in rule.derived.kept] == ["captured", "recomputed"]
     assert grad(lambda x: np.sum(-x * x))(np.array([1.0, 2.0])).tolist() == [-2.0, -4.0]
+
+
+def test_a_negative_that_is_written_to_is_kept() -> None:
+    def f(x):
+        y = -x
+        a = np.sum(y * y * x)
+        y[0] = 3.0
+        return a + np.sum(y * x)
+
+    check_grads(f, (np.array([1.0, 2.0]),))
+
+
+def test_signs_cancel() -> None:
+    def sigmoid(x):
+        return np.sum(1.0 / (1.0 + np.exp(-x)))
+
+    assert pullback_of(sigmoid, np.ones(3)).count("operator.neg") == 0
+    check_grads(sigmoid, (np.array([1.0, -2.0]),))
+
+
+def test_signs_stay_where_nothing_takes_them() -> None:
+    def f(x, y):
+        return np.sum(np.cos(x) * y)
+
+    check_grads(f, (np.array([1.0, -2.0]), np.array([[0.5], [0.25], [1.5]])))
+
+
+def test_a_sign_goes_through_a_difference() -> None:
+    def f(x, y, z):
+        return np.cos(x) * y * z - x * y - np.cos(x * x) * z
+
+    check_grads(f, (0.4, -0.3, 1.7))
+
+
+def test_a_scalar_for_an_array_that_shows_it() -> None:
+    def f(x):
+        return np.mean(2.0 * np.sin(x) - x * np.cos(x) / 3.0)
+
+    assert "spread" not in pullback_of(f, np.ones(3))
+    check_grads(f, (np.array([1.0, -2.0]),))
+    check_grads(f, (np.array([[1.0, -2.0], [0.5, 0.25]]),))
+
+
+def test_what_is_computed_for_one_reader_stands_before_it() -> None:
+    def f(x):
+        return np.sum(np.sin(x) * np.exp(-x * x))
+
+    lines = [line for line in pullback_of(f, np.ones(3)).splitlines() if "=" in line]
+    made = {line.split("=")[0].split()[0]: i for i, line in enumerate(lines)}
+    s = next(i for i, line in enumerate(lines) if "operator.sub" in line)
+    read = lines[s].split("(")[1].rstrip(")").split(", ")
+    assert s - 1 in [made[v] for v in read]
 
 
 def test_signs_of_zeros() -> None:

@@ -1,0 +1,91 @@
+"""The order of the pullback's statements: what is computed for one reader is computed right before it.
+
+There it waits on the stack instead of in a slot, and an array is not held longer than it must be. A statement is not
+moved where that would keep more arrays alive than its own result.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+
+from mooncake_py.infer.types import Arr, T
+from mooncake_py.ir import ops
+from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.nodes import Call, Operand, Var
+from mooncake_py.transform.effects import ANYTHING, ARITHMETIC, NOTHING, OWN, Effects, function_of, harmless, is_array
+from mooncake_py.transform.uses import read_by
+
+_STAY = frozenset({ops.pull, ops.unpack})
+
+
+def sink(b: Builder, effects: Effects) -> None:
+    """Move statements down to their first reader, within blocks."""
+    readers: dict[Operand, set[Draft]] = {}
+    for block in b.blocks:
+        for s in block.stmts:
+            for v in s.operands():
+                readers.setdefault(v, set()).add(block)
+        for v in read_by(block.term):
+            readers.setdefault(v, set()).add(block)
+    for block in b.blocks:
+        if len(block.stmts) > 2:
+            _sink_block(block, effects, readers)
+
+
+def _sink_block(block: Draft, effects: Effects, readers: dict[Operand, set[Draft]]) -> None:
+    stmts = block.stmts
+    writes: dict[int, list[int]] = {OWN: [], ANYTHING: []}
+    for i, s in enumerate(stmts):
+        effect = effects.of(s)
+        if effect != NOTHING:
+            writes[effect].append(i)
+    first: dict[Operand, float] = {}
+    last: dict[Operand, float] = {}
+
+    def survives(v: Operand, i: int, j: float) -> bool:
+        return all(
+            effects.leaves(effect, v) for effect, at in writes.items() if bisect_right(at, i) < bisect_left(at, j)
+        )
+
+    leaving = {v for s in stmts for v in (s.out,) if readers.get(v, set()) - {block}} | set(read_by(block.term))
+    keys: list[float] = [0.0] * len(stmts)
+    for i in range(len(stmts) - 1, -1, -1):
+        s = stmts[i]
+        key: float = i
+        j = first.get(s.out, i)
+        if j > i + 1 and harmless(s) and function_of(s) not in _STAY and all(survives(v, i, j) for v in s.args):
+            later = [
+                v
+                for v in set(s.args)
+                if isinstance(v, Var)
+                and v not in leaving
+                and not (readers[v] - {block})
+                and last.get(v, -1) < j
+                and is_array(effects.types.get(v))
+            ]
+            if _pays(s, later, effects.types):
+                key = j
+        keys[i] = key
+        for v in s.operands():
+            first[v] = min(first.get(v, math.inf), key)
+            last[v] = max(last.get(v, -1), key)
+    order = sorted(range(len(stmts)), key=lambda i: (keys[i], i))
+    block.stmts = [stmts[i] for i in order]
+
+
+def _pays(s: Call, later: list[Var], types: dict[Var, T]) -> bool:
+    """Is it worth to compute s later, where these operands would otherwise be gone by then?"""
+    result = types.get(s.out)
+    if not is_array(result):
+        return not later
+    if not later:
+        return True
+    t = types.get(later[0])
+    if len(later) > 1 or not isinstance(result, Arr) or not isinstance(t, Arr) or None in (result.ndim, t.ndim):
+        return False
+    f = function_of(s)
+    same_size = f in ARITHMETIC or isinstance(f, np.ufunc)
+    return t.ndim < result.ndim or (same_size and t.ndim == result.ndim)  # type: ignore[operator]
