@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def has_identity(t: T) -> bool:
     """May the value be changed through another name?"""
-    match t:
-        case Arr() | Lst() | Cell() | Top() | Fn() | Meth():
-            return True
-        case Tup(items=items):
-            return any(map(has_identity, items))
-        case Inst(cls=c):
-            return not is_scalar(t) and c not in (str, bytes, range, slice)
-    return False
+    if isinstance(t, Inst):
+        return not is_scalar(t) and t.cls not in (str, bytes, range, slice)
+    if isinstance(t, Tup):
+        return any(map(has_identity, t.items))
+    return isinstance(t, _OBJECTS)
+
+
+_OBJECTS = (Arr, Lst, Cell, Top, Fn, Meth)
 
 
 class Memory:
@@ -43,6 +43,7 @@ class Memory:
         wary: bool = False,
     ):
         self.parent: dict[Var, Var] = {}
+        self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
         self.types = types
         self.marked: set[Var] = set()
         self.written: set[Var] = set()
@@ -103,8 +104,13 @@ class Memory:
         return isinstance(v, Var) and self.find(v) in self.shared
 
     def identity(self, v: Operand) -> bool:
-        t = self.types.get(v) if isinstance(v, Var) else None
-        return t is not None and has_identity(t)
+        known = self._identity.get(v)
+        if known is None:
+            t = self.types.get(v) if isinstance(v, Var) else None
+            if t is None:
+                return False
+            known = self._identity[v] = has_identity(t)
+        return known
 
     def join(self, a: Operand, b: Operand) -> None:
         if isinstance(a, Var) and isinstance(b, Var) and self.identity(a) and self.identity(b):
@@ -158,16 +164,20 @@ class Memory:
     def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
-        effects: dict[Var, list[tuple[T, bool]]] = {}
+        effects: dict[Var, dict[tuple[T, bool], None]] = {}  # sets, in the order of the code
 
         def effect(v: Operand, t: T, seen: bool = True) -> None:
             if isinstance(v, Var) and self.identity(v):
-                effects.setdefault(self.find(v), []).append((t, seen))
+                effects.setdefault(self.find(v), {})[t, seen] = None
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
         of_globals = {s.out for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global)}
-        for s in (s for b in self.fn.blocks for s in b.stmts if s.out in calls):
+        self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
+        self.inputs = {*self.fn.params, *self.fn.free}
+        for s in self.defs.values():
+            if s.out not in calls:
+                continue
             info = calls[s.out]
             rule = info.rule
             if info.kind == "dynamic":
@@ -197,16 +207,14 @@ class Memory:
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
-        defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
-        params = {p for b in self.fn.blocks for p in b.params}
-        while isinstance(v, Var) and v in defs:
-            s = defs[v]
+        while isinstance(v, Var) and v in self.defs:
+            s = self.defs[v]
             if is_const(s.fn, load_global):
                 return True
             if not s.args or not (is_const(s.fn, getattr) or is_const(s.fn, operator.getitem)):
                 return False
             v = s.args[0]
-        return v in params
+        return isinstance(v, Var) and v not in self.defs and v not in self.inputs
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)

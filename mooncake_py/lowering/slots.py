@@ -208,7 +208,7 @@ def _color(
     taken = [0] * len(argnames)  # per slot: its variables, and all they conflict with
     hostile = [0] * len(argnames)
     is_cell = [False] * len(argnames)
-    used_names = {*argnames, *(v.name for v in plan.fn.free if v.name)}
+    used_names = dict.fromkeys([*argnames, *(v.name for v in plan.fn.free if v.name)], 1)
     where: dict[int, int] = {}
     for n, v in enumerate(plan.fn.params):
         i = bit.get(v)
@@ -231,7 +231,7 @@ def _color(
             continue
         cell = numbers.vars[i] in cells
         for n in range(len(taken)):
-            if is_cell[n] == cell and not (bad & taken[n]) and not (hostile[n] & mine):
+            if not (bad & taken[n]) and not (hostile[n] & mine) and is_cell[n] == cell:
                 break
         else:
             n = len(taken)
@@ -243,7 +243,7 @@ def _color(
         hostile[n] |= bad
         where[i] = n
     slots.cell_names = [slots.names[n] for n in range(len(taken)) if is_cell[n]]
-    for v, i in zip(numbers.vars, range(len(numbers.vars)), strict=True):
+    for i, v in enumerate(numbers.vars):
         while leader[i] != i:
             i = leader[i]
         slots.of[v] = where[i]
@@ -260,8 +260,11 @@ def _cells_of_arguments(plan: Plan, bit: dict[Operand | None, int]) -> dict[int,
     }
 
 
-def _name(numbers: _Numbers, i: int, mine: int, used: set[str]) -> str:
-    """The user's name for one of the variables in the slot, made unique; `_n` where there is none."""
+def _name(numbers: _Numbers, i: int, mine: int, used: dict[str, int]) -> str:
+    """The user's name for one of the variables in the slot, made unique; `_n` where there is none.
+
+    `used` has the number that the last slot of each name got.
+    """
     base = numbers.vars[i].name
     k = i
     mine >>= i + 1
@@ -270,10 +273,11 @@ def _name(numbers: _Numbers, i: int, mine: int, used: set[str]) -> str:
         if mine & 1:
             base = numbers.vars[k].name
         mine >>= 1
-    name = base or "_"
-    n = 1
+    base = name = base or "_"
+    n = used.get(base, 0)
     while name in used:
         n += 1
-        name = f"{base or ''}_{n}"
-    used.add(name)
+        name = f"{'' if base == '_' else base}_{n}"
+    used[name] = 1
+    used[base] = max(n, 1)
     return name

@@ -73,11 +73,11 @@ def _grow_nonnull(p: PullbackBuilder) -> None:
     there = p.nonnull | maybe
 
     def is_there(v: Operand) -> bool:
-        return v.value is not None if isinstance(v, Const) else v in there
+        return v.value is not None if type(v) is Const else v in there
 
     def taken(b: Draft) -> tuple[DraftEdge, ...]:
         t = b.term
-        if isinstance(t, Branch) and t.cond in tests:
+        if type(t) is Branch and t.cond in tests:
             x = tests[t.cond]
             if is_there(x):
                 return (t.orelse,)  # type: ignore[return-value]
@@ -85,21 +85,25 @@ def _grow_nonnull(p: PullbackBuilder) -> None:
                 return (t.then,)  # type: ignore[return-value]
         return draft_edges(t) if t is not None else ()
 
-    changed = bool(maybe)
-    while changed:
-        gone: set[Operand] = {v for v, args in sums.items() if v in maybe and not any(map(is_there, args))}
+    size = -1
+    while maybe and len(there) != size:
+        size = len(there)
+        for v, args in sums.items():
+            if v in maybe and not any(map(is_there, args)):
+                maybe.discard(v)
+                there.discard(v)
         reached = {p.entry}
         work = [p.entry]
         while work:
             for e in taken(work.pop()):
-                params = e.target.params[e.first :]
-                gone.update(v for v, a in zip(params, e.args, strict=True) if v in maybe and not is_there(a))
+                if e.args:
+                    for v, a in zip(e.target.params[e.first :], e.args, strict=True):
+                        if v in maybe and not is_there(a):
+                            maybe.discard(v)
+                            there.discard(v)
                 if e.target not in reached:
                     reached.add(e.target)
                     work.append(e.target)
-        maybe -= gone
-        there -= gone
-        changed = bool(gone)
     p.nonnull |= maybe  # type: ignore[arg-type]
 
 
