@@ -314,8 +314,9 @@ class Inference:
         if isinstance(fn, Bot):
             return BOT
         args = tuple(map(self.type_of, s.args))
-        if any(isinstance(t, Bot) for t in args):
-            return BOT
+        for t in args:
+            if t is BOT:
+                return BOT
         if isinstance(fn, Meth):
             site = fn.site
             return self.resolved(s, fn.func, (site.args[0], *s.args), (self.type_of(site.args[0]), *args))
@@ -363,10 +364,14 @@ class Inference:
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
         if rule is not None and (k := drained.get(f, len(types))) < len(types) and _may_be_iterator(types[k]):
             rule = False  # it may be an iterator
-        if act:
-            self.refuse_objects(s, f, rule, types, kw)
+        if act and f is slice and any(is_scalar(x) and x.active for x in types):
+            raise UnsupportedError(
+                "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
+            )
         if isinstance(rule, Rule):
             t = result_type(f, types, kw)
+            if act and rule.fn is not None:
+                self.refuse_objects(s, types[0] if rule.mutates and types else t)
             if rule.fn is None:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
                 return activate(t, False)
@@ -396,23 +401,15 @@ class Inference:
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
 
-    def refuse_objects(
-        self, s: Call, f: Any, rule: Rule | bool | None, types: tuple[T, ...], kw: tuple[tuple[str, T], ...]
-    ) -> None:
-        """Derivatives are followed through arrays of numbers, and through slices of none."""
-        if f is slice and any(is_scalar(t) and t.active for t in types):
+    def refuse_objects(self, s: Call, t: T) -> None:
+        """Derivatives are followed through arrays of numbers only."""
+        if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
             raise UnsupportedError(
-                "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
+                f"a value with a derivative in an array of dtype {t.dtype}",
+                self.fn.filename,
+                s.pos.line,
+                "use arrays of floats or complex numbers, lists or dicts",
             )
-        if isinstance(rule, Rule) and rule.fn is not None:
-            t = types[0] if rule.mutates and types else result_type(f, types, kw)
-            if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
-                raise UnsupportedError(
-                    f"a value with a derivative in an array of dtype {t.dtype}",
-                    self.fn.filename,
-                    s.pos.line,
-                    "use arrays of floats or complex numbers, lists or dicts",
-                )
 
     def global_type(self, name: str) -> T:
         g = self.globals

@@ -104,16 +104,20 @@ _probe_cache: dict[Any, T] = {}
 
 def result_type(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
     """The type of `f(*args, **kwargs)` for a primitive; active where an argument is."""
-    act = any(t.active for t in args) or any(t.active for _, t in kwargs)
+    act = False
+    for t in args:
+        act = act or t.active
+    for _, t in kwargs:
+        act = act or t.active
     try:
         special: Callable[..., T | None] | None = infer_table.get(f)
         known = f in probed
     except TypeError:
         return Top(act)
     if special is not None:
-        t = special(args, dict(kwargs))
-        if t is not None:
-            return t
+        found = special(args, dict(kwargs))
+        if found is not None:
+            return found
     if known:
         return activate(_probe(f, args, kwargs), act) if act else _probe(f, args, kwargs)
     return Top(act)

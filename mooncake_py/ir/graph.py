@@ -6,6 +6,7 @@ blocks have no place in orders, dominators and loops.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mooncake_py.ir.nodes import (
@@ -15,6 +16,7 @@ from mooncake_py.ir.nodes import (
     ForNext,
     Function,
     Goto,
+    Operand,
     Return,
     Var,
     edges,
@@ -205,17 +207,11 @@ def liveness(fn: Function) -> tuple[dict[BlockId, set[Var]], dict[BlockId, set[V
 
 def use_counts(fn: Function) -> dict[Var, int]:
     """How often each variable is read, edge and handler arguments included; those never read are left out."""
-    counts: dict[Var, int] = {}
+    read: list[Operand] = []
     for b in fn.blocks:
         for s in b.stmts:
-            for x in s.operands():
-                if type(x) is Var:
-                    counts[x] = counts.get(x, 0) + 1
-        for x in term_operands(b.term):
-            if type(x) is Var:
-                counts[x] = counts.get(x, 0) + 1
+            read += s.operands()
+        read += term_operands(b.term)
         if b.handler is not None:
-            for x in b.handler.args:
-                if type(x) is Var:
-                    counts[x] = counts.get(x, 0) + 1
-    return counts
+            read += b.handler.args
+    return {x: n for x, n in Counter(read).items() if isinstance(x, Var)}

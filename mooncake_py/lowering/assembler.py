@@ -92,6 +92,9 @@ _PAIRS = {(first, then): opcode.opmap[both] for (first, then), both in V.SUPERIN
 _EXTENDED_ARG = opcode.EXTENDED_ARG
 
 
+_known: dict[tuple[int, int], bytes] = {}  # instructions, as they were encoded before
+
+
 class Assembled:
     """The parts of a code object that depend on its instructions."""
 
@@ -147,7 +150,11 @@ class Assembled:
                     n = n << 1 | flag
             else:
                 n = index[arg.name] if kind is Cell else len(slots) + arg.number
-            piece = _encoded(op, n, tail)
+            piece = _known.get((op, n))
+            if piece is None:
+                piece = _encoded(op, n, tail)
+                if n < 256:
+                    _known[op, n] = piece
             pieces.append(piece)
             places.append(pos)
             at += len(piece) >> 1

@@ -79,19 +79,23 @@ def _blocks(code: list[Line], bit: dict[str, int]) -> list[_Block]:
             at[line] = len(blocks) - 1
             continue
         name, arg, _ = line
-        if type(arg) is str and arg in bit:
-            slot = bit[arg]
-            if name == "STORE_FAST":
-                b.kills |= slot
-            elif not b.kills & slot:
-                b.reads |= slot
-        if isinstance(arg, Label):
-            jumps.append((b, arg))
-        if isinstance(arg, Label) or name in _ENDS:
+        kind = type(arg)
+        if kind is str:
+            if arg in bit:
+                slot = bit[arg]
+                if name == "STORE_FAST":
+                    b.kills |= slot
+                elif not b.kills & slot:
+                    b.reads |= slot
+        elif kind is Label:
+            jumps.append((b, arg))  # type: ignore[arg-type]
             b.end = i + 1
             blocks.append(_Block(i + 1))
             if name not in _ENDS:
                 b.to.append(len(blocks) - 1)
+        elif name in _ENDS:
+            b.end = i + 1
+            blocks.append(_Block(i + 1))
     blocks[-1].end = len(code)
     for b, label in jumps:
         b.to.append(at[label])

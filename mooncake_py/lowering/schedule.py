@@ -25,6 +25,7 @@ from mooncake_py.ir.nodes import (
     Switch,
     Var,
     edges,
+    term_operands,
 )
 from mooncake_py.lowering.chains import Substitution, merged
 from mooncake_py.lowering.folding import count_uses, fold, order_moves
@@ -43,7 +44,7 @@ def schedule(fn: Function, folding: bool = True) -> Plan:
     order = [by_id[i] for i in idom]
     _make_jumps(plan, order, subst)
     _find_cells(plan, order, subst)
-    items, dropped = _unpack_groups(fn, order)
+    items, dropped = _unpack_groups(order)
     selector = Selector(fn, plan.cells, plan.unbound)
     if found:
         _iterators_on_stack(plan, found, subst)
@@ -154,7 +155,7 @@ def _find_cells(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
 Items = dict[Var, tuple[Var | None, ...]]
 
 
-def _unpack_groups(fn: Function, order: list[CFGBlock]) -> tuple[Items, set[Var]]:
+def _unpack_groups(order: list[CFGBlock]) -> tuple[Items, set[Var]]:
     """Unpacked tuples that are only read item by item: those items, and the statements that read them.
 
     Reading a tuple is pure, so the items may be taken where the tuple is made.
@@ -168,7 +169,14 @@ def _unpack_groups(fn: Function, order: list[CFGBlock]) -> tuple[Items, set[Var]
                     sizes[s.out] = sel.data
     if not sizes:
         return {}, set()
-    counts = graph.use_counts(fn)
+    counts = dict.fromkeys(sizes, 0)
+    for b in order:
+        read = list(term_operands(b.term)) if b.handler is None else [*term_operands(b.term), *b.handler.args]
+        for s in b.stmts:
+            read += s.operands()
+        for x in read:
+            if x in counts:
+                counts[x] += 1
     items: dict[Var, list[Var | None]] = {}
     for b in order:
         for s in b.stmts:

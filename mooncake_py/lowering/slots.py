@@ -230,8 +230,8 @@ def _color(
             where[i] = at
             continue
         cell = numbers.vars[i] in cells
-        for n in range(len(taken)):
-            if not (bad & taken[n]) and not (hostile[n] & mine) and is_cell[n] == cell:
+        for n, held in enumerate(taken):
+            if not bad & held and not hostile[n] & mine and is_cell[n] == cell:
                 break
         else:
             n = len(taken)

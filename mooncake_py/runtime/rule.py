@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import sys
 import time
 import types as pytypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,14 +182,25 @@ def rule_for(
         from mooncake_py.pipeline import derive_rule
 
         log = _log_wanted()
-        if log is None:
+        why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache)) if log is not None else None
+        begin = time.perf_counter()
+        with _collector_at_rest():
             rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary)
-        else:
-            why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache))
-            begin = time.perf_counter()
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary)
+        if log is not None:
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
     return rule
+
+
+@contextlib.contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """What a derivation makes is kept or goes by itself: passes of the cyclic collector over it would find nothing."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _log_wanted() -> Any:

@@ -86,7 +86,7 @@ class PullbackBuilder(Builder):
             if known is None:
                 known = self._dense[key] = super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
             return known
-        if f in _EMPTIES or not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)):
+        if self._dense and not keeps_shadows(f):
             self._dense.clear()
         return super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
 
@@ -392,6 +392,13 @@ class PullbackBuilder(Builder):
     def set_block(self, u: BlockId, block: Draft, pos: Pos | None = None) -> None:
         self.at = u
         self.block = block
+
+
+def keeps_shadows(f: object) -> bool:
+    """Does a call of f leave every shadow the array it has, and ask for none?"""
+    if not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)):
+        return False
+    return f not in _EMPTIES and f is not helpers.shadow_dense
 
 
 # What may give a shadow another array, or call what does.

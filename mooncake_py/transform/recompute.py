@@ -28,8 +28,8 @@ from mooncake_py.transform.pullback import PullbackBuilder
 MOST_OPERATIONS = 2  # as much as a push and a pull cost
 _CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg})
 _NUMBERS = (int, float)
-_IDENTITY = (operator.is_, operator.is_not)
-_ACCUMULATES = (helpers.accum_num, helpers.accum_maybe)
+_IDENTITY = {id(operator.is_), id(operator.is_not)}
+_ACCUMULATES = {id(helpers.accum_num), id(helpers.accum_maybe)}
 
 
 def recompute(
@@ -46,6 +46,8 @@ def recompute(
     items of reversed ranges with their loop and their name in its reverse.
     """
     out: dict[BlockId, list[Call]] = {}
+    if not p.comms.stacks:
+        return out
     watched = _watched(p)
     for u in p.comms.stacks:
         block = _Block(p, u, defs, types, made_once, items, pos)
@@ -63,8 +65,7 @@ def _watched(p: PullbackBuilder) -> set[Operand]:
     for b in p.blocks:
         for s in (*b.head, *b.stmts):
             f = s.fn.value if isinstance(s.fn, Const) else None
-            looks = any(f is g for g in _IDENTITY)
-            if looks or not (isinstance(f, (BuiltinFunctionType, np.ufunc)) or any(f is g for g in _ACCUMULATES)):
+            if id(f) in _IDENTITY or not (isinstance(f, (BuiltinFunctionType, np.ufunc)) or id(f) in _ACCUMULATES):
                 out.update(s.operands())
         if b.term is not None:
             out.update(v for e in draft_edges(b.term) for v in e.args)

@@ -18,7 +18,7 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.transform.lanes import NULL
-from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.pullback import PullbackBuilder, keeps_shadows
 from mooncake_py.transform.specialise import (
     AV,
     Dependencies,
@@ -41,13 +41,15 @@ Key = tuple[Any, ...]
 class Fragment:
     """Straight code over placeholders: statements, the types of what they define, a result."""
 
-    __slots__ = ("maybe_none", "reads", "result", "stmts", "types")
+    __slots__ = ("maybe_none", "quiet", "reads", "result", "stmts", "types")
 
     def __init__(self, stmts: list[Call], types: dict[Var, T], maybe_none: set[Var], result: AV):
         self.stmts = stmts
         self.types = [types.get(s.out, Top()) for s in stmts]
         self.maybe_none = maybe_none
         self.result = result
+        # Are all statements such that a builder need not look at them?
+        self.quiet = all(isinstance(s.fn, Const) and keeps_shadows(s.fn.value) for s in stmts)
         own = {s.out for s in stmts}
         reads: dict[Var, None] = {}
         for s in stmts:
@@ -130,10 +132,15 @@ class Applied:
                 here[x] = actual
         here[_COTANGENT] = dy
         types, maybe_none = p.types, p.specialiser.maybe_none
+        stmts, pos = p.block.stmts, p.pos
         for s, t in zip(fragment.stmts, fragment.types, strict=True):
-            args = [here.get(a, a) for a in s.args]
-            kwargs = tuple([(k, here.get(v, v)) for k, v in s.kwargs])
-            out = p.call(here.get(s.fn, s.fn), *args, kwargs=kwargs)
+            args = tuple([here.get(a, a) for a in s.args])
+            kwargs = tuple([(k, here.get(v, v)) for k, v in s.kwargs]) if s.kwargs else ()
+            if fragment.quiet:
+                out = p.fresh.var()
+                stmts.append(Call(out, s.fn, args, kwargs, pos))
+            else:
+                out = p.call(here.get(s.fn, s.fn), *args, kwargs=kwargs)
             here[s.out] = out
             types[out] = t
             if s.out in fragment.maybe_none:
