@@ -308,7 +308,7 @@ class Builder:
         value.update((s.out, None) for s in sums)
         sources = [
             (p, [e.args[k - e.first] for _, e in b.preds])
-            for b in self.blocks
+            for b in self.reachable()  # in the order in which values flow
             if b.key_params
             for k, p in enumerate(b.params)
             if p in value

@@ -15,7 +15,7 @@ from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.nodes import Call, Operand, Var
-from mooncake_py.transform.effects import ANYTHING, ARITHMETIC, NOTHING, OWN, Effects, function_of, harmless, is_array
+from mooncake_py.transform.effects import ANYTHING, ARITHMETIC, NOTHING, OWN, Effects, function_of, is_array
 from mooncake_py.transform.uses import read_by
 
 _STAY = frozenset({ops.pull, ops.unpack})
@@ -23,23 +23,24 @@ _STAY = frozenset({ops.pull, ops.unpack})
 
 def sink(b: Builder, effects: Effects) -> None:
     """Move statements down to their first reader, within blocks."""
-    readers: dict[Operand, set[Draft]] = {}
+    seen: set[Operand] = set()
+    shared: set[Operand] = set()  # read in several blocks
     for block in b.blocks:
+        here: set[Operand] = set(read_by(block.term))
         for s in block.stmts:
-            for v in s.operands():
-                readers.setdefault(v, set()).add(block)
-        for v in read_by(block.term):
-            readers.setdefault(v, set()).add(block)
+            here.update(s.operands())
+        shared |= here & seen
+        seen |= here
     for block in b.blocks:
         if len(block.stmts) > 2:
-            _sink_block(block, effects, readers)
+            _sink_block(block, effects, shared)
 
 
-def _sink_block(block: Draft, effects: Effects, readers: dict[Operand, set[Draft]]) -> None:
+def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
     stmts = block.stmts
     writes: dict[int, list[int]] = {OWN: [], ANYTHING: []}
-    for i, s in enumerate(stmts):
-        effect = effects.of(s)
+    changes = [effects.of(s) for s in stmts]
+    for i, effect in enumerate(changes):
         if effect != NOTHING:
             writes[effect].append(i)
     first: dict[Operand, float] = {}
@@ -50,19 +51,20 @@ def _sink_block(block: Draft, effects: Effects, readers: dict[Operand, set[Draft
             effects.leaves(effect, v) for effect, at in writes.items() if bisect_right(at, i) < bisect_left(at, j)
         )
 
-    leaving = {v for s in stmts for v in (s.out,) if readers.get(v, set()) - {block}} | set(read_by(block.term))
+    at_end = set(read_by(block.term))
     keys: list[float] = [0.0] * len(stmts)
     for i in range(len(stmts) - 1, -1, -1):
         s = stmts[i]
         key: float = i
         j = first.get(s.out, i)
-        if j > i + 1 and harmless(s) and function_of(s) not in _STAY and all(survives(v, i, j) for v in s.args):
+        movable = j > i + 1 and changes[i] == NOTHING and function_of(s) not in _STAY
+        if movable and all(survives(v, i, j) for v in s.args):
             later = [
                 v
                 for v in set(s.args)
                 if isinstance(v, Var)
-                and v not in leaving
-                and not (readers[v] - {block})
+                and v not in shared
+                and v not in at_end
                 and last.get(v, -1) < j
                 and is_array(effects.types.get(v))
             ]

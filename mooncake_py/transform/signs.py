@@ -24,6 +24,8 @@ _OTHER = {operator.iadd: operator.isub, operator.isub: operator.iadd}
 
 def fold_signs(b: Builder, effects: Effects) -> None:
     """Take signs into sums, and pairs of them out."""
+    if not any(function_of(s) in _NEGATIVE for block in b.blocks for s in block.stmts):
+        return
     uses = count_uses(b)
     subst: dict[Var, Operand] = {}
     for block in b.blocks:

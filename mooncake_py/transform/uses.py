@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 
-from mooncake_py.ir.builder import Builder, draft_edges
-from mooncake_py.ir.nodes import Branch, ForNext, Operand, Raise, Return, Switch, Terminator
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.nodes import Operand, Terminator, term_operands
 
 
-def read_by(t: Terminator | None) -> Iterator[Operand]:
+def read_by(t: Terminator | None) -> list[Operand]:
     """What the terminator of a draft reads, arguments of its edges included."""
-    match t:
-        case Branch(cond=v) | Switch(value=v) | ForNext(iterator=v) | Return(value=v):
-            yield v
-        case Raise(exc=x, cause=y):
-            yield from (v for v in (x, y) if v is not None)
-    if t is not None:
-        for e in draft_edges(t):
-            yield from e.args
+    return [] if t is None else term_operands(t)
 
 
 def count_uses(b: Builder) -> dict[Operand, int]:
     """Reads of every value, in statements and terminators."""
-    count: dict[Operand, int] = {}
+    read: list[Operand] = []
     for block in b.blocks:
         for s in (*block.head, *block.stmts):
-            for v in s.operands():
-                count[v] = count.get(v, 0) + 1
-        for v in read_by(block.term):
-            count[v] = count.get(v, 0) + 1
-    return count
+            read += s.operands()
+        read += read_by(block.term)
+    return Counter(read)
