@@ -283,6 +283,10 @@ probed: set[Any] = set()
 """Pure functions whose result type may be found by calling them on small sample arguments."""
 pure: set[Any] = set()
 """Functions that change nothing: a call whose result is not used can go."""
+incurious: set[Any] = set()
+"""Functions without derivative that ask nothing of the classes of their arguments, and nothing of their items."""
+asking_items: set[Any] = set()
+"""Functions in C that call methods of the items that they are given: to compare them, or for their text."""
 element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
 """callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
 drained: dict[Any, int] = {}
@@ -377,6 +381,7 @@ def zero_derivative(*targets: Any) -> None:
 wrappers: dict[type, Callable[[Any], Any]] = {}
 """Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
 _overlays: dict[Any, pytypes.FunctionType] = {}
+_by_class: dict[Any, list[tuple[tuple[type | tuple[type, ...], ...], pytypes.FunctionType]]] = {}
 _refused: dict[Any, str] = {}
 replaced: dict[Any, pytypes.FunctionType] = {}
 """By users: function -> the one that is differentiated in its place, whatever rules there are."""
@@ -384,10 +389,13 @@ opaque: set[Any] = set()
 """By users: Python functions that are not looked into."""
 
 
-def overlay(*targets: Any, arity: int | None = None) -> Callable[[Callable], Callable]:
+def overlay(
+    *targets: Any, arity: int | None = None, classes: tuple[type | tuple[type, ...], ...] | None = None
+) -> Callable[[Callable], Callable]:
     """Calls of `targets` that no rule takes are differentiated as calls of the decorated Python function.
 
-    With `arity`, only calls with this many positional arguments and no others.
+    With `arity`, only calls with this many positional arguments and no others; with `classes`, only calls with
+    positional arguments of these classes and no others.
 
     It takes what they take and must return what they return: for functions written in C whose derivative is best
     had from code, and Python functions whose own code the engine cannot differentiate.
@@ -399,27 +407,36 @@ def overlay(*targets: Any, arity: int | None = None) -> Callable[[Callable], Cal
         if not isinstance(fn, pytypes.FunctionType):
             raise RuleError(f"overlay: {fn!r} is not a Python function")
         for f in targets:
-            _overlays[f if arity is None else (f, arity)] = fn
+            if classes is not None:
+                _by_class.setdefault(f, []).append((classes, fn))
+            else:
+                _overlays[f if arity is None else (f, arity)] = fn
         return fn
 
     return decorate
 
 
-def overlay_of(f: Any, n: int, keywords: bool) -> pytypes.FunctionType | None:
-    """The function that was given for calls of f with n positional arguments (and keywords)."""
+def overlay_of(f: Any, n: int, keywords: bool, classes: Sequence[type | None] = ()) -> pytypes.FunctionType | None:
+    """The function that was given for calls of f with n positional arguments (and keywords), of these classes."""
     if type(f).__hash__ is None or f in replaced:
         return None
+    for wanted, fn in _by_class.get(f, ()) if not keywords else ():
+        if len(wanted) == len(classes):
+            if all(c is not None and issubclass(c, want) for c, want in zip(classes, wanted, strict=True)):
+                return fn
     found = None if keywords else _overlays.get((f, n))
     return found if found is not None else _overlays.get(f)
 
 
-def seen_through(f: Any, n: int = -1, keywords: bool = False) -> pytypes.FunctionType | None:
+def seen_through(
+    f: Any, n: int = -1, keywords: bool = False, classes: Sequence[type | None] = ()
+) -> pytypes.FunctionType | None:
     """The Python function that a call of f, which has no rule for it, is differentiated as."""
     if type(f).__hash__ is None or f in _refused or f in opaque:
         return None
     if f in replaced:
         return replaced[f]
-    if (found := overlay_of(f, n, keywords)) is not None:
+    if (found := overlay_of(f, n, keywords, classes)) is not None:
         return found
     while (wrapped := wrappers.get(type(f))) is not None:
         f = wrapped(f)

@@ -12,6 +12,7 @@ import functools
 import inspect
 import itertools
 import operator
+import sys
 import types as pytypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.outside import is_data as is_outside_data
-from mooncake_py.infer.resolve import attribute, class_attribute, is_code_like, result_type
+from mooncake_py.infer.resolve import attribute, class_attribute, class_of, is_code_like, result_type
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -64,7 +65,18 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.outputs import can_be_split, writes_out
-from mooncake_py.registry import Rule, drained, find_rule, infer_table, is_pure, rules_of, seen_through
+from mooncake_py.registry import (
+    Rule,
+    asking_items,
+    drained,
+    find_rule,
+    incurious,
+    infer_table,
+    is_pure,
+    probed,
+    rules_of,
+    seen_through,
+)
 from mooncake_py.structure import is_user_class
 
 
@@ -111,6 +123,10 @@ class Inferred:
     wary: bool = False
 
 
+_OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
+"""Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
+FRAME_NAMES = frozenset(f.__name__ for f in _OF_FRAMES)
+_OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack})
 
 
@@ -326,6 +342,10 @@ class Inference:
             return self.derived(s, fn, s.args, args)
         return self.dynamic(s, "the callee is not known")
 
+    def active(self) -> bool:
+        """Does the function get anything with a derivative?"""
+        return any(t.active for t in (*self.arg_types, *self.free_types))
+
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]
         act = any(t.active for t in types) or self.wary
@@ -340,6 +360,13 @@ class Inference:
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
+        if f in _OF_FRAMES and (len(args) < _OF_FRAMES[f]) and self.active():
+            raise UnsupportedError(
+                f"{f.__name__}() in a function that computes with values that have derivatives",
+                self.fn.filename,
+                s.pos.line,
+                "name the variables",
+            )
         if f in _STRUCTURAL or (f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:
@@ -368,12 +395,17 @@ class Inference:
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
             )
+        asked = act and f not in incurious and any(map(_may_be_asked, (*types, *(t for _, t in kw))))
+        if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
+            if f in probed or f in asking_items:
+                rule = False  # there may be an object that is asked for a number, or compared
         if isinstance(rule, Rule):
             t = result_type(f, types, kw)
             if act and rule.fn is not None:
                 self.refuse_objects(s, types[0] if rule.mutates and types else t)
             if rule.fn is None:
-                self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
+                why = "the method of an object may be called"
+                self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
                 return activate(t, False)
             if not act and not rule.mutates:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
@@ -389,7 +421,8 @@ class Inference:
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
             return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
-        python = None if f is ops.load_special else seen_through(f, len(types), bool(kw))
+        classes = [class_of(widen(t)) for t in types]
+        python = None if f is ops.load_special else seen_through(f, len(types), bool(kw), classes)
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
         if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
@@ -448,6 +481,8 @@ class Inference:
                 if isinstance(t, (Top, Known)) or (isinstance(t, Inst) and is_user_class(t.cls)):
                     self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
                     return Top(True)
+        if name == "f_locals" or (name in _OF_FUNCTIONS and t.active):
+            raise UnsupportedError(f"reading {name} of what may have derivatives", self.fn.filename, s.pos.line)
         found = attribute(widen(t), name, s)
         if found is not None:
             r, descriptor = found
@@ -620,6 +655,20 @@ class _Absent:
 
 
 ABSENT = _Absent()
+
+
+def _may_be_asked(t: T) -> bool:
+    """Could this value be, or hold, an object with derivatives whose class is written in Python?"""
+    match t:
+        case Top():
+            return t.active
+        case Inst(cls=cls):
+            return t.active and is_user_class(cls)
+        case Tup(items=items):
+            return any(map(_may_be_asked, items))
+        case Lst(elem=elem):
+            return _may_be_asked(elem)
+    return False
 
 
 def _may_be_written(t: T) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mooncake_py import run
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, add_any
+from mooncake_py.unwinding import Raised
 
 Pull = Callable[[Any], Any]
 Result = tuple[Any, Any, Pull | None]
@@ -24,13 +25,12 @@ def call_object(
     names: tuple[str, ...],
     kwvalues: tuple[Any, ...],
     kwfdata: tuple[Any, ...],
-    protected: bool = False,
 ) -> Result | None:
     """A call of one of them; None where f is something else."""
     if f is functools.partial:
         return make_partial(args, fargs, names, kwvalues, kwfdata)
     if isinstance(f, functools.partial):
-        return _partial(call, f, ff, args, fargs, names, kwvalues, kwfdata, protected)
+        return _partial(call, f, ff, args, fargs, names, kwvalues, kwfdata)
     if type(f) is functools._lru_cache_wrapper:
         return _cached(call, f, ff, args, fargs, names, kwvalues, kwfdata)
     if type(f) in _GETTERS and not names:
@@ -139,7 +139,6 @@ def _partial(
     names: tuple[str, ...],
     kwvalues: tuple[Any, ...],
     kwfdata: tuple[Any, ...],
-    protected: bool,
 ) -> Result:
     n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
     shadow = ff if type(ff) is PartialShadow else None
@@ -153,7 +152,6 @@ def _partial(
         (*given, *names),
         (*given.values(), *kwvalues),
         (*kwbound, *kwfdata),
-        protected,
     )
     if pb is None:
         return y, fy, None
@@ -212,6 +210,8 @@ def _cached(
 
         return found.y, found.fy, again
     y, fy, pb = call(f.__wrapped__, ff, args, fargs, names, kwvalues, kwfdata)
+    if type(y) is Raised:
+        return y, fy, pb
     kept = memo[key] = _Memo(y, fy)
 
     def pullback(dy: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import types as pytypes
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]
 Values = tuple[Any, ...]
+
+_MISSING = class_attribute(object, "")
 
 
 def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
@@ -45,8 +47,9 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         return SequenceIterator(x), shadow, pullback
     if isinstance(x, dict) and cls.__iter__ is dict.__iter__:
         return iter(x), None, None
-    method = class_attribute(cls, "__iter__")
+    method = _method_of_iteration(cls)
     if type(method) is pytypes.FunctionType:
+        method = items_of if method.__name__ == "__getitem__" else method
         return call(method, None, args, fargs, protected=protected)
     return None
 
@@ -161,7 +164,15 @@ def drain(
     if type(xs) is Raised:
         return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
-    y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata, protected)
+    try:
+        y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata, protected)
+    except BaseException as e:
+        if items is None:
+            raise
+        if not protected:
+            note_missing(e, "an iterator", "the call", 0)
+            raise
+        y, fy, pb = Raised(e), None, None
 
     def pullback(dy: Any) -> Any:
         ds = None if pb is None else pb(dy)
@@ -174,7 +185,24 @@ def drain(
 
 def iterates_in_python(x: Any) -> bool:
     """Is x iterated over by Python code of its class?"""
-    return type(class_attribute(type(x), "__iter__")) is pytypes.FunctionType
+    return type(_method_of_iteration(type(x))) is pytypes.FunctionType
+
+
+def _method_of_iteration(cls: type) -> Any:
+    method = class_attribute(cls, "__iter__")
+    return class_attribute(cls, "__getitem__") if method is _MISSING else method
+
+
+def items_of(x: Any) -> Iterator[Any]:
+    """Iteration over an object that has items by number and no `__iter__`."""
+    i = 0
+    while True:
+        try:
+            item = x[i]
+        except (IndexError, StopIteration):
+            return
+        yield item
+        i += 1
 
 
 def listed(xs: Any) -> list:

@@ -24,8 +24,10 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
-from mooncake_py.structure import is_user_class, slot_of, store, stored, unstore
+from mooncake_py.registry import asking_items
+from mooncake_py.structure import attributes, is_user_class, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent, zero_fdata
+from mooncake_py.unwinding import Raised
 
 Pull = Callable[[Any], Any]
 Result = tuple[Any, Any, Pull | None]
@@ -103,10 +105,10 @@ def read_stored(x: Any, fx: Any, name: str) -> Result:
     return y, fy, pullback
 
 
-def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any) -> Pull:
+def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = False) -> Pull:
     """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
     shadow = shadow_of_attributes(x, fx)
-    if shadow is None and _carries(v, fv):
+    if shadow is None and not constant and _carries(v, fv):
         if fx is None and run.current().shadow(x) is None and not run.is_wary() and not _numberless(v):
             raise UnsupportedError(
                 f"writing a value with a derivative into an attribute of {named(x)} from outside the function",
@@ -217,6 +219,8 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return read_stored(x, fx, name)
     if isinstance(d, functools.cached_property):
         y, fy, pb = call(d.func, None, (x,), (fx,))
+        if type(y) is Raised:
+            return _dropping((y, None, pb))
         unset = write_stored(x, fx, d.attrname or name, y, fy)
         y, fy, read = read_stored(x, fx, d.attrname or name)
 
@@ -356,11 +360,12 @@ def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     if not isinstance(name, str):
         return None
     if len(args) == 3:
-        try:
-            getattr(x, name)
-        except AttributeError:
-            return args[2], fargs[2], lambda dy: (None, None, None, dy)
-    found = get_attribute(call, x, fargs[0], name)
+        found = _get_or_default(call, x, fargs[0], name)
+        if found is not None and found[0] is _ABSENT:
+            undo = found[2]
+            return args[2], fargs[2], lambda dy: (None, None if undo is None else undo(None), None, dy)
+    else:
+        found = get_attribute(call, x, fargs[0], name)
     if found is None:
         return None
     y, fy, pb = found
@@ -369,11 +374,36 @@ def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     return y, fy, None if pb is None else (lambda dy: (None, pb(dy), *(None,) * (len(args) - 1)))
 
 
+def _get_or_default(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    """`getattr(x, name, default)`: an attribute, or _ABSENT with the pullback of what was done to find that out."""
+    try:
+        found = get_attribute(functools.partial(call, protected=True), x, fx, name)
+        if found is None and not hasattr(x, name):
+            return _ABSENT, None, None
+    except AttributeError:
+        return _ABSENT, None, None
+    if found is None or type(found[0]) is not Raised:
+        return found
+    return (_ABSENT, None, found[2]) if isinstance(found[0].exc, AttributeError) else found
+
+
 _NUMBERS = frozenset({float, int, complex, str, bool})
 
 
-def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
-    """`setattr(x, name, v)`, and what an assignment to an attribute is."""
+def handle_hasattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`hasattr(x, name)`: a property may do more than say whether it is there."""
+    x, name = args
+    if not isinstance(name, str):
+        return None
+    found = _get_or_default(call, x, fargs[0], name)
+    if found is None:
+        return hasattr(x, name), None, None
+    y, _, pb = found
+    return y if type(y) is Raised else y is not _ABSENT, None, None if pb is None else lambda _: (pb(None), None)[1]
+
+
+def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result:
+    """`setattr(x, name, v)`, and what an assignment to an attribute is; `constant`: v surely has no derivative."""
     x, name, v = args
     fx, _, fv = fargs
     cls = type(x)
@@ -382,10 +412,10 @@ def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     hook = class_attribute(cls, "__setattr__")
     if type(hook) is pytypes.FunctionType:
         return _setting(call(hook, None, (x, name, v), (fx, None, fv)))
-    return generic_set(call, args, fargs)
+    return generic_set(call, args, fargs, constant)
 
 
-def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result:
     """`object.__setattr__(x, name, v)`."""
     x, name, v = args
     fx, _, fv = fargs
@@ -405,7 +435,7 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Re
         return None, None, None
     if not _can_store(x, name):
         object.__setattr__(x, name, v)  # raises
-    unset = write_stored(x, fx, name, v, fv)
+    unset = write_stored(x, fx, name, v, fv, constant)
     return None, None, lambda dy: (None, None, None, unset(None))
 
 
@@ -415,20 +445,20 @@ def _can_store(x: Any, name: str) -> bool:
 
 def _setting(result: Result) -> Result:
     """A call of a setter, whose last argument is the value, as one of `setattr`."""
-    pb = result[2]
+    y, _, pb = result
 
     def pullback(dy: Any) -> Any:
         ds = None if pb is None else pb(dy)
         return None if ds is None else (None, None, None, ds[-1])
 
-    return None, None, None if pb is None else pullback
+    return y if type(y) is Raised else None, None, None if pb is None else pullback
 
 
 def handle_delattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
     hook = class_attribute(type(args[0]), "__delattr__")
     if type(hook) is pytypes.FunctionType:
-        _, _, pb = call(hook, None, args, fargs)
-        return _dropping((None, None, pb))
+        y, _, pb = call(hook, None, args, fargs)
+        return _dropping((y if type(y) is Raised else None, None, pb))
     return generic_delete(call, args, fargs)
 
 
@@ -439,8 +469,8 @@ def generic_delete(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     f = d.fdel if isinstance(d, property) else None if d is _MISSING else _function(d, "__delete__")
     if type(f) is pytypes.FunctionType:
         values = (x,) if isinstance(d, property) else (d, x)
-        _, _, pb = call(f, None, values, fargs[:1] if isinstance(d, property) else (zero_fdata(d), fargs[0]))
-        return _dropping((None, None, pb))
+        y, _, pb = call(f, None, values, fargs[:1] if isinstance(d, property) else (zero_fdata(d), fargs[0]))
+        return _dropping((y if type(y) is Raised else None, None, pb))
     try:
         stored(x, name)
     except AttributeError:
@@ -473,12 +503,12 @@ def construct(
         return None
     if type(meta) is pytypes.FunctionType:
         return _without_class(call(meta, None, (cls, *args), (None, *fargs), names, kwvalues, kwfdata))
-    if meta is not _TYPE_CALL or not (cls.__flags__ & 1 << 9 or cls is defaultdict):
+    if meta is not TYPE_CALL or not (cls.__flags__ & 1 << 9 or cls is defaultdict):
         return None
     return type_call(call, cls, args, fargs, names, kwvalues, kwfdata)
 
 
-_TYPE_CALL = type.__dict__["__call__"]
+TYPE_CALL = type.__dict__["__call__"]
 
 
 def type_call(
@@ -519,12 +549,13 @@ def type_call(
         run.current().made[id(x)] = x, fx
     init = class_attribute(type(x), "__init__")
     started: Pull | None = None
+    y: Any = None
     if type(init) is pytypes.FunctionType:
         y, _, started = call(init, None, (x, *args), (fx, *fargs), names, kwvalues, kwfdata)
-        if y is not None:
+        if y is not None and type(y) is not Raised:
             raise TypeError(f"__init__() should return None, not '{type(y).__name__}'")
     elif _container(cls) is not None:
-        _, _, started = call(init, None, (x, *args), (fx, *fargs), names, kwvalues, kwfdata)
+        y, _, started = call(init, None, (x, *args), (fx, *fargs), names, kwvalues, kwfdata)
     elif init is not object.__init__ and not isinstance(x, (BaseException, tuple)):
         return None
     elif init is not object.__init__ and not isinstance(x, tuple):
@@ -545,7 +576,7 @@ def type_call(
             ),
         )
 
-    return x, fx, pullback
+    return (x, fx, pullback) if type(y) is not Raised else (y, None, pullback)
 
 
 def _container(cls: type) -> Any:
@@ -657,6 +688,38 @@ def _check_class_body(body: pytypes.FunctionType, shadow: Any) -> None:
 # -- operators and builtins -------------------------------------------------------------------------------
 
 
+Asked = list[tuple[Any, dict[str, Any]]]
+
+
+def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
+    """The objects whose methods f, which is written in C, may call, with what they store."""
+    given = [*args, *kwargs.values()]
+    if type(f).__hash__ is not None and f in asking_items:
+        for x in args:
+            if isinstance(x, (list, tuple, dict)):
+                given += x.values() if isinstance(x, dict) else x
+    return [(x, attributes(x)) for x in given if is_user_class(type(x))]
+
+
+def check_unchanged(f: Any, asked: Asked) -> None:
+    """Refuse what such a method did to its object: nobody has derived it."""
+    for x, old in asked:
+        new = attributes(x)
+        for name in old.keys() | new.keys():
+            if old.get(name) is not new.get(name) and (has_tangent(old.get(name)) or has_tangent(new.get(name))):
+                raise UnsupportedError(
+                    f"{f.__name__}: a method of {type(x).__name__} that it calls changes the attribute {name!r}, which",
+                    "the call",
+                    None,
+                    "call the method directly, or set the attribute before",
+                )
+
+
+def defines(x: Any, name: str) -> bool:
+    """Has the class of x this method, written in Python?"""
+    return _method(type(x), name) is not None
+
+
 def decides(x: Any) -> bool:
     """May the class of x have something to say in an operation?"""
     return bool(type(x).__flags__ & 1 << 9) or type(x) is defaultdict
@@ -760,6 +823,8 @@ def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
         return None
     factory, ffactory, _ = read_stored(x, fargs[0], "default_factory")
     y, fy, pb = call(factory, ffactory, (), ())
+    if type(y) is Raised:
+        return _dropping((y, None, pb))
     fy = zero_fdata(y) if fy is None and not isinstance(y, np.ndarray) else fy
     _, _, put = call(operator.setitem, None, (x, k, y), (fargs[0], None, fy))
 
@@ -777,20 +842,79 @@ def _truth(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result 
         method = _method(type(args[0]), name)
         if method is not None:
             y, _, pb = call(method, None, args, fargs)
-            return _dropping((bool(y), None, pb))
+            return _dropping((y if type(y) is Raised else bool(y), None, pb))
     return None
 
 
 def _not(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    found = _truth(call, args, fargs)
-    return None if found is None else (not found[0], None, found[2])
+    return _negated(_truth(call, args, fargs))
 
 
 def _ne(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     if any(_method(type(x), "__ne__") is not None for x in args):
         return _binary_ne(call, args, fargs)
-    found = PROTOCOL[operator.eq](call, args, fargs)
-    return None if found is None else (not found[0], None, found[2])
+    return _negated(PROTOCOL[operator.eq](call, args, fargs))
+
+
+def _negated(found: Result | None) -> Result | None:
+    if found is None or type(found[0]) is Raised:
+        return found
+    return not found[0], None, found[2]
+
+
+def _text(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`str(x)`, which is `repr(x)` where the class has nothing else to say."""
+    return _first_of(("__str__", "__repr__"), call, args, fargs)
+
+
+def _first_of(names: tuple[str, ...], call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    method = next((m for m in (_method(type(args[0]), name) for name in names) if m is not None), None)
+    return None if method is None or len(args) != 1 else call(method, None, args, fargs)
+
+
+def _formatted(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """One `{x!r:spec}` of an f-string."""
+    x, spec, conversion = args
+    found: Result | None
+    if not conversion and (method := _method(type(x), "__format__")) is not None:
+        found = call(method, None, (x, spec), (fargs[0], None))
+    else:
+        names = ("__str__", "__repr__") if conversion < 2 else ("__repr__",)
+        found = _first_of(names, call, (x,), fargs[:1])
+    if found is None:
+        return None
+    y, _, pb = _dropping(found)
+    return y if type(y) is Raised else format(y, spec if conversion else ""), None, pb
+
+
+def _of_numbers(f: Any) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    """A function of `math`, which asks its arguments for numbers."""
+
+    def run_of_numbers(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        numbers: list[Any] = []
+        pulls: list[Pull | None] = []
+        for x, fx in zip(args, fargs, strict=True):
+            asked = _method(type(x), "__float__") is not None
+            y, _, pb = call(float, None, (x,), (fx,)) if asked else (x, fx, None)
+            if type(y) is Raised:
+                return y, None, pb
+            numbers.append(y)
+            pulls.append(pb)
+        if not any(pulls):
+            return None
+        y, fy, pb = call(f, None, tuple(numbers), (None,) * len(args))
+
+        def pullback(dy: Any) -> Any:
+            ds = (None if pb is None else pb(dy)) or (None,) * (1 + len(args))
+            out = [None]
+            for pull, d in zip(reversed(pulls), reversed(ds[1:]), strict=True):
+                back = (None, d) if pull is None else pull(d)
+                out.insert(1, None if back is None else back[1])
+            return tuple(out)
+
+        return y, fy, pullback
+
+    return run_of_numbers
 
 
 PROTOCOL: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]] = {}
@@ -830,16 +954,22 @@ for _f, _name in (
     (math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__"), (len, "__len__"),
     (operator.setitem, "__setitem__"), (operator.delitem, "__delitem__"),
     (operator.contains, "__contains__"), (hash, "__hash__"), (reversed, "__reversed__"),
-    (str, "__str__"), (repr, "__repr__"), (operator.index, "__index__"),
+    (repr, "__repr__"), (operator.index, "__index__"),
 ):  # fmt: skip
     PROTOCOL[_f] = _special(_name)
-PROTOCOL[ops.truth] = PROTOCOL[bool] = _truth
+for _f in vars(math).values():
+    if callable(_f) and _f not in PROTOCOL and _f not in (math.fsum, math.prod, math.dist):
+        PROTOCOL[_f] = _of_numbers(_f)
+PROTOCOL[ops.truth] = PROTOCOL[bool] = PROTOCOL[operator.truth] = _truth
 PROTOCOL[operator.not_] = _not
+PROTOCOL[str] = _text
+PROTOCOL[ops.format_value] = _formatted
 PROTOCOL[operator.getitem] = _item
 PROTOCOL[pow] = PROTOCOL[operator.pow]
 
 NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]] = {
     getattr: handle_getattr,
+    hasattr: handle_hasattr,
     setattr: handle_setattr,
     delattr: handle_delattr,
     vars: handle_vars,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -89,8 +90,8 @@ class DynamicSite:
             return fargs
         assert self.live is not None
         if any(on and is_active(v, fv) for on, v, fv in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
-            if not array and run.is_wary():
-                return (zero_fdata(x), *fargs[1:])
+            if not array and run.is_wary() and (zero := zero_fdata(x)) is not None:
+                return (zero, *fargs[1:])
             raise UnsupportedError(
                 f"writing a value with a derivative into {objects.named(x)} from outside the function",
                 self.filename,
@@ -130,7 +131,10 @@ class DynamicSite:
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
             if names:
                 kwfdata = known(kwvalues, kwfdata)
-            y, fy, pb = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
+            if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
+                y, fy, pb = objects.handle_setattr(_protected if self.protected else call, args, fargs, constant=True)
+            else:
+                y, fy, pb = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
             if type(y) is Raised:
                 leave(y.exc, pb)
             if fy is None and type(y) not in _ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
@@ -215,6 +219,14 @@ class _NoRule(MooncakeError):
         super().__init__(f"{name_of(f)} has no rule")
 
 
+class _NotDerived(MooncakeError):
+    """A Python function has no rule, and nothing of it has run."""
+
+    def __init__(self, why: UnsupportedError):
+        self.why = why
+        super().__init__(str(why))
+
+
 def is_active(x: Any, fdata: Any) -> bool:
     """May this value carry a derivative? Numbers may; things with identity do where they have fdata."""
     if fdata is not None:
@@ -239,6 +251,7 @@ def call(
     `protected`: a call that raises when it has changed something gives a `Raised`, and the pullback of that.
     """
     kwargs = dict(zip(names, kwvalues, strict=True))
+    alike = _protected if protected else call
     if type(f) is pytypes.MethodType:
         return _shifted(call(f.__func__, None, (f.__self__, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
@@ -247,8 +260,8 @@ def call(
             d = _native_method(type(self), f)
             if callable(d):
                 return _shifted(call(d, None, (self, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
-    k = registry.drained.get(f, len(args)) if type(f).__hash__ is not None else len(args)
-    if k < len(args) and (type(args[k]) in ITERATORS or (fargs[k] is not None and iterates_in_python(args[k]))):
+    k = registry.drained.get(f) if type(f).__hash__ is not None else None
+    if k is not None and k < len(args) and _runs_out(f, k, args, fargs):
         return drain(call, k, f, args, fargs, names, kwvalues, kwfdata, protected)
     if f is ops.call_ex:
         return _call_ex(args, fargs, protected)
@@ -257,11 +270,14 @@ def call(
         return y, fx, None if fx is None else lambda dy: (None, dy, None)
     if type(f).__hash__ is not None:
         if f in objects.NATIVE and not names:
-            found = objects.NATIVE[f](call, args, fargs)
+            found = objects.NATIVE[f](alike, args, fargs)
             if found is not None:
+                if type(found[0]) is Raised and not protected:
+                    note_missing(found[0].exc, f.__name__, "the call", 0)
+                    raise found[0].exc
                 return found
         elif f in objects.PROTOCOL and any(map(objects.decides, args)) and not names and not _users_rule(f, args):
-            found = objects.PROTOCOL[f](call, args, fargs)
+            found = objects.PROTOCOL[f](alike, args, fargs)
             if found is not None:
                 return found
         elif f is builtins.__build_class__:
@@ -276,26 +292,36 @@ def call(
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
     rule = find_rule_for_values(f, args, names)
     if rule is not None:
+        asked = objects.asked(f, args, kwargs) if active and f not in registry.incurious else []
         if rule.fn is None or (not active and not rule.mutates):
-            return f(*args, **kwargs), None, None
-        return run_rule(f, rule, args, fargs, kwargs, kwfdata)
+            result: Result = f(*args, **kwargs), None, None
+        else:
+            result = run_rule(f, rule, args, fargs, kwargs, kwfdata)
+        if asked:
+            objects.check_unchanged(f, asked)
+        return result
     if outputs.writes_out(f, len(args), names) and outputs.can_be_split(f):
         return _written(f, ff, args, fargs, names, kwvalues, kwfdata)
     if active and registry.refusal(f) is not None:
         raise _NoRule(f, args, fargs)
-    python = registry.seen_through(f, len(args), bool(names))
+    python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
         try:
             return _python(python, ff, args, fargs, names, kwvalues, kwfdata, protected)
-        except UnsupportedError:
+        except _NotDerived as e:
             if active:
-                raise
+                raise e.why from None
             return _unknown(f, args, kwargs, names, protected)
-    found = call_object(call, f, ff, args, fargs, names, kwvalues, kwfdata, protected) if active else None
+    found = call_object(alike, f, ff, args, fargs, names, kwvalues, kwfdata) if active else None
     if found is not None:
         return found
+    if f is objects.TYPE_CALL:  # a metaclass has it called
+        made = objects.type_call(alike, args[0], args[1:], fargs[1:], names, kwvalues, kwfdata)
+        if made is not None:
+            y, fy, pb = made
+            return y, fy, None if pb is None else lambda dy: None if (ds := pb(dy)) is None else (None, *ds)
     if isinstance(f, type):
-        found = objects.construct(call, f, args, fargs, names, kwvalues, kwfdata)
+        found = objects.construct(alike, f, args, fargs, names, kwvalues, kwfdata)
         if found is not None:
             return found
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
@@ -309,6 +335,9 @@ def call(
         if found is not None:
             return found
     raise _NoRule(f, args, fargs)
+
+
+_protected = functools.partial(call, protected=True)
 
 
 def _exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -455,33 +484,54 @@ def _same(x: Any, old: Any) -> bool:
     return bool(x == old)
 
 
+def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> bool:
+    """Does f take item after item from its argument k, by Python code that is to be derived?"""
+    if type(args[k]) in ITERATORS:
+        return True
+    if fargs[k] is None or not iterates_in_python(args[k]):
+        return False
+    if f is min or f is max:
+        return len(args) == 1
+    if f is operator.iadd:  # the objects are asked first
+        return not objects.decides(args[0]) and not objects.defines(args[1], "__radd__")
+    return True
+
+
 def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...], protected: bool) -> Result:
     """`f(*args, **kwargs)`."""
     f, star, double = args
     ff, fstar, fdouble = fargs
+    listed: Pull | None = None
+    if not isinstance(star, (tuple, list)):
+        star, fstar, listed = call(list, None, (star,), (fstar,))
     items, fitems = _parts(star, fstar)
     names = tuple(double) if double is not None else ()
     values = tuple(double.values()) if double is not None else ()
     fvalues = tuple(fdouble.f.get(k) for k in names) if fdouble is not None else (None,) * len(names)
     y, fy, pb = call(f, ff, items, fitems, names, values, fvalues, protected)
-    if pb is None:
+    if pb is None and listed is None:
         return y, fy, None
     n = len(items)
 
     def pullback(dy: Any) -> Any:
-        ds = pb(dy)
+        ds = None if pb is None else pb(dy)
+        given = None if ds is None else _give(star, fstar, ds[1 : 1 + n])
+        if listed is not None:
+            back = listed(given)
+            given = None if back is None else back[1]
         if ds is None:
-            return None
+            return None if given is None else (None, None, given, None)
         if fdouble is not None:
             for k, t in zip(names, ds[1 + n :], strict=True):
                 if t is not None:
                     fdouble.r[k] = add_rdata(fdouble.r.get(k), t)
-        return None, ds[0], _give(star, fstar, ds[1 : 1 + n]), None
+        return None, ds[0], given, None
 
     return y, fy, pullback
 
 
 def _parts(x: Any, fx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The items of a tuple or list, and their fdata."""
     items = tuple(x)
     if type(fx) is ListShadow:
         return items, tuple(fx.f)
@@ -489,10 +539,11 @@ def _parts(x: Any, fx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def _give(x: Any, fx: Any, ts: tuple[Any, ...]) -> Any:
+    """The cotangent of a tuple or list by those of its items."""
     if type(fx) is ListShadow:
         fx.add(ts)
         return None
-    return ts if type(x) is tuple else None
+    return ts if isinstance(x, tuple) else None
 
 
 def _native_method(cls: type, bound: Any) -> Any:
@@ -700,7 +751,10 @@ def _python(
         fdatas = [zero_fdata(x) if fx is None and is_data(x) else fx for x, fx in zip(inputs, fdatas, strict=True)]
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
-    rule = rule_for(f, types, free, outcome=protected)
+    try:
+        rule = rule_for(f, types, free, outcome=protected)
+    except UnsupportedError as e:
+        raise _NotDerived(e) from None
     if rule.in_place:
         run.changed_in_place()
     for i in rule.derived.written_args:

@@ -138,6 +138,16 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     return zero_fdata(view)
 
 
+def fdata_of_result(y: Any) -> Any:
+    """fdata of what a rule made of values with derivatives: that is refused in arrays of objects."""
+    if type(y) is np.ndarray and y.dtype.kind in "OV":
+        raise UnsupportedError(
+            f"a value with a derivative in an array of dtype {y.dtype}", "the call", None,
+            "use arrays of floats or complex numbers, lists or dicts",
+        )  # fmt: skip
+    return zero_fdata(y)
+
+
 def item_fdata(fdata: Any, i: int) -> Any:
     """The fdata of a tuple's item."""
     return None if fdata is None else fdata[i]

@@ -11,7 +11,7 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.interpret import FRAME_NAMES, Inferred
 from mooncake_py.infer.outside import is_data
 from mooncake_py.infer.types import Fn, Known
 from mooncake_py.ir import ops
@@ -169,7 +169,7 @@ def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) ->
     code = f.__code__
     if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or is_declared(f):
         return None
-    if code.co_name == fn.name or f in at_run_time or _recursive(f, {}):
+    if code.co_name == fn.name or f in at_run_time or _recursive(f, {}) or _sees_its_frame(code):
         return None
     args = _bound(f, call)
     if args is None:
@@ -178,6 +178,11 @@ def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) ->
         return Callee(normalise(code), args, Const(()), f)
     except UnsupportedError:
         return None
+
+
+def _sees_its_frame(code: pytypes.CodeType) -> bool:
+    """May the function ask for its own frame or its caller's, or for its variables by name?"""
+    return not FRAME_NAMES.isdisjoint(code.co_names)
 
 
 def _recursive(f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool]) -> bool:
@@ -243,6 +248,8 @@ def _callee(site: Call, call: Call) -> Callee | None:
     assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
     c = code.value
     if c.co_flags & 0x0C or c.co_kwonlyargcount or call.kwargs or len(call.args) != c.co_argcount:
+        return None
+    if _sees_its_frame(c):
         return None
     return Callee(normalise(c), call.args, site.args[4])
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
 _DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
 _DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
-_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super}
+_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super, ops.format_value}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
 }
@@ -145,7 +145,7 @@ class ADInfo:
             if tree == REF and isinstance(source, Var):
                 self.types[source] = fdata_type(self.types.get(v), path)
 
-    def fresh_lanes(self, v: Var) -> None:
+    def fresh_lanes(self, v: Var, zeros: Any = zero_fdata) -> None:
         """fdata for a value that was just made and carries no derivative from anywhere."""
         tree = self.tree(v)
         if has_fdata(tree):
@@ -154,7 +154,7 @@ class ADInfo:
             if tree == REF and isinstance(t, Arr):
                 f = self.emit(helpers.shadow_of, y)
             else:
-                f = self.emit(zero_fdata, y)
+                f = self.emit(zeros, y)
             self.set_lanes(v, f, tree)
 
 
@@ -415,7 +415,7 @@ def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp:
     if given:
         info.set_lanes(s.out, sp.materialise(fdata), tree)
     else:
-        info.fresh_lanes(s.out)
+        info.fresh_lanes(s.out, helpers.fdata_of_result)
 
 
 def _with_cotangent(

@@ -1,6 +1,6 @@
 """The rules that ship with mooncake_py: operators, builtins, math, NumPy. Importing this registers them all.
 
-Those of SciPy are registered once SciPy's module has been imported, by whoever wants it.
+Those of modules that are slow to import, SciPy's for one, are registered once somebody has imported them.
 """
 
 from mooncake_py.registry import when_imported
@@ -34,6 +34,7 @@ from mooncake_rules import (
     numpy_ufunc,
     objects,
     operators,
+    refused,
 )
 
 __all__ = [
@@ -66,10 +67,12 @@ __all__ = [
     "numpy_ufunc",
     "objects",
     "operators",
+    "refused",
 ]
 
 numpy_arraylike.serve()
 for _module, _packs in {
+    "concurrent.futures": ("refused_pools",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg",),

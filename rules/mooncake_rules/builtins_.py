@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -15,7 +16,10 @@ from mooncake_py.registry import (
     Numbers,
     RealScalar,
     Scalar,
+    asking_items,
+    drained,
     folds,
+    incurious,
     infer_table,
     probed,
     pure,
@@ -23,6 +27,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.tangents import At
+from mooncake_py.testing import RuleCase, case
 from mooncake_py.unwinding import end_handler, users_match
 from mooncake_rules.containers import elements
 
@@ -42,6 +47,14 @@ zero_derivative(
     slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
     ops.match_mapping, ops.match_sequence, str.format, str.format_map,
 )  # fmt: skip
+
+asking_items.update({
+    sorted, min, max, list.sort, list.index, list.count, list.remove, tuple.index, tuple.count, operator.contains,
+    operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, print, str, repr, operator.mod,
+})  # fmt: skip
+incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
+incurious.update({ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length})
+incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
 
 
 def _len(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
@@ -208,15 +221,32 @@ def fsum(xs):
     return math.fsum(xs), pullback
 
 
+def like(xs: Any, ds: list[Any]) -> Any:
+    """Cotangents of the items of xs as that of xs."""
+    return np.array(ds, dtype=xs.dtype) if isinstance(xs, np.ndarray) else tuple(ds)
+
+
 @rrule(math.dist)
 def dist(p, q):
     y = math.dist(p, q)
 
     def pullback(dy):
-        ds = tuple([dy * (a - b) / y if y else 0.0 for a, b in zip(p, q, strict=True)])
-        return ds, tuple([-d for d in ds])
+        ds = [dy * (a - b) / y if y else 0.0 for a, b in zip(p, q, strict=True)]
+        return like(p, ds), like(q, [-d for d in ds])
 
     return y, pullback
+
+
+if hasattr(math, "sumprod"):
+
+    @rrule(math.sumprod)
+    def sumprod(p, q):
+        def pullback(dy):
+            return like(p, [dy * b for b in q]), like(q, [dy * a for a in p])
+
+        return math.sumprod(p, q), pullback
+
+    drained[math.sumprod] = 0
 
 
 @rrule(math.prod)
@@ -225,9 +255,10 @@ def prod(xs, *, start=1):
     y = math.prod(items, start=start)
 
     def pullback(dy):
-        ds = tuple([dy * math.prod(items[:i] + items[i + 1 :], start=start) for i in range(len(items))])
-        dstart = dy * math.prod(items) if isinstance(start, float) else None
-        return (np.array(ds) if isinstance(xs, np.ndarray) else ds), dstart
+        before = list(itertools.accumulate(items, operator.mul, initial=dy * start))
+        after = list(itertools.accumulate(reversed(items), operator.mul, initial=1.0))
+        ds = [a * b for a, b in zip(before, reversed(after[:-1]), strict=False)]
+        return like(xs, ds), dy * after[-1] if isinstance(start, float) else None
 
     return y, pullback
 
@@ -261,3 +292,13 @@ for _f in (ops.pop_except, end_handler):
 
 infer_table[ops.check_length] = lambda args, kwargs: Known(None)
 zero_derivative(ops.check_length, ops.import_name, ops.import_from)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_L = [0.3, -1.2, 2.0]
+_V = np.array([0.3, -1.2, 2.0])
+CASES: list[RuleCase] = [
+    case(math.fsum, _L), case(math.fsum, _V), case(math.dist, _L, (0.5, 1.0, 1.5)), case(math.dist, _V, _L),
+    case(math.prod, _L), case(math.prod, _V), case(math.prod, _L, start=0.7), case(math.prod, [0.0, 1.5, 2.0]),
+    *([case(math.sumprod, _L, (2.0, 0.7, 1.5)), case(math.sumprod, _V, _L)] if hasattr(math, "sumprod") else []),
+]  # fmt: skip

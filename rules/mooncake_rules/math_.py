@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mooncake_py.registry import inline, probed, rrule, zero_derivative
+from mooncake_py.testing import RuleCase, case
 
 Derivative = Callable[[Any, Any], Any]
 
@@ -27,25 +28,31 @@ def unary(f: Callable, derivative: Derivative) -> None:
     probed.add(f)
 
 
+@inline
+def over(a: float, b: float) -> float:
+    """a / b as IEEE arithmetic has it at b = 0: a pullback does not raise where the function did not."""
+    return a / b if b else a * math.inf
+
+
 _TABLE: list[tuple[Callable, Derivative]] = [
     (math.sin, lambda x, y: math.cos(x)),
     (math.cos, lambda x, y: -math.sin(x)),
     (math.tan, lambda x, y: 1.0 + y * y),
-    (math.asin, lambda x, y: 1.0 / math.sqrt(1.0 - x * x)),
-    (math.acos, lambda x, y: -1.0 / math.sqrt(1.0 - x * x)),
+    (math.asin, lambda x, y: over(1.0, math.sqrt(1.0 - x * x))),
+    (math.acos, lambda x, y: over(-1.0, math.sqrt(1.0 - x * x))),
     (math.atan, lambda x, y: 1.0 / (1.0 + x * x)),
     (math.sinh, lambda x, y: math.cosh(x)),
     (math.cosh, lambda x, y: math.sinh(x)),
     (math.tanh, lambda x, y: 1.0 - y * y),
     (math.asinh, lambda x, y: 1.0 / math.sqrt(x * x + 1.0)),
-    (math.acosh, lambda x, y: 1.0 / math.sqrt(x * x - 1.0)),
+    (math.acosh, lambda x, y: over(1.0, math.sqrt(x * x - 1.0))),
     (math.atanh, lambda x, y: 1.0 / (1.0 - x * x)),
     (math.exp, lambda x, y: y),
     (math.expm1, lambda x, y: y + 1.0),
     (math.log2, lambda x, y: 1.0 / (x * math.log(2.0))),
     (math.log10, lambda x, y: 1.0 / (x * math.log(10.0))),
     (math.log1p, lambda x, y: 1.0 / (1.0 + x)),
-    (math.sqrt, lambda x, y: 0.5 / y),
+    (math.sqrt, lambda x, y: over(0.5, y)),
     (math.fabs, lambda x, y: math.copysign(1.0, x) if x else 0.0),
     (math.erf, lambda x, y: 2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
     (math.erfc, lambda x, y: -2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
@@ -57,7 +64,7 @@ for _f, _d in _TABLE:
 if hasattr(math, "exp2"):
     unary(math.exp2, lambda x, y: y * math.log(2.0))
 if hasattr(math, "cbrt"):
-    unary(math.cbrt, lambda x, y: 1.0 / (3.0 * y * y))
+    unary(math.cbrt, lambda x, y: over(1.0, 3.0 * y * y))
 
 
 def digamma(x: float) -> float:
@@ -98,7 +105,8 @@ def log(x, base=None):
 @rrule(math.atan2)
 def atan2(y, x):
     def pullback(d):
-        r = d / (x * x + y * y)
+        n = x * x + y * y
+        r = d / n if n else 0.0
         return r * x, -r * y
 
     return math.atan2(y, x), pullback
@@ -109,7 +117,7 @@ def pow_(a, b):
     y = math.pow(a, b)
 
     def pullback(dy):
-        da = dy * b * math.pow(a, b - 1.0) if b else 0.0
+        da = dy * b * (math.pow(a, b - 1.0) if a or b >= 1.0 else math.inf) if b else 0.0
         return da, dy * y * math.log(a) if a > 0.0 else 0.0
 
     return y, pullback
@@ -120,7 +128,7 @@ def hypot(*xs):
     y = math.hypot(*xs)
 
     def pullback(dy):
-        return tuple([dy * x / y for x in xs])
+        return tuple([dy * x / y if y else 0.0 for x in xs])
 
     return y, pullback
 
@@ -151,6 +159,58 @@ def ldexp(x, n):
     return math.ldexp(x, n), pullback
 
 
+@rrule(math.remainder)
+def remainder(a, b):
+    y = math.remainder(a, b)
+
+    def pullback(dy):
+        return dy, -dy * round((a - y) / b)
+
+    return y, pullback
+
+
+@rrule(math.modf)
+def modf(x):
+    def pullback(dy):
+        return (dy[0],)
+
+    return math.modf(x), pullback
+
+
+@rrule(math.frexp)
+def frexp(x):
+    """x = m 2**e: e is a step function of x."""
+    m, e = math.frexp(x)
+
+    def pullback(dy):
+        return (math.ldexp(dy[0], -e),)
+
+    return (m, e), pullback
+
+
+if hasattr(math, "fma"):
+
+    @rrule(math.fma)
+    def fma(a, b, c):
+        def pullback(dy):
+            return dy * b, dy * a, dy
+
+        return math.fma(a, b, c), pullback
+
+
+zero_derivative(math.ulp)
 zero_derivative(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial)
 zero_derivative(math.gcd, math.lcm, math.comb, math.perm, math.isqrt)
 probed.update({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial})
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+CASES: list[RuleCase] = [
+    *[case(f, 0.6) for f, _ in _TABLE if f not in (math.acosh,)], case(math.acosh, 1.6), case(math.atan2, 0.4, -1.3),
+    case(math.log, 1.7, 3.0), case(math.pow, 1.7, 2.5), case(math.hypot, 0.3, -1.2, 2.0),
+    case(math.copysign, 0.3, -2.0),
+    case(math.fmod, 2.3, -0.7), case(math.remainder, 2.3, 0.7), case(math.modf, -2.3), case(math.frexp, 2.3),
+    case(math.ldexp, 0.3, 4), case(math.gamma, 1.3), case(math.lgamma, -0.4),
+    *([case(math.fma, 0.3, -1.2, 2.0)] if hasattr(math, "fma") else []),
+    *([case(math.cbrt, 0.3), case(math.exp2, 0.3)] if hasattr(math, "cbrt") else []),
+]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,26 @@ def _ufunc(f: np.ufunc) -> None:
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )
         return f(*[np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args], **kwargs)
+
+
+def _operator(f: Any) -> None:
+    """An operator between an array and a list or tuple."""
+
+    @overlay(f, classes=((np.ndarray, np.generic), (list, tuple)))
+    def with_list(a, b):
+        return f(a, np.asarray(b))
+
+    if f not in _IN_PLACE:
+
+        @overlay(f, classes=((list, tuple), (np.ndarray, np.generic)))
+        def of_list(a, b):
+            return f(np.asarray(a), b)
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_IN_PLACE = [getattr(operator, f"i{name}") for name in _BINARY]
+for _f in (*(getattr(operator, name) for name in _BINARY), *_IN_PLACE):
+    _operator(_f)
 
 
 def _method(name: str) -> None:
@@ -111,6 +132,13 @@ def _still_scalar(x: np.ndarray) -> Any:
     return s.astype(np.float32), s.copy(), s.squeeze() * s.transpose(), np.squeeze(s), np.transpose(s) * 2.0
 
 
+def _operators(x: Any, items: Any) -> Any:
+    y = items * x + (1.0, x[0], 2.0) - [0.5, 0.1, 0.7] / x
+    y += items
+    y *= (2.0, 1.0, items[0])
+    return y ** [1, 2, 3] @ items
+
+
 CASES: list[RuleCase] = [
     case(np.sin, _L), case(np.add, _L, np.array([1.0, 2.0, 3.0])), case(np.multiply, 0.5, (1.0, 2.0)),
     case(np.hypot, _L, _L, out=np.zeros(3)), case(np.dot, _L, _L), case(np.reshape, _R, (4,)), case(np.outer, _L, _L),
@@ -120,4 +148,5 @@ CASES: list[RuleCase] = [
     case(np.sum, 0.5, axis=None, keepdims=True), case(np.tile, 0.5, 3), case(np.ravel, 0.5),
     case(np.expand_dims, 0.5, 0), case(np.linalg.det, _R), case(np.kron, _L, _R), case(np.diff, _L),
     case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])), case(_still_scalar, np.array([0.5, 1.5])),
+    case(_operators, np.array(_L), _L),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, T
-from mooncake_py.registry import infer_table, rrule, zero_derivative
+from mooncake_py.registry import infer_table, overlay, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import total, unbroadcast
 from mooncake_rules.inference import Types, shape_ndim
@@ -19,8 +19,7 @@ _random = np.random
 _Generator, _RandomState = np.random.Generator, np.random.RandomState
 
 zero_derivative(
-    _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.permutation,
-    _random.seed,
+    _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.seed,
     _random.default_rng, _random.standard_normal, _random.standard_exponential, _random.RandomState, _RandomState.rand,
     _RandomState.randn, _RandomState.random_sample, _RandomState.random, _RandomState.randint,
     _RandomState.standard_normal,
@@ -100,6 +99,61 @@ _family(normal_cotangents, ("loc", "scale"), _random.normal, _Generator.normal, 
 _family(uniform_cotangents, ("low", "high"), _random.uniform, _Generator.uniform, _RandomState.uniform)
 
 
+# What is drawn or shuffled is told by shuffling the positions: the generator takes the same steps for these.
+
+
+def drawn(rng: Any, n: int, *args: Any) -> Any:
+    return rng.choice(n, *args)
+
+
+def order(rng: Any, n: int) -> Any:
+    return rng.permutation(np.arange(n))
+
+
+zero_derivative(drawn, order)
+
+
+@overlay(_Generator.choice)
+def choice(rng, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+    a = np.asarray(a)
+    return np.take(a, drawn(rng, a.shape[axis], size, replace, p, 0, shuffle), axis)
+
+
+@overlay(_RandomState.choice)
+def legacy_choice(rng, a, size=None, replace=True, p=None):
+    a = np.asarray(a)
+    return a[drawn(rng, a.shape[0], size, replace, p)]
+
+
+@overlay(_Generator.permutation)
+def permutation(rng, x, axis=0):
+    x = np.asarray(x)
+    return np.take(x, order(rng, x.shape[axis]), axis)
+
+
+@overlay(_RandomState.permutation)
+def legacy_permutation(rng, x):
+    x = np.asarray(x)
+    return x[order(rng, x.shape[0])]
+
+
+@overlay(_Generator.shuffle)
+def shuffle(rng, x, axis=0):
+    if isinstance(x, list):
+        x[:] = [x[i] for i in order(rng, len(x))]
+    else:
+        x[...] = np.take(x, order(rng, x.shape[axis]), axis)
+
+
+@overlay(_RandomState.shuffle)
+def legacy_shuffle(rng, x):
+    places = order(rng, len(x))
+    if isinstance(x, list):
+        x[:] = [x[i] for i in places]
+    else:
+        x[...] = x[places]
+
+
 def _dims(first: int) -> Any:
     """`rand(d0, d1, ...)`: doubles of as many dimensions as there are arguments after `first`."""
 
@@ -130,6 +184,9 @@ for _f in (_random.random, _random.random_sample, _random.standard_normal):
 for _f in (_Generator.random, _Generator.standard_normal, _RandomState.standard_normal, _RandomState.random_sample):
     infer_table[_f] = _sized(1)
 
+infer_table[_random.default_rng] = lambda args, kwargs: Inst(_Generator)
+infer_table[_random.RandomState] = lambda args, kwargs: Inst(_RandomState)
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 
@@ -142,4 +199,29 @@ def _drawn_between(a: float, b: float) -> Any:
     return rng.uniform(a, b, size=4) * rng.random(4) * a
 
 
-CASES: list[RuleCase] = [case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])), case(_drawn_between, 0.5, 1.5)]
+def _rearranged(x: np.ndarray) -> Any:
+    rng = np.random.default_rng(3)
+    y = rng.permutation(x, axis=1) * rng.choice(x, 3, axis=1) + rng.choice(x, p=[0.2, 0.8]) * rng.permutation(x)
+    rng.shuffle(x)
+    rng.shuffle(y, axis=1)
+    items = list(y[0])
+    rng.shuffle(items)
+    return x * items * rng.choice(x[0], replace=False)
+
+
+def _rearranged_as_before(x: np.ndarray) -> Any:
+    rng = np.random.RandomState(3)
+    y = rng.permutation(x) + rng.choice(x[0], size=3, replace=False) * rng.choice(x[1])
+    rng.shuffle(y)
+    items = list(x[0])
+    rng.shuffle(items)
+    return y * np.array(items)
+
+
+_X = np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7]])
+CASES: list[RuleCase] = [
+    case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])),
+    case(_drawn_between, 0.5, 1.5),
+    case(_rearranged, _X),
+    case(_rearranged_as_before, _X),
+]

@@ -25,7 +25,24 @@ pure.update({operator.is_, operator.is_not, operator.not_, operator.contains, op
 
 zero_derivative(*_COMPARE, operator.not_, operator.contains, operator.is_, operator.is_not, operator.truth)
 zero_derivative(operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift)
-zero_derivative(operator.index, np.floor_divide)
+zero_derivative(operator.index, operator.countOf, operator.indexOf, operator.length_hint, np.floor_divide)
+
+
+@overlay(operator.concat)
+def concat(a, b, /):
+    return a + b
+
+
+@overlay(operator.iconcat)
+def iconcat(a, b, /):
+    a += b
+    return a
+
+
+@overlay(operator.call)
+def call(f, /, *args, **kwargs):
+    return f(*args, **kwargs)
+
 
 MIXES = ((Scalar, Scalar), (Array, Array), (Array, Scalar), (Scalar, Array))
 

@@ -110,11 +110,11 @@ def test_the_two_functions_are_what_runs() -> None:
 
 def test_traceback_of_the_pullback_shows_the_users_line() -> None:
     def f(x):
-        y = math.sqrt(x)
+        y = math.pow(x, -1.0)
         return y * 2.0
 
-    with pytest.raises(ZeroDivisionError) as e:
-        mooncake_py.grad(f)(0.0)
+    with pytest.raises(OverflowError) as e:
+        mooncake_py.grad(f)(1e-300)
     last = e.traceback[-1]
     assert str(last.path) == __file__
     assert last.lineno + 1 == f.__code__.co_firstlineno + 1

@@ -3,7 +3,6 @@
 import contextlib
 import math
 import threading
-import types
 import warnings
 
 import numpy as np
@@ -894,13 +893,6 @@ def with_exit_stack_that_keeps_a_value_of_the_exception(x):
     with contextlib.ExitStack() as stack:
         stack.enter_context(keeper)
         raise _Failure(x * x)
-    return keeper.kept * x
-
-
-@case(1.3)
-def method_bound_by_hand(x):
-    keeper = _Keeper()
-    types.MethodType(_Keeper.__exit__, keeper)(_Failure, _Failure(x * x), None)
     return keeper.kept * x
 
 

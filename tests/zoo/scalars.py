@@ -291,3 +291,10 @@ def integer_arithmetic_beside(n, x):
 def formatted_on_the_way(x):
     text = "%g and %s" % (x, x) + "{:.2f} {a}".format(x, a=x) + "%.3f" % x
     return x * x if text else 0.0
+
+
+@case(0.7)
+def operators_as_functions(x):
+    xs = operator.concat([x], [x * x])
+    xs = operator.iconcat(xs, [2.0])
+    return operator.call(math.sin, xs[1]) * xs[2] + operator.countOf(xs, x) * x
