@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import Inference, Inferred
+from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
@@ -18,9 +19,11 @@ from mooncake_py.transform.assemble import Observer, derive, ignore
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
+from mooncake_py.transform.initial import note_first_writes
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
+from mooncake_py.transform.protocol import as_calls
 from mooncake_py.transform.rewrite import advance_iterators, rewrite
 
 
@@ -49,10 +52,15 @@ def derive_rule(
     observe("prepared", primal)
     if outcome:
         primal = with_outcome(primal)
-    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary).run()
+    classes = Classes() if options.objects else None
+    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
     taken: set[pytypes.FunctionType] = set()
+    guards = inferred.guards
     while (simpler := simplify(inferred, fn, taken)) is not None:
-        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary).run()
+        guards |= inferred.guards
+        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+    inferred.guards = guards | inferred.guards
+    note_first_writes(inferred, arg_types)
     observe("inferred", inferred)
     frame = debug_frame()
     if frame is None:
@@ -78,6 +86,9 @@ def derive_rule(
 
 def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
+    direct = as_calls(inferred)
+    if direct is not None:
+        return direct
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))

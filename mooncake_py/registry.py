@@ -168,6 +168,11 @@ class Rule:
         return self._needs
 
     @property
+    def in_place(self) -> bool:
+        """Does the function change something that its pullback undoes?"""
+        return bool(self.mutates) and self.target not in initial
+
+    @property
     def most(self) -> int:
         """The number of positional parameters of the rule's function, without `*args`."""
         return self._most
@@ -577,6 +582,8 @@ complex_tests: set[Any] = set()
 """Those of them that ask whether a value may be complex: no, in code where nothing is."""
 undoes: set[Any] = set()
 """Functions by which pullbacks put back what their first argument, an array, held: left out where nobody looks."""
+initial: set[Any] = set()
+"""Functions that write where nothing was before and nobody has looked: there is nothing to undo."""
 shape_argument: dict[Any, int] = {}
 """Helpers of pullbacks whose result has the shape that is their argument at this position."""
 repeated: dict[Any, Any] = {}

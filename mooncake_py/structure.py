@@ -46,12 +46,20 @@ def is_object(x: Any) -> bool:
     return is_user_class(type(x))
 
 
+_slots: dict[type, tuple[str, ...]] = {}
+
+
 def slot_names(cls: type) -> tuple[str, ...]:
     """The attributes that objects of the class keep in slots."""
-    out: list[str] = []
-    for k in reversed(cls.__mro__):
-        out += [n for n, d in k.__dict__.items() if type(d) is pytypes.MemberDescriptorType and n not in out]
-    return tuple(n for n in out if not n.startswith("__"))
+    known = _slots.get(cls)
+    if known is None:
+        out: list[str] = []
+        for k in reversed(cls.__mro__):
+            out += [n for n, d in k.__dict__.items() if type(d) is pytypes.MemberDescriptorType and n not in out]
+        if len(_slots) > 5000:
+            _slots.clear()
+        known = _slots[cls] = tuple(n for n in out if not n.startswith("__"))
+    return known
 
 
 def attributes(x: Any) -> dict[str, Any]:

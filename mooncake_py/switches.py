@@ -20,6 +20,7 @@ class Options(NamedTuple):
     trip_counts: bool = True
     activity: bool = True
     stack_folding: bool = True
+    objects: bool = True
 
 
 DEFAULT = Options()
@@ -35,6 +36,7 @@ def options(
     trip_counts: bool | None = None,
     activity: bool | None = None,
     stack_folding: bool | None = None,
+    objects: bool | None = None,
 ) -> Iterator[Options]:
     """Switch optimisations off (or on again) for the calls made in a `with` block, in this thread or task.
 
@@ -46,10 +48,12 @@ def options(
     - `activity`: no code for cotangents that were not asked for; off: every argument counts as differentiated by. A
       function that hands an argument it is not differentiated by to code without a rule is then refused.
     - `stack_folding`: values used once stay on the interpreter's stack; off: each has a local variable.
+    - `objects`: what objects of your classes do is found out from their classes, their methods are taken in, and those
+      that only the function sees become local variables; off: all of that is decided when it runs.
 
     What is not given stays as it is outside the block. Values and gradients are the same under all of them.
     """
-    given = (specialise, recompute, trip_counts, activity, stack_folding)
+    given = (specialise, recompute, trip_counts, activity, stack_folding, objects)
     chosen = Options(*(old if new is None else bool(new) for old, new in zip(_current.get(), given, strict=True)))
     token = _current.set(DEFAULT if chosen == DEFAULT else chosen)
     try:

@@ -232,6 +232,15 @@ class DictShadow:
                 self.r[k] = r
 
 
+class Sums(dict):
+    """Cotangents by the name of what they belong to: `sums[name] + t` is t where there is none."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> float:
+        return 0.0
+
+
 class ObjectShadow:
     """The tangent of an object: for every attribute its fdata in `f` and its cotangent in `r` (absent is zero).
 
@@ -243,7 +252,7 @@ class ObjectShadow:
     def __init__(self, owner: Any, f: dict | None = None):
         self.owner = owner
         self.f: dict[str, Any] = {} if f is None else f
-        self.r: dict[str, Any] = {}
+        self.r: dict[str, Any] = Sums()
         self.constant = constant_attributes(type(owner))
 
     def fdata(self, name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares, minimize, root
 
-from mooncake_py import jacobian, ravel, value_and_grad
+from mooncake_py import jacobian, ravel, value_and_grad, value_and_pullback
 from mooncake_py.testing import check_grads
 from mooncake_py.trees import describe
 
@@ -148,6 +148,13 @@ def test_jacobian_of_objects() -> None:
     assert j.mass.tolist() == [0.0, 1.0, 2.0] and np.array_equal(j.place, 2.0 * np.eye(3)) and j.name is None
     by_x = jacobian(lambda x: Body(2.0 * x, x * np.ones(2)))(3.0)
     assert by_x.mass == 2.0 and by_x.place.tolist() == [1.0, 1.0]
+
+
+def test_a_pullback_called_again_starts_from_zero() -> None:
+    _, pullback = value_and_pullback(lambda body, xs: body.mass * body.place * xs[0], Body(2.0, np.arange(3.0)), [3.0])
+    for _ in range(2):
+        body, xs = pullback(np.array([0.0, 1.0, 1.0]))
+        assert (body.mass, body.place.tolist(), xs) == (9.0, [0.0, 6.0, 6.0], [6.0])
 
 
 def test_checks_of_objects() -> None:

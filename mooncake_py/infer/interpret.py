@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.outside import is_data as is_outside_data
+from mooncake_py.infer.protocol import WRITES, Classes, Lookup, Plan, is_function
 from mooncake_py.infer.resolve import attribute, class_attribute, class_of, is_code_like, result_type
 from mooncake_py.infer.types import (
     BOT,
@@ -34,6 +36,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Meth,
+    Obj,
     Real,
     T,
     Top,
@@ -42,6 +45,7 @@ from mooncake_py.infer.types import (
     activate,
     is_scalar,
     join,
+    unseen,
     widen,
 )
 from mooncake_py.ir import ops
@@ -85,7 +89,8 @@ class CallInfo:
     """What a call does.
 
     kind: "plain" (nothing to differentiate), "rule" (`rule`), "op" (the engine's own: tuples, cells, functions),
-    "derived" (a Python function, `target`), "dynamic" (decided when it runs). `args` are the operands after a
+    "derived" (a Python function, `target`), "dynamic" (decided when it runs), "planned" (other calls, those of the Plan
+    `target`, are to stand there; nothing is known of it until they do). `args` are the operands after a
     method's receiver has been put in front, `types` theirs.
     """
 
@@ -139,7 +144,10 @@ class Inference:
         free_types: Sequence[T] = (),
         aliased: bool = False,
         wary: bool = False,
+        classes: Classes | None = None,
     ):
+        self.classes = None if wary else classes  # where attributes of objects are looked into
+        self.late: set[Var] = set()  # writes of attributes that are decided when they run
         self.aliased = aliased
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn
@@ -178,8 +186,12 @@ class Inference:
                 if new != old:
                     self.forced[v] = new
                     changed = True
-            if not changed:
+            outside = memory.written_outside(WRITES, self.calls)
+            if not changed and outside <= self.late:
                 break
+            self.late |= outside
+        for (cls, name), d in self.classes.looked.items() if self.classes is not None else ():
+            self.guards[(id(cls), name)] = Guard(Lookup(cls), name, d)
         return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary)
 
     def flow(self) -> T:
@@ -189,9 +201,9 @@ class Inference:
         self.carrying: set[BlockId] = set()
         self.result: T = BOT
         for p, t in zip(self.fn.params, self.arg_types, strict=True):
-            self.types[p] = self._with_forced(p, t)
+            self.types[p] = self._with_forced(p, self.seen(t))
         for p, t in zip(self.fn.free, self.free_types, strict=False):
-            self.types[p] = self._with_forced(p, t)
+            self.types[p] = self._with_forced(p, self.seen(t))
         work = [self.fn.entry.id]
         order = {b.id: i for i, b in enumerate(self.fn.blocks)}
         queued = {self.fn.entry.id}
@@ -265,6 +277,8 @@ class Inference:
         f = self.forced.get(v)
         if f is None:
             return t
+        if isinstance(t, Obj):
+            return join(t, f) if isinstance(f, Inst) and f.cls is t.cls else Inst(t.cls, t.act or f.active)
         if isinstance(t, (Arr, Inst, Top)) and f.active:
             t = activate(t)
         if isinstance(t, (Lst, Cell)) and type(t) is type(f):
@@ -274,6 +288,10 @@ class Inference:
         elif isinstance(t, (Lst, Cell)) and isinstance(f, Top):
             t = type(t)(Top(t.act or f.act), t.act or f.act)
         return t
+
+    def seen(self, t: T) -> T:
+        """A type that comes from outside, with what is known of objects where that is wanted."""
+        return t if self.classes is not None else unseen(t)
 
     # -- operands and statements --
 
@@ -334,17 +352,28 @@ class Inference:
             if t is BOT:
                 return BOT
         if isinstance(fn, Meth):
-            site = fn.site
-            return self.resolved(s, fn.func, (site.args[0], *s.args), (self.type_of(site.args[0]), *args))
+            x = fn.receiver
+            if self.classes is not None and is_function(fn.func):
+                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
+            return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
         if isinstance(fn, Known):
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             return self.derived(s, fn, s.args, args)
+        if isinstance(fn, Obj) and self.classes is not None:
+            plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
+            if plan is not None:
+                return self.planned(s, plan)
         return self.dynamic(s, "the callee is not known")
 
     def active(self) -> bool:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
+
+    def planned(self, s: Call, plan: Plan) -> T:
+        """Other calls are to stand here: until they do, what comes of them is not seen."""
+        self.calls[s.out] = CallInfo("planned", plan, None, s.args, s.kwargs)
+        return BOT
 
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]
@@ -367,6 +396,10 @@ class Inference:
                 s.pos.line,
                 "name the variables",
             )
+        if self.classes is not None:
+            of_object = self.of_object(s, self.classes, f, args, types)
+            if of_object is not None:
+                return of_object
         if f in _STRUCTURAL or (f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:
@@ -407,7 +440,7 @@ class Inference:
                 why = "the method of an object may be called"
                 self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
                 return activate(t, False)
-            if not act and not rule.mutates:
+            if not act and not rule.mutates and not (f is make_object and self._with_forced(s.out, t).active):
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
                 return t
             self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
@@ -453,12 +486,15 @@ class Inference:
             self.guards[(id(g), name)] = Guard(g, name, ABSENT)
         else:
             return Top()
-        if is_code_like(value):
+        typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
+        if is_code_like(value) and not typed:
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
-        self.guards[(id(scope), name)] = Guard(scope, name, value, t)
-        return abstract(value, True) if self.wary and is_outside_data(value) else t
+        # The attributes of an object may be of other types next time, so it is looked at even if it is the same.
+        same = value if self.classes is None or not isinstance(t, Obj) else ABSENT
+        self.guards[(id(scope), name)] = Guard(scope, name, same, t)
+        return abstract(value, True) if self.wary and is_outside_data(value) else self.seen(t)
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
@@ -476,6 +512,14 @@ class Inference:
             ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
+        if self.classes is not None:
+            found_ = None
+            if isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
+                found_ = self.classes.read(s, args[0], t, name)
+            elif isinstance(t, Known) and isinstance(t.value, type) and len(args) == 2:
+                found_ = self.classes.read_class(s, t.value, name)
+            if found_ is not None:
+                return self.found(s, *found_, args[:2], types[:2])
         if self.wary and (not isinstance(t, Known) or isinstance(t.value, (type, pytypes.FunctionType))):
             if not isinstance(t, Known) or not is_code_like(getattr(t.value, name, ABSENT)):
                 if isinstance(t, (Top, Known)) or (isinstance(t, Inst) and is_user_class(t.cls)):
@@ -493,6 +537,51 @@ class Inference:
         act = t.active
         self.calls[s.out] = CallInfo("dynamic" if act else "plain", getattr, None, args, (), types, f"attribute {name}")
         return Top(act)
+
+    def found(self, s: Call, t: T, how: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """An attribute of an object or class that is known: see `Classes.read`."""
+        if isinstance(how, Plan):
+            return self.planned(s, how)
+        if how is None:
+            assert isinstance(t, Meth)
+            self.calls[s.out] = CallInfo("op", getattr, None, (t.receiver, Const(None)), (), types)
+        elif how is getattr:
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+        else:
+            self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+        return t
+
+    def of_object(self, s: Call, classes: Classes, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """A call that comes down to what the classes of objects say; None for any other."""
+        t = types[0] if types else BOT
+        if f is setattr or f is object.__setattr__:
+            if len(types) != 3 or not isinstance(t, Obj) or not isinstance(types[1], Known) or s.out in self.late:
+                return None
+            how = classes.write(t, args, types[1].value, types[2], raw=f is not setattr)
+            if isinstance(how, Plan):
+                return self.planned(s, how)
+            if how is not None:
+                self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+                return Known(None)
+        elif f is ops.load_super:
+            match types[1:]:
+                case (Known(value=type() as cls), Obj() as x, Known(value=name)):
+                    found = classes.read_super(s, cls, x, name)
+                    return None if found is None else self.found(s, *found, args[2:], types[2:])
+        elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(None)
+        elif f is type and len(args) == 1 and isinstance(t, Obj):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(t.cls)
+        elif (f is ops.truth or f is operator.not_ or f is bool) and len(args) == 1 and classes.is_true(t):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(f is not operator.not_)
+        elif type(f).__hash__ is not None:
+            plan = classes.call(f, args, types, s.kwargs)
+            if plan is not None:
+                return self.planned(s, plan)
+        return None
 
     def resolved_attribute(self, s: Call, d: Any, args: tuple[Operand, ...], types: tuple[T, ...], r: T) -> T:
         rule = find_rule(d, types)
@@ -649,14 +738,6 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
     return new
 
 
-class _Absent:
-    def __repr__(self) -> str:
-        return "<absent>"
-
-
-ABSENT = _Absent()
-
-
 def _may_be_asked(t: T) -> bool:
     """Could this value be, or hold, an object with derivatives whose class is written in Python?"""
     match t:
@@ -687,9 +768,8 @@ def _may_be_written(t: T) -> bool:
 
 def _may_be_iterator(t: T) -> bool:
     if isinstance(t, Inst):
-        return (
-            t.cls in (Generator, SequenceIterator) or type(class_attribute(t.cls, "__iter__")) is pytypes.FunctionType
-        )
+        by_class = (class_attribute(t.cls, name) for name in ("__iter__", "__getitem__"))
+        return t.cls in (Generator, SequenceIterator) or any(type(d) is pytypes.FunctionType for d in by_class)
     return t == Top(True)
 
 
@@ -712,6 +792,7 @@ def _fold_is(a: T, b: T) -> bool | None:
     if isinstance(a, Known) and isinstance(b, Known):
         return a.value is b.value
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Known) and x.value is None and isinstance(y, (Inst, Arr, Tup, Lst, Real, Fn, Meth)):
-            return isinstance(y, Inst) and y.cls is type(None)
+        if isinstance(x, Known) and isinstance(y, (Inst, Arr, Tup, Lst, Real, Fn, Meth)):
+            if x.value is None or x.value is NotImplemented:
+                return isinstance(y, Inst) and y.cls is type(x.value)
     return None

@@ -8,11 +8,25 @@ shadows that travel with the values. Everything else is only read: its cotangent
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, T, Top, Tup, activate, is_scalar
+from mooncake_py.infer.protocol import WRITES, written
+from mooncake_py.infer.types import BOT, Arr, Cell, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, activate, is_scalar
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, ForNext, Function, Operand, Raise, Try, Var, brings_value, edges, term_operands
+from mooncake_py.ir.nodes import (
+    Call,
+    Const,
+    ForNext,
+    Function,
+    Operand,
+    Raise,
+    Try,
+    Var,
+    brings_value,
+    edges,
+    term_operands,
+)
 from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.registry import element_effects, is_pure
 
@@ -88,7 +102,7 @@ class Memory:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
         for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Lst, Cell)):
+            if isinstance(t, (Top, Fn, Lst, Cell, Obj)):
                 self.shared.add(self.find(v))
 
     def find(self, v: Var) -> Var:
@@ -165,10 +179,13 @@ class Memory:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
         effects: dict[Var, dict[tuple[T, bool], None]] = {}  # sets, in the order of the code
+        outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
         def effect(v: Operand, t: T, seen: bool = True) -> None:
             if isinstance(v, Var) and self.identity(v):
-                effects.setdefault(self.find(v), {})[t, seen] = None
+                root = self.find(v)
+                for r in outside if isinstance(t, Obj) and root in outside else (root,):
+                    effects.setdefault(r, {})[t, seen] = None
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
@@ -186,6 +203,10 @@ class Memory:
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
                         effect(v, Lst(Top(act), act), seen=self.wary)
+            elif info.target in WRITES:
+                t, name = self._type(info.args[0]), info.args[1]
+                if isinstance(t, Obj) and isinstance(name, Const):
+                    effect(info.args[0], written(t, name.value, self._type(info.args[2])))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
                 put = element_effects.get(info.target)
@@ -201,9 +222,31 @@ class Memory:
                 for e, seen in effects.get(self.find(v), ()):
                     if v in of_globals and not seen:
                         continue
-                    if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell)):
-                        out[v] = _merge(out.get(v), e)
+                    if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell, Obj)):
+                        out[v] = _merge(out.get(v), _effect_on(t, e))
         return out
+
+    def written_outside(self, targets: Container[Any], calls: dict[Var, CallInfo]) -> set[Var]:
+        """The calls of these functions that may write to what is neither an argument nor made here."""
+        found = [s.out for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global)]
+        outside = {self.find(v) for v in (*found, *self.fn.free) if self.identity(v)}
+        if not outside:
+            return set()
+        return {
+            v
+            for v, info in calls.items()
+            if info.target in targets and isinstance(x := info.args[0], Var) and self.find(x) in outside
+        }
+
+    def _outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
+        """The classes of what comes from outside the function."""
+        found = [*self.fn.params, *self.fn.free]
+        for b in self.fn.blocks:
+            for s in b.stmts:
+                info = calls.get(s.out)
+                if is_const(s.fn, load_global) or (info is not None and info.kind == "dynamic"):
+                    found.append(s.out)
+        return {self.find(v) for v in found if self.identity(v)}
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
@@ -220,6 +263,11 @@ class Memory:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
 
 
+def only_called(fn: Function, values: set[Var]) -> set[Var]:
+    """Those of the values that are used as the callee of calls and not otherwise."""
+    return values - _not_only_called(fn)
+
+
 def _not_only_called(fn: Function) -> set[Operand]:
     """Values that are used otherwise than as the callee of a call."""
     out: set[Operand] = set()
@@ -228,6 +276,7 @@ def _not_only_called(fn: Function) -> set[Operand]:
             out.update(s.args)
             out.update(v for _, v in s.kwargs)
         out.update(term_operands(b.term))
+        out.update(b.handler.args if b.handler is not None else ())
     return out
 
 
@@ -235,6 +284,19 @@ def _merge(old: T | None, new: T) -> T:
     from mooncake_py.infer.types import join
 
     return new if old is None else join(old, new)
+
+
+def _effect_on(t: T, e: T) -> T:
+    """What an effect on the memory that a value of type t belongs to says of t.
+
+    A list as effect whose items may be anything stands for a call that may have done anything.
+    """
+    if isinstance(t, Obj):
+        if isinstance(e, Obj):
+            return e if e.cls is t.cls else Obj(t.cls, e.active)
+        unseen = isinstance(e, Top) or (isinstance(e, (Lst, Cell)) and isinstance(e.elem, Top))
+        return Inst(t.cls, e.active) if unseen else Obj(t.cls, e.active)
+    return type(t)(BOT, e.active) if isinstance(e, Obj) and isinstance(t, (Lst, Cell)) else e
 
 
 def _can_be_active(t: T) -> bool:

@@ -68,6 +68,11 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
     return known
 
 
+def is_library(x: Any) -> bool:
+    """Does a function or class belong to a library that does not come from the user?"""
+    return (getattr(x, "__module__", None) or "").partition(".")[0] in _LIBRARIES
+
+
 def is_data(x: Any) -> bool:
     """An object that keeps what is written into it. (Arrays from outside are never written to: that is refused.)"""
     return isinstance(x, (list, dict, deque)) or is_user_class(type(x))

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import types as pytypes
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mooncake_py.ir.nodes import node
-from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import Const, Operand, node
+from mooncake_py.ir.ops import UNBOUND, load_super
+from mooncake_py.mirrors import constant_attributes
+from mooncake_py.structure import attributes, is_user_class
 
 _Type = TypeVar("_Type")
 
@@ -86,6 +90,27 @@ class Inst(T):
     @property
     def active(self) -> bool:
         return self.act
+
+
+@_type
+class Obj(Inst):
+    """An object of exactly this class, written in Python, all of whose attributes are known.
+
+    `fields` has the join of everything each may hold, by name in alphabetical order; `sure` names those that are
+    there at all times. An argument that is `new` was made in the run and has no attributes yet.
+    """
+
+    fields: tuple[tuple[str, T], ...] = ()
+    sure: frozenset[str] = frozenset()
+    new: bool = False
+
+    def field(self, name: str) -> T | None:
+        """The type of a stored attribute; None where objects of this type have none of that name."""
+        return next((t for k, t in self.fields if k == name), None)
+
+    @classmethod
+    def of(cls, c: type, act: bool, fields: dict[str, T], sure: Iterable[str] = ()) -> Obj:
+        return cls(c, act, tuple(sorted(fields.items())), frozenset(sure))
 
 
 @_type
@@ -170,11 +195,22 @@ class Fn(T):
 
 @_type
 class Meth(T):
-    """The attribute `func` of its class bound to the receiver of the `getattr` call `site`."""
+    """A function that `site`, a call of `getattr` or `load_super`, found in a class and bound to its receiver.
+
+    `owner` is the class that a class method is bound to, None where it is an object's method.
+    """
 
     func: Any
     site: Any
     act: bool = False
+    owner: type | None = None
+
+    @property
+    def receiver(self) -> Operand:
+        """What the function gets as its first argument."""
+        if self.owner is not None:
+            return Const(self.owner)
+        return self.site.args[2 if is_const(self.site.fn, load_super) else 0]
 
     @property
     def active(self) -> bool:
@@ -221,11 +257,11 @@ FEW = 64
 DEEP = 12
 
 
-def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP) -> T:
+def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, within: tuple[type, ...] = ()) -> T:
     """The type of a value as it enters: numbers, arrays and containers by kind, code by identity.
 
     What is in a list of more than `most` items is not looked at, nor what lies deeper than `depth`: a list may hold
-    itself.
+    itself. Nor are objects in one of their own class (`within`: the classes of those around the value).
     """
     cls = type(value)
     if cls is float or cls is complex:
@@ -233,7 +269,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP) 
     if cls is np.ndarray:
         return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
     if cls is tuple:
-        return Tup(tuple(abstract(v, act, most, depth) for v in value))
+        return Tup(tuple(abstract(v, act, most, depth, within) for v in value))
     if value is None or value is Ellipsis or value is NotImplemented:
         return Known(value)
     if cls in (int, bool, str, bytes, range, slice):
@@ -248,17 +284,53 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP) 
         return Known(value) if value.__closure__ is None else Inst(cls, act)
     if cls is pytypes.CellType:
         try:
-            return Cell(abstract(value.cell_contents, act, most, depth - 1) if depth else Top(act), act)
+            return Cell(abstract(value.cell_contents, act, most, depth - 1, within) if depth else Top(act), act)
         except ValueError:
             return Cell(BOT, act)
     if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return Known(value)
     if cls is list:
-        return Lst(_elements(value, act, most, depth - 1) if depth else Top(act), act)
+        return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act)
+    if is_user_class(cls) and not issubclass(cls, BaseException) and cls not in within and len(within) < NESTED:
+        constant = constant_attributes(cls)
+        held = attributes(value)
+        inner = (*within, cls)
+        fields = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in held.items()}
+        return Obj.of(cls, act, fields, held)
     return Inst(cls, act)
 
 
-def _elements(xs: list, act: bool, most: int | None, depth: int) -> T:
+NESTED = 4
+"""How deep objects in objects are looked at."""
+
+
+def cut(t: T, within: tuple[type, ...] = ()) -> T:
+    """A type as that of an attribute: what objects hold is not told without end."""
+    match t:
+        case Obj(cls=c, act=act, fields=fields, sure=sure):
+            if c in within or len(within) >= NESTED:
+                return Inst(c, act)
+            return Obj(c, act, tuple([(k, cut(x, (*within, c))) for k, x in fields]), sure)
+        case Tup(items=items):
+            return Tup(tuple([cut(x, within) for x in items]))
+        case Lst(elem=e) | Cell(elem=e):
+            return type(t)(cut(e, within), t.active)
+    return t
+
+
+def unseen(t: T) -> T:
+    """The type of the same values where nothing is known of the attributes of objects."""
+    match t:
+        case Obj(cls=c, act=act):
+            return Inst(c, act)
+        case Tup(items=items):
+            return Tup(tuple(map(unseen, items)))
+        case Lst(elem=e) | Cell(elem=e):
+            return type(t)(unseen(e), t.active)
+    return t
+
+
+def _elements(xs: list, act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
     if most is not None and len(xs) > most:
         return Top(act)
     if len(xs) > FEW:  # mostly numbers of one kind, which is seen without looking at each
@@ -267,7 +339,7 @@ def _elements(xs: list, act: bool, most: int | None, depth: int) -> T:
             return abstract(cls(), act)
     elem: T = BOT
     for v in xs:
-        elem = join(elem, abstract(v, act, most, depth))
+        elem = join(elem, abstract(v, act, most, depth, within))
         if isinstance(elem, Top):
             break
     return elem
@@ -304,6 +376,10 @@ def join(a: T, b: T) -> T:
             return Inst(a.cls, act)
         return Real(act)
     if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
+        if isinstance(a, Obj) and isinstance(b, Obj):
+            mine, others = dict(a.fields), dict(b.fields)
+            fields = {k: join(mine.get(k, BOT), others.get(k, BOT)) for k in (*mine, *others)}
+            return Obj.of(a.cls, act, fields, a.sure & b.sure)
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
         return Arr(a.dtype if same_dtype(a.dtype, b.dtype) else None, a.ndim if a.ndim == b.ndim else None, act)
@@ -333,6 +409,9 @@ def is_scalar(t: T) -> bool:
 def activate(t: T, act: bool = True) -> T:
     """The same type with its differentiable parts active (or not)."""
     match t:
+        case Obj(cls=c, fields=fields, sure=sure):
+            constant = constant_attributes(c)
+            return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
         case Inst(cls=c):
             plain = issubclass(c, (int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_))
             return Inst(c, act and not plain)
@@ -349,7 +428,7 @@ def activate(t: T, act: bool = True) -> T:
         case Fn(code=c, site=s):
             return Fn(c, s, act)
         case Meth(func=m, site=s):
-            return Meth(m, s, act)
+            return Meth(m, s, act, t.owner)
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t
@@ -362,6 +441,8 @@ def may_be_complex(t: T) -> bool:
             return isinstance(v, (complex, np.complexfloating))
         case Arr(dtype=d, act=act):
             return d.kind == "c" if d is not None else act
+        case Obj(fields=fields):
+            return any(may_be_complex(x) for _, x in fields)
         case Inst(cls=c):
             return issubclass(c, (complex, np.complexfloating)) or (t.active and not is_scalar(t))
         case Tup(items=items):

@@ -264,6 +264,29 @@ def truth(x: Any) -> bool:
     return bool(x)
 
 
+def no_operator(op: Any, a: Any, b: Any) -> Any:
+    """What an operator is for objects whose methods all said NotImplemented: TypeError, or for `==` identity."""
+    if op is operator.eq:
+        return a is b
+    kinds = f"'{type(a).__name__}' and '{type(b).__name__}'"
+    if op in _COMPARISONS:
+        raise TypeError(f"'{_COMPARISONS[op]}' not supported between instances of {kinds}")
+    raise TypeError(f"unsupported operand type(s) for {_SYMBOLS.get(op, op.__name__)}: {kinds}")
+
+
+_COMPARISONS = {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
+_SYMBOLS = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.pow: "** or pow()", operator.matmul: "@", operator.and_: "&", operator.or_: "|",
+    operator.xor: "^",
+}  # fmt: skip
+
+
+def put_back(x: Any, name: str, old: Any) -> None:
+    """Set an attribute to what it was before it was set."""
+    setattr(x, name, old)
+
+
 def load_super(super_type: Any, cls: Any, self: Any, name: str) -> Any:
     """`super(cls, self).name`; super_type is what the name `super` means there."""
     return getattr(super_type(cls, self), name)

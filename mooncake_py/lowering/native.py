@@ -270,6 +270,7 @@ SPECIAL: dict[int, Callable[[Call, tuple[Operand, ...]], Sel | None]] = {
     id(ops.load_global): _load_global,
     id(builtins.getattr): _getattr,
     id(builtins.setattr): _setattr,
+    id(ops.put_back): _setattr,
     id(builtins.delattr): _delattr,
     id(builtins.slice): _slice,
     id(ops.build_tuple): _build_tuple,

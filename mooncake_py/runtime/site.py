@@ -23,7 +23,7 @@ from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.outside import is_data
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.infer.types import abstract, widen
+from mooncake_py.infer.types import Obj, Tup, abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import Rule, find_rule_for_values, is_pure, name_of, rules_of
@@ -170,7 +170,10 @@ _ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, sl
 
 def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
     """fdata of arguments, that of objects from outside too where this run has met them."""
-    if None not in fargs or not (here := run.current()).objects:
+    if None not in fargs:
+        return fargs
+    here = run.current()
+    if not (here.objects or here.made):
         return fargs
     return tuple(
         [here.shadow(x) if fx is None and type(x) not in _ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
@@ -644,7 +647,7 @@ def run_rule(
     if watch is not None:
         watch.before(args, fargs, kwargs)
     result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
-    if rule.mutates:
+    if rule.in_place:
         run.changed_in_place()
     check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None
     if watch is not None:
@@ -793,11 +796,12 @@ def _python(
 def abstract_codual(x: Any, fx: Any) -> Any:
     """The type of a value with this fdata: things with identity are active where they have some."""
     if type(x) is tuple:
-        from mooncake_py.infer.types import Tup
-
         fs = fx if fx is not None else (None,) * len(x)
         return Tup(tuple(abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)))
-    return abstract(x, is_active(x, fx), MOST)
+    t = abstract(x, is_active(x, fx), MOST)
+    if type(t) is Obj and not t.fields and id(x) in run.current().made:
+        return Obj(t.cls, t.act, new=True)
+    return t
 
 
 class _Box:

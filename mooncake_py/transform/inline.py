@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import FRAME_NAMES, Inferred
-from mooncake_py.infer.outside import is_data
+from mooncake_py.infer.interpret import FRAME_NAMES, Guard, Inferred
+from mooncake_py.infer.outside import is_data, is_library
+from mooncake_py.infer.protocol import STAND_INS, is_fixed
+from mooncake_py.infer.resolve import is_code_like
 from mooncake_py.infer.types import Fn, Known
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
@@ -35,7 +38,9 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import at_run_time, is_declared, overlay_of, rules_of, seen_through
 from mooncake_py.transform.protect import explicit, protect_all
+from mooncake_py.transform.specialise import Cell
 
+_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
@@ -91,10 +96,10 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):
         f = t.value
-        if isinstance(f, pytypes.FunctionType) and f in (ops.match_class, ops.match_keys):
+        if isinstance(f, pytypes.FunctionType) and f in _STAND_INS:
             return _stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
-            return _known(f, s, inferred.fn, globals_)
+            return _known(f, s, inferred, globals_)
         stand_in = overlay_of(f, len(s.args), bool(s.kwargs))
         return None if stand_in is None or rules_of(f) else _stand_in(stand_in, s)
     if isinstance(t, Fn):
@@ -123,17 +128,7 @@ def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
 
     dead = {s for b in body.blocks for s in b.stmts if s.out in names}
     moved = map_function(body, at_call, dead)
-    blocks = tuple(
-        CFGBlock(
-            b.id,
-            b.params,
-            tuple(Call(s.out, s.fn, s.args, s.kwargs, call.pos) for s in b.stmts),
-            replace(b.term, pos=call.pos),
-            b.handler,
-        )
-        for b in moved.blocks
-    )
-    return Callee(replace(moved, blocks=blocks), args, Const(()))
+    return Callee(replace(moved, blocks=tuple(_at(b, call.pos) for b in moved.blocks)), args, Const(()))
 
 
 def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
@@ -150,7 +145,7 @@ def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
             args.append(keywords.pop(name))
         elif i >= code.co_argcount - len(defaults):
             default = defaults[i - code.co_argcount + len(defaults)]
-            if is_data(default):
+            if is_data(default) and not is_fixed(default):
                 return None
             args.append(Const(default))
         else:
@@ -165,19 +160,92 @@ def _in_closure_of_itself(site: Call) -> bool:
     return code.co_name in code.co_freevars
 
 
-def _known(f: pytypes.FunctionType, call: Call, fn: Function, globals_: dict) -> Callee | None:
-    code = f.__code__
-    if f.__closure__ is not None or f.__globals__ is not globals_ or code.co_filename != fn.filename or is_declared(f):
+def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: dict) -> Callee | None:
+    """A function that is known: one that calls neither itself nor the one that is derived."""
+    code, fn = f.__code__, inferred.fn
+    if is_declared(f) or f in at_run_time or _recursive(f, {}):
         return None
-    if code.co_name == fn.name or f in at_run_time or _recursive(f, {}) or _sees_its_frame(code):
+    if _sees_its_frame(code):
+        return None
+    here = f.__globals__ is globals_ and code.co_filename == fn.filename
+    if here and ((code.co_name == fn.name and code.co_firstlineno == fn.firstline) or _within(code, call.pos)):
         return None
     args = _bound(f, call)
     if args is None:
         return None
     try:
-        return Callee(normalise(code), args, Const(()), f)
+        body = normalise(code)
     except UnsupportedError:
         return None
+    if here and f.__closure__ is None:
+        return Callee(body, args, Const(()), f)
+    if is_library(f):
+        return None
+    return _from_elsewhere(f, body, args, call, inferred, here)
+
+
+def _within(code: pytypes.CodeType, pos: Pos) -> bool:
+    """Is this place in the body of the code, taken in?"""
+    last = max((line for *_, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return any(
+        line is not None and code.co_firstlineno <= line <= last and name == code.co_name
+        for line, name in pos.calls("")
+    )
+
+
+def _from_elsewhere(
+    f: pytypes.FunctionType, body: Function, args: tuple[Operand, ...], call: Call, inferred: Inferred, here: bool
+) -> Callee | None:
+    """A function of another file, or one with cells: what its names and cells hold put in, and guarded.
+
+    A code object has one file name to show in tracebacks: statements of another file are shown as the call.
+    """
+    scope = f.__globals__
+    names: dict[Var, Operand] = {}
+    guards = []
+    dead: set[Call] = set()
+    for b in body.blocks:
+        for s in b.stmts:
+            if is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
+                cell = f.__closure__[body.free.index(s.args[0])]  # type: ignore[index]
+                try:
+                    x = cell.cell_contents
+                except ValueError:
+                    return None
+                if not is_fixed(x):
+                    return None
+                guards.append(Guard(Cell(cell), "", x))
+            elif is_const(s.fn, ops.load_global) and not here:
+                name = s.args[0].value  # type: ignore[union-attr]
+                if name in scope:
+                    x = scope[name]
+                    guards.append(Guard(scope, name, x))
+                elif hasattr(builtins, name) and scope.get("__builtins__") in (builtins, vars(builtins)):
+                    x = getattr(builtins, name)
+                    guards.append(Guard(scope, name, ABSENT))
+                else:
+                    return None
+                if not (is_fixed(x) or is_code_like(x) or isinstance(x, float)):
+                    return None
+            elif any(v in body.free for v in s.operands()) or is_const(s.fn, ops.store_global):
+                return None  # a cell that is written to, or shared with a function made there
+            else:
+                continue
+            names[s.out] = Const(x)
+            dead.add(s)
+    moved = map_function(body, lambda v: names.get(v, v), dead)  # type: ignore[arg-type]
+    blocks = moved.blocks
+    if not here:
+        blocks = tuple(_at(b, call.pos) for b in blocks)
+    for g in guards:
+        inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
+    return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)
+
+
+def _at(b: CFGBlock, pos: Pos) -> CFGBlock:
+    """A block whose statements all stand at one place."""
+    stmts = tuple([Call(s.out, s.fn, s.args, s.kwargs, pos) for s in b.stmts])
+    return CFGBlock(b.id, b.params, stmts, replace(b.term, pos=pos), b.handler)
 
 
 def _sees_its_frame(code: pytypes.CodeType) -> bool:

@@ -14,9 +14,9 @@ A tuple has the tuple of its items' lanes.
 from __future__ import annotations
 
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
-from mooncake_py.tangents import CellShadow, ListShadow, Shadow
+from mooncake_py.tangents import CellShadow, ListShadow, ObjectShadow, Shadow
 
 NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
 
@@ -34,6 +34,8 @@ def tree_of(t: T, shared: bool) -> Tree:
     match t:
         case Real():
             return NUM
+        case Obj():
+            return REF
         case Inst():
             return NUM if is_scalar(t) else ANY
         case Arr():
@@ -80,6 +82,8 @@ def fdata_type(t: T | None, path: Path) -> T:
         return Inst(ListShadow)
     if isinstance(t, Cell):
         return Inst(CellShadow)
+    if isinstance(t, Obj):
+        return Inst(ObjectShadow)
     return Top()
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
 _DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
 _DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
-_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super, ops.format_value}
+_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super, ops.format_value, ops.no_operator}
 _CONSTRUCTS = {
     "store_global": "assigning a global variable",
 }
@@ -284,7 +284,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
             return _watched_rule(info, s, call, rule, info.checks.called(site, tree))
     if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
         return _view(info, s, call, rule)
-    if rule.mutates:
+    if rule.in_place:
         info.in_place = True
     operands, values = _rule_arguments(info, call, rule)
     check = ContractChecks(info, s, call, rule, operands) if rule.user else None
@@ -635,7 +635,7 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 
 def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: CheckedRule) -> ADStmtInfo:
     """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
-    if rule.mutates:
+    if rule.in_place:
         info.in_place = True
     always = bool(rule.mutates) or has_fdata(info.tree(s.out))
     rvs = _through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)

@@ -1,0 +1,90 @@
+"""What derived code does with the attributes of objects whose class is known: the functions that have the rules.
+
+An attribute of such an object is read and written as the plain Python statement; `get_*` and `set_*` stand for it where
+its kind is known, and are what inference finds for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooncake_py.structure import store, stored, unstore
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "<absent>"
+
+
+ABSENT = _Absent()
+"""What an attribute was before it was set for the first time."""
+
+
+def make_object(cls: type) -> Any:
+    """An object of a class written in Python, before `__init__`."""
+    return object.__new__(cls)
+
+
+def get_number(x: Any, name: str) -> Any:
+    """An attribute that holds nothing but numbers."""
+    return getattr(x, name)
+
+
+def get_field(x: Any, name: str) -> Any:
+    """An attribute that may hold anything."""
+    return getattr(x, name)
+
+
+def set_number(x: Any, name: str, v: Any) -> None:
+    """Set an attribute that is there and holds nothing but numbers."""
+    setattr(x, name, v)
+
+
+def add_number(x: Any, name: str, v: Any) -> None:
+    """The same where it may not be there yet."""
+    setattr(x, name, v)
+
+
+def set_field(x: Any, name: str, v: Any) -> None:
+    """Set an attribute that may hold anything, or not be there yet."""
+    setattr(x, name, v)
+
+
+def set_raw(x: Any, name: str, v: Any) -> None:
+    """The same as `object.__setattr__` does it."""
+    object.__setattr__(x, name, v)
+
+
+def what_was(x: Any, name: str) -> Any:
+    """What an attribute holds, ABSENT where it is not there."""
+    try:
+        return stored(x, name)
+    except AttributeError:
+        return ABSENT
+
+
+def put_back_any(x: Any, name: str, old: Any) -> None:
+    """Undo the write of an attribute that may not have been there."""
+    if old is ABSENT:
+        unstore(x, name)
+    else:
+        store(x, name, old)
+
+
+def init_number(x: Any, name: str, v: Any) -> None:
+    """Set an attribute of an object that was made in the run for the first time: a number."""
+    setattr(x, name, v)
+
+
+def init_field(x: Any, name: str, v: Any) -> None:
+    """The same for anything."""
+    setattr(x, name, v)
+
+
+def init_raw(x: Any, name: str, v: Any) -> None:
+    """The same as `object.__setattr__` does it."""
+    object.__setattr__(x, name, v)
+
+
+INITIAL = {set_number: init_number, add_number: init_number, set_field: init_field, set_raw: init_raw}
+"""A write of an attribute, and the same where it is the first."""

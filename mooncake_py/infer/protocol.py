@@ -1,0 +1,367 @@
+"""What Python does with objects of known classes, found out before it runs.
+
+An attribute is read from the object, or is a function of its class; an operator is a method, a call of a class makes
+an object and calls `__init__`. Where the types tell which, the operation is a `Plan`: the calls it comes down to, which
+`transform/protocol.py` puts in its place, or the read or write of an attribute, for which there are rules. What is
+relied on of a class is guarded like a global name. Where the types do not tell, the answer is None, and the operation
+is decided when it runs (`runtime/objects.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mooncake_py import fields
+from mooncake_py.infer.outside import is_library
+from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.types import BOT, Known, Meth, Obj, Real, T, abstract, activate, cut, is_scalar, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.mirrors import constant_attributes
+from mooncake_py.registry import rules_of
+from mooncake_py.structure import attributes, is_user_class
+
+Keywords = tuple[tuple[str, Operand], ...]
+
+
+class _Made:
+    """Stands for the object that the first call of a plan makes."""
+
+    def __repr__(self) -> str:
+        return "<the object>"
+
+
+MADE = Const(_Made())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The calls that an operation is: of `function`, whose result is the operation's.
+
+    With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
+    its `__init__`, None where it has none.
+    """
+
+    function: Any
+    args: tuple[Operand, ...]
+    kwargs: Keywords = ()
+    makes: type | None = None
+
+
+class Lookup:
+    """The attributes of a class and its bases, as a scope that guards look into."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type):
+        self.cls = cls
+
+    def get(self, name: str, default: Any) -> Any:
+        """What the class has by that name, unbound."""
+        for k in self.cls.__mro__:
+            if name in k.__dict__:
+                return k.__dict__[name]
+        return default
+
+
+MISSING = fields.ABSENT
+
+
+def is_function(x: Any) -> bool:
+    """A Python function that knows nothing which could carry a derivative, but by its arguments."""
+    if type(x) is not pytypes.FunctionType:
+        return False
+    try:
+        return x.__closure__ is None or all(is_fixed(cell.cell_contents) for cell in x.__closure__)
+    except ValueError:  # an empty cell
+        return False
+
+
+def is_fixed(x: Any) -> bool:
+    """Something without a derivative that stays what it is: code, a name, a mark without attributes."""
+    if type(x) is pytypes.FunctionType:
+        return x.__closure__ is None
+    if isinstance(x, (bool, int, str, bytes, type(None), type, pytypes.ModuleType)):
+        return True
+    return (
+        isinstance(x, pytypes.BuiltinFunctionType) and isinstance(x.__self__, (pytypes.ModuleType, type(None)))
+    ) or (is_user_class(type(x)) and not attributes(x))
+
+
+# -- operators that ask both operands ---------------------------------------------------------------------
+
+
+def one_answers(f, op, a, b):  # type: ignore[no-untyped-def]
+    y = f(a, b)
+    if y is NotImplemented:
+        return ops.no_operator(op, a, b)
+    return y
+
+
+def two_answer(f, g, op, a, b):  # type: ignore[no-untyped-def]
+    y = f(a, b)
+    if y is NotImplemented:
+        y = g(b, a)
+        if y is NotImplemented:
+            return ops.no_operator(op, a, b)
+    return y
+
+
+def right_answers(g, op, a, b):  # type: ignore[no-untyped-def]
+    y = g(b, a)
+    if y is NotImplemented:
+        return ops.no_operator(op, a, b)
+    return y
+
+
+def right_answers_first(g, f, op, a, b):  # type: ignore[no-untyped-def]
+    y = g(b, a)
+    if y is NotImplemented:
+        y = f(a, b)
+        if y is NotImplemented:
+            return ops.no_operator(op, a, b)
+    return y
+
+
+def truth_of(f, x):  # type: ignore[no-untyped-def]
+    return bool(f(x))
+
+
+def no_truth_of(f, x):  # type: ignore[no-untyped-def]
+    return not f(x)
+
+
+def found_in(f, x, k):  # type: ignore[no-untyped-def]
+    return bool(f(x, k))
+
+
+STAND_INS = frozenset({one_answers, two_answer, right_answers, right_answers_first, truth_of, no_truth_of, found_in})
+
+_BINARY: dict[Any, tuple[str, str]] = {}
+_IN_PLACE: dict[Any, tuple[str, Any]] = {}
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
+    _bare = _name.strip("_")
+    _BINARY[getattr(operator, _name)] = f"__{_bare}__", f"__r{_bare}__"
+    _IN_PLACE[getattr(operator, "i" + _bare)] = f"__i{_bare}__", getattr(operator, _name)
+for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
+    _BINARY[getattr(operator, _name)] = f"__{_name}__", f"__{_back}__"
+_SPECIAL = {
+    operator.neg: "__neg__",
+    operator.pos: "__pos__",
+    operator.invert: "__invert__",
+    abs: "__abs__",
+    len: "__len__",
+    float: "__float__",
+    operator.getitem: "__getitem__",
+    operator.setitem: "__setitem__",
+    operator.delitem: "__delitem__",
+}
+# Classes in C whose operators leave it to the object on their right.
+_DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
+_CONSTANTS = (int, float, complex, str, bytes, type(None))
+_TYPE_CALL = type.__dict__["__call__"]
+WRITES = frozenset(fields.INITIAL)
+
+
+class Classes:
+    """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
+
+    def __init__(self) -> None:
+        self.looked: dict[tuple[type, str], Any] = {}
+
+    def look(self, cls: type, name: str) -> Any:
+        """What the class has by that name, unbound; MISSING where it has nothing."""
+        key = cls, name
+        if key not in self.looked:
+            self.looked[key] = Lookup(cls).get(name, MISSING)
+        return self.looked[key]
+
+    # -- attributes --
+
+    def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
+        """The type of `x.name`, and what it is: a Plan, a function with a rule, `getattr` (plain), or None (bound)."""
+        cls = t.cls
+        if self.look(cls, "__getattribute__") is not object.__getattribute__ or name == "__dict__":
+            return None
+        if name == "__class__":
+            return Known(cls), getattr
+        d = self.look(cls, name)
+        held = t.field(name)
+        if d is MISSING or type(d) is pytypes.MemberDescriptorType:
+            hook = self.look(cls, "__getattr__")
+            if hook is MISSING or name in t.sure:
+                return self._stored(t, BOT if held is None else held)
+            if held is None and is_function(hook):
+                return BOT, Plan(hook, (x, Const(name)))
+            return None
+        if isinstance(d, property):
+            return (BOT, Plan(d.fget, (x,))) if type(d) is property and is_function(d.fget) else None
+        if hasattr(type(d), "__set__") or hasattr(type(d), "__delete__"):
+            return None
+        if held is not None and name in t.sure:
+            return self._stored(t, held)
+        if type(d) in (int, float, complex, str, bool, type(None)):
+            if held is None:
+                return Known(d), getattr
+            return self._stored(t, join(held, abstract(d, False)))
+        if held is not None:
+            return None
+        if is_function(d):
+            return Meth(d, s, t.act), None
+        if type(d) is staticmethod and is_function(d.__func__):
+            return Known(d.__func__), getattr
+        if type(d) is classmethod and is_function(d.__func__):
+            return Meth(d.__func__, s, False, cls), None
+        return None
+
+    def _stored(self, t: Obj, held: T) -> tuple[T, Any]:
+        if not t.act or held == BOT:
+            return held, getattr
+        if is_scalar(held):
+            return held, fields.get_number if held.active else getattr
+        return held, fields.get_field
+
+    def read_class(self, s: Call, cls: type, name: str) -> tuple[T, Any] | None:
+        """The same for an attribute of a class; None for what is no function."""
+        if type(cls) is not type and Lookup(type(cls)).get(name, MISSING) is not MISSING:
+            return None
+        d = self.look(cls, name)
+        if is_function(d):
+            return Known(d), getattr
+        if type(d) is staticmethod and is_function(d.__func__):
+            return Known(d.__func__), getattr
+        if type(d) is classmethod and is_function(d.__func__):
+            return Meth(d.__func__, s, False, cls), None
+        return None
+
+    def read_super(self, s: Call, after: type, t: Obj, name: str) -> tuple[T, Any] | None:
+        """`super(after, x).name`."""
+        mro = t.cls.__mro__
+        if after not in mro:
+            return None
+        for k in mro[mro.index(after) + 1 :]:
+            if name in k.__dict__:
+                d = self.look(k, name)
+                if isinstance(d, property):
+                    return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
+                if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
+                    return Meth(d, s, t.act), None
+                return None
+        return None
+
+    def write(self, t: Obj, args: tuple[Operand, ...], name: str, v: T, raw: bool = False) -> Any:
+        """`x.name = v`: a Plan, or the function whose rule it is; None where that is not known."""
+        cls = t.cls
+        if not raw:
+            hook = self.look(cls, "__setattr__")
+            if is_function(hook):
+                return Plan(hook, (args[0], Const(name), args[2]))
+            if hook is not object.__setattr__:
+                return None
+        d = self.look(cls, name)
+        if type(d) is property and is_function(d.fset):
+            return Plan(d.fset, (args[0], args[2]))
+        slot = type(d) is pytypes.MemberDescriptorType
+        if not slot and (cls.__dictoffset__ == 0 or hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
+            return None
+        if raw:
+            return fields.set_raw
+        held = t.field(name)
+        if is_scalar(v) and (held is None or is_scalar(held)):
+            return fields.set_number if name in t.sure else fields.add_number
+        return fields.set_field
+
+    # -- calls --
+
+    def call(self, f: Any, args: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
+        """A call of an operator, of a builtin that asks the class of an object, or of a class."""
+        if isinstance(f, type) and f not in _SPECIAL:
+            return self._construct(f, args, kwargs)
+        if kwargs or not any(isinstance(t, Obj) for t in types[:2]) or any(r.user for r in rules_of(f)):
+            return None
+        if f in _IN_PLACE and len(types) == 2:
+            name, plain = _IN_PLACE[f]
+            t = types[0]
+            method = self.look(t.cls, name) if isinstance(t, Obj) else MISSING
+            if method is not MISSING:
+                return Plan(one_answers, (Const(method), Const(plain), *args)) if is_function(method) else None
+            f = plain
+        if f in _BINARY and len(types) == 2:
+            return self._binary(f, args, types)
+        t = types[0]
+        if not isinstance(t, Obj):
+            return None
+        if f is ops.truth or f is bool or f is operator.not_:
+            for name in ("__bool__", "__len__"):
+                method = self.look(t.cls, name)
+                if method is not MISSING:
+                    stand_in = no_truth_of if f is operator.not_ else truth_of
+                    return Plan(stand_in, (Const(method), *args)) if is_function(method) else None
+            return None
+        if f is operator.contains:
+            method = self.look(t.cls, "__contains__")
+            return Plan(found_in, (Const(method), *args)) if is_function(method) else None
+        if f in _SPECIAL:
+            method = self.look(t.cls, _SPECIAL[f])
+            return Plan(method, args) if is_function(method) else None
+        return None
+
+    def is_true(self, t: T) -> bool:
+        """Is an object of this type true, having no say in it?"""
+        return isinstance(t, Obj) and all(self.look(t.cls, name) is MISSING for name in ("__bool__", "__len__"))
+
+    def called(self, x: Operand, t: Obj, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
+        """A call of an object."""
+        method = self.look(t.cls, "__call__")
+        return Plan(method, (x, *args), kwargs) if is_function(method) else None
+
+    def _binary(self, f: Any, args: tuple[Operand, ...], types: Sequence[T]) -> Plan | None:
+        name, back = _BINARY[f]
+        a, b = (exact_class(t) for t in types)
+        if a is None or b is None:
+            return None
+        if not all(isinstance(t, Obj) or c in _DEFER for t, c in zip(types, (a, b), strict=True)):
+            return None
+        left = self.look(a, name) if isinstance(types[0], Obj) else MISSING
+        asked = isinstance(types[1], Obj) and (a is not b or back != f"__r{name[2:]}")
+        right = self.look(b, back) if asked else MISSING
+        found = [m for m in (left, right) if m is not MISSING and m is not getattr(object, name, None)]
+        if not found or not all(is_function(m) for m in found):
+            return None
+        op = Const(f)
+        if not is_function(right):
+            return Plan(one_answers, (Const(left), op, *args))
+        if not is_function(left):
+            return Plan(right_answers, (Const(right), op, *args))
+        if a is not b and issubclass(b, a) and self.look(a, back) is not right:
+            return Plan(right_answers_first, (Const(right), Const(left), op, *args))
+        return Plan(two_answer, (Const(left), Const(right), op, *args))
+
+    def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
+        if not is_user_class(cls) or issubclass(cls, BaseException) or is_library(cls) or rules_of(cls):
+            return None
+        if self.look(type(cls), "__call__") is not _TYPE_CALL or self.look(cls, "__new__") is not object.__new__:
+            return None
+        init = self.look(cls, "__init__")
+        if init is object.__init__ and not args and not kwargs:
+            return Plan(None, (), (), cls)
+        return Plan(init, (MADE, *args), kwargs, cls) if is_function(init) else None
+
+
+def exact_class(t: T) -> type | None:
+    """The class of the values; a real number of unknown class is no subclass of anybody's."""
+    if isinstance(t, Known):
+        return type(t.value)
+    return float if isinstance(t, Real) else class_of(t)
+
+
+def written(t: Obj, name: str, v: T) -> Obj:
+    """What a write of an attribute tells of all objects that may be this one."""
+    v = cut(widen(v), (t.cls,))
+    if name in constant_attributes(t.cls):
+        v = activate(v, False)
+    return Obj.of(t.cls, v.active, {name: v})

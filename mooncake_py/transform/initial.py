@@ -1,0 +1,65 @@
+"""First writes of attributes: what `__init__` does need not be undone, for nobody saw the object without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MemberDescriptorType
+
+from mooncake_py.fields import INITIAL, make_object
+from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.protocol import MISSING, Lookup
+from mooncake_py.infer.types import Obj, T
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import BlockId, Call, Const, Var, edges
+from mooncake_py.registry import rules_of
+
+
+def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
+    """Give the writes that set an attribute of a new object for the first time the rules of such."""
+    calls, memory, fn = inferred.calls, inferred.memory, inferred.fn
+    new = [p for p, t in zip(fn.params, arg_types, strict=True) if isinstance(t, Obj) and t.new]
+    made: dict[Var, BlockId] = dict.fromkeys(new if len(new) == 1 else (), fn.entry.id)
+    writes: dict[tuple[Var, str], list[tuple[BlockId, Call, CallInfo]]] = {}
+    for b in fn.blocks:
+        for s in b.stmts:
+            info = calls.get(s.out)
+            if is_const(s.fn, make_object):
+                made[s.out] = b.id
+            elif info is not None and info.target in INITIAL:
+                x, name = info.args[:2]
+                assert isinstance(x, Var) and isinstance(name, Const)
+                writes.setdefault((memory.find(x), name.value), []).append((b.id, s, info))
+    following = {b.id: [e.target for e in edges(b.term)] for b in fn.blocks}
+    for found in writes.values():
+        block, s, info = found[0]
+        home = made.get(info.args[0])  # type: ignore[arg-type]
+        if len(found) > 1 or home is None or _has_default(info):
+            continue
+        if not _comes_back(block, home, following):
+            first = INITIAL[info.target]
+            calls[s.out] = replace(info, target=first, rule=rules_of(first)[0])
+
+
+def _has_default(info: CallInfo) -> bool:
+    """Can the attribute be read before it is set, because the class has one?"""
+    t, name = info.types[0], info.args[1]
+    assert isinstance(t, Obj) and isinstance(name, Const)
+    d = Lookup(t.cls).get(name.value, MISSING)
+    return d is not MISSING and type(d) is not MemberDescriptorType
+
+
+def _comes_back(block: BlockId, home: BlockId, following: dict[BlockId, list[BlockId]]) -> bool:
+    """May a block run again before `home` does?"""
+    if block == home:
+        return False
+    seen: set[BlockId] = {home}
+    work = list(following[block])
+    while work:
+        b = work.pop()
+        if b == block:
+            return True
+        if b not in seen:
+            seen.add(b)
+            work += following[b]
+    return False

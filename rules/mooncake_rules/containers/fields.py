@@ -1,0 +1,215 @@
+"""Attributes of objects whose class and attributes are known when the rule is derived."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from mooncake_py import fields, run
+from mooncake_py.fields import ABSENT, put_back_any, what_was
+from mooncake_py.infer.types import BOT, Inst, Known, Obj, T
+from mooncake_py.ir import ops
+from mooncake_py.registry import infer_table, initial, inline, maybe_none, pure, rrule, undoes, zero_derivative
+from mooncake_py.tangents import CoDual, ObjectShadow
+
+
+@rrule(fields.make_object)
+def make_object(cls: CoDual):
+    x = fields.make_object(cls.primal)
+
+    def pullback(_):
+        return None
+
+    return CoDual(x, new_shadow(x)), pullback
+
+
+def new_shadow(x: Any) -> ObjectShadow:
+    """The shadow of an object that was just made; the run knows of it by the object's identity."""
+    shadow = ObjectShadow(x)
+    run.current().made[id(x)] = x, shadow
+    return shadow
+
+
+@rrule(fields.get_number)
+def get_number(x: CoDual, name):
+    shadow = x.fdata
+
+    def pullback(dy):
+        add_number(shadow, name, dy)
+        return None
+
+    return CoDual(getattr(x.primal, name), None), pullback
+
+
+@inline
+def add_number(shadow: ObjectShadow, name: str, dy: Any) -> None:
+    r = shadow.r
+    r[name] = r[name] + dy
+
+
+@rrule(fields.get_field)
+def get_field(x: CoDual, name):
+    shadow = x.fdata
+
+    def pullback(dy):
+        if dy is not None:
+            add_field(shadow, name, dy)
+        return None
+
+    y = getattr(x.primal, name)
+    return CoDual(y, field_fdata(shadow, name)), pullback
+
+
+def field_fdata(shadow: ObjectShadow, name: str) -> Any:
+    f = shadow.f
+    return f[name] if name in f else shadow.fdata(name)
+
+
+def add_field(shadow: ObjectShadow, name: str, dy: Any) -> None:
+    shadow.add_item(name, dy)
+
+
+@rrule(fields.set_number, mutates=(0,))
+def set_number(x: CoDual, name, v):
+    obj, shadow = x.primal, x.fdata
+    old = getattr(obj, name)
+    setattr(obj, name, v)
+
+    def pullback(_):
+        ops.put_back(obj, name, old)
+        if shadow is None:
+            return None
+        return None, None, take_number(shadow, name)
+
+    return None, pullback
+
+
+@inline
+def take_number(shadow: ObjectShadow, name: str) -> Any:
+    """The cotangent of a number that was set, leaving zero."""
+    r = shadow.r
+    d = r[name]
+    r[name] = 0.0
+    return d
+
+
+@rrule(fields.add_number, mutates=(0,))
+def add_number_(x: CoDual, name, v):
+    obj, shadow = x.primal, x.fdata
+    old = what_was(obj, name)
+    setattr(obj, name, v)
+
+    def pullback(_):
+        put_back_any(obj, name, old)
+        if shadow is None:
+            return None
+        return None, None, take_number(shadow, name)
+
+    return None, pullback
+
+
+@rrule(fields.set_field, mutates=(0,))
+def set_field(x: CoDual, name, v: CoDual):
+    obj, shadow = x.primal, x.fdata
+    old = what_was(obj, name)
+    old_f = put_fdata(shadow, name, v.fdata)
+    setattr(obj, name, v.primal)
+
+    def pullback(_):
+        put_back_any(obj, name, old)
+        if shadow is None:
+            return None
+        return None, None, take_field(shadow, name, old_f)
+
+    return None, pullback
+
+
+@rrule(fields.set_raw, mutates=(0,))
+def set_raw(x: CoDual, name, v: CoDual):
+    obj, shadow = x.primal, x.fdata
+    old = what_was(obj, name)
+    old_f = put_fdata(shadow, name, v.fdata)
+    fields.set_raw(obj, name, v.primal)
+
+    def pullback(_):
+        put_back_any(obj, name, old)
+        if shadow is None:
+            return None
+        return None, None, take_field(shadow, name, old_f)
+
+    return None, pullback
+
+
+@rrule(fields.init_number, mutates=(0,))
+def init_number(x: CoDual, name, v):
+    shadow = x.fdata
+    setattr(x.primal, name, v)
+
+    def pullback(_):
+        if shadow is None:
+            return None
+        return None, None, take_number(shadow, name)
+
+    return None, pullback
+
+
+@rrule(fields.init_field, mutates=(0,))
+def init_field(x: CoDual, name, v: CoDual):
+    shadow = x.fdata
+    put_fdata(shadow, name, v.fdata)
+    setattr(x.primal, name, v.primal)
+
+    def pullback(_):
+        return None, None, take_first(shadow, name)
+
+    return None, pullback
+
+
+@rrule(fields.init_raw, mutates=(0,))
+def init_raw(x: CoDual, name, v: CoDual):
+    shadow = x.fdata
+    put_fdata(shadow, name, v.fdata)
+    fields.set_raw(x.primal, name, v.primal)
+
+    def pullback(_):
+        return None, None, take_first(shadow, name)
+
+    return None, pullback
+
+
+def take_first(shadow: ObjectShadow | None, name: str) -> Any:
+    """The cotangent of an attribute that keeps its value."""
+    return None if shadow is None else shadow.r.pop(name, None)
+
+
+def put_fdata(shadow: ObjectShadow | None, name: str, fv: Any) -> Any:
+    """fdata of an attribute that is set; that of what it held."""
+    if shadow is None:
+        return None
+    old = shadow.f.get(name, ABSENT)
+    shadow.f[name] = None if name in shadow.constant else fv
+    return old
+
+
+def take_field(shadow: ObjectShadow, name: str, old: Any) -> Any:
+    """Undo `put_fdata`; the cotangent of what was set."""
+    if old is ABSENT:
+        shadow.f.pop(name, None)
+    else:
+        shadow.f[name] = old
+    return shadow.r.pop(name, None)
+
+
+def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    return Obj(args[0].value) if isinstance(args[0], Known) else None
+
+
+infer_table[fields.make_object] = _made
+zero_derivative(ops.no_operator)
+infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
+for _f in (*fields.INITIAL, *fields.INITIAL.values()):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+maybe_none.update({take_field, take_first})
+initial.update(fields.INITIAL.values())
+undoes.update({ops.put_back, put_back_any})
+pure.update({field_fdata, what_was, fields.make_object, new_shadow})
