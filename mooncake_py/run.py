@@ -18,7 +18,7 @@ _R = TypeVar("_R")
 class Run:
     """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
 
-    __slots__ = ("in_place", "made", "memos", "objects", "outer", "touched", "wary")
+    __slots__ = ("in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
 
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
@@ -27,10 +27,13 @@ class Run:
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.outer: Run | None = None
         self.in_place = False  # was something changed that the pullback undoes?
+        self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
         self.wary = False  # may it write to what is outside? see infer/outside.py
 
     def __enter__(self) -> Run:
-        self.outer = getattr(_local, "run", None)
+        self.outer = outer = getattr(_local, "run", None)
+        if outer is not None and self.observer is None:
+            self.observer = outer.observer
         _local.run = self
         return self
 
@@ -69,6 +72,12 @@ def changed_in_place() -> None:
     run = getattr(_local, "run", None)
     if run is not None:
         run.in_place = True
+
+
+def observer() -> Any:
+    """Who wants to be told what the run does; mostly None."""
+    run = getattr(_local, "run", None)
+    return None if run is None else run.observer
 
 
 def is_wary() -> bool:

@@ -6,22 +6,28 @@ made from one with, that goes on into the result of the function is where it was
 
 from __future__ import annotations
 
+import copy
 import linecache
 import math
 import operator
+import types as pytypes
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import AlwaysZeroWarning, MooncakeError
+from mooncake_py.api import value_and_pullback
+from mooncake_py.errors import AlwaysZeroWarning, MooncakeError, user_position
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.infer.types import Arr, Inst, Known, is_scalar, widen
+from mooncake_py.infer.types import Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Return, Var, edges
+from mooncake_py.pipeline import derive_rule
+from mooncake_py.run import Run
+from mooncake_py.stop import no_diff
 from mooncake_py.tracebacks import user_frame
 
 Functions = frozenset[Any]
@@ -78,14 +84,73 @@ class DroppedReport:
 def dropped(f: Callable[..., Any], *args: Any, **kwargs: Any) -> DroppedReport:
     """Where derivative information stops in `f(*args, **kwargs)`: casts, comparisons, calls without derivative.
 
-    All positional arguments count as active. Functions that are called and not taken in have reports of their own.
-    Raises as `inspect`.
+    All positional arguments count as active. f is run once, on copies of its arguments, and the functions that are
+    called in this run are looked into as well; what is only decided when it runs is reported as it was decided here.
+    Where f raises an exception, it is looked at without a run. Raises as `inspect`.
     """
+    from mooncake_py.inspection import inspect
+
+    own = without_running(f, *args, **kwargs)
+    seen = inspect(f, *args, **kwargs)
+    here = seen.function.__code__.co_filename
+    watched = _Watched(seen.function)
+    try:
+        with Run() as run:
+            run.observer = watched
+            value_and_pullback(f, *copy.deepcopy(args), **copy.deepcopy(kwargs))
+    except MooncakeError:
+        raise
+    except Exception:
+        return own
+    watched.follow(seen.inferred)
+    stops = dict.fromkeys((*own.stops, *watched.stops))
+    ordered = sorted(stops, key=lambda d: (d.filename != here, d.filename, d.line or 0, d.expression))
+    return replace(own, stops=tuple(ordered), undecided=())
+
+
+def without_running(f: Callable[..., Any], *args: Any, **kwargs: Any) -> DroppedReport:
+    """The same for f itself, from its code and the types of the arguments alone."""
     from mooncake_py.inspection import inspect
 
     seen = inspect(f, *args, **kwargs)
     code = seen.function.__code__
     return report(seen.inferred, code.co_filename, code.co_qualname, seen.derived.always_zero)
+
+
+class _Watched:
+    """What a run derives, and where derivatives stop in calls that are decided in it."""
+
+    def __init__(self, f: Any):
+        self.f = f
+        self.known: set[Any] = set()
+        self.stops: dict[Dropped, None] = {}
+
+    def derived(self, fn: pytypes.FunctionType, types: tuple[T, ...], free: tuple[T, ...]) -> None:
+        key = fn.__code__, types, free
+        if fn is self.f or key in self.known:
+            return
+        self.known.add(key)
+        stages: dict[str, Any] = {}
+        derive_rule(fn, types, free, observe=stages.__setitem__)
+        code = fn.__code__
+        found = report(stages["inferred"], code.co_filename, code.co_qualname, ())
+        self.stops.update(dict.fromkeys(found.stops))
+        self.follow(stages["inferred"])
+
+    def follow(self, inferred: Inferred) -> None:
+        """Look into the functions of numbers that are called there."""
+        for call in inferred.calls.values():
+            if call.kind == "derived":
+                self.derived(call.target, tuple(map(widen, call.types)), ())
+
+    def stopped(self, f: Any, y: Any) -> None:
+        """A call without derivative, decided when it ran."""
+        kind = _kind_of(f, y)
+        position = user_position()
+        if kind is not None and position is not None:
+            filename, line = position
+            text = linecache.getline(filename, line).strip() or "a statement"
+            self.stops[Dropped(filename, line, text, kind, name_of(f), False)] = None
 
 
 def report(inferred: Inferred, filename: str, function: str, always_zero: tuple[int, ...]) -> DroppedReport:
@@ -121,25 +186,40 @@ def _stops(s: Call, call: CallInfo, inferred: Inferred) -> str | None:
     if t is None or t.active or not any(_active(inferred, v) for v in (*call.args, *(v for _, v in call.kwargs))):
         return None
     f = call.target
-    if call.kind not in ("plain", "rule") or type(f).__hash__ is None or f in _STRUCTURE:
+    if call.kind not in ("plain", "rule") or type(f).__hash__ is None or f is getattr:
         return None
-    if getattr(f, "__name__", "") == "no_diff":
-        return "no_diff"
-    if f is getattr or (isinstance(t, Known) and t.value is None):
+    if isinstance(t, Known) and t.value is None:
         return None
-    if getattr(f, "__name__", "") in _ATTRIBUTES and getattr(f, "__objclass__", None) is np.ndarray:
-        return None
-    if f in _COMPARISONS:
-        return "comparison"
-    if f in _CASTS or (isinstance(widen(t), Inst) and is_scalar(t) and f in (np.int64, np.int32, np.intp)):
+    kind = _kind_of(f, None)
+    if kind is not None:
+        return kind
+    if isinstance(widen(t), Inst) and is_scalar(t) and f in (np.int64, np.int32, np.intp):
         return "cast"
-    if f in _TEXT:
-        return "text"
+    if _is_structure(f):
+        return None
     if call.rule is not None and call.rule.fn is None:
         return "zero derivative"
     if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "iub":
         return "cast"
     return "not differentiated"
+
+
+def _is_structure(f: Any) -> bool:
+    """Does f ask for what has no derivative anyway: a length, a type, a shape?"""
+    name, owner = getattr(f, "__name__", ""), getattr(f, "__objclass__", None)
+    return f in _STRUCTURE or (name in _ATTRIBUTES and owner is np.ndarray)
+
+
+def _kind_of(f: Any, y: Any) -> str | None:
+    """How a derivative stops in a call of f, which gave y where that is known; None where f alone does not say."""
+    if _is_structure(f):
+        return None
+    if f is no_diff:
+        return "no_diff"
+    for kind, functions in (("comparison", _COMPARISONS), ("cast", _CASTS), ("text", _TEXT)):
+        if f in functions:
+            return kind
+    return None if y is None else "zero derivative"
 
 
 def _into_result(inferred: Inferred) -> set[Var]:
@@ -193,7 +273,7 @@ def warn_always_zero(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argu
     name = getattr(f, "__qualname__", None) or repr(f)
     text = f"the derivative of {name} by {argument} is always zero: its result does not depend on it"
     try:
-        stops = dropped(f, *args, **kwargs).stops
+        stops = without_running(f, *args, **kwargs).stops
     except (MooncakeError, TypeError):  # it has run, but cannot be looked at
         stops = ()
     found = [s for s in stops if s.into_result] or [s for s in stops if s.kind != "comparison"]

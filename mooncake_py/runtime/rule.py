@@ -18,7 +18,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
-from mooncake_py.run import is_wary
+from mooncake_py.run import is_wary, observer
 from mooncake_py.switches import current
 from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
@@ -178,6 +178,8 @@ def rule_for(
     wary = is_wary()
     key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary)
     rule = _cache.get(key)
+    if (told := observer()) is not None:
+        told.derived(fn, types, free_types)
     if rule is None or not rule.valid():
         from mooncake_py.pipeline import derive_rule
 

@@ -298,6 +298,8 @@ def call(
         asked = objects.asked(f, args, kwargs) if active and f not in registry.incurious else []
         if rule.fn is None or (not active and not rule.mutates):
             result: Result = f(*args, **kwargs), None, None
+            if active and (told := run.observer()) is not None:
+                told.stopped(f, result[0])
         else:
             result = run_rule(f, rule, args, fargs, kwargs, kwfdata)
         if asked:
