@@ -86,7 +86,7 @@ def dropped(f: Callable[..., Any], *args: Any, **kwargs: Any) -> DroppedReport:
 
     All positional arguments count as active. f is run once, on copies of its arguments, and the functions that are
     called in this run are looked into as well; what is only decided when it runs is reported as it was decided here.
-    Where f raises an exception, it is looked at without a run. Raises as `inspect`.
+    Where this run ends with an exception, f is looked at without a run. Raises as `inspect`.
     """
     from mooncake_py.inspection import inspect
 
@@ -98,8 +98,6 @@ def dropped(f: Callable[..., Any], *args: Any, **kwargs: Any) -> DroppedReport:
         with Run() as run:
             run.observer = watched
             value_and_pullback(f, *copy.deepcopy(args), **copy.deepcopy(kwargs))
-    except MooncakeError:
-        raise
     except Exception:
         return own
     watched.follow(seen.inferred)

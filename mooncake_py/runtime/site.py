@@ -651,6 +651,8 @@ def run_rule(
     result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
     if rule.in_place:
         run.changed_in_place()
+    elif type(result) is tuple and type(result[0]) in (int, bool, str) and (told := run.observer()) is not None:
+        told.stopped(f, result[0])
     check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None
     if watch is not None:
         result = watch.pair(result)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mooncake_py
 from mooncake_py import AlwaysZeroWarning, DroppedDerivative, debug, dropped, grad, value_and_grad
 
 
@@ -181,3 +182,70 @@ def test_logging_is_not_imported_for_us() -> None:
     code += "assert 'mooncake_py.diagnostics.rules' not in sys.modules\n"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
+
+
+def truncated(x):
+    return int(x)  # TRUNCATED
+
+
+def grown(x):
+    for i in range(2):
+        if x > i:  # GROWN
+            x = x * 1.5
+    return x
+
+
+class Holder:
+    def __init__(self, x):
+        self.x = x
+
+    def floor(self):
+        return np.floor(self.x)  # FLOOR
+
+
+def test_calls_that_are_decided_when_they_run() -> None:
+    table = {"cut": truncated, "builtin": round}
+
+    def f(x, key):
+        return table[key](x) * x + grown(x) + Holder(x).floor()  # CALLS
+
+    expected = {
+        (line_of(truncated, "# TRUNCATED"), "cast"),
+        (line_of(grown, "# GROWN"), "comparison"),
+        (line_of(Holder.floor, "# FLOOR"), "cast"),
+    }
+    report = dropped(f, 3.5, "cut")
+    assert {(s.line, s.kind) for s in report.stops} == expected and report.undecided == ()
+    found = {(s.line, s.kind, s.callee) for s in dropped(f, 3.5, "builtin").stops}
+    assert (line_of(f, "# CALLS"), "cast", "round") in found and (
+        line_of(truncated, "# TRUNCATED"),
+        "cast",
+        "int",
+    ) not in found
+
+
+def test_the_arguments_of_a_report_are_left_alone() -> None:
+    def f(x):
+        x *= 2.0
+        return np.sum(x)
+
+    x = np.ones(2)
+    assert dropped(f, x).stops == () and x.tolist() == [1.0, 1.0]
+
+
+def test_a_report_of_a_function_that_raises() -> None:
+    def f(x):
+        n = int(x)
+        return x / (n - n)
+
+    assert [s.kind for s in dropped(f, 3.0).stops] == ["cast"]
+
+
+def test_no_diff_is_known_by_what_it_is() -> None:
+    kept = mooncake_py.stop_gradient
+
+    def no_diff(x):
+        return x * 2.0
+
+    assert [s.kind for s in dropped(lambda x: kept(x) * x, 3.0).stops] == ["no_diff"]
+    assert dropped(lambda x: no_diff(x), 3.0).stops == ()
