@@ -36,6 +36,7 @@ from mooncake_py.runtime.user import (
     snapshot,
 )
 from mooncake_py.switches import current
+from mooncake_py.tangents import DictShadow, ListShadow
 from mooncake_py.tracebacks import entry
 from mooncake_py.unwinding import forget
 
@@ -62,6 +63,7 @@ class Pullback:
         "_value",
         "_why",
         "always_zero",
+        "met",
         "reusable",
         "touched",
     )
@@ -83,6 +85,7 @@ class Pullback:
         self._why = "the function changes objects in place: what it saved is used up"
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
+        self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows
 
     @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
@@ -101,18 +104,28 @@ class Pullback:
             raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
-        kept = [] if self.reusable else self._keep()
+        kept = [] if self.reusable and not self._outside else self._keep()
+        shadows = self._keep_shadows() if self.reusable and self._outside else []
         try:
             rdata = self._run(dy)
         except BaseException:
             self.reusable, self._why = False, "that call ended with an exception half way"
             raise
         put_back(kept)
+        for shadow, f in shadows:
+            shadow.reset(f)
         seen: dict[int, Any] = {}
         given = array_ids(dy)
         return tuple(
             report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
         )
+
+    def _keep_shadows(self) -> list[tuple[ListShadow | DictShadow, Any]]:
+        """The shadows of lists and dicts from outside, with the fdata of what these hold now."""
+        mine = reachable(self._args)
+        return [
+            (s, s.f.copy()) for k, (_, s) in self.met.items() if k not in mine and type(s) in (ListShadow, DictShadow)
+        ]
 
     def _keep(self) -> list[tuple[Any, Any]]:
         """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
@@ -352,7 +365,7 @@ def _forward_bound(
 
 
 def _may_run_again(rule: DerivedRule) -> bool:
-    """Was nothing changed in place that the pullback undoes?"""
+    """Was nothing changed in place that the pullback undoes, but what is outside and put back after it?"""
     return rule.reusable or not (rule.in_place or this_run().in_place)
 
 

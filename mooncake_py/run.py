@@ -94,6 +94,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
         with Run() as run:
             y, pullback = forward(*args, **kwargs)
         pullback.touched = run.outside()
+        pullback.met = run.objects
         return y, pullback
 
     return with_run

@@ -205,6 +205,13 @@ class ListShadow:
         self.r[:] = [None] * len(items)
         return items if any(x is not None for x in items) else None
 
+    def reset(self, f: list) -> None:
+        """Items with this fdata again, and no cotangents."""
+        self.f.clear()
+        self.f.extend(f)
+        self.r.clear()
+        self.r.extend([None] * len(f))
+
     def add_item(self, i: Any, t: Any) -> None:
         if t is not None:
             f = self.f[i]
@@ -224,6 +231,12 @@ class DictShadow:
         """Add a cotangent for every key of ts."""
         for k, t in ts.items():
             self.add_item(k, t)
+
+    def reset(self, f: dict) -> None:
+        """Values with this fdata again, and no cotangents."""
+        self.f.clear()
+        self.f.update(f)
+        self.r.clear()
 
     def add_item(self, k: Any, t: Any) -> None:
         if t is not None:

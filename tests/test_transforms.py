@@ -16,6 +16,7 @@ from mooncake_py import (
     elementwise_grad,
     holomorphic_grad,
     jacobian,
+    value_and_pullback,
     vjp,
 )
 
@@ -188,3 +189,66 @@ def test_the_convention() -> None:
 
     g = grad(lambda z: abs(z) ** 2 + 3.0 * z.imag)(Z)
     assert g == pytest.approx(2.0 * Z + 3.0j)
+
+
+calls: list[int] = []
+tally = np.zeros(2, int)
+
+
+def logs_to_a_list(x):
+    calls.append(len(calls))
+    return x**2
+
+
+def counts_in_an_array(x):
+    tally[1] += 1
+    return x**3 + tally[1]
+
+
+def test_jacobian_of_a_function_that_logs_runs_it_once() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    inner: list[float] = []
+    n = 0
+
+    def logs_in_a_closure(x):
+        nonlocal n
+        n += 1
+        inner.append(7.0)
+        return x**2
+
+    for f, slope in ((logs_to_a_list, 2.0 * x), (counts_in_an_array, 3.0 * x**2), (logs_in_a_closure, 2.0 * x)):
+        calls.clear()
+        tally[:] = 0
+        assert np.allclose(jacobian(f)(x), np.diag(slope))
+        assert calls == ([0] if f is logs_to_a_list else []) and tally[1] == (f is counts_in_an_array)
+    assert inner == [7.0] * n
+
+
+kept: list[float] = []
+
+
+def test_what_is_kept_outside_with_a_derivative_is_undone_once() -> None:
+    def f(x):
+        kept.append(x[0] * 2.0)
+        return x * kept[-1]
+
+    x = np.array([1.0, 3.0])
+    assert np.allclose(jacobian(f)(x), [[4.0, 0.0], [6.0, 2.0]])
+
+
+places = [0, 1]
+
+
+def test_an_outside_list_of_indices_is_put_back_for_every_row() -> None:
+    def f(x):
+        u = x[places]
+        places[0] = 2
+        return np.concatenate([u * u, x[places]])
+
+    _, pullback = value_and_pullback(f, np.array([1.0, 2.0, 3.0]))
+    expected = np.array([[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    if pullback.reusable:
+        assert np.allclose([pullback(e)[0] for e in (*np.eye(4), *np.eye(4))], [*expected, *expected])
+    else:
+        assert np.allclose(pullback(np.eye(4)[0])[0], expected[0])
+    assert places == [2, 1]

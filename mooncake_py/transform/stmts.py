@@ -19,6 +19,7 @@ from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.tangents import zero_fdata
@@ -95,6 +96,23 @@ class ADInfo:
     dynamic: bool = False  # are there calls that may change more?
     real: bool = False
     checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
+
+    def writes(self, call: CallInfo, rule: Rule) -> None:
+        """Note a statement that changes something: what is outside is as after a plain call, whenever it is undone."""
+        if rule.in_place:
+            rest = [v for i, v in enumerate(call.args) if i not in rule.mutates]
+            logs = all(i < len(call.args) and self.is_log(call.args[i]) for i in rule.mutates)
+            self.in_place |= not logs or any(leaves(self.tree(v)) for v in rest)
+
+    def is_log(self, v: Operand) -> bool:
+        """Is this what a global or a variable of an enclosing function holds, and no argument?"""
+        if not isinstance(v, Var):
+            return False
+        fn, memory = self.inferred.fn, self.inferred.memory
+        made = next((s for b in fn.blocks for s in b.stmts if s.out is v), None)
+        if made is None or memory.find(v) in {memory.find(p) for p in fn.params if memory.identity(p)}:
+            return False
+        return is_const(made.fn, ops.load_global) or (is_const(made.fn, ops.cell_get) and made.args[0] in fn.free)
 
     def is_written(self, v: Var) -> bool:
         """Does a statement in sight write to this object, by this name or another?"""
@@ -284,8 +302,7 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
             return _watched_rule(info, s, call, rule, info.checks.called(site, tree))
     if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
         return _view(info, s, call, rule)
-    if rule.in_place:
-        info.in_place = True
+    info.writes(call, rule)
     operands, values = _rule_arguments(info, call, rule)
     check = ContractChecks(info, s, call, rule, operands) if rule.user else None
     if not info.specialise:
@@ -635,8 +652,7 @@ def _dynamic(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 
 def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: CheckedRule) -> ADStmtInfo:
     """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
-    if rule.in_place:
-        info.in_place = True
+    info.writes(call, rule)
     always = bool(rule.mutates) or has_fdata(info.tree(s.out))
     rvs = _through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)
     return ADStmtInfo(s, rvs)
