@@ -28,6 +28,16 @@ class MooncakeError(Exception):
     line: int | None = None
     placed = False  # has it been told where it belongs?
 
+    def __reduce__(self) -> tuple:
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(cls: type[MooncakeError], args: tuple, state: dict) -> MooncakeError:
+    e = cls.__new__(cls)
+    e.args = args
+    e.__dict__.update(state)
+    return e
+
 
 class PositionedError(MooncakeError):
     """An error that belongs to a line of the user's: it ends the message and stands in `filename` and `line`."""
@@ -38,16 +48,6 @@ class PositionedError(MooncakeError):
             self.filename, self.line = position
             message = f"{message}, in {position[0]}:{position[1]}"
         super().__init__(message)
-
-    def __reduce__(self) -> tuple:
-        return _rebuild, (type(self), self.args, self.__dict__)
-
-
-def _rebuild(cls: type[PositionedError], args: tuple, state: dict) -> PositionedError:
-    e = cls.__new__(cls)
-    e.args = args
-    e.__dict__.update(state)
-    return e
 
 
 class UnsupportedError(MooncakeError):

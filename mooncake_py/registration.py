@@ -264,10 +264,10 @@ def _again(new: Rule, old: Rule) -> bool:
     """Is this the same rule, defined once more?"""
     if new.fn is None or old.fn is None:
         return new.fn is old.fn
-    a, b = new.fn.__code__, old.fn.__code__
-    if (new.fn.__module__, a.co_qualname) != (old.fn.__module__, b.co_qualname):
+    a, b = new.written.__code__, old.written.__code__
+    if (new.written.__module__, a.co_qualname) != (old.written.__module__, b.co_qualname):
         return False
-    interactive = new.fn.__module__ == "__main__" and a.co_filename != b.co_filename
+    interactive = new.written.__module__ == "__main__" and a.co_filename != b.co_filename
     return interactive or (a.co_filename, a.co_firstlineno) == (b.co_filename, b.co_firstlineno)
 
 

@@ -182,8 +182,13 @@ class Rule:
         """The rule's function and where it is written, for messages."""
         if self.fn is None:
             return "zero_derivative"
-        code = self.fn.__code__
-        return f"{self.fn.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+        code = self.written.__code__
+        return f"{self.written.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+
+    @property
+    def written(self) -> Any:
+        """The function that somebody wrote: the rule's, or the derivative it was made from."""
+        return getattr(self.fn, "derivative", self.fn)
 
     def sees_fdata(self, i: int) -> bool:
         """Is what stands at this place given as a CoDual?"""

@@ -49,10 +49,15 @@ def elementwise_rule(f: Any, derivatives: tuple[Callable[..., Any] | None, ...])
     if isinstance(f, np.ufunc) and f.nin != len(ds):
         raise RuleError(f"rrule.table: {name_of(f)} has {f.nin} arguments, {len(ds)} derivatives are given")
     if len(ds) == 1 and ds[0] is not None:
-        return _of_one(f, ds[0])
-    if len(ds) == 2 and ds[0] is not None and ds[1] is not None:
-        return _of_two(f, ds[0], ds[1])
-    return _of_many(f, ds)
+        rule = _of_one(f, ds[0])
+    elif len(ds) == 2 and ds[0] is not None and ds[1] is not None:
+        rule = _of_two(f, ds[0], ds[1])
+    else:
+        rule = _of_many(f, ds)
+    written = next((d for d in ds if hasattr(d, "__code__")), None)
+    if written is not None:  # what messages name
+        rule.derivative = written  # type: ignore[attr-defined]
+    return rule
 
 
 def _of_one(f: Any, d: Callable[..., Any]) -> Callable[..., Any]:

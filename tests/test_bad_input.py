@@ -22,11 +22,13 @@ import pytest
 from mooncake_py import (
     ArgumentError,
     CotangentError,
+    DebugError,
     MissingRule,
     MooncakeError,
     NonScalarOutput,
     UnsupportedError,
     build_rrule,
+    errors,
     grad,
     value_and_grad,
     value_and_pullback,
@@ -468,3 +470,16 @@ def test_objects_that_change_while_c_code_compares_them_are_refused():
 
     with pytest.raises(UnsupportedError, match=rf"a method of Lazy .* changes the attribute 'norm'.*{HERE}:\d+"):
         grad(f)(1.3)
+
+
+ERRORS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, MooncakeError)]
+
+
+@pytest.mark.parametrize("cls", ERRORS)
+def test_errors_travel_between_processes(cls: type[MooncakeError]) -> None:
+    given: dict[type, tuple] = {UnsupportedError: ("eval", "f.py", 3), DebugError: ("value", "it is wrong")}
+    args = next((v for k, v in given.items() if issubclass(cls, k)), ("what",))
+    e = cls(*args, rule="f", filename="f.py", line=3) if cls is DebugError else cls(*args)
+    e.line = 3
+    other = pickle.loads(pickle.dumps(e))
+    assert type(other) is cls and str(other) == str(e) and vars(other) == vars(e)

@@ -765,3 +765,15 @@ def test_a_cotangent_of_a_list_of_another_length() -> None:
 
     with pytest.raises(RuleResultError, match=r"total_rule.*returned a list of 3 .*must be a list of 2"):
         grad(lambda x: total([x, x]))(1.0)
+
+
+def test_a_table_for_what_has_one() -> None:
+    def f(a, b):
+        return a * b
+
+    for _ in range(2):  # a cell of a notebook that runs again
+        rrule.table({f: (lambda a, b, y: b, lambda a, b, y: a)})
+    with pytest.raises(RuleConflict, match=r"<lambda> \(.*test_registration.py:\d+\)"):
+        rrule.table({f: (lambda a, b, y: 2.0 * b, lambda a, b, y: a)})
+    rrule.table({f: (lambda a, b, y: 2.0 * b, lambda a, b, y: a)}, replace=True)
+    assert grad(lambda a: f(a, 3.0))(1.0) == 6.0
