@@ -591,6 +591,10 @@ initial: set[Any] = set()
 """Functions that write where nothing was before and nobody has looked: there is nothing to undo."""
 shape_argument: dict[Any, int] = {}
 """Helpers of pullbacks whose result has the shape that is their argument at this position."""
+pair_of_shapes: set[Any] = set()
+"""Helpers of rules that give the shapes of two arrays, or None where they are one."""
+shape_in_pair: dict[Any, tuple[int, int]] = {}
+"""Helpers of pullbacks whose result has a shape of such a pair: which argument is the pair, and which says of what."""
 repeated: dict[Any, Any] = {}
 """Helpers of pullbacks: `f(t, shape, None)` shows a scalar t at every place of an array, without memory for it.
 To each, what gives such an array in memory of its own."""

@@ -21,6 +21,7 @@ class Options(NamedTuple):
     activity: bool = True
     stack_folding: bool = True
     objects: bool = True
+    tidy: bool = True
 
 
 DEFAULT = Options()
@@ -37,6 +38,7 @@ def options(
     activity: bool | None = None,
     stack_folding: bool | None = None,
     objects: bool | None = None,
+    tidy: bool | None = None,
 ) -> Iterator[Options]:
     """Switch optimisations off (or on again) for the calls made in a `with` block, in this thread or task.
 
@@ -50,10 +52,12 @@ def options(
     - `stack_folding`: values used once stay on the interpreter's stack; off: each has a local variable.
     - `objects`: what objects of your classes do is found out from their classes, their methods are taken in, and those
       that only the function sees become local variables; off: all of that is decided when it runs.
+    - `tidy`: in the reverse run equal computations are shared, signs taken into sums, and what is computed for one
+      reader is computed right before it.
 
     What is not given stays as it is outside the block. Values and gradients are the same under all of them.
     """
-    given = (specialise, recompute, trip_counts, activity, stack_folding, objects)
+    given = (specialise, recompute, trip_counts, activity, stack_folding, objects, tidy)
     chosen = Options(*(old if new is None else bool(new) for old, new in zip(_current.get(), given, strict=True)))
     token = _current.set(DEFAULT if chosen == DEFAULT else chosen)
     try:

@@ -13,10 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mooncake_py.infer.interpret import CallInfo, Inferred
-from mooncake_py.infer.types import Arr, Inst, T, Top, may_be_complex
+from mooncake_py.infer.types import Inst, T, Top, may_be_complex
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
@@ -40,11 +38,12 @@ from mooncake_py.ir.nodes import (
     brings_value,
     edges,
 )
-from mooncake_py.registry import is_pure
+from mooncake_py.registry import is_pure, pair_of_shapes
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
 from mooncake_py.transform.certain import fold
+from mooncake_py.transform.keep import negatives, shapes_for_zeros
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Lanes, Path, Tree, fdata_type, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.recompute import recompute
@@ -206,7 +205,7 @@ class _Assembly:
         self.forward.apply(subst)
         sweep(self.forward, self.info.removable, everything=False)
         finish_helpers(p)
-        tidy(p, self.types)
+        tidy(p, self.types, self.options.tidy)
         forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
         pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
         exit_ = c.blocks[c.exit].term if c.exit is not None else None
@@ -264,6 +263,8 @@ class _Assembly:
             part = "" if s is None or not isinstance(s.fn, Const) or s.fn.value is not getattr else str(s.args[1].value)  # type: ignore[union-attr]
             if isinstance(t, Inst) and t.cls in SHADOWS:
                 part = "fdata"
+            elif s is not None and isinstance(s.fn, Const) and s.fn.value in pair_of_shapes:
+                part = "shapes of the operands"
             return Kept(how, what.get(v, v.name), pos, t, part, place)
 
         n = len(p.comms.captures)
@@ -748,19 +749,23 @@ class _Assembly:
         comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
         comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
         comms.stacks = {u: st for u, st in comms.stacks.items() if st}
+        if self.options.recompute:
+            shapes_for_zeros(p, self.types, self._shape_of)
         before = [v for stack in comms.stacks.values() for v in stack]
-        again = self._recomputed(p) if self.options.recompute else {}
+        again, once = self._recomputed(p) if self.options.recompute else ({}, [])
         stored = {v for stack in comms.stacks.values() for v in stack}
         self.again = [v for v in before if v not in stored]
         self.stack_ids = {u: self.fresh.var() for u in comms.stacks}
-        negatives = self._negatives(p) if self.options.recompute else []
+        signed = negatives(p, self.forward, self.types, self._is_fixed) if self.options.recompute else []
+        self.again += [v for v, _, _ in signed]
         names = list(comms.captures.values()) + list(self.stack_ids.values())
         if names:
             whole = call(ops.unpack, self.captures_in, Const(len(names)))
             for i, name in enumerate(names):
                 call(operator.getitem, whole, Const(i), out=name)
-        for name, x in negatives:
+        for _, name, x in signed:
             call(operator.neg, x, out=name)
+        head += once
         for out, v in zeros:
             call(helpers.zeros_like, comms.captures[arrays[v]], out=out)
         check = self.checks.comms(pos) if self.checks is not None else None
@@ -777,28 +782,27 @@ class _Assembly:
                     block.stmts.append(Call(self.fresh.var(), Const(check), tuple(stacks), (), pos))
         p.entry.head = head
 
-    def _negatives(self, p: PullbackBuilder) -> list[tuple[Var, Var]]:
-        """Captured arrays that are others with their sign changed, taken off the captures: (name, name of the other).
-
-        A sign mostly goes into a sum, and the array into no memory. Both arrays are ones that nobody writes to.
-        """
-        captures = p.comms.captures
-        defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
-        primal = {f: v for v, f in self.info.f.items() if isinstance(f, Var)}
-        shared = self.inferred.memory.is_shared
-        out = []
-        for v in list(captures):
-            d = defs.get(v)
-            if d is None or not isinstance(self.types.get(v), Arr) or shared(primal.get(v, v)):
-                continue
-            if isinstance(d.fn, Const) and (d.fn.value is operator.neg or d.fn.value is np.negative) and not d.kwargs:
-                x = d.args[0]
-                if isinstance(x, Var) and x in captures and len(d.args) == 1 and not shared(primal.get(x, x)):
-                    out.append((captures.pop(v), captures[x]))
-                    self.again.append(v)
+    def _shape_of(self, v: Var) -> Var:
+        """A forward statement that takes the shape of a value, as one of its block's last."""
+        out = self.fresh.var()
+        home = self.home[out] = self.home[v]
+        self.end[home].stmts.append(
+            Call(out, Const(getattr), (v, Const("shape")), (), self.canonical.blocks[home].term.pos)
+        )
         return out
 
-    def _recomputed(self, p: PullbackBuilder) -> dict[BlockId, list[Call]]:
+    def _always_made(self, v: Var) -> bool:
+        """Is this value made in every run that returns, and once?"""
+        c = self.canonical
+        home = self.home.get(v)
+        return home is not None and c.exit is not None and c.loop_of[home] is None and self._dominates(home, c.exit)
+
+    def _is_fixed(self, v: Var) -> bool:
+        """Is it made in every run that returns, once, and not written to by anybody?"""
+        primal = next((x for x, f in self.info.f.items() if f is v), v)
+        return self._always_made(v) and not self.inferred.memory.is_shared(primal)
+
+    def _recomputed(self, p: PullbackBuilder) -> tuple[dict[BlockId, list[Call]], list[Call]]:
         c = self.canonical
         items: dict[Var, tuple[BlockId, Var]] = {}
         for v, h in p.items.items():
@@ -810,7 +814,7 @@ class _Assembly:
             return v in self.home and c.loop_of[self.home[v]] is None
 
         defs = {s.out: s for d in self.forward.blocks for s in d.stmts}
-        return recompute(p, defs, self.types, made_once, items, p.pos)
+        return recompute(p, defs, self.types, made_once, self._always_made, items, p.pos)
 
     def _forward_name(self, v: Var) -> Var:
         f = self.info.f.get(v, v)

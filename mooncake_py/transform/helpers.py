@@ -70,6 +70,11 @@ def dense_zeros(acc: Any, like: np.ndarray) -> np.ndarray:
     return np.zeros(like.shape, like.dtype) if acc is None else acc
 
 
+def zeros_unless(acc: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The same, from shape and dtype."""
+    return np.zeros(shape, dtype) if acc is None else acc
+
+
 def zeros_like(a: Any) -> Any:
     """Zeros of an array's shape and dtype; None where the run did not reach the array."""
     return None if a is None else np.zeros(a.shape, a.dtype)

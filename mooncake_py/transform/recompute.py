@@ -7,6 +7,8 @@ the same block pulls or has computed again. By the rules of SSA they are the ver
 they are defined wherever it is, and not again before it is. The result is equal but another object, so a value stays
 stored where something could tell: `is`, or a function that is not known to look at numbers only.
 
+What is the same in every iteration, like the bounds of a slice, is computed once, before the loop.
+
 Captures are never computed again: one costs a word.
 """
 
@@ -27,6 +29,7 @@ from mooncake_py.transform.pullback import PullbackBuilder
 
 MOST_OPERATIONS = 2  # as much as a push and a pull cost
 _CHEAP = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg})
+_SAFE = frozenset({operator.add, operator.sub, operator.mul, operator.neg, slice})  # of integers
 _NUMBERS = (int, float)
 _IDENTITY = {id(operator.is_), id(operator.is_not)}
 _ACCUMULATES = {id(helpers.accum_num), id(helpers.accum_maybe)}
@@ -37,18 +40,24 @@ def recompute(
     defs: dict[Var, Call],
     types: dict[Var, T],
     made_once: Callable[[Var], bool],
+    always_made: Callable[[Var], bool],
     items: dict[Var, tuple[BlockId, Var]],
     pos: Pos,
-) -> dict[BlockId, list[Call]]:
-    """Take values off the stacks of `p.comms`; what computes them, per block.
+) -> tuple[dict[BlockId, list[Call]], list[Call]]:
+    """Take values off the stacks of `p.comms`; what computes them, per block, and before all blocks.
 
-    `defs` are the statements of the forward code, `made_once` tells values of outside all loops, `items` gives the
-    items of reversed ranges with their loop and their name in its reverse.
+    `defs` are the statements of the forward code, `made_once` tells values of outside all loops, `always_made` those
+    of them that every run makes, `items` gives the items of reversed ranges with their loop and their name in its
+    reverse.
     """
     out: dict[BlockId, list[Call]] = {}
     if not p.comms.stacks:
         return out
     watched = _watched(p)
+    fixed = _Fixed(p, defs, types, always_made, pos)
+    for stack in p.comms.stacks.values():
+        for v in [v for v, x in stack.items() if x not in watched and fixed.is_fixed(v)]:
+            fixed.emit(v, stack.pop(v))
     for u in p.comms.stacks:
         block = _Block(p, u, defs, types, made_once, items, pos)
         block.watched = watched
@@ -56,7 +65,58 @@ def recompute(
         if stmts:
             out[u] = stmts
     p.comms.stacks = {u: stack for u, stack in p.comms.stacks.items() if stack}
-    return out
+    return out, fixed.stmts
+
+
+class _Fixed:
+    """Values that are the same in every iteration: computed once, from numbers that were there before the loop."""
+
+    def __init__(
+        self,
+        p: PullbackBuilder,
+        defs: dict[Var, Call],
+        types: dict[Var, T],
+        always_made: Callable[[Var], bool],
+        pos: Pos,
+    ):
+        self.p, self.defs, self.types, self.always_made, self.pos = p, defs, types, always_made, pos
+        self.known: dict[Var, bool] = {}
+        self.names: dict[Var, Var] = {}
+        self.stmts: list[Call] = []
+
+    def is_fixed(self, v: Var) -> bool:
+        """Can v be computed before the pullback's loops, by operations that never raise?"""
+        if v not in self.known:
+            self.known[v] = False
+            d = self.defs.get(v)
+            f = d.fn.value if d is not None and isinstance(d.fn, Const) and not d.kwargs else None
+            if d is not None and type(f).__hash__ is not None and f in _SAFE:
+                self.known[v] = all(map(self._is_there, d.args))
+        return self.known[v]
+
+    def _is_there(self, a: Operand) -> bool:
+        if isinstance(a, Const):
+            return a.value is None or type(a.value) is int
+        t = self.types.get(a)
+        number = isinstance(t, Inst) and t.cls is int
+        return number and (self.always_made(a) or self.is_fixed(a))
+
+    def emit(self, v: Var, name: Var) -> Var:
+        """The statements that compute v under this name."""
+        d = self.defs[v]
+        args = tuple([self._name(a) if isinstance(a, Var) else a for a in d.args])
+        self.names.setdefault(v, name)
+        self.stmts.append(Call(name, d.fn, args, (), self.pos))
+        return name
+
+    def _name(self, v: Var) -> Var:
+        if v in self.names:
+            return self.names[v]
+        if self.always_made(v):
+            return self.p.capture(v)
+        name = self.p.fresh.var(v.name)
+        self.p.types[name] = self.types[v]
+        return self.emit(v, name)
 
 
 def _watched(p: PullbackBuilder) -> set[Operand]:

@@ -17,7 +17,7 @@ from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Arr, Inst, Known, T, Top, is_scalar
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.registry import repeated, same_if_shaped, shape_argument
+from mooncake_py.registry import pair_of_shapes, repeated, same_if_shaped, shape_argument, shape_in_pair
 from mooncake_py.tangents import add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder
@@ -115,6 +115,7 @@ class _Shapes:
         self.types = types
         self.keys: dict[Operand, Key] = {}  # of arrays
         self.shapes: dict[Operand, Key] = {}  # of tuples that are the shape of an array
+        self.pairs: dict[Operand, tuple[Key, Key]] = {}  # of those that are of two
 
     def key(self, v: Operand) -> Key:
         return self.keys.get(v, v)
@@ -123,11 +124,21 @@ class _Shapes:
         self.keys.setdefault(a, self.key(b))
         if b in self.shapes:
             self.shapes.setdefault(a, self.shapes[b])
+        if b in self.pairs:
+            self.pairs.setdefault(a, self.pairs[b])
+
+    def wanted(self, s: Call) -> Key | None:
+        """The key of the shape that a helper is asked for."""
+        fn = s.fn.value  # type: ignore[union-attr]
+        if fn in shape_in_pair:
+            pair, i = (s.args[k] for k in shape_in_pair[fn])
+            return self.pairs[pair][i.value] if pair in self.pairs else None  # type: ignore[union-attr]
+        return self.shapes.get(s.args[shape_argument[fn]]) if len(s.args) > shape_argument[fn] else None
 
     def is_shaped(self, s: Call) -> bool:
         """Has the first argument the shape that the call asks for?"""
         t = self.types.get(s.args[0]) if isinstance(s.args[0], Var) else None
-        wanted = self.shapes.get(s.args[shape_argument[s.fn.value]])  # type: ignore[union-attr]
+        wanted = self.wanted(s)
         return isinstance(t, Arr) and bool(t.ndim) and wanted is not None and self.key(s.args[0]) == wanted
 
     def note(self, s: Call) -> None:
@@ -135,11 +146,13 @@ class _Shapes:
         if s.kwargs or not isinstance(s.fn, Const) or type(s.fn.value).__hash__ is None:
             return
         fn, args = s.fn.value, s.args
-        if fn is getattr:
+        if fn in pair_of_shapes:
+            self.pairs[s.out] = (self.key(args[0]), self.key(args[1]))
+        elif fn is getattr:
             if isinstance(args[1], Const) and args[1].value == "shape":
                 self.shapes[s.out] = self.key(args[0])
-        elif fn in shape_argument:
-            wanted = self.shapes.get(args[shape_argument[fn]]) if len(args) > shape_argument[fn] else None
+        elif fn in shape_argument or fn in shape_in_pair:
+            wanted = self.wanted(s)
             if wanted is not None:
                 self.keys.setdefault(s.out, wanted)
         elif fn in _ELEMENTWISE or (

@@ -3,8 +3,8 @@
 A template is what the specialiser made of a rule (and, by the type of the cotangent, of its pullback) for arguments of
 certain types: statements over placeholders, put into derived code with the operands at hand in their places. Only
 straight code is kept; what branches is evaluated where it is used. Constants are part of what a template is found by,
-but for floats that nothing in the rule looks at. A template is made anew where a name it relied on means something
-else.
+but for floats other than one that nothing in the rule looks at. A template is made anew where a name it relied on means
+something else.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _make(
         if isinstance(v, VCoDual):
             return VCoDual(stand_in(v.primal), stand_in(v.fdata))
         if isinstance(v, Const):
-            if type(v.value) is not float:
+            if type(v.value) is not float or v.value == 1.0:
                 return v
             x: Operand = Slot(v.value)
         else:
@@ -253,6 +253,8 @@ def _describe(v: AV, types: dict[Var, T], leaves: list[Operand]) -> Any:
         return types.get(v, _TOP)
     if isinstance(v, Const):
         if type(v.value) is float:
+            if v.value == 1.0:
+                return _ONE
             leaves.append(v)
             return _FLOAT
         return ("constant", Known(v.value))  # a variable may have that type as well
@@ -262,6 +264,7 @@ def _describe(v: AV, types: dict[Var, T], leaves: list[Operand]) -> Any:
 
 _TOP = Top()
 _FLOAT = ("constant", float)
+_ONE = ("constant", "one")
 
 
 def _still(names: Dependencies) -> bool:

@@ -20,17 +20,18 @@ from mooncake_py.transform.signs import fold_signs
 from mooncake_py.transform.uses import count_uses
 
 
-def tidy(b: Builder, types: dict[Var, T]) -> None:
-    """Make straight lines of blocks one block, fold signs, share equal computations, and compute late."""
+def tidy(b: Builder, types: dict[Var, T], wanted: bool = True) -> None:
+    """Make straight lines of blocks one block; and, if wanted, fold signs, share computations, compute late."""
     _join_lines(b)
-    _arrays_first(b, types)
-    effects = Effects(b, types)
-    fold_signs(b, effects)
-    subst = _shared(b, effects)
-    if subst:
-        b.apply(subst)
+    if wanted:
+        _arrays_first(b, types)
         effects = Effects(b, types)
-    sink(b, effects)
+        fold_signs(b, effects)
+        subst = _shared(b, effects)
+        if subst:
+            b.apply(subst)
+            effects = Effects(b, types)
+        sink(b, effects)
     _results_of_their_own(b)
 
 

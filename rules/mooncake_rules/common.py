@@ -6,8 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Tup, is_scalar, widen
-from mooncake_py.registry import complex_tests, folds, infer_table, inline, pure, same_if_shaped, shape_argument
+from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, Tup, is_scalar, widen
+from mooncake_py.registry import (
+    complex_tests,
+    folds,
+    infer_table,
+    inline,
+    pair_of_shapes,
+    pure,
+    same_if_shaped,
+    shape_argument,
+    shape_in_pair,
+)
 
 _sum = np.add.reduce
 
@@ -28,6 +38,19 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     if type(t) is not np.ndarray:
         t = np.asarray(t)
     return t if t.shape == shape else np.broadcast_to(t, shape)
+
+
+def shapes_unless_same(a: np.ndarray, b: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shapes of two arrays that an operation broadcasts; None where they are one."""
+    shapes = a.shape, b.shape
+    return None if shapes[0] == shapes[1] else shapes
+
+
+def summed(t: Any, shapes: tuple[tuple[int, ...], tuple[int, ...]] | None, i: int) -> Any:
+    """The cotangent t of the operation's result summed down to operand i."""
+    if shapes is not None:
+        return unbroadcast(t, shapes[i])
+    return t if type(t) is np.ndarray else np.asarray(t)
 
 
 def as_dtype(t: Any, dtype: np.dtype) -> np.ndarray:
@@ -52,6 +75,11 @@ def _is_number(t: T) -> bool | None:
     if isinstance(t, Arr):
         return False
     return True if is_scalar(t) else None
+
+
+def is_one(x: Any) -> bool:
+    """Is x surely the number one?"""
+    return False
 
 
 def is_float(x: Any) -> bool:
@@ -110,16 +138,36 @@ def _totalled(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     return t if is_scalar(t) else None
 
 
+def _pair_of_shapes(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    ndims = [t.ndim if isinstance(t, Arr) else None for t in args]
+    return None if None in ndims else Tup(tuple([Tup((Inst(int),) * n) for n in ndims]))  # type: ignore[operator]
+
+
+def _summed_of(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    match args:
+        case (t, Tup(items=shapes), Known(value=i)):
+            return _summed((t, shapes[i]), kwargs)
+    return _summed((args[0], Top()), kwargs)
+
+
 infer_table[unbroadcast] = _summed
+infer_table[shapes_unless_same] = _pair_of_shapes
+infer_table[summed] = _summed_of
+pair_of_shapes.add(shapes_unless_same)
+shape_in_pair.update({summed: (1, 2)})
+same_if_shaped.add(summed)
 shape_argument[unbroadcast] = 1
 same_if_shaped.add(unbroadcast)
 infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex
+folds[is_one] = lambda t: isinstance(t, Known) and type(t.value) in (int, float) and t.value == 1
 folds[is_float] = _is_float
 complex_tests.add(is_complex)
 folds[is_plain_array] = _is_plain_array
-pure.update({unbroadcast, total, is_number, is_float, is_complex, is_plain_array, np.asarray})
+pure.update(
+    {unbroadcast, shapes_unless_same, summed, total, is_number, is_float, is_complex, is_plain_array, np.asarray}
+)
 
 
 @inline

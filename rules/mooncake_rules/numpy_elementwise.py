@@ -19,7 +19,7 @@ import numpy as np
 from mooncake_py.registry import Array, Scalar, inline, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
-from mooncake_rules.operators import binary, down, shape_of
+from mooncake_rules.operators import binary, down, shapes_of
 
 # -- functions of one argument ----------------------------------------------------------------------------
 
@@ -134,11 +134,10 @@ def _of_two(df_da: Callable, df_db: Callable) -> Callable:
     def make(f: Any) -> Any:
         def rule(a, b):
             y = f(a, b)
-            sa = shape_of(a, b)
-            sb = shape_of(b, a)
+            shapes = shapes_of(a, b)
 
             def pullback(dy):
-                return down(dy * conj(da(a, b, y)), a, sa, b), down(dy * conj(db(a, b, y)), b, sb, a)
+                return down(dy * conj(da(a, b, y)), a, shapes, 0, b), down(dy * conj(db(a, b, y)), b, shapes, 1, a)
 
             return y, pullback
 
@@ -154,10 +153,10 @@ for _f, _a, _b in _BINARY:
 
 def _copysign(f: Any) -> Any:
     def copysign(a, b):
-        sa = shape_of(a, b)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy * (np.copysign(1.0, a) * np.copysign(1.0, b)), a, sa, b), None
+            return down(dy * (np.copysign(1.0, a) * np.copysign(1.0, b)), a, shapes, 0, b), None
 
         return np.copysign(a, b), pullback
 
@@ -166,10 +165,10 @@ def _copysign(f: Any) -> Any:
 
 def _ldexp(f: Any) -> Any:
     def ldexp(x, n):
-        sx = shape_of(x, n)
+        shapes = shapes_of(x, n)
 
         def pullback(dy):
-            return down(np.ldexp(dy, n), x, sx, n), None
+            return down(np.ldexp(dy, n), x, shapes, 0, n), None
 
         return np.ldexp(x, n), pullback
 
@@ -180,10 +179,10 @@ def _nextafter(f: Any) -> Any:
     """The neighbour of a number moves with it."""
 
     def nextafter(a, b):
-        sa = shape_of(a, b)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy * 1.0, a, sa, b), None
+            return down(dy * 1.0, a, shapes, 0, b), None
 
         return np.nextafter(a, b), pullback
 
@@ -194,12 +193,11 @@ def _divmod(f: Any) -> Any:
     def divmod_(a, b):
         y = np.divmod(a, b)
         q = y[0]
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
             dr = dy[1]
-            return None if dr is None else (down(dr * 1.0, a, sa, b), down(-dr * q, b, sb, a))
+            return None if dr is None else (down(dr * 1.0, a, shapes, 0, b), down(-dr * q, b, shapes, 1, a))
 
         return y, pullback
 
@@ -208,10 +206,10 @@ def _divmod(f: Any) -> Any:
 
 def _heaviside(f: Any) -> Any:
     def heaviside(x, h):
-        sh = shape_of(h, x)
+        shapes = shapes_of(x, h)
 
         def pullback(dy):
-            return None, down(dy * (x == 0), h, sh, x)
+            return None, down(dy * (x == 0), h, shapes, 1, x)
 
         return np.heaviside(x, h), pullback
 

@@ -302,7 +302,10 @@ pure.add(np.broadcast_to)
 
 
 def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> list[tuple[Any, ...]]:
-    """Of every joined piece its shape, the shape it is joined in, and whether it is real."""
+    """Of every joined piece its shape, the shape it is joined in, whether it is real, and its class.
+
+    Of a real array that is joined as it is, the shape alone.
+    """
     out: list[tuple[Any, ...]] = []
     for x in xs:
         cls = type(x)
@@ -310,8 +313,14 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
             shape, real = x.shape, x.dtype.kind != "c"
         else:
             shape, real = np.shape(x), not np.iscomplexobj(x)
-        out.append((shape, shape if like is None else like(shape), real, cls))
+        joined = shape if like is None else like(shape)
+        out.append(shape if real and cls is np.ndarray and joined == shape else (shape, joined, real, cls))
     return out
+
+
+def piece(part: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...], bool, type]:
+    """All that `pieces` says of one: what is joined has an axis, so its shape is not empty."""
+    return part if type(part[0]) is tuple else (part, part, True, np.ndarray)
 
 
 def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
@@ -320,7 +329,8 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
     at = 0
     lead = (slice(None),) * (axis % dy.ndim)
     mixed = dy.dtype.kind == "c"
-    for shape, joined, real, cls in parts:
+    for part in parts:
+        shape, joined, real, cls = piece(part)
         n = joined[axis]
         t = dy[(*lead, slice(at, at + n))]
         at += n
@@ -365,7 +375,7 @@ def concatenate(arrays, axis=0):
 
     def pullback(dy):
         if axis is None:
-            return (_as_given(cut(dy, [((s), (int(np.prod(s)),), r, c) for s, _, r, c in parts], 0), arrays),)
+            return (_as_given(cut(dy, [(s, (int(np.prod(s)),), r, c) for s, _, r, c in map(piece, parts)], 0), arrays),)
         return (_as_given(cut(dy, parts, axis), arrays),)
 
     return np.concatenate(arrays, axis), pullback

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.registry import Array, Scalar, infer_table, inline, overlay, probed, pure, rrule, zero_derivative
-from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.common import conj, is_complex, is_number, is_one, real_of, shapes_unless_same, summed, total
 
 _f: Any  # what a table registers, one at a time
 
@@ -48,21 +48,21 @@ MIXES = ((Scalar, Scalar), (Array, Array), (Array, Scalar), (Scalar, Array))
 
 
 @inline
-def shape_of(x: Any, other: Any) -> Any:
-    """What to keep of x to sum a cotangent down to it: nothing where one side is a number."""
-    return () if is_number(x) or is_number(other) else x.shape
+def shapes_of(a: Any, b: Any) -> Any:
+    """What to keep of two operands to sum cotangents down to them: nothing where one side is a number."""
+    return None if is_number(a) or is_number(b) else shapes_unless_same(a, b)
 
 
 @inline
-def down(t: Any, like: Any, shape: Any, other: Any) -> Any:
-    """The cotangent t of `like` in an elementwise operation with `other`, in like's shape and kind."""
+def down(t: Any, like: Any, shapes: Any, i: int, other: Any) -> Any:
+    """The cotangent t of operand i, `like`, of an elementwise operation with `other`, in like's shape and kind."""
     if is_number(like):
         if is_number(other):
             return real_of(t, like)
         return real_of(total(t), like)
     if is_number(other):
         return real_of(t, like)
-    return real_of(unbroadcast(t, shape), like)
+    return real_of(summed(t, shapes, i), like)
 
 
 def binary(make: Any, *targets: Any) -> None:
@@ -77,11 +77,10 @@ def binary(make: Any, *targets: Any) -> None:
 
 def _add(f: Any) -> Any:
     def add(a, b):
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy, a, sa, b), down(dy, b, sb, a)
+            return down(dy, a, shapes, 0, b), down(dy, b, shapes, 1, a)
 
         return f(a, b), pullback
 
@@ -90,11 +89,10 @@ def _add(f: Any) -> Any:
 
 def _sub(f: Any) -> Any:
     def sub(a, b):
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy, a, sa, b), down(-dy, b, sb, a)
+            return down(dy, a, shapes, 0, b), down(-dy, b, shapes, 1, a)
 
         return f(a, b), pullback
 
@@ -103,11 +101,10 @@ def _sub(f: Any) -> Any:
 
 def _mul(f: Any) -> Any:
     def mul(a, b):
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy * conj(b), a, sa, b), down(dy * conj(a), b, sb, a)
+            return down(dy * conj(b), a, shapes, 0, b), down(dy * conj(a), b, shapes, 1, a)
 
         return f(a, b), pullback
 
@@ -117,12 +114,13 @@ def _mul(f: Any) -> Any:
 def _div(f: Any) -> Any:
     def div(a, b):
         y = f(a, b)
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
+            if is_one(a):  # then b need not be kept
+                return None, down(-dy * conj(y * y), b, shapes, 1, a)
             da = dy / conj(b)
-            return down(da, a, sa, b), down(-da * conj(y), b, sb, a)
+            return down(da, a, shapes, 0, b), down(-da * conj(y), b, shapes, 1, a)
 
         return y, pullback
 
@@ -190,12 +188,11 @@ pure.add(exponent_log)
 def _pow(f: Any) -> Any:
     def pow_(a, b):
         y = f(a, b) if is_complex(a) or is_complex(b) else check_real_power(f(a, b))
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
             da = dy * conj(b * power_below(a, b))
-            return down(da, a, sa, b), down(dy * conj(y * exponent_log(a)), b, sb, a)
+            return down(da, a, shapes, 0, b), down(dy * conj(y * exponent_log(a)), b, shapes, 1, a)
 
         return y, pullback
 
@@ -234,11 +231,10 @@ def pow_builtin(a, b):
 
 def _mod(f: Any) -> Any:
     def mod(a, b):
-        sa = shape_of(a, b)
-        sb = shape_of(b, a)
+        shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy, a, sa, b), down(-dy * (a // b), b, sb, a)
+            return down(dy, a, shapes, 0, b), down(-dy * (a // b), b, shapes, 1, a)
 
         return f(a, b), pullback
 
