@@ -146,6 +146,7 @@ def attained(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
     """The cotangent of an extremum y of a: dy, shared evenly by the elements that are equal to it."""
     shape = a.shape
     hit = (a == kept(y, shape, axis)).astype(a.dtype)
+    del a  # the array may be free now
     dy = kept(dy, shape, axis)
     share = dy / (np.maximum(np.count_nonzero(hit), 1) if axis is None else np.maximum(_sum(hit, axis), 1))
     if share.dtype != hit.dtype:

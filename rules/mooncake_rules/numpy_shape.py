@@ -319,8 +319,8 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
 
 
 def piece(part: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...], bool, type]:
-    """All that `pieces` says of one: what is joined has an axis, so its shape is not empty."""
-    return part if type(part[0]) is tuple else (part, part, True, np.ndarray)
+    """All that `pieces` says of one."""
+    return part if part and type(part[0]) is tuple else (part, part, True, np.ndarray)
 
 
 def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
@@ -492,7 +492,7 @@ def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[A
     moved = dy if axis == 0 else np.moveaxis(dy, axis, 0)
     mixed = dy.dtype.kind == "c"
     out: list[Any] = []
-    for t, (_, _, real, cls) in zip(moved, parts, strict=True):
+    for t, (_, _, real, cls) in zip(moved, map(piece, parts), strict=True):
         t = t.real if mixed and real else t
         out.append(t.item() if cls in _NUMBERS else t)
     return out
