@@ -41,6 +41,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.registry import is_pure, pair_of_shapes
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform import helpers
+from mooncake_py.transform.batch import batch_outer_products
 from mooncake_py.transform.canonical import Canonical, Loop, canonicalise
 from mooncake_py.transform.certain import fold
 from mooncake_py.transform.keep import negatives, shapes_for_zeros
@@ -206,6 +207,8 @@ class _Assembly:
         sweep(self.forward, self.info.removable, everything=False)
         finish_helpers(p)
         tidy(p, self.types, self.options.tidy)
+        if self.options.tidy:
+            batch_outer_products(p, self.types, self._may_change(p))
         forward = self.forward.finish(fn.name, fn.filename, params, fn.firstline)
         pullback = p.finish(fn.name, fn.filename, pullback_params, fn.firstline)
         exit_ = c.blocks[c.exit].term if c.exit is not None else None
@@ -796,6 +799,14 @@ class _Assembly:
         c = self.canonical
         home = self.home.get(v)
         return home is not None and c.exit is not None and c.loop_of[home] is None and self._dominates(home, c.exit)
+
+    def _may_change(self, p: PullbackBuilder) -> Callable[[Operand], bool]:
+        """Is this, in the pullback, a forward value that somebody writes to?"""
+        comms = p.comms
+        forward: dict[Operand, Var] = {x: v for t in (comms.captures, *comms.stacks.values()) for v, x in t.items()}
+        primal = {f: v for v, f in self.info.f.items() if isinstance(f, Var)}
+        shared = self.inferred.memory.is_shared
+        return lambda x: x in forward and shared(primal.get(forward[x], forward[x]))
 
     def _is_fixed(self, v: Var) -> bool:
         """Is it made in every run that returns, once, and not written to by anybody?"""

@@ -52,7 +52,7 @@ def recompute(
     """
     out: dict[BlockId, list[Call]] = {}
     if not p.comms.stacks:
-        return out
+        return out, []
     watched = _watched(p)
     fixed = _Fixed(p, defs, types, always_made, pos)
     for stack in p.comms.stacks.values():
