@@ -52,8 +52,8 @@ def options(
     - `stack_folding`: values used once stay on the interpreter's stack; off: each has a local variable.
     - `objects`: what objects of your classes do is found out from their classes, their methods are taken in, and those
       that only the function sees become local variables; off: all of that is decided when it runs.
-    - `tidy`: in the reverse run equal computations are shared, signs taken into sums, and what is computed for one
-      reader is computed right before it.
+    - `tidy`: in the reverse run equal computations are shared, signs taken into sums, what is computed for one reader
+      is computed right before it, and outer products that a loop adds up are added as products of matrices.
 
     What is not given stays as it is outside the block. Values and gradients are the same under all of them.
     """
