@@ -78,8 +78,8 @@ def _is_number(t: T) -> bool | None:
 
 
 def is_one(x: Any) -> bool:
-    """Is x surely the number one?"""
-    return False
+    """Is x the number one (a question the engine answers when it derives: no, if x is not a constant)?"""
+    return type(x) in (int, float) and x == 1
 
 
 def is_float(x: Any) -> bool:

@@ -117,10 +117,9 @@ def _div(f: Any) -> Any:
         shapes = shapes_of(a, b)
 
         def pullback(dy):
-            if is_one(a):  # then b need not be kept
-                return None, down(-dy * conj(y * y), b, shapes, 1, a)
             da = dy / conj(b)
-            return down(da, a, shapes, 0, b), down(-da * conj(y), b, shapes, 1, a)
+            db = -dy * conj(y * y) if is_one(a) else -da * conj(y)  # where a is one, b need not be kept
+            return down(da, a, shapes, 0, b), down(db, b, shapes, 1, a)
 
         return y, pullback
 
