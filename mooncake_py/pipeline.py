@@ -17,6 +17,7 @@ from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import Observer, derive, ignore
 from mooncake_py.transform.cells import localise
+from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.initial import note_first_writes
@@ -96,4 +97,7 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     if simpler is not None:
         return simpler
     larger = inline_calls(inferred, fn.__globals__, taken)
-    return localise(promote_cells(larger)) if larger is not None else advance_iterators(inferred)
+    if larger is not None:
+        return localise(promote_cells(larger))
+    advanced = advance_iterators(inferred)
+    return advanced if advanced is not None else dissolve(inferred)

@@ -428,7 +428,10 @@ class Inference:
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
             )
-        asked = act and f not in incurious and any(map(_may_be_asked, (*types, *(t for _, t in kw))))
+        given = (*types, *(t for _, t in kw))
+        if f in _OF_THE_WHOLE:
+            given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
+        asked = act and f not in incurious and any(map(_may_be_asked, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items:
                 rule = False  # there may be an object that is asked for a number, or compared
@@ -736,6 +739,10 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
     if not _running:
         _results[key] = new
     return new
+
+
+# What a container answers without asking its items.
+_OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
 
 
 def _may_be_asked(t: T) -> bool:

@@ -76,7 +76,7 @@ class Canonical:
 
 def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
     types = inferred.types
-    blocks = _pruned(inferred)
+    blocks = pruned(inferred)
     _merge_chains(inferred, blocks)
     unwinding = settle(blocks, inferred, fresh)
     exit_ = _single_return(blocks, types, inferred.result, fresh)
@@ -126,7 +126,8 @@ def _function(like: Function, blocks: dict[BlockId, CFGBlock]) -> Function:
     return Function(like.name, like.filename, like.params, like.free, ordered, like.kind, like.firstline)
 
 
-def _pruned(inferred: Inferred) -> dict[BlockId, CFGBlock]:
+def pruned(inferred: Inferred) -> dict[BlockId, CFGBlock]:
+    """The blocks that run, without the branches that the types decide."""
     out = {}
     for b in inferred.fn.blocks:
         if b.id not in inferred.reached:

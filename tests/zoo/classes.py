@@ -524,3 +524,107 @@ def a_world_of_particles(k):
     for _ in range(5):
         world.step(0.1)
     return world.energy
+
+
+# -- objects that only the function sees ----------------------------------------------------------------------
+
+
+class Counted:
+    scale = 2.0
+
+    def __init__(self) -> None:
+        self.total = 0.0
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> bool:
+        self.total *= 2
+        return False
+
+    def add(self, v: Any) -> Any:
+        if v < 0:
+            raise ValueError(v)
+        self.total += v
+        return self
+
+
+@case(0.7)
+@case(-0.7, name="one_of_two_objects_written_to_negative")
+def one_of_two_objects_written_to(x):
+    p, q = Pair(x, 1.0), Pair(2 * x, 3.0)
+    r = p if x > 0 else q
+    r.x = r.x * 5
+    return p.x * q.x + r.y
+
+
+@case(0.7)
+def an_object_written_to_after_it_was_handed_on(x):
+    p = Pair(x, 2.0)
+    while p.x < 5:
+        n = Pair(p.x * 1.5, p.y + x)
+        p.y = 100.0
+        p = n
+    return p.x * p.y
+
+
+@case(0.7)
+def the_last_two_objects_of_a_loop(x):
+    before, now = Pair(x, 0.0), Pair(x * x, 1.0)
+    for _ in range(4):
+        after = Pair(now.x + before.x * 0.5, now.y * 1.1)
+        before, now = now, after
+        before.x = before.x + 1.0
+    return now.x * before.y + before.x
+
+
+@case(0.7)
+def another_name_from_the_second_round_on(x):
+    p = Pair(x, 1.0)
+    q = p
+    for _ in range(3):
+        p.x *= 2.0
+        q = p
+    p.x *= 3
+    return q.x * p.y
+
+
+@case(0.7)
+@case(0.3, name="an_attribute_set_on_one_branch_and_missing")
+def an_attribute_set_on_one_branch(x):
+    e = Asking()
+    if x > 0.5:
+        e.a = x * 2
+    else:
+        e.b = x
+    try:
+        return e.a * x
+    except AttributeError:
+        return e.b * 3
+
+
+@case(0.7)
+def a_default_of_the_class_until_it_is_set(x):
+    c = Counted()
+    t = c.scale * x
+    c.scale = x * 3
+    return t * c.scale
+
+
+@case(0.7)
+def objects_asked_what_they_are(x):
+    p, q = Pair(x, 1.0), Pair(x, 1.0)
+    return isinstance(p, Pair) * type(p)(x, 2.0).y * p.x + (p is not None) * x * x + (p is q) * 3.0 * x
+
+
+@case(0.7)
+def an_object_whose_method_raises_half_way(x):
+    c = Counted()
+    for v in (x, -x, 2 * x):
+        try:
+            c.add(v).add(v)
+        except ValueError:
+            c.total += 0.1 * x
+    with Counted() as d:
+        d.add(x)
+    return c.total * d.total
