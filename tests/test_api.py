@@ -346,8 +346,9 @@ def test_an_object_that_is_returned_keeps_its_attributes() -> None:
 
 def overwrites(v):
     p = Pair(v[0], v[1])
+    pairs = [p]
     p.a = p.a * v[1]
-    return p.a
+    return pairs[0].a
 
 
 def deletes(v):

@@ -278,7 +278,10 @@ class Inference:
         if f is None:
             return t
         if isinstance(t, Obj):
-            return join(t, f) if isinstance(f, Inst) and f.cls is t.cls else Inst(t.cls, t.act or f.active)
+            if not isinstance(f, Obj) or f.cls is not t.cls:
+                return Inst(t.cls, t.act or f.active)
+            fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
+            return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
         if isinstance(t, (Arr, Inst, Top)) and f.active:
             t = activate(t)
         if isinstance(t, (Lst, Cell)) and type(t) is type(f):
