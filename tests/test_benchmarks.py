@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 
+from benchmarks import rules
 from benchmarks.workloads import WORKLOADS, Workload
 from tests.harness import assert_cotangent_fits, bits, directions_for, inner, magnitude, slopes
 
@@ -38,3 +39,18 @@ def test_gradient_by_hand(work: Workload) -> None:
 def type_of_gradient(arg: object) -> object:
     """A NumPy scalar will do for the gradient of a float: hand-written code is not asked to convert."""
     return np.float64(arg) if isinstance(arg, float) else arg
+
+
+@pytest.mark.parametrize("case", rules.CASES, ids=lambda case: case.name)
+def test_adjoint_by_hand(case: rules.Case) -> None:
+    rng = np.random.default_rng(1)
+    plain, by_hand = rules.programs(case, 1, 4)
+    args = tuple(make(rng, 4) for make in case.args)
+    (y,) = plain(*args)
+    dy = rng.normal(size=np.shape(y))
+    (value,), gradients = by_hand((dy[()],), *args)
+    assert np.array_equal(value, y)
+    for position, gradient in enumerate(gradients):
+        directions = directions_for(args, [position], rng)
+        _, expected, _ = slopes(lambda *xs: np.sum(plain(*xs)[0] * dy), args, directions, 1.0, 1e-6)
+        assert np.sum(gradient * directions[position]) == pytest.approx(expected, rel=1e-6, abs=1e-6)

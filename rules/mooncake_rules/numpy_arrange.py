@@ -80,6 +80,12 @@ _linear_projection(np.tril)
 def on_diagonal(dy: Any, shape: tuple[int, ...], dtype: Any, offset: int, axis1: int, axis2: int) -> np.ndarray:
     """The cotangent of a diagonal (or of its sum) in the array it was taken from."""
     out = np.zeros(shape, dtype)
+    if len(shape) == 2 and not axis1 and axis2 == 1:
+        n, m = shape
+        k = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
+        first = offset if offset >= 0 else -offset * m
+        out.reshape(-1)[first : first + k * (m + 1) : m + 1][:k] = dy
+        return out
     moved = np.moveaxis(out, (axis1, axis2), (-2, -1))
     n, m = moved.shape[-2:]
     k = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
@@ -118,7 +124,9 @@ def trace(a, offset=0, axis1=0, axis2=1):
     shape = a.shape
 
     def pullback(dy):
-        return (on_diagonal(np.asarray(dy)[..., None], shape, a.dtype, offset, axis1, axis2),)
+        return (
+            on_diagonal(dy if len(shape) == 2 else np.asarray(dy)[..., None], shape, a.dtype, offset, axis1, axis2),
+        )
 
     return np.ndarray.trace(a, offset, axis1, axis2), pullback
 

@@ -20,7 +20,7 @@ import numpy as np
 from mooncake_py.registry import Array, infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.numpy_linalg import adjoint, all_of, kind_of, like, one_triangle, per_matrix
+from mooncake_rules.numpy_linalg import adjoint, all_of, kind_of, like, one_triangle, per_matrix, triangle_weights
 
 _linalg = np.linalg
 _TWO = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
@@ -42,14 +42,12 @@ def cholesky_cotangent(dy: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     p = adjoint(y) @ dy
     del dy
-    p = np.tril(p)
-    n = p.shape[-1]
-    p[..., range(n), range(n)] *= 0.5
+    p *= triangle_weights(p.shape[-1], p.real.dtype, True)
     p = p + adjoint(p)
     inverse = np.linalg.inv(y)
     p = p @ inverse
     p = adjoint(inverse) @ p
-    p *= 0.5
+    p *= 0.25
     return one_triangle(p, True)
 
 
@@ -88,11 +86,12 @@ def _inverse_gaps(w: np.ndarray) -> np.ndarray:
 
 def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) -> np.ndarray:
     vh = adjoint(v)
+    if dv is None:
+        return one_triangle((v * dw[..., None, :]) @ vh, lower)
     inner: Any = 0.0
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
-    if dv is not None:
-        inner = inner + _inverse_gaps(w) * (vh @ dv)
+    inner = inner + _inverse_gaps(w) * (vh @ dv)
     x = v @ inner @ vh
     return one_triangle((x + adjoint(x)) / 2, lower)
 
@@ -162,6 +161,8 @@ def svd_cotangent(
     du: Any, ds: Any, dvh: Any, a: np.ndarray, u: np.ndarray, s: np.ndarray, vh: np.ndarray
 ) -> np.ndarray:
     k = s.shape[-1]
+    if du is None and dvh is None:
+        return (u[..., :k] * ds[..., None, :]) @ vh[..., :k, :]
     for d, axis in ((du, -1), (dvh, -2)):
         if d is not None and d.shape[axis] > k and np.any(np.delete(d, range(k), axis)):
             raise NotImplementedError(
@@ -172,7 +173,7 @@ def svd_cotangent(
     t: Any = 0.0
     if ds is not None:
         t = t + (u * ds[..., None, :]) @ vh
-    gaps = _inverse_gaps(s * s) if du is not None or dvh is not None else None
+    gaps = _inverse_gaps(s * s)
     if du is not None:
         du = du[..., :k]
         p = uh @ du

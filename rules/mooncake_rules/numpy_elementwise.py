@@ -100,10 +100,15 @@ probed.add(np.log)
 # -- functions of two arguments ---------------------------------------------------------------------------
 
 
+def number_above(a: Any, b: Any) -> Any:
+    return 1.0 if a > b else 0.5 if a == b else 0.0
+
+
+@inline
 def above(a: Any, b: Any) -> Any:
-    """1 where a > b, 1/2 where they are equal, else 0."""
+    """1 where a > b, 1/2 where they are equal, else 0: in both cotangents, so that it is computed once."""
     if is_number(a) and is_number(b):
-        return 1.0 if a > b else 0.5 if a == b else 0.0
+        return number_above(a, b)
     return np.heaviside(a - b, 0.5)
 
 
@@ -113,15 +118,15 @@ def above_or_alone(a: Any, b: Any) -> Any:
     return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, w))
 
 
-pure.update({above, above_or_alone})
+pure.update({number_above, above_or_alone})
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
     (np.arctan2, lambda a, b, y: b / (a * a + b * b), lambda a, b, y: -a / (a * a + b * b)),
     (np.hypot, lambda a, b, y: a / y, lambda a, b, y: b / y),
     (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
     (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
-    (np.maximum, lambda a, b, y: above(a, b), lambda a, b, y: above(b, a)),
-    (np.minimum, lambda a, b, y: above(b, a), lambda a, b, y: above(a, b)),
+    (np.maximum, lambda a, b, y: above(a, b), lambda a, b, y: 1.0 - above(a, b)),
+    (np.minimum, lambda a, b, y: 1.0 - above(a, b), lambda a, b, y: above(a, b)),
     (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
     (np.fmin, lambda a, b, y: above_or_alone(-a, -b), lambda a, b, y: above_or_alone(-b, -a)),
     (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(a / b)),

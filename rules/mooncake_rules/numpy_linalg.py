@@ -42,10 +42,14 @@ def _diagonal(x: np.ndarray) -> np.ndarray:
 
 def one_triangle(s: np.ndarray, lower: bool) -> np.ndarray:
     """The cotangent of the triangle that is read, from that of the whole Hermitian matrix."""
-    n = s.shape[-1]
-    t = np.tril(s) if lower else np.triu(s)
-    t *= 2.0
-    t[..., range(n), range(n)] *= 0.5
+    return s * triangle_weights(s.shape[-1], s.real.dtype, lower)
+
+
+def triangle_weights(n: int, dtype: np.dtype, lower: bool) -> np.ndarray:
+    """2 in one triangle, 1 on the diagonal, 0 in the other triangle."""
+    r = np.arange(n, dtype=dtype)
+    t = np.sign(r[:, None] - r if lower else r - r[:, None])
+    t += 1.0
     return t
 
 
@@ -105,6 +109,8 @@ def cofactors(a: np.ndarray) -> np.ndarray:
 
 
 def det_cotangent(dy: Any, a: np.ndarray, y: Any) -> np.ndarray:
+    if a.ndim == 2 and y:
+        return kind_of((dy * y.conjugate()) * adjoint(np.linalg.inv(a)), a)
     if np.all(y):
         t = _per_matrix(dy * np.conjugate(y)) * adjoint(np.linalg.inv(a))
     else:

@@ -282,12 +282,16 @@ def einsum_plan(subscripts: str, ndims: tuple[int, ...], i: int) -> tuple[str, s
 def einsum_cotangent(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any, i: int) -> Any:
     """The contraction of dy with the other operands into the subscripts of operand i."""
     x = operands[i]
-    term, mine, there, spec = einsum_plan(subscripts, tuple([np.ndim(o) for o in operands]), i)
-    others = [np.conjugate(o) if is_complex(o) else o for k, o in enumerate(operands) if k != i]
-    t = np.einsum(spec, dy, *others, optimize=len(others) > 1)
-    if t.dtype.kind == "c" and not is_complex(x):
+    term, mine, there, spec = einsum_plan(subscripts, tuple([o.ndim for o in operands]), i)
+    if len(operands) == 2:
+        other = operands[1 - i]
+        t = np.einsum(spec, dy, np.conjugate(other) if other.dtype.kind == "c" else other)
+    else:
+        others = [np.conjugate(o) if is_complex(o) else o for k, o in enumerate(operands) if k != i]
+        t = np.einsum(spec, dy, *others, optimize=len(others) > 1)
+    if t.dtype.kind == "c" and x.dtype.kind != "c":
         t = t.real
-    if there == term and t.shape == x.shape:
+    if t.shape == x.shape and there == term:
         return t
     sizes = dict(zip(term, x.shape, strict=True))
     t = np.asarray(t).reshape([t.shape[there.index(c)] if c in there else 1 for c in mine])
@@ -398,13 +402,17 @@ pure.add(np.einsum)
 
 
 def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
-    n = max(a.ndim, b.ndim)
-    sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
-    t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
-    even, odd = list(range(0, 2 * n, 2)), list(range(1, 2 * n, 2))
-    da = np.tensordot(t, np.conjugate(b).reshape(sb), (odd, list(range(n)))).reshape(a.shape)
-    db = np.tensordot(t, np.conjugate(a).reshape(sa), (even, list(range(n)))).reshape(b.shape)
-    return da if is_complex(a) else da.real, db if is_complex(b) else db.real
+    """By the matrix of the cotangents of what every item of a gives with every item of b."""
+    if b.ndim == 1 and a.ndim > 0:
+        t = dy.reshape(a.size, b.size)
+    else:
+        n = max(a.ndim, b.ndim)
+        sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+        t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
+        t = t.transpose([*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(a.size, b.size)
+    da = (t @ conj(b).reshape(-1)).reshape(a.shape)
+    db = (conj(a).reshape(-1) @ t).reshape(b.shape)
+    return real_of(da, a), real_of(db, b)
 
 
 pure.add(kron_cotangents)

@@ -167,6 +167,8 @@ def exponent_log(a: Any) -> Any:
         if isinstance(a, complex):
             return np.log(a) if a else 0.0
         return np.log(a) if a > 0 else 0.0 if a == 0 else np.nan
+    if a.dtype.kind == "f" and a.size and np.minimum.reduce(a, None) > 0:
+        return np.log(a)
     safe = np.where(a == 0, 1, a)
     with np.errstate(invalid="ignore"):  # a negative base: mostly nobody asks for the derivative by the exponent
         return np.log(safe)
@@ -204,6 +206,14 @@ def power_below(a: Any, b: Any) -> Any:
         if not b:
             return 1.0
         return a ** (b - 1) if a or b >= 1 else float("inf")
+    if not is_number(a) and a.dtype.kind == "f":
+        if is_number(b):
+            if b == 3:  # the squares and cubes of which most powers are made
+                return a * a
+            if b == 2:
+                return a
+        elif a.size and np.minimum.reduce(a, None) > 0:
+            return np.power(a, b - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         r = np.power(np.asarray(a, dtype=np.result_type(a, 1.0)) if is_number(a) or a.dtype.kind in "iub" else a, b - 1)
     if is_number(b):
