@@ -64,6 +64,7 @@ class Pullback:
         "_why",
         "always_zero",
         "met",
+        "newcomers",
         "reusable",
         "touched",
     )
@@ -86,6 +87,7 @@ class Pullback:
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
         self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows
+        self.newcomers: list[Any] = []  # what it put into those from outside
 
     @entry
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
@@ -131,7 +133,7 @@ class Pullback:
         """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
-        return contents(self._value, self._args) + snapshot((*self._outside, *outside))
+        return contents((self._value, *self.newcomers), self._args) + snapshot((*self._outside, *outside))
 
 
 @entry

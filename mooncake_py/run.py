@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from mooncake_py.structure import attributes
 
 _R = TypeVar("_R")
 
@@ -18,12 +21,13 @@ _R = TypeVar("_R")
 class Run:
     """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
 
-    __slots__ = ("in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
+    __slots__ = ("before", "in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
 
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
+        self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.outer: Run | None = None
         self.in_place = False  # was something changed that the pullback undoes?
@@ -48,6 +52,16 @@ class Run:
     def put(self, x: Any, shadow: Any) -> None:
         self.objects[id(x)] = x, shadow
 
+    def meet(self, x: Any, shadow: Any) -> None:
+        """The same for what may be from outside: what is found in it later on, and was not there, is the run's own."""
+        self.put(x, shadow)
+        self.before[id(x)] = {id(v) for v in _parts(x)}
+
+    def newcomers(self) -> list[Any]:
+        """What the run has put into containers and objects from outside."""
+        found = self.outside()
+        return [v for k, held in self.before.items() if k in found for v in _parts(found[k]) if id(v) not in held]
+
     def touch(self, x: Any) -> None:
         """Note a change of an object, which stays if the object is from outside."""
         if id(x) not in self.made:
@@ -58,6 +72,12 @@ class Run:
         return {**{k: x for k, (x, _) in self.objects.items()}, **self.touched}
 
 
+def _parts(x: Any) -> list[Any]:
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, deque)) else attributes(x).values()
+    return [v for v in parts if type(v) not in _PLAIN]
+
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _local = threading.local()
 
 
@@ -93,7 +113,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
     def with_run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         with Run() as run:
             y, pullback = forward(*args, **kwargs)
-        pullback.touched = run.outside()
+        pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
         pullback.met = run.objects
         return y, pullback
 

@@ -369,17 +369,17 @@ def zero_fdata(x: Any) -> Any:
         return shadow
     if isinstance(x, list):
         shadow = ListShadow([None] * len(x), [None] * len(x))
-        here.put(x, shadow)
+        here.meet(x, shadow)
         shadow.f[:] = [zero_fdata(v) for v in x]
     elif isinstance(x, deque):
         none = [None] * len(x)
         shadow = ListShadow(deque(none, x.maxlen), deque(none, x.maxlen))  # type: ignore[arg-type]
-        here.put(x, shadow)
+        here.meet(x, shadow)
         for i, v in enumerate(x):
             shadow.f[i] = zero_fdata(v)
     elif isinstance(x, dict):
         shadow = DictShadow({}, {})
-        here.put(x, shadow)
+        here.meet(x, shadow)
         shadow.f.update({k: zero_fdata(v) for k, v in x.items()})
     elif cls is CellType:
         shadow = CellShadow(None)
@@ -388,7 +388,7 @@ def zero_fdata(x: Any) -> Any:
             shadow.f = zero_fdata(x.cell_contents)
     else:
         shadow = ObjectShadow(x)
-        here.put(x, shadow)
+        here.meet(x, shadow)
     return shadow
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.outside import NAMESPACES, is_kept_by
 from mooncake_py.infer.outside import is_data as is_outside_data
 from mooncake_py.infer.protocol import WRITES, Classes, Lookup, Plan, is_function
 from mooncake_py.infer.resolve import attribute, class_attribute, class_of, is_code_like, result_type
@@ -493,7 +494,7 @@ class Inference:
         else:
             return Top()
         typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
-        if is_code_like(value) and not typed:
+        if is_code_like(value) and not typed and not (self.wary and is_outside_data(value)):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
@@ -505,6 +506,9 @@ class Inference:
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
         t, name = types[0], types[1].value
+        if self.wary and isinstance(t, Known) and isinstance(t.value, NAMESPACES) and is_kept_by(t.value, name):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+            return Top(True)
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):
             value = getattr(t.value, name, ABSENT)
             if value is not ABSENT and (is_code_like(value) or isinstance(value, (int, float, str))):

@@ -49,6 +49,8 @@ _TO_SCALARS = frozenset(
     | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
 
+NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
+
 _answers: dict[Any, bool] = {}
 
 
@@ -70,12 +72,24 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
 
 def is_library(x: Any) -> bool:
     """Does a function or class belong to a library that does not come from the user?"""
-    return (getattr(x, "__module__", None) or "").partition(".")[0] in _LIBRARIES
+    return _of_library(getattr(x, "__module__", None) or "")
 
 
 def is_data(x: Any) -> bool:
     """An object that keeps what is written into it. (Arrays from outside are never written to: that is refused.)"""
     return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
+
+
+def is_kept_by(holder: Any, name: str) -> bool:
+    """Is this attribute of a class, function or module something that a run may set, or write into?"""
+    if isinstance(holder, pytypes.ModuleType) and _of_library(holder.__name__):
+        return False
+    value = getattr(holder, name, None)
+    return value is None or isinstance(value, (int, float, str)) or is_data(value)
+
+
+def _of_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
 
 
 @dataclass
@@ -94,6 +108,7 @@ class _Walk:
         self.codes: dict[tuple[pytypes.CodeType, int], _Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
+        self.of_classes: set[str] = set()  # names of containers that classes hold, and all their objects read
         self.sources = False
         self.unseen = False
         self.returns = False
@@ -147,8 +162,9 @@ class _Walk:
 
     def methods(self, cls: type, outside: bool) -> None:
         for k in cls.__mro__:
-            if k.__module__.partition(".")[0] in _LIBRARIES:
+            if _of_library(k.__module__):
                 continue
+            self.of_classes.update(name for name, d in k.__dict__.items() if is_data(d))
             for d in list(k.__dict__.values()):
                 f = d.__func__ if isinstance(d, (classmethod, staticmethod)) else d
                 for g in (d.fget, d.fset, d.fdel) if isinstance(d, property) else (f,):
@@ -160,7 +176,7 @@ class _Walk:
                     self.value(d)
 
     def function(self, f: pytypes.FunctionType) -> _Code | None:
-        if (f.__module__ or "").partition(".")[0] in _LIBRARIES:
+        if _of_library(f.__module__ or ""):
             return None
         held: dict[str, Any] = {}
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=False):
@@ -194,7 +210,7 @@ class _Walk:
             if name in globals_:
                 x = globals_[name]
                 if isinstance(x, pytypes.ModuleType):
-                    if x.__name__.partition(".")[0] not in _LIBRARIES:
+                    if not _of_library(x.__name__):
                         for n in code.co_names:
                             if n in x.__dict__:
                                 self.value(x.__dict__[n])
@@ -252,8 +268,12 @@ class _Walk:
             return True
         touched = [v for v in operands if v in tainted]
         if not touched:
-            if f is setattr and isinstance(self._known(c, s.args[0], defs), (type, pytypes.FunctionType)):
+            if f is setattr and isinstance(self._known(c, s.args[0], defs), NAMESPACES):
                 return True
+            if f is getattr and isinstance(s.args[1], Const):
+                holder, word = self._known(c, s.args[0], defs), str(s.args[1].value)
+                if word in self.of_classes or (isinstance(holder, NAMESPACES) and is_data(getattr(holder, word, None))):
+                    tainted.add(s.out)
             if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
                 tainted.add(s.out)
             return False
@@ -296,6 +316,4 @@ class _Walk:
         """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
         f = self._known(c, v, defs)
         module = getattr(f, "__module__", None) or ""
-        return f is not None and (
-            isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or module.partition(".")[0] in _LIBRARIES
-        )
+        return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or _of_library(module))

@@ -79,8 +79,13 @@ class DynamicSite:
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
 
-    def _check_write(self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Refuse to write a value with a derivative where nobody would find it; fdata for what it is written into."""
+    def _check_write(
+        self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], live: tuple[bool, ...]
+    ) -> tuple[Any, ...]:
+        """Refuse to write a value with a derivative where nobody would find it; fdata for what it is written into.
+
+        `live`: which arguments but the first may carry a derivative.
+        """
         x = args[0]
         array = type(x) is np.ndarray
         if type(f).__hash__ is None or not (array or isinstance(x, (list, dict, deque))):
@@ -88,8 +93,7 @@ class DynamicSite:
         rule = find_rule_for_values(f, args)
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
-        assert self.live is not None
-        if any(on and is_active(v, fv) for on, v, fv in zip(self.live[1:], args[1:], fargs[1:], strict=True)):
+        if any(on and is_active(v, fv) for on, v, fv in zip(live, args[1:], fargs[1:], strict=True)):
             if not array and run.is_wary() and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
             raise UnsupportedError(
@@ -112,8 +116,13 @@ class DynamicSite:
     ) -> Result:
         try:
             fargs = known(args, fargs)
-            if self.live is not None and fargs and fargs[0] is None and any(self.live):
-                fargs = self._check_write(f, args, fargs)
+            if self.live is not None and any(self.live):
+                if type(f) is pytypes.BuiltinFunctionType and type(f.__self__) in _CONTAINERS and ff is None:
+                    ff = run.current().shadow(f.__self__)
+                    if ff is None and callable(d := _native_method(type(f.__self__), f)):
+                        ff = self._check_write(d, (f.__self__, *args), (None, *fargs), self.live)[0]
+                elif fargs and fargs[0] is None:
+                    fargs = self._check_write(f, args, fargs, self.live[1:])
             classes = tuple(map(type, args))
             if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
                 assert self.rule is not None
@@ -155,6 +164,7 @@ class DynamicSite:
             raise MissingRule(missing_rule(e.f, e.given, names, e.active, where, why)) from None
 
 
+_CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
 MOST = 256
 """Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
 

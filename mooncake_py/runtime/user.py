@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -137,8 +137,8 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
             out.append((x, list(iter(x))))
         elif isinstance(x, (np.ndarray, dict)):
             out.append((x, x.copy()))
-        elif is_user_class(type(x)) or isinstance(x, (type, FunctionType)):
-            out.append((x, dict(vars(x)) if isinstance(x, type) else attributes(x)))
+        elif is_user_class(type(x)) or isinstance(x, (type, FunctionType, ModuleType)):
+            out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
@@ -157,7 +157,7 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
             x.clear()
             x.update(content)
         elif type(x) is not CellType:
-            now = dict(vars(x)) if isinstance(x, type) else attributes(x)
+            now = dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)
             for k in now.keys() - content.keys():
                 unstore(x, k)
             for k, v in content.items():
