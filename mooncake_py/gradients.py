@@ -16,8 +16,9 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.runtime.warm import WarmCall
+from mooncake_py.structure import constant_classes
 from mooncake_py.tangents import has_tangent
-from mooncake_py.tracebacks import entry, tidy
+from mooncake_py.tracebacks import entry, once, tidy
 from mooncake_py.trees import leaves
 
 P = ParamSpec("P")
@@ -49,6 +50,9 @@ class Wrapper:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {getattr(self, '__qualname__', self.f)}>"
+
+
+constant_classes.append(Wrapper)
 
 
 class ValueAndGrad(Wrapper):
@@ -172,6 +176,9 @@ def real_scalar(y: Any) -> bool:
     if isinstance(y, np.ndarray):
         return y.shape == () and y.dtype.kind in "fiu"
     return isinstance(y, (int, float, np.integer, np.floating))
+
+
+once(ValueAndGrad.__call__, Grad.__call__)  # which are hot, and tidy up by themselves
 
 
 @overload

@@ -341,7 +341,7 @@ def is_declared(f: Any) -> bool:
     """Has somebody said what is to be differentiated in the place of f's own body?"""
     if type(f).__hash__ is None:
         return False
-    return bool(rules_of(f)) or f in _overlays or f in _refused or f in replaced or f in opaque
+    return bool(rules_of(f)) or f in _overlays or f in refused or f in replaced or f in opaque
 
 
 def rrule(
@@ -392,7 +392,7 @@ wrappers: dict[type, Callable[[Any], Any]] = {}
 """Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
 _overlays: dict[Any, pytypes.FunctionType] = {}
 _by_class: dict[Any, list[tuple[tuple[type | tuple[type, ...], ...], pytypes.FunctionType]]] = {}
-_refused: dict[Any, str] = {}
+refused: dict[Any, str] = {}
 replaced: dict[Any, pytypes.FunctionType] = {}
 """By users: function -> the one that is differentiated in its place, whatever rules there are."""
 opaque: set[Any] = set()
@@ -442,7 +442,7 @@ def seen_through(
     f: Any, n: int = -1, keywords: bool = False, classes: Sequence[type | None] = ()
 ) -> pytypes.FunctionType | None:
     """The Python function that a call of f, which has no rule for it, is differentiated as."""
-    if type(f).__hash__ is None or f in _refused or f in opaque:
+    if type(f).__hash__ is None or f in refused or f in opaque:
         return None
     if f in replaced:
         return replaced[f]
@@ -459,7 +459,7 @@ def refuse(why: str, *targets: Any) -> None:
     global generation
     generation += 1
     for f in targets:
-        _refused[f] = why
+        refused[f] = why
 
 
 def refusal(f: Any) -> str | None:
@@ -468,7 +468,7 @@ def refusal(f: Any) -> str | None:
         return None
     if f in opaque:
         return "it is declared a primitive, and no rule of it takes this call"
-    return _refused.get(f)
+    return refused.get(f)
 
 
 def rules_of(f: Any) -> list[Rule]:

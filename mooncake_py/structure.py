@@ -9,6 +9,8 @@ from typing import Any
 _HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
 
 
+constant_classes: list[type] = []
+"""Classes whose objects carry no derivative, whatever they hold."""
 _found: dict[type, bool] = {pytypes.SimpleNamespace: True}
 
 
@@ -27,7 +29,7 @@ def is_user_class(cls: type) -> bool:
 
 
 def _looks_like_user_class(cls: type) -> bool:
-    if issubclass(cls, (type, enum.Enum)) or isinstance(cls, enum.EnumMeta):
+    if issubclass(cls, (type, enum.Enum, *constant_classes)) or isinstance(cls, enum.EnumMeta):
         return False
     for k in cls.__mro__:
         if k is object or k is BaseException or k.__module__ == "builtins":

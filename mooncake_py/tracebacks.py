@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from mooncake_py import registry
 from mooncake_py.errors import MissingRule, MooncakeError, UnsupportedError
 from mooncake_py.origins import expanded
 
@@ -60,8 +61,11 @@ def tidy(e: BaseException) -> None:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_ONCE = "gradients are not differentiated again (reverse mode, once)"
+
+
 def entry(f: F) -> F:
-    """A function that users call: what leaves it is tidy."""
+    """A function that users call: what leaves it is tidy, and it is not differentiated itself."""
 
     @functools.wraps(f)
     def tidied(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +75,13 @@ def entry(f: F) -> F:
             tidy(e)
             raise
 
+    once(tidied)
     return tidied  # type: ignore[return-value]
+
+
+def once(*entries: Callable[..., Any]) -> None:
+    """Entry points that are just called where a function uses them on constants, and refused on anything else."""
+    registry.refused.update(dict.fromkeys(entries, _ONCE))
 
 
 def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:

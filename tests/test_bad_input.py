@@ -28,8 +28,11 @@ from mooncake_py import (
     NonScalarOutput,
     UnsupportedError,
     build_rrule,
+    elementwise_grad,
     errors,
     grad,
+    jacobian,
+    prepare,
     value_and_grad,
     value_and_pullback,
 )
@@ -483,3 +486,30 @@ def test_errors_travel_between_processes(cls: type[MooncakeError]) -> None:
     e.line = 3
     other = pickle.loads(pickle.dumps(e))
     assert type(other) is cls and str(other) == str(e) and vars(other) == vars(e)
+
+
+def cubed(y):
+    return y**3
+
+
+NESTED = [
+    lambda x: grad(cubed)(x),
+    lambda x: grad(lambda y: y * x)(2.0),
+    lambda x: value_and_grad(cubed)(x)[1],
+    lambda x: value_and_pullback(cubed, x)[1](1.0)[0],
+    lambda x: jacobian(cubed)(x),
+    lambda x: elementwise_grad(cubed)(x),
+    lambda x: prepare(cubed, 2.0).value_and_grad(x)[1],
+]
+
+
+@pytest.mark.parametrize("f", NESTED)
+def test_a_gradient_of_a_gradient_is_refused_where_it_is_asked_for(f: Callable[..., Any]) -> None:
+    with pytest.raises(MissingRule, match="gradients are not differentiated again") as e:
+        grad(f)(2.0)
+    assert e.value.filename == __file__ and e.value.line == f.__code__.co_firstlineno
+
+
+def test_a_gradient_at_a_constant_is_a_constant() -> None:
+    assert grad(lambda x: x * grad(cubed)(2.0))(3.0) == 12.0
+    assert grad(lambda x: x * jacobian(cubed)(2.0) + x * value_and_grad(cubed)(1.0)[1])(3.0) == 15.0

@@ -24,6 +24,7 @@ from mooncake_py.errors import NonScalarOutput, RuleError, RuleResultError
 from mooncake_py.gradients import Wrapper, real_scalar
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import NoDerivative
+from mooncake_py.tracebacks import entry
 from mooncake_py.transforms import Transform
 from mooncake_py.transforms import holomorphic_grad as _holomorphic_grad
 from mooncake_py.transforms import jacobian as _jacobian
@@ -38,6 +39,7 @@ def conjugate(t: Any) -> Any:
 
 
 class _ValueAndGrad(Transform):
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         y, pullback = forward()
@@ -54,11 +56,13 @@ class _ValueAndGrad(Transform):
 
 
 class _Grad(_ValueAndGrad):
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs)[1]
 
 
 class _ElementwiseGrad(Transform):
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         y, pullback = forward()
@@ -72,6 +76,7 @@ class _ElementwiseGrad(Transform):
 
 
 class _MakeVjp(Transform):
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         y, pullback = forward()
@@ -83,6 +88,7 @@ class _MakeVjp(Transform):
 
 
 class _GradAndAux(Transform):
+    @entry
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         forward, chosen = self.chosen(args, kwargs)
         y, pullback = forward()
