@@ -39,15 +39,16 @@ def expanded(tb: TracebackType) -> list[TracebackType]:
     if type(origins) is not Origins:
         return [tb]
     pos = origins.at(code, tb.tb_lasti)
-    if pos is None or pos.within is None:
+    if pos is None or not (pos.within or pos.inner):
         return [tb]
-    chain: list[tuple[str, Pos]] = []  # innermost first
+    chain: list[tuple[str, str, Pos]] = []  # innermost first
     while pos.within is not None:
         name, call = pos.within
-        chain.append((name, pos))
+        chain += [*reversed(pos.inner), (code.co_filename, name, pos)]
         pos = call
+    chain += reversed(pos.inner)
     outer = TracebackType(None, frame, -1, pos.line or tb.tb_lineno)
-    return [outer, *(_entry(code.co_filename, name, p) for name, p in reversed(chain))]
+    return [outer, *(_entry(*place) for place in reversed(chain))]
 
 
 def _entry(filename: str, name: str, pos: Pos) -> TracebackType:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import ArgumentError
-from mooncake_py.mirrors import constant_attributes
+from mooncake_py.mirrors import Tangent, constant_attributes
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.trees import children, is_leaf
@@ -108,6 +108,8 @@ class _Spelling:
             return self.constant(x)
         if id(x) in self.names:
             return self.names[id(x)]
+        if isinstance(x, Tangent):
+            return self.spell_tangent(x, parts)
         if is_user_class(type(x)):
             return self.spell_object(x, parts)
         if id(x) in self.several and not isinstance(x, tuple):
@@ -146,6 +148,16 @@ class _Spelling:
         if not name:
             return f"make({self.constant(x)}, {names}, ({inner}))"
         self.lines.append(f"set_attributes({name}, {names}, ({inner}))")
+        return name
+
+    def spell_tangent(self, x: Tangent, parts: list[Any]) -> str:
+        held, cls, names = self.constant(Tangent), self.constant(x._cls), self.constant(tuple(x))
+        if id(x) not in self.several:
+            return f"{held}({cls}, dict(zip({names}, ({''.join(self.spell(p) + ', ' for p in parts)}))))"
+        name = self.names[id(x)] = f"x{len(self.names)}"
+        self.lines.append(f"{name} = {held}({cls}, {{}})")
+        words = "".join(self.spell(p) + ", " for p in parts)
+        self.lines.append(f"{name}.__setstate__(dict(zip({names}, ({words}))))")
         return name
 
     def spell_in_steps(self, x: Any, parts: list[Any]) -> str:

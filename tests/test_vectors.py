@@ -123,3 +123,21 @@ def test_structures_that_hold_themselves_everywhere() -> None:
     check_grads(f, (looped(),))
     check_grads(lambda n: n.after.after.x**2, (Node(2.0),))
     check_grads(lambda x: [[x * 2.0]] * 2, (3.0,))
+
+
+def test_gradients_are_structures_too() -> None:
+    node = Node(3.0)
+    model = {"frozen": Frozen(2.0, [np.ones(2)]), "node": node, "n": 3}
+    gradient = grad(lambda m: m["frozen"].a * np.sum(m["frozen"].b[0]) * m["node"].after.x * m["n"])(model)
+    flat, unravel = ravel(gradient)
+    assert flat.tolist() == [18.0, 18.0, 18.0, 12.0] and flat.shape == ravel(model)[0].shape
+    back = unravel(2.0 * flat)
+    assert back["frozen"].a == 36.0 and back["node"].after is back["node"] and back["n"] is None
+    assert type(back["frozen"]) is type(gradient["frozen"])
+
+
+def test_an_ordered_dict_is_iterated_over() -> None:
+    def f(d: Any) -> Any:
+        return sum(d[k] ** 2 for k in d) + sum(d[k] for k in iter(d))
+
+    check_grads(f, (OrderedDict(a=1.0, b=2.0),))

@@ -59,10 +59,11 @@ Operand = Var | Const
 class Pos:
     """A source range in the user's file: 1-based lines, 0-based columns in UTF-8 bytes, as CPython counts.
 
-    In code that was taken in from another function, `within` is that function's name and where it was called.
+    In code that was taken in from another function, `within` is that function's name and where it was called. Code of
+    another file stands where it was called; `inner` has the file, the function and the place there, outermost first.
     """
 
-    __slots__ = ("col", "end_col", "end_line", "line", "within")
+    __slots__ = ("col", "end_col", "end_line", "inner", "line", "within")
 
     def __init__(
         self,
@@ -71,15 +72,21 @@ class Pos:
         col: int | None = None,
         end_col: int | None = None,
         within: tuple[str, Pos] | None = None,
+        inner: tuple[tuple[str, str, Pos], ...] = (),
     ):
         self.line, self.end_line, self.col, self.end_col = line, end_line, col, end_col
-        self.within = within
+        self.within, self.inner = within, inner
 
     def taken_in(self, name: str, call: Pos) -> Pos:
         """This place, as one of the function `name` that is taken in where it is called."""
         if self.within is not None:
             name, call = self.within[0], self.within[1].taken_in(name, call)
-        return Pos(self.line, self.end_line, self.col, self.end_col, (name, call))
+        return Pos(self.line, self.end_line, self.col, self.end_col, (name, call), self.inner)
+
+    def into(self, filename: str, name: str, place: Pos) -> Pos:
+        """A place in a function of another file that is called here."""
+        inner = (*self.inner, (filename, name, place))
+        return Pos(self.line, self.end_line, self.col, self.end_col, self.within, inner)
 
     def calls(self, function: str) -> list[tuple[int | None, str]]:
         """(line, function) of the calls that led here from `function`, which holds the code; the place itself last."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,7 +45,7 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
             return (None, tuple(r)) if any(t is not None for t in r) else None
 
         return SequenceIterator(x), shadow, pullback
-    if isinstance(x, dict) and cls.__iter__ is dict.__iter__:
+    if isinstance(x, dict) and cls.__iter__ in (dict.__iter__, OrderedDict.__iter__):
         return iter(x), None, None
     method = _method_of_iteration(cls)
     if type(method) is pytypes.FunctionType:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import math
 import types as pytypes
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,7 +129,7 @@ def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
 
     dead = {s for b in body.blocks for s in b.stmts if s.out in names}
     moved = map_function(body, at_call, dead)
-    return Callee(replace(moved, blocks=tuple(_at(b, call.pos) for b in moved.blocks)), args, Const(()))
+    return Callee(replace(moved, blocks=tuple(_at(b, lambda _: call.pos) for b in moved.blocks)), args, Const(()))
 
 
 def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
@@ -181,6 +182,8 @@ def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: di
         return Callee(body, args, Const(()), f)
     if is_library(f):
         return None
+    if f.__globals__ is not globals_ and any(is_const(s.fn, ops.make_function) for b in body.blocks for s in b.stmts):
+        return None  # a function that is made in it looks its names up there
     return _from_elsewhere(f, body, args, call, inferred, here)
 
 
@@ -198,9 +201,9 @@ def _from_elsewhere(
 ) -> Callee | None:
     """A function of another file, or one with cells: what its names and cells hold put in, and guarded.
 
-    A code object has one file name to show in tracebacks: statements of another file are shown as the call.
+    A code object has one file name: statements of another file stand at the call, and know where they are from.
     """
-    scope = f.__globals__
+    scope, code = f.__globals__, f.__code__
     names: dict[Var, Operand] = {}
     guards = []
     dead: set[Call] = set()
@@ -236,16 +239,16 @@ def _from_elsewhere(
     moved = map_function(body, lambda v: names.get(v, v), dead)  # type: ignore[arg-type]
     blocks = moved.blocks
     if not here:
-        blocks = tuple(_at(b, call.pos) for b in blocks)
+        blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, code.co_name, p)) for b in blocks)
     for g in guards:
         inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)
 
 
-def _at(b: CFGBlock, pos: Pos) -> CFGBlock:
-    """A block whose statements all stand at one place."""
-    stmts = tuple([Call(s.out, s.fn, s.args, s.kwargs, pos) for s in b.stmts])
-    return CFGBlock(b.id, b.params, stmts, replace(b.term, pos=pos), b.handler)
+def _at(b: CFGBlock, moved: Callable[[Pos], Pos]) -> CFGBlock:
+    """A block whose statements stand elsewhere."""
+    stmts = tuple([Call(s.out, s.fn, s.args, s.kwargs, moved(s.pos)) for s in b.stmts])
+    return CFGBlock(b.id, b.params, stmts, replace(b.term, pos=moved(b.term.pos)), b.handler)
 
 
 def _sees_its_frame(code: pytypes.CodeType) -> bool:
@@ -412,9 +415,9 @@ def splice(
 def within(body: Function, p: Pos, call: Pos) -> Pos:
     """A place in the body, as one in the function that takes it in where it is called.
 
-    A comprehension is no function to its reader, nor to Pythons since 3.12.
+    A comprehension is no function to its reader, nor to Pythons since 3.12. Code of another file knows its place.
     """
-    return p if p is call or body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
+    return p if p is call or p.inner or body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
 
 
 def taken_in(body: Function, call: Pos) -> Function:

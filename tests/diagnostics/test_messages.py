@@ -29,6 +29,7 @@ from mooncake_py import (
     value_and_pullback,
 )
 from mooncake_py.diagnostics.missing import skeleton
+from tests.diagnostics import elsewhere
 from tests.diagnostics.faults import FAULTS, run
 
 HERE = Path(__file__)
@@ -99,6 +100,45 @@ def test_functions_that_were_taken_in_have_frames(entry: Callable[[Any], Any]) -
         ("small", line_with("# SMALL")),
     ]
     assert "return 1.0 / y  # SMALL\n           ~~~~^~~" in "".join(traceback.format_exception(e))
+
+
+def calls_elsewhere(x):
+    return elsewhere.middle(x)  # ELSEWHERE
+
+
+def here_again(x):
+    return 1.0 / (x - 2.0)  # HERE AGAIN
+
+
+def is_called_back(x):
+    return elsewhere.twice(here_again, x)  # CALLED BACK
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_functions_of_another_file_have_frames(entry: Callable[[Any], Any]) -> None:
+    def lines(f: Any) -> list[tuple[str, str, str]]:
+        with pytest.raises(ZeroDivisionError) as caught:
+            entry(lambda x: f(x + 1.0))
+        found = traceback.extract_tb(caught.value.__traceback__)[-3:]
+        return [(Path(t.filename).stem, t.name, (t.line or "").rpartition("# ")[2]) for t in found]
+
+    assert lines(calls_elsewhere) == [
+        ("test_messages", "calls_elsewhere", "ELSEWHERE"),
+        ("elsewhere", "middle", "MIDDLE"),
+        ("elsewhere", "low", "LOW"),
+    ]
+    assert lines(is_called_back) == [
+        ("test_messages", "is_called_back", "CALLED BACK"),
+        ("elsewhere", "twice", "TWICE"),
+        ("test_messages", "here_again", "HERE AGAIN"),
+    ]
+
+
+def test_functions_made_in_another_file_find_their_names() -> None:
+    math = None  # noqa: F841 (a name of the other file)
+    scope: dict[str, Any] = {"sines": elsewhere.sines}
+    exec("def f(xs):\n    return sines(xs) * 2.0\n", scope)
+    assert np.allclose(grad(scope["f"])([1.0, 2.0]), [2.0 * (np.cos(1.0) - np.sin(1.0)), 2.0 * np.cos(2.0)])
 
 
 def truth(x):
