@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import measure, report
 from benchmarks.workloads import WORKLOADS, Workload
 
-SWITCHES = ("specialise", "recompute", "trip_counts", "activity", "stack_folding", "tidy")
+SWITCHES = ("specialise", "recompute", "trip_counts", "activity", "stack_folding", "tidy", "objects")
 PEER_ORDER = ("autograd", "torch", "jax", "jax jit")
 Gradients = tuple[Any, ...]
 
