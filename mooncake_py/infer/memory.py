@@ -75,13 +75,13 @@ class Memory:
             found = [v for v in outside if self.identity(v) and not isinstance(types.get(v), Arr)]
             for v in found[1:]:
                 self.join(found[0], v)
-        params_of = {b.id: b.params for b in fn.blocks}
+        self.blocks = {b.id: b for b in fn.blocks}
         for b in fn.blocks:
             for s in b.stmts:
                 if s.out in types and s.out in calls:
                     self._call(s, calls[s.out])
             for e in edges(b.term):
-                params = params_of[e.target]
+                params = self.blocks[e.target].params
                 if brings_value(b.term, e):
                     if isinstance(b.term, Try):
                         self._raised(b.term, params[0])
@@ -94,7 +94,7 @@ class Memory:
 
     def _raised(self, term: Try, exc: Var) -> None:
         """What a handler is given is what was raised in the body, where that is seen."""
-        body = next(b for b in self.fn.blocks if b.id == term.body.target)
+        body = self.blocks[term.body.target]
         if isinstance(body.term, Raise) and body.term.exc is not None:
             self.join(body.term.exc, exc)
 

@@ -190,7 +190,7 @@ class Builder:
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
         chain = []  # blocks that bring the value on, found without recursion: long functions are deep
-        written = -1
+        written = -1  # not asked for yet
         while (value := block.defs.get(key)) is None:
             if not block.sealed:
                 value = self._param(block, key)
@@ -207,13 +207,10 @@ class Builder:
                 continue
             if written < 0:
                 written = self._written.get(key, 0)
-                loop = self._innermost_loop()
-                if loop is not None:
-                    written = max(written, loop.ended)
             if block.depth < 0:
                 self._place(block)
             above = block.idom
-            if above is None or above.ended < written:
+            if above is None or above.ended < written or not self._closed(above, block):
                 value = self._join(block, key)
                 break
             chain.append(block)
@@ -224,11 +221,20 @@ class Builder:
             b.defs[key] = value
         return value
 
-    def _innermost_loop(self) -> Draft | None:
-        """The last begun of the loops whose closing edges are still to come: what they bring is not known."""
-        while self._loops and self._loops[-1].sealed:
-            self._loops.pop()
-        return self._loops[-1] if self._loops else None
+    def _closed(self, above: Draft, block: Draft) -> bool:
+        """Is every way from the dominator `above` to the block there?
+
+        Not where a loop begun in between is still to be closed: what that brings is not known.
+        """
+        loops = self._loops
+        while loops and loops[-1].sealed:
+            loops.pop()
+        for loop in reversed(loops):
+            if loop.ended <= above.ended:
+                return True
+            if not loop.sealed and (not block.ended or loop.ended <= block.ended):
+                return False
+        return True
 
     def dominator(self, blocks: Sequence[Draft]) -> Draft:
         """A block on every way to each of these."""

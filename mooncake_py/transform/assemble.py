@@ -501,22 +501,23 @@ class _Assembly:
     def _home_of(self) -> dict[Var, BlockId]:
         """The primal block that each value of the forward code belongs to."""
         owner: dict[Draft, BlockId] = {}
+        starts = set(self.start.values())
+        drafts: dict[BlockId, list[Draft]] = {}
         for b in self.canonical.order:
             work = [self.start[b]]
-            stop = {d for x, d in self.start.items() if x != b}
             while work:
                 d = work.pop()
-                if d in owner or d in stop:
+                if d in owner or (d in starts and d is not self.start[b]):
                     continue
                 owner[d] = b
+                drafts.setdefault(b, []).append(d)
                 if d is not self.end[b] and d.term is not None:
                     work.extend(e.target for e in draft_edges(d.term))
         for x in self.canonical.fn.blocks:
             if isinstance(x.term, Try):
                 edge = self.end[x.id].term.handler  # type: ignore[union-attr]
-                for d, b in owner.items():
-                    if b == x.term.body.target:
-                        d.handler = edge  # type: ignore[assignment]
+                for d in drafts.get(x.term.body.target, ()):
+                    d.handler = edge  # type: ignore[assignment]
         home: dict[Var, BlockId] = {}
         for d, b in owner.items():
             for v in d.params:

@@ -84,8 +84,12 @@ def canonicalise(inferred: Inferred, fresh: Fresh) -> Canonical:
     idom = dominators(fn)
     found = loops(fn, idom)
     if found:
+        preds: dict[BlockId, dict[BlockId, None]] = {i: {} for i in blocks}
+        for b in blocks.values():
+            for e in edges(b.term):
+                preds[e.target][b.id] = None
         for header, body in reversed(list(found.items())):
-            _shape_loop(header, body, blocks, types, fresh, found)
+            _shape_loop(header, body, blocks, types, fresh, found, preds)
         fn = _function(inferred.fn, blocks)
         idom = dominators(fn)
         found = loops(fn, idom)
@@ -209,6 +213,7 @@ def _shape_loop(
     types: dict[Var, T],
     fresh: Fresh,
     found: dict[BlockId, set[BlockId]],
+    preds: dict[BlockId, dict[BlockId, None]],
 ) -> None:
     """Give one loop its preheader, latch and landings; inner loops come first."""
     around = [b for h, b in found.items() if header in b and h != header]
@@ -221,26 +226,30 @@ def _shape_loop(
         params = tuple(_copy(p, types, fresh) for p in blocks[target].params)
         for s in sources:
             blocks[s] = _with_term(blocks[s], _retarget(blocks[s].term, target, new))
+            del preds[target][s]
         blocks[new] = CFGBlock(new, params, (), Goto(Edge(target, params), blocks[sources[0]].term.pos))
+        preds[new] = dict.fromkeys(sources)
+        preds[target][new] = None
         for m in members:
             m.add(new)
 
     def only_goes_there(sources: list[BlockId]) -> bool:
         return len(sources) == 1 and isinstance(blocks[sources[0]].term, Goto)
 
-    preds = [b.id for b in blocks.values() if any(e.target == header for e in edges(b.term))]
-    inside = [p for p in preds if p in body]
-    outside = [p for p in preds if p not in body]
+    inside = [p for p in preds[header] if p in body]
+    outside = [p for p in preds[header] if p not in body]
     split(outside, header, only_goes_there(outside), around)
     split(inside, header, only_goes_there(inside) and inside[0] != header, [*around, body])
     for b in list(body):
         for e in edges(blocks[b].term):
             if e.target in body or (isinstance(blocks[b].term, ForNext | Try) and e is edges(blocks[b].term)[0]):
                 continue
-            targets = [x for x in blocks.values() if any(f.target == e.target for f in edges(x.term))]
-            inner = _innermost(b, found)
+            if b not in preds[e.target]:
+                continue  # another edge to the same block has taken this one along
             alone = (
-                len(targets) == 1 and inner is body and sum(f.target == e.target for f in edges(blocks[b].term)) == 1
+                len(preds[e.target]) == 1
+                and _innermost(b, found) is body
+                and sum(f.target == e.target for f in edges(blocks[b].term)) == 1
             )
             members = [m for m in around if e.target in m]
             split([b], e.target, alone, members)
