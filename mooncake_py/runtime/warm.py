@@ -10,10 +10,11 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.infer.interpret import ABSENT, only_numbers
 from mooncake_py.infer.outside import may_write_outside
-from mooncake_py.infer.types import T, abstract, widen
+from mooncake_py.infer.types import Arr, T, abstract, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import report
+from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
 
@@ -29,7 +30,7 @@ class WarmCall:
 
     __slots__ = (
         *("cell_types", "cells", "chosen", "code", "forward", "function", "generation", "guards", "n", "one"),
-        *("light", "options", "pullback", "rule", "scalar", "single", "specs", "taken", "tree"),
+        *("light", "options", "pullback", "rule", "scalar", "single", "specs", "stacks", "taken", "tree"),
     )
 
     def __init__(
@@ -54,6 +55,8 @@ class WarmCall:
         self.generation, self.taken = rule.generation, rule.taken
         self.guards = tuple([(scope.get, name, value, t) for scope, name, value, t in rule.guards])
         self.light = self.tree == NUM and all(map(_is_small, rule.derived.kept))
+        arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
+        self.stacks = tuple(sorted({k.place[0] for k in arrays}))
         self.scalar, self.single = self.tree == NUM, single
         self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
 
@@ -110,6 +113,8 @@ class WarmCall:
         elif self.scalar:
             # The captures are given away: the pullback, which runs once, frees each array after its last use.
             y, _, *captures = self.forward(*args, *self.cells)
+            if self.stacks:
+                captures[0] = read_once(captures[0], self.stacks)
             ds = self.pullback(captures.pop(), one if type(y) is type(one) else type(y)(1.0))
         else:
             y, fy, *captures = self.forward(*args, *self.cells)

@@ -15,6 +15,7 @@ from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.ir.builder import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Var
 from mooncake_py.sums import OuterSum
+from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.uses import count_uses, read_by
 
@@ -72,7 +73,7 @@ def _batch(
         return
     if any(v is total for b in inside for v in read_by(b.term)):
         return
-    _rewrite(p, header, k, (before, entry), done, home, s, product, back, types)
+    _rewrite(p, header, k, (before, entry), done, home, s, product, back, uses, types)
 
 
 def _rewrite(
@@ -85,6 +86,7 @@ def _rewrite(
     s: Call,
     product: Call,
     back: DraftEdge,
+    uses: dict[Operand, int],
     types: dict[Var, T],
 ) -> None:
     total = header.params.pop(k)
@@ -94,7 +96,12 @@ def _rewrite(
     back.args.pop(k)
     sums, add, take = p.fresh.var(), p.fresh.var(), p.fresh.var()
     types[sums] = Inst(OuterSum)
-    before.stmts.append(Call(sums, Const(OuterSum), (start,), (), s.pos))
+    made = next((x for x in before.stmts if x.out is start), None)
+    if made is not None and isinstance(made.fn, Const) and made.fn.value is helpers.zeros_like and uses[start] == 1:
+        before.stmts.remove(made)  # the first products are the sum
+        before.stmts.append(Call(sums, Const(OuterSum), (Const(None), *made.args), (), s.pos))
+    else:
+        before.stmts.append(Call(sums, Const(OuterSum), (start,), (), s.pos))
     before.stmts.append(Call(add, Const(getattr), (sums, Const("add")), (), s.pos))
     home.stmts = [x for x in home.stmts if x is not product]
     at = home.stmts.index(s)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mooncake_py import grad, prepare, value_and_grad
+from mooncake_py import grad, prepare, value_and_grad, value_and_pullback
+from mooncake_py.sums import read_once
 
 
 def total(x):
@@ -96,3 +97,28 @@ def test_prepared_calls() -> None:
     out = np.empty(3)
     value, g = p.value_and_grad(np.arange(3.0), out=out)
     assert g is out and out.tolist() == [1.0] * 3
+
+
+def test_a_stack_that_is_read_once() -> None:
+    a, b = [1.0, None, 3.0], [4.0]
+    captures = read_once((a, "x", b), (0, 2))
+    assert type(captures) is tuple and captures[1] == "x"
+    assert list(reversed(captures[0])) == [3.0, None, 1.0] and captures[0] == []
+    assert a == [1.0, None, 3.0]
+
+
+def test_arrays_of_a_loop_are_freed_while_the_pullback_runs() -> None:
+    def f(x, n):
+        for _ in range(n):
+            x = np.sin(x) * x
+        return np.sum(x)
+
+    df = value_and_grad(f)
+    x = np.linspace(0.1, 1.0, 1000)
+    first = df(x, 20)
+    assert df.warm is not None and df.warm.stacks
+    for _ in range(2):
+        value, g = df(x, 20)
+        assert value == first[0] and g.tolist() == first[1].tolist()
+    _, pullback = value_and_pullback(f, x, 20)
+    assert pullback(1.0)[0].tolist() == pullback(1.0)[0].tolist() == first[1].tolist()

@@ -97,3 +97,12 @@ def test_the_sum(shape, dtype) -> None:
     got = sums.take()
     assert got.dtype == dtype
     assert np.allclose(got, total + rows.T @ columns, rtol=1e-4, atol=1e-4)
+
+
+def test_a_sum_that_begins_with_zeros() -> None:
+    like = np.ones((3, 2), np.float32)
+    assert OuterSum(None, like).take().tolist() == np.zeros((3, 2)).tolist()
+    sums = OuterSum(None, like)
+    sums.add(np.arange(3.0), np.arange(2.0))
+    got = sums.take()
+    assert got.dtype == np.float32 and got.tolist() == np.multiply.outer(np.arange(3.0), np.arange(2.0)).tolist()
