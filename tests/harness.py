@@ -128,6 +128,20 @@ def tangent_tree(fn: Callable[[Any], Any], value: Any) -> Any:
     return rebuild(value, mapped) if held is None else dict(zip(held, mapped, strict=True))
 
 
+def close(a: Any, b: Any) -> bool:
+    """As `same`, but for rounding: the order of additions may differ."""
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(close, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(close(a[k], b[k]) for k in a)
+    if isinstance(a, (float, complex, np.inexact, np.ndarray)) and np.asarray(a).dtype.kind in "fc":
+        single = np.asarray(a).dtype in (np.float32, np.complex64)
+        scale = np.max(np.abs(b), initial=1e-300) if np.size(b) else 1.0
+        tolerance = 1e-4 if single else 1e-10
+        return type(a) is type(b) and np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    return same(a, b)
+
+
 def same(a: Any, b: Any) -> bool:
     """Equal types, structure and values, exactly; NaN equals NaN."""
     if type(a) is not type(b):

@@ -403,6 +403,13 @@ pure.add(np.einsum)
 
 def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
     """By the matrix of the cotangents of what every item of a gives with every item of b."""
+    if dy.size and not any(dy.strides):  # one number everywhere, as a sum gives it
+        one = dy[(0,) * dy.ndim]
+        da, db = (
+            np.full(a.shape, one * np.add.reduce(conj(b), None)),
+            np.full(b.shape, one * np.add.reduce(conj(a), None)),
+        )
+        return real_of(da, a), real_of(db, b)
     if b.ndim == 1 and a.ndim > 0:
         t = dy.reshape(a.size, b.size)
     else:
