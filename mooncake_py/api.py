@@ -24,6 +24,7 @@ from mooncake_py.runtime import site
 from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import (
     Shadows,
+    all_plain,
     array_ids,
     check_cotangent,
     contents,
@@ -184,6 +185,8 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
 def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:
     """Classes that override what arrays do would get the derivative of what they override."""
     cls = type(x)
+    if cls is np.ndarray or cls is float:
+        return
     if isinstance(x, np.ndarray) and cls is not np.ndarray:
         raise ArgumentError(
             f"argument {i} is of class {cls.__module__}.{cls.__qualname__}, a subclass of ndarray, whose "
@@ -192,7 +195,8 @@ def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:
     seen = set() if seen is None else seen
     if isinstance(x, (list, tuple, dict)) and id(x) not in seen:
         seen.add(id(x))
-        for v in x.values() if isinstance(x, dict) else x:
+        items = x.values() if isinstance(x, dict) else x
+        for v in () if all_plain(items) else items:
             _refuse_subclasses(v, i, seen)
 
 

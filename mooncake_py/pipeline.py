@@ -26,6 +26,7 @@ from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls
 from mooncake_py.transform.rewrite import advance_iterators, rewrite
+from mooncake_py.transform.unroll import unroll
 
 
 def derive_rule(
@@ -90,12 +91,15 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     direct = as_calls(inferred)
     if direct is not None:
         return direct
-    fused = fuse(inferred, fn.__globals__, taken)
-    if fused is not None:
-        return localise(promote_cells(fused))
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler
+    straight = unroll(inferred)
+    if straight is not None:
+        return straight
+    fused = fuse(inferred, fn.__globals__, taken)
+    if fused is not None:
+        return localise(promote_cells(fused))
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
         return localise(promote_cells(larger))

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import RuleError
-from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.tangents import CoDual
 
@@ -269,9 +269,13 @@ def _matches(want: Pattern, t: T) -> bool | None:
             return None  # a subclass may do it in its own way
         return issubclass(t.cls, want)
     cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
+    if isinstance(t, Dct):
+        cls = t.cls
     if cls is not None and isinstance(want, type):
         return issubclass(cls, want)
-    return None if isinstance(t, Real) and isinstance(want, type) else False
+    if not isinstance(t, Real) or not isinstance(want, type):
+        return False
+    return None if is_real_class(want) or want in (object, np.generic, np.number, np.inexact) else False
 
 
 def _are_numbers(t: T) -> bool | None:

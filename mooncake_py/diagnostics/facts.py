@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
-from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Real, T, Tup
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
 from mooncake_py.tangents import (
     At,
     CellShadow,
@@ -47,6 +47,8 @@ def conforms(x: Any, t: T) -> bool:
             return isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
         case Lst(elem=e):
             return type(x) is list and all(conforms(v, e) for v in x[:SOME])
+        case Dct(cls=c):
+            return type(x) is c and isinstance(x, dict) and all(conforms(x[k], t.value(k)) for k in list(x)[:SOME])
         case Cell():
             return type(x) is pytypes.CellType
         case Fn(code=code):
@@ -69,6 +71,8 @@ def type_text(t: T) -> str:
             return f"a tuple of {len(items)} ({', '.join(map(type_text, items))})"
         case Lst(elem=e):
             return f"a list of {type_text(e)}"
+        case Dct():
+            return f"a dict of {type_text(t.values())}"
     return "anything"
 
 

@@ -32,6 +32,7 @@ from mooncake_py.infer.types import (
     Arr,
     Bot,
     Cell,
+    Dct,
     Fn,
     Inst,
     Known,
@@ -46,6 +47,7 @@ from mooncake_py.infer.types import (
     activate,
     is_scalar,
     join,
+    unknown_items,
     unseen,
     widen,
 )
@@ -276,22 +278,18 @@ class Inference:
 
     def _with_forced(self, v: Var, t: T) -> T:
         f = self.forced.get(v)
-        if f is None:
+        if f is None or isinstance(t, Bot):
             return t
         if isinstance(t, Obj):
             if not isinstance(f, Obj) or f.cls is not t.cls:
                 return Inst(t.cls, t.act or f.active)
             fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
             return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
-        if isinstance(t, (Arr, Inst, Top)) and f.active:
-            t = activate(t)
-        if isinstance(t, (Lst, Cell)) and type(t) is type(f):
-            t = type(t)(join(t.elem, f.elem), t.act or f.act)
-        elif isinstance(t, (Lst, Cell)) and isinstance(f, (Lst, Cell)):
-            t = type(t)(t.elem, t.act or f.act)
-        elif isinstance(t, (Lst, Cell)) and isinstance(f, Top):
-            t = type(t)(Top(t.act or f.act), t.act or f.act)
-        return t
+        if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
+            return unknown_items(t, t.act or f.act)
+        if isinstance(t, (Lst, Dct, Cell, Tup)):
+            return join(t, f)
+        return activate(t) if f.active and isinstance(t, (Arr, Inst, Top)) else t
 
     def seen(self, t: T) -> T:
         """A type that comes from outside, with what is known of objects where that is wanted."""
@@ -313,6 +311,8 @@ class Inference:
     def element_type(self, x: Operand) -> T:
         """What iterating over x gives."""
         t = self.type_of(x)
+        if isinstance(t, Bot):
+            return t
         d = self.defs.get(x) if isinstance(x, Var) else None
         callee = self.type_of(d.fn) if d is not None else None
         if d is not None and isinstance(callee, Known) and not d.kwargs:
@@ -340,6 +340,8 @@ class Inference:
                 return Inst(dt.type, act)
             case Lst(elem=e):
                 return e
+            case Dct(key=k):
+                return k
             case Tup(items=items):
                 e = BOT
                 for i in items:
@@ -775,7 +777,7 @@ def _may_be_written(t: T) -> bool:
             return any(map(_may_be_written, items))
         case Inst(cls=c):
             return not issubclass(c, (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType))
-        case Arr() | Lst() | Top():
+        case Arr() | Lst() | Dct() | Top():
             return True
     return False
 
@@ -806,7 +808,7 @@ def _fold_is(a: T, b: T) -> bool | None:
     if isinstance(a, Known) and isinstance(b, Known):
         return a.value is b.value
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Known) and isinstance(y, (Inst, Arr, Tup, Lst, Real, Fn, Meth)):
+        if isinstance(x, Known) and isinstance(y, (Inst, Arr, Tup, Lst, Dct, Real, Fn, Meth)):
             if x.value is None or x.value is NotImplemented:
                 return isinstance(y, Inst) and y.cls is type(x.value)
     return None

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.infer.effects import Effect, after
 from mooncake_py.infer.protocol import WRITES, written
-from mooncake_py.infer.types import BOT, Arr, Cell, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, activate, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, is_scalar, join
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     Call,
@@ -43,7 +45,8 @@ def has_identity(t: T) -> bool:
     return isinstance(t, _OBJECTS)
 
 
-_OBJECTS = (Arr, Lst, Cell, Top, Fn, Meth)
+_OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
+_ITERATES = (iter, zip, enumerate, reversed)
 
 
 class Memory:
@@ -102,7 +105,7 @@ class Memory:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
         for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Lst, Cell, Obj)):
+            if isinstance(t, (Top, Fn, Lst, Dct, Cell, Obj)):
                 self.shared.add(self.find(v))
 
     def find(self, v: Var) -> Var:
@@ -178,14 +181,14 @@ class Memory:
     def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
-        effects: dict[Var, dict[tuple[T, bool], None]] = {}  # sets, in the order of the code
+        effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
-        def effect(v: Operand, t: T, seen: bool = True) -> None:
+        def effect(v: Operand, e: Effect) -> None:
             if isinstance(v, Var) and self.identity(v):
                 root = self.find(v)
-                for r in outside if isinstance(t, Obj) and root in outside else (root,):
-                    effects.setdefault(r, {})[t, seen] = None
+                for r in outside if isinstance(e.target, Obj) and root in outside else (root,):
+                    effects.setdefault(r, {})[e] = None
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
@@ -197,34 +200,52 @@ class Memory:
                 continue
             info = calls[s.out]
             rule = info.rule
+            if self._only_iterates(info, calls):
+                continue
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
-                        effect(v, Lst(Top(act), act), seen=self.wary)
+                        effect(v, Effect(Top(), Top(act), act, self.wary))
+                if self.wary and not _is_in_c(info.target):
+                    for r in outside:
+                        effects.setdefault(r, {})[Effect(Top(), Top(True), True, True)] = None
             elif info.target in WRITES:
                 t, name = self._type(info.args[0]), info.args[1]
                 if isinstance(t, Obj) and isinstance(name, Const):
-                    effect(info.args[0], written(t, name.value, self._type(info.args[2])))
+                    put: T = written(t, name.value, self._type(info.args[2]))
+                    effect(info.args[0], Effect(t, put, put.active, True))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
-                put = element_effects.get(info.target)
+                puts = element_effects.get(info.target)
                 for i in rule.mutates:
                     if i < len(info.args):
-                        kind = Cell if isinstance(self._type(info.args[i]), Cell) else Lst
-                        put_there = kind(put(info.types) if put is not None else Top(act), act)
-                        effect(info.args[i], put_there, seen=self.wary or self._may_be_global(info.args[i]))
+                        x = info.args[i]
+                        put = puts(info.types) if puts is not None else Top(act)
+                        effect(x, Effect(self._type(x), put, act, self.wary or self._may_be_global(x)))
         if effects:
             for v, t in types.items():
                 if not has_identity(t):
                     continue
-                for e, seen in effects.get(self.find(v), ()):
-                    if v in of_globals and not seen:
+                for e in effects.get(self.find(v), ()):
+                    if v in of_globals and not e.seen:
                         continue
-                    if (e.active and not t.active and _can_be_active(t)) or isinstance(t, (Lst, Cell, Obj)):
-                        out[v] = _merge(out.get(v), _effect_on(t, e))
+                    new = after(t, e)
+                    if new != t:
+                        out[v] = join(out[v], new) if v in out else new
         return out
+
+    def _only_iterates(self, info: CallInfo, calls: dict[Var, CallInfo]) -> bool:
+        """Does a call make an iterator over containers of Python and nothing else?"""
+        if not any(info.target is f for f in _ITERATES):
+            return False
+        for v in info.args:
+            made = calls.get(v) if isinstance(v, Var) else None
+            if isinstance(self._type(v), (Top, Inst, Fn, Meth)) and not is_scalar(self._type(v)):
+                if made is None or not self._only_iterates(made, calls):
+                    return False
+        return True
 
     def written_outside(self, targets: Container[Any], calls: dict[Var, CallInfo]) -> set[Var]:
         """The calls of these functions that may write to what is neither an argument nor made here."""
@@ -268,6 +289,11 @@ def only_called(fn: Function, values: set[Var]) -> set[Var]:
     return values - _not_only_called(fn)
 
 
+def _is_in_c(f: Any) -> bool:
+    """Does a call of f reach nothing from outside but its arguments?"""
+    return f is not None and not isinstance(f, (FunctionType, type))
+
+
 def _not_only_called(fn: Function) -> set[Operand]:
     """Values that are used otherwise than as the callee of a call."""
     out: set[Operand] = set()
@@ -278,26 +304,3 @@ def _not_only_called(fn: Function) -> set[Operand]:
         out.update(term_operands(b.term))
         out.update(b.handler.args if b.handler is not None else ())
     return out
-
-
-def _merge(old: T | None, new: T) -> T:
-    from mooncake_py.infer.types import join
-
-    return new if old is None else join(old, new)
-
-
-def _effect_on(t: T, e: T) -> T:
-    """What an effect on the memory that a value of type t belongs to says of t.
-
-    A list as effect whose items may be anything stands for a call that may have done anything.
-    """
-    if isinstance(t, Obj):
-        if isinstance(e, Obj):
-            return e if e.cls is t.cls else Obj(t.cls, e.active)
-        unseen = isinstance(e, Top) or (isinstance(e, (Lst, Cell)) and isinstance(e.elem, Top))
-        return Inst(t.cls, e.active) if unseen else Obj(t.cls, e.active)
-    return type(t)(BOT, e.active) if isinstance(e, Obj) and isinstance(t, (Lst, Cell)) else e
-
-
-def _can_be_active(t: T) -> bool:
-    return activate(t).active

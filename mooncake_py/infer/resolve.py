@@ -14,6 +14,7 @@ import numpy as np
 from mooncake_py.infer.types import (
     BOT,
     Arr,
+    Dct,
     Inst,
     Known,
     Lst,
@@ -65,6 +66,8 @@ def class_of(t: T) -> type | None:
             return tuple
         case Lst():
             return list
+        case Dct(cls=c):
+            return c
     return None
 
 

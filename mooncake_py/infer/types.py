@@ -5,10 +5,11 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 
 from __future__ import annotations
 
+import operator
 import types as pytypes
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -169,6 +170,66 @@ class Lst(T):
 
 
 @_type
+class Dct(T):
+    """A dict of exactly the class `cls`.
+
+    `fields` are the types that the values of certain keys (strings) have where these are in it, in the order of the
+    keys; `elem` is the join of all other values, `key` that of all keys.
+    """
+
+    cls: type
+    key: T
+    fields: tuple[tuple[str, T], ...]
+    elem: T
+    act: bool = False
+
+    @property
+    def active(self) -> bool:
+        return self.act
+
+    def value(self, key: Any) -> T:
+        """The type of the value of this key."""
+        if type(key) is str:
+            for k, t in self.fields:
+                if k == key:
+                    return t
+        return self.elem if type(key) in _NO_OTHER_STRINGS else self.values()
+
+    def item(self, key: T) -> T:
+        """The type of the value of a key of this type."""
+        if isinstance(key, Known):
+            return self.value(key.value)
+        return self.elem if isinstance(key, Inst) and key.cls in _NO_OTHER_STRINGS - {str} else self.values()
+
+    def values(self) -> T:
+        """The join of all values."""
+        t = self.elem
+        for _, x in self.fields:
+            t = join(t, x)
+        return t
+
+    def mapped(self, f: Callable[[T], T]) -> Dct:
+        """The same with other types of the values."""
+        return Dct(self.cls, self.key, tuple([(k, f(x)) for k, x in self.fields]), f(self.elem), self.act)
+
+
+_NO_OTHER_STRINGS = frozenset({str, int, bool, float, tuple, type(None)})
+"""Classes whose objects are equal to no string but themselves."""
+
+
+def dict_of(cls: type, key: T, items: Iterable[tuple[Any, T]], act: bool) -> Dct:
+    """The type of a dict of these values. Keys other than strings are not told apart, nor are very many."""
+    fields: dict[str, T] = {}
+    elem: T = BOT
+    for k, t in items:
+        if type(k) is str and (k in fields or len(fields) < MOST_FIELDS):
+            fields[k] = t
+        else:
+            elem = join(elem, t)
+    return Dct(cls, key, tuple(sorted(fields.items(), key=operator.itemgetter(0))), elem, act)
+
+
+@_type
 class Cell(T):
     """A closure cell; `elem` is the join of everything it may hold."""
 
@@ -252,8 +313,7 @@ def differentiable_dtype(dtype: np.dtype | None) -> bool:
 
 
 FEW = 64
-
-
+MOST_FIELDS = 64  # of a dict whose values have types of their own
 DEEP = 12
 
 
@@ -291,6 +351,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Known(value)
     if cls is list:
         return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act)
+    if cls is dict and act:
+        return _dict_type(value, most, depth - 1, within) if depth else Dct(dict, Top(), (), Top(True), True)
     if is_user_class(cls) and not issubclass(cls, BaseException) and cls not in within and len(within) < NESTED:
         constant = constant_attributes(cls)
         held = attributes(value)
@@ -313,6 +375,8 @@ def cut(t: T, within: tuple[type, ...] = ()) -> T:
             return Obj(c, act, tuple([(k, cut(x, (*within, c))) for k, x in fields]), sure)
         case Tup(items=items):
             return Tup(tuple([cut(x, within) for x in items]))
+        case Dct():
+            return t.mapped(lambda x: cut(x, within))
         case Lst(elem=e) | Cell(elem=e):
             return type(t)(cut(e, within), t.active)
     return t
@@ -325,9 +389,22 @@ def unseen(t: T) -> T:
             return Inst(c, act)
         case Tup(items=items):
             return Tup(tuple(map(unseen, items)))
+        case Dct():
+            return t.mapped(unseen)
         case Lst(elem=e) | Cell(elem=e):
             return type(t)(unseen(e), t.active)
     return t
+
+
+def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) -> T:
+    """The type of a dict with derivatives. Values of one type are not told apart: keys may come and go."""
+    if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
+        key = _elements(list(d), False, most, depth, within)
+        return Dct(dict, key, (), _elements(list(d.values()), True, most, depth, within), True)
+    types = [abstract(v, True, most, depth, within) for v in d.values()]
+    if all(t == types[0] for t in types):
+        return Dct(dict, Inst(str), (), types[0], True)
+    return dict_of(dict, Inst(str), zip(d, types, strict=True), True)
 
 
 def _elements(xs: list, act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
@@ -387,6 +464,10 @@ def join(a: T, b: T) -> T:
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     if isinstance(a, (Lst, Cell)) and type(a) is type(b):
         return type(a)(join(a.elem, b.elem), act)
+    if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
+        keys = sorted({k for k, _ in (*a.fields, *b.fields)})
+        values = tuple((k, join(a.value(k), b.value(k))) for k in keys)
+        return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act)
     return Top(act)
 
 
@@ -423,6 +504,8 @@ def activate(t: T, act: bool = True) -> T:
             return Tup(tuple(activate(x, act) for x in items))
         case Lst(elem=e) | Cell(elem=e):
             return type(t)(activate(e, act), act)
+        case Dct():
+            return replace(t.mapped(lambda x: activate(x, act)), act=act)
         case Top():
             return Top(act)
         case Fn(code=c, site=s):
@@ -432,6 +515,13 @@ def activate(t: T, act: bool = True) -> T:
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t
+
+
+def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
+    """A container of this kind that holds anything."""
+    if isinstance(t, Dct):
+        return Dct(t.cls, Top(), (), Top(act), act)
+    return type(t)(Top(act), act)
 
 
 def may_be_complex(t: T) -> bool:
@@ -449,6 +539,8 @@ def may_be_complex(t: T) -> bool:
             return any(map(may_be_complex, items))
         case Lst(elem=e) | Cell(elem=e):
             return may_be_complex(e)
+        case Dct():
+            return may_be_complex(t.elem) or any(may_be_complex(x) for _, x in t.fields)
         case Top(act=act):
             return act
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from typing import Any
 
-from mooncake_py.infer.types import Arr, Bot, Cell, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup
+from mooncake_py.infer.types import Arr, Bot, Cell, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup
 
 
 def type_text(t: T) -> str:
@@ -27,6 +27,9 @@ def _plain(t: T) -> str:
             return "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 else "") + ")"
         case Lst(elem=e):
             return f"list of {_plain(e)}"
+        case Dct(fields=fields, elem=e):
+            parts = [f"{k!r}: {_plain(x)}" for k, x in fields] + ([] if isinstance(e, Bot) and fields else [_plain(e)])
+            return f"dict of {', '.join(parts)}"
         case Cell(elem=e):
             return f"cell of {_plain(e)}"
         case Fn(code=c):

@@ -80,8 +80,9 @@ class DerivedRule:
             return False
         for scope, name, value, t in self.guards:
             now = scope.get(name, ABSENT)
-            if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
-                return False
+            if now is not value or type(value) is list:  # what is in a list may have changed
+                if t is None or now is ABSENT or abstract(now, False) != t:
+                    return False
         if not self.taken:  # the common case, and the way to it is hot
             return True
         return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self.taken)

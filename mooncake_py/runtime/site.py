@@ -11,7 +11,7 @@ import builtins
 import functools
 import operator
 import types as pytypes
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,13 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Obj, Tup, abstract, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
-from mooncake_py.registry import Rule, find_rule_for_values, is_pure, name_of, rules_of
+from mooncake_py.registry import Rule, find_rule_for_values, name_of, rules_of
 from mooncake_py.runtime import objects
 from mooncake_py.runtime.callables import call_object
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, iterates_in_python
+from mooncake_py.runtime.plain import all_it_reaches, inert_parts, run_plainly
 from mooncake_py.runtime.rule import bind, cells_of, lift, rule_for, settle
+from mooncake_py.runtime.user import has_derivative
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow, add_rdata, has_tangent, take_fdata, zero_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
@@ -150,8 +152,9 @@ class DynamicSite:
                 fy = zero_fdata(y) if not isinstance(y, np.ndarray) else None
             return y, fy, pb
         except _NoRule as e:
-            if self.live is not None and not any(self.live) and ff is None and not names:
-                return _unknown(f, args, {}, ())  # numbers, but none that has a derivative
+            bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative
+            if self.live is not None and not any(self.live) and ff is None and not names and not is_active(bound, None):
+                return run_plainly(f, args, {}, ())  # numbers, but none that has a derivative
             why = registry.refusal(e.f)
             if why is not None and e.f not in registry.opaque:
                 raise MissingRule(
@@ -321,12 +324,14 @@ def call(
         raise _NoRule(f, args, fargs)
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
+        if not active and (within := all_it_reaches(python, (*args, *kwvalues))) is not None:
+            return run_plainly(f, args, kwargs, names, protected, within)
         try:
             return _python(python, ff, args, fargs, names, kwvalues, kwfdata, protected)
         except _NotDerived as e:
             if active:
                 raise e.why from None
-            return _unknown(f, args, kwargs, names, protected)
+            return run_plainly(f, args, kwargs, names, protected)
     found = call_object(alike, f, ff, args, fargs, names, kwvalues, kwfdata) if active else None
     if found is not None:
         return found
@@ -344,11 +349,16 @@ def call(
         if type(d) is pytypes.FunctionType:
             return _shifted(call(d, None, (f, *args), (ff, *fargs), names, kwvalues, kwfdata, protected))
     if not active:
-        return _unknown(f, args, kwargs, names, protected)
+        return run_plainly(f, args, kwargs, names, protected)
     if isinstance(f, type) and issubclass(f, BaseException) and not names:
         found = _exception(f, args, fargs)
         if found is not None:
             return found
+    values = (*args, *kwvalues)
+    if registry.refusal(f) is None and not any(map(has_derivative, values)) and inert_parts(values) is not None:
+        result = run_plainly(f, args, kwargs, names, protected)
+        if type(result[0]) in _ATOMS:  # of containers without numbers, and nothing that could hold on to them
+            return result
     raise _NoRule(f, args, fargs)
 
 
@@ -445,58 +455,6 @@ def _written(
     if several:
         return tuple(z for z, _ in results), tuple(fz for _, fz in results), pullback
     return (*results[0], pullback)
-
-
-def _unknown(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...], protected: bool = False
-) -> Result:
-    """A call without derivative of a function that may write to what it is given: undone from a snapshot."""
-    if is_pure(f, len(args), names):
-        return f(*args, **kwargs), None, None
-    saved = [(x, _copy(x)) for x in (*args, *kwargs.values()) if type(x) in _MUTABLE]
-    try:
-        y = f(*args, **kwargs)
-    except BaseException as e:
-        if not protected:
-            raise
-        y = Raised(e)
-    changed = [(x, old) for x, old in saved if not _same(x, old)]
-    if not changed:
-        return y, None, None
-    run.changed_in_place()
-
-    def pullback(dy: Any) -> Any:
-        for x, old in changed:
-            if isinstance(x, (dict, set)):
-                x.clear()
-                x.update(old)
-            elif type(x) is np.ndarray:
-                x[...] = old
-            elif type(x) is deque:
-                x.clear()
-                x.extend(old)
-            else:
-                x[:] = old
-        return None
-
-    return y, None, pullback
-
-
-_MUTABLE = frozenset({np.ndarray, list, dict, bytearray, set, deque, OrderedDict, defaultdict, Counter})
-
-
-def _copy(x: Any) -> Any:
-    return x.copy()
-
-
-def _same(x: Any, old: Any) -> bool:
-    if type(x) is np.ndarray:
-        return x.shape == old.shape and x.tobytes() == old.tobytes()
-    if type(x) is list:
-        return len(x) == len(old) and all(a is b for a, b in zip(x, old, strict=True))
-    if isinstance(x, dict):
-        return list(x) == list(old) and all(a is b for a, b in zip(x.values(), old.values(), strict=True))
-    return bool(x == old)
 
 
 def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> bool:

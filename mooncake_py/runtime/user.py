@@ -42,7 +42,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
             f = items if any(v is not None for v in items) else None
         elif isinstance(x, list):
             f = noted(x, ListShadow([], [None] * len(x)))
-            f.f.extend([one(v) for v in x])
+            f.f.extend([None] * len(x) if all_plain(x) else [one(v) for v in x])
         elif isinstance(x, deque):
             f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen)))  # type: ignore[arg-type]
             f.f.extend([one(v) for v in x])
@@ -359,6 +359,10 @@ def _report_container(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset
         return new
     f = fdata if type(fdata) is ListShadow else None
     seen[-id(x)] = new = deque(maxlen=x.maxlen) if isinstance(x, deque) else []
+    if f and type(x) is list and set(map(type, x)) == {float}:  # a long list is mostly numbers
+        new.extend([0.0 if t is None else t if type(t) is float else report(0.0, None, t, seen, given) for t in f.r])
+        f.r[:] = [None] * len(x)
+        return new
     for i, v in enumerate(x):
         new.append(report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given))
     if f:
@@ -410,6 +414,14 @@ def _any_added(fdata: Any, seen: set[int]) -> bool:
     if isinstance(fdata, (DictShadow, ObjectShadow)):
         return any(r is not None for r in fdata.r.values()) or any(_any_added(f, seen) for f in fdata.f.values())
     return True
+
+
+_PLAIN = frozenset({float, int, complex, bool, str, type(None)})
+
+
+def all_plain(xs: Iterable[Any]) -> bool:
+    """Are these numbers and strings of Python, and nothing else? (Asked of long lists: no step of it is in Python.)"""
+    return _PLAIN.issuperset(map(type, xs))
 
 
 def has_derivative(x: Any, seen: set[int] | None = None) -> bool:

@@ -143,6 +143,13 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     return zero_fdata(view)
 
 
+def stored_view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
+    """As `view_shadow`, of an array that nobody writes to: a view that repeats elements is as good as a copy."""
+    if type(view) is np.ndarray and repeats(view):
+        return zero_fdata(view)
+    return view_shadow(base, shadow, view, f, *rest)
+
+
 def fdata_of_result(y: Any) -> Any:
     """fdata of what a rule made of values with derivatives: that is refused in arrays of objects."""
     if type(y) is np.ndarray and y.dtype.kind in "OV":

@@ -14,9 +14,9 @@ A tuple has the tuple of its items' lanes.
 from __future__ import annotations
 
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import Arr, Cell, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
-from mooncake_py.tangents import CellShadow, ListShadow, ObjectShadow, Shadow
+from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
 
 NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
 
@@ -40,7 +40,7 @@ def tree_of(t: T, shared: bool) -> Tree:
             return NUM if is_scalar(t) else ANY
         case Arr():
             return REF if shared else ARR
-        case Lst() | Cell() | Fn() | Meth():
+        case Lst() | Dct() | Cell() | Fn() | Meth():
             return REF
         case Tup(items=items):
             trees = tuple(tree_of(x, shared) for x in items)
@@ -80,6 +80,8 @@ def fdata_type(t: T | None, path: Path) -> T:
         return Inst(Shadow)
     if isinstance(t, Lst):
         return Inst(ListShadow)
+    if isinstance(t, Dct):
+        return Inst(DictShadow)
     if isinstance(t, Cell):
         return Inst(CellShadow)
     if isinstance(t, Obj):

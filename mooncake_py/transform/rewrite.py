@@ -10,13 +10,15 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.infer.interpret import Inferred
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Meth, T, Tup
+from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
+from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import all_vars, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -35,6 +37,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.ir.ops import UNBOUND
 from mooncake_py.iterators import advance
+from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
 
@@ -54,6 +57,8 @@ class _Rewriter:
         self.subst: dict[Var, Operand] = {}
         self.changed = False
         self.consumed: set[Var] = set()
+        self.listed: dict[Operand, Var] = {}
+        self.counts = use_counts(self.fn)
         self.uses: dict[Var, list[Call]] = {}
         for s in self.defs.values():
             for v in s.operands():
@@ -113,12 +118,26 @@ class _Rewriter:
                     continue
                 d = self.defs.get(b.term.iterator)
                 x = d.args[0] if d is not None and self._is(d, iter) and len(d.args) == 1 else None
-                if d is not None and isinstance(x, Var) and self._sequence(x) and self._active(x):
+                if d is not None and isinstance(x, Var) and self._view(x) is not None:
+                    found[b.id] = x
+                    self.consumed.add(x)
+                    self.subst[d.out] = self.fresh.var()
+                elif d is not None and isinstance(x, Var) and self._sequence(x) and self._active(x):
                     found[b.id] = x
                     self._consume(x)
                     self.subst[d.out] = self.fresh.var()
         self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
         return found
+
+    def _view(self, x: Operand) -> tuple[Operand, Any] | None:
+        """The dict and the method of it, `dict.items` or `dict.values`, that gave x, where only this loop uses it."""
+        d = self.defs.get(x) if isinstance(x, Var) else None
+        m = self.types.get(d.fn) if d is not None and isinstance(d.fn, Var) else None
+        if d is None or d.args or not isinstance(m, Meth) or m.func not in (dict.items, dict.values):
+            return None
+        of = m.receiver
+        t = self.type_of(of)
+        return (of, m.func) if isinstance(t, Dct) and t.act and self.counts[d.out] == 1 else None
 
     def _consume(self, x: Operand) -> None:
         """The zip, enumerate and reversed objects of a loop over indices are not made."""
@@ -135,7 +154,7 @@ class _Rewriter:
     def _combines(self, x: Var) -> Call | None:
         """The call of zip, enumerate or reversed that made x, where only this loop uses it."""
         d = self.defs.get(x)
-        if d is None or len(self.uses.get(x, ())) != 1:
+        if d is None or self.counts[x] != 1:
             return None
         if self._is(d, zip) or (self._is(d, enumerate) and len(d.args) in (1, 2)):
             return d
@@ -154,6 +173,8 @@ class _Rewriter:
         """Does the function write to a list that is iterated over? Then its length is asked for at each item."""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             return any(map(self._may_grow, d.args))
+        if self._view(x) is not None:
+            return False
         memory = self.inferred.memory
         return (
             isinstance(self.type_of(x), Lst)
@@ -175,6 +196,14 @@ class _Rewriter:
             return n
         return self.emit(pos, len, x)
 
+    def _list_tuples(self, x: Operand, pos: Pos) -> None:
+        """Long tuples that are read by index: as lists, whose items have cotangents of their own."""
+        if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            for a in d.args:
+                self._list_tuples(a, pos)
+        elif isinstance(t := self.type_of(x), Tup) and t.active and len(t.items) > MOST_COPIES:
+            self.listed[x] = self.emit(pos, list, x)
+
     def _item(self, x: Operand, i: Operand, pos: Pos) -> Operand:
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             if self._is(d, zip):
@@ -184,10 +213,10 @@ class _Rewriter:
                 return self._item(d.args[0], self.emit(pos, operator.sub, last, i), pos)
             n: Operand = i if len(d.args) == 1 else self.emit(pos, operator.add, d.args[1], i)
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
-        return self.emit(pos, operator.getitem, x, i)
+        return self.emit(pos, operator.getitem, self.listed.get(x, x), i)
 
     def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, list[CFGBlock]]:
-        """The loop over indices, and the blocks that read the item."""
+        """The loop over indices (of a dict, over keys), and the blocks that read the item."""
         index, block = self.fresh.var(), self.fresh.block()
         count = ForNext(term.iterator, Edge(block), term.done, term.pos)
         self.out = []
@@ -200,7 +229,12 @@ class _Rewriter:
             self.out = []
         else:
             params = (index,)  # type: ignore[assignment]
-        item = self._item(x, index, term.pos)
+        if (view := self._view(x)) is not None:  # a view: what is written in the loop is seen
+            item: Operand = self.emit(term.pos, operator.getitem, view[0], index)
+            if view[1] is dict.items:
+                item = self.emit(term.pos, ops.build_tuple, index, item)
+        else:
+            item = self._item(x, index, term.pos)
         to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
         return count, [*blocks, CFGBlock(block, params, tuple(self.out), to)]
 
@@ -210,7 +244,12 @@ class _Rewriter:
         """Emit something simpler for s, if there is."""
         if s.out in self.consumed:
             return True
+        if s.out in self.iterators and (view := self._view(s.args[0])) is not None:
+            new = self.subst.pop(s.out)
+            self.out.append(Call(s.out, Const(iter), (view[0],), (), s.pos))
+            return True
         if s.out in self.iterators:
+            self._list_tuples(s.args[0], s.pos)
             grows = self._may_grow(s.args[0])
             n: Operand = Const(sys.maxsize) if grows else self._length(s.args[0], s.pos)
             r = self.emit(s.pos, range, n)

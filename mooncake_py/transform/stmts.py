@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mooncake_py.errors import DroppedDerivative, UnsupportedError
 from mooncake_py.infer.interpret import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top
+from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
@@ -95,6 +97,7 @@ class ADInfo:
     in_place: bool = False  # is something changed that the pullback undoes?
     dynamic: bool = False  # are there calls that may change more?
     real: bool = False
+    sure_memory: Memory | None = None
     checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
 
     def writes(self, call: CallInfo, rule: Rule) -> None:
@@ -116,8 +119,22 @@ class ADInfo:
 
     def is_written(self, v: Var) -> bool:
         """Does a statement in sight write to this object, by this name or another?"""
-        memory = Memory(self.inferred.fn, self.inferred.types, self.inferred.calls, False, surely=True)
+        memory = self._memory()
         return memory.find(v) in {memory.find(w) for w in memory.written}
+
+    def is_written_array(self, v: Operand) -> bool:
+        """The same for an array, which may be in a list that grows."""
+        memory = self._memory()
+        kept = (Lst, Dct, Cell)
+        return not isinstance(v, Var) or memory.find(v) in {
+            memory.find(w) for w in memory.written if not isinstance(self.inferred.types.get(w), kept)
+        }
+
+    def _memory(self) -> Memory:
+        if self.sure_memory is None:
+            inferred = self.inferred
+            self.sure_memory = Memory(inferred.fn, inferred.types, inferred.calls, False, surely=True)
+        return self.sure_memory
 
     def operand(self, v: Operand) -> Operand:
         """A primal operand in the forward code; functions and modules that are known are constants there."""
@@ -547,7 +564,9 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     f: Operand = Const(target)
     if call.kwargs:
         f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
-    shadow = info.emit(helpers.view_shadow, x, lane, s.out, f, *rest)
+    repeating = rule.target is np.broadcast_to and not info.is_written_array(base)
+    make = helpers.stored_view_shadow if repeating else helpers.view_shadow
+    shadow = info.emit(make, x, lane, s.out, f, *rest)
     info.lane[(s.out, ())] = shadow
     info.types[shadow] = fdata_type(info.types.get(s.out), ())
     basic = call.target is operator.getitem and helpers.index_kind(call.types[1], -1) == "basic"

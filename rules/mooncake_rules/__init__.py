@@ -73,6 +73,9 @@ __all__ = [
 numpy_arraylike.serve()
 for _module, _packs in {
     "concurrent.futures": ("refused_pools",),
+    "json": ("json_",),
+    "pprint": ("pprint_",),
+    "statistics": ("statistics_",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg",),

@@ -317,4 +317,88 @@ def zip_longest_(*iterables, fillvalue=None):
         yield tuple(items)
 
 
+@overlay(itertools.groupby)
+def groupby_(iterable, key=None):
+    source = iter(iterable)
+    # Is there an item that no group has given; the item; its key; how many groups there were.
+    state: list[Any] = [False, None, None, 0]
+    if not _next_of_group(source, key, state):
+        return
+    while True:
+        state[3] += 1
+        mine = state[2]
+        yield mine, _group(source, key, state, mine, state[3])
+        while state[2] == mine:
+            if not _next_of_group(source, key, state):
+                return
+
+
+def _next_of_group(source, key, state):
+    done, x = advance(source)
+    if done:
+        return False
+    state[0] = True
+    state[1] = x
+    state[2] = x if key is None else key(x)
+    return True
+
+
+def _group(source, key, state, mine, number):
+    while state[3] == number:
+        if not state[0] and not _next_of_group(source, key, state):
+            return
+        if state[2] != mine:
+            return
+        state[0] = False
+        yield state[1]
+
+
+@overlay(itertools.tee)
+def tee_(iterable, n=2):
+    if n < 0:
+        raise ValueError("n must be >= 0")
+    source = iter(iterable)
+    seen: list[Any] = []
+    branches = []
+    for _ in range(n):
+        branches.append(_branch(source, seen))
+    return tuple(branches)
+
+
+def _branch(source, seen):
+    i = 0
+    while True:
+        if i == len(seen):
+            done, x = advance(source)
+            if done:
+                return
+            seen.append(x)
+        yield seen[i]
+        i += 1
+
+
+def batched_(iterable, n, *, strict=False):
+    if n < 1:
+        raise ValueError("n must be at least one")
+    return _batches(iter(iterable), n, strict)
+
+
+def _batches(source, n, strict):
+    while True:
+        batch: list[Any] = []
+        while len(batch) < n:
+            done, x = advance(source)
+            if done:
+                break
+            batch.append(x)
+        if not batch:
+            return
+        if strict and len(batch) < n:
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(batch)
+
+
+if hasattr(itertools, "batched"):
+    overlay(itertools.batched)(batched_)
+
 pure.update({zip, enumerate, reversed})

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup, widen
+from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import At, CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
+from mooncake_rules.containers.lists import elements
 
 # -- types ------------------------------------------------------------------------------------------------
 
@@ -21,6 +22,10 @@ from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of
 def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     """The type of `a[i]` from the number of axes that the index takes away and puts in."""
     a, i = args
+    if isinstance(a, Dct):
+        return a.item(i)
+    if isinstance(a, Tup) and _is_int(i) and not isinstance(i, Known):
+        return elements(a)
     if isinstance(a, Lst):
         i = widen(i)
         if isinstance(i, Inst) and issubclass(i.cls, (int, np.integer)):

@@ -331,14 +331,30 @@ for _f in (operator.pow, operator.ipow):
 
 def _product_type(args: Any, kwargs: Any) -> Any:
     """How long a tuple repeated a number of times is depends on that number."""
-    from mooncake_py.infer.types import Known, Top, Tup
+    from mooncake_py.infer.types import Known, Lst, Top, Tup
 
+    if any(isinstance(t, Lst) for t in args) and all(isinstance(t, Lst) or _is_int(t) for t in args):
+        return args[0] if isinstance(args[0], Lst) else args[1]
     repeated = any(isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple)) for t in args)
     if repeated and not all(isinstance(t, (Known, Tup)) for t in args):
         return Top(any(t.active for t in args))
     return None
 
 
+def _sum_type(args: Any, kwargs: Any) -> Any:
+    from mooncake_py.infer.types import Lst, join
+
+    return join(*args) if all(isinstance(t, Lst) for t in args) else None
+
+
+def _is_int(t: Any) -> bool:
+    from mooncake_py.infer.types import Inst, widen
+
+    t = widen(t)
+    return isinstance(t, Inst) and issubclass(t.cls, (int, np.integer))
+
+
+infer_table[operator.add] = _sum_type
 infer_table[operator.mul] = _product_type  # `*=` asks for it where it does not write into its first operand
 
 # -- operators as methods ---------------------------------------------------------------------------------

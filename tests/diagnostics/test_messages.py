@@ -60,9 +60,9 @@ def root(x):
 
 
 def below(x):
-    functions = {"root": root}  # which is found when it runs: its frame is its own
+    functions = [root, fails_late]  # which is found when it runs: its frame is its own
     y = x - 2.0
-    return functions["root"](y) + y  # BELOW
+    return functions[0](y) + y  # BELOW
 
 
 def small(x):

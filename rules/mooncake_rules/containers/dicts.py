@@ -8,9 +8,9 @@ from typing import Any
 
 import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
 from mooncake_py.ir import ops
-from mooncake_py.registry import Any_, maybe_none, overlay, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, DictShadow, add_rdata
-from mooncake_rules.containers.lists import base_of, is_exact
+from mooncake_py.registry import Any_, inline, maybe_none, overlay, pure, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, add_rdata
+from mooncake_rules.containers.lists import base_of, is_a_number, is_exact
 
 _cls: Any
 _f: Any  # what a table registers, one at a time
@@ -50,9 +50,16 @@ def dict_getitem(d: CoDual, k):
     return CoDual(y, dict_fdata(shadow, k)), pullback
 
 
+@inline
 def add_value(shadow: DictShadow | None, k: Any, dy: Any) -> None:
     if dy is not None and shadow is not None:
-        shadow.r[k] = add_rdata(shadow.r.get(k), dy)
+        r = shadow.r
+        if k not in r:
+            r[k] = dy
+        elif is_a_number(dy):
+            r[k] = r[k] + dy
+        else:
+            r[k] = add_rdata(r[k], dy)
 
 
 _ABSENT = object()
@@ -89,6 +96,7 @@ def unput_value(d: dict, shadow: DictShadow | None, k: Any, old: tuple[Any, Any]
 
 
 maybe_none.add(unput_value)
+pure.add(dict_fdata)
 
 
 def _put(d: CoDual, k, x: CoDual):
@@ -125,29 +133,40 @@ def dict_get(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008 
 def dict_values(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
 
-    def pullback(dy):
-        if dy is not None:
-            for k, t in zip(keys, dy, strict=True):
-                add_value(shadow, k, t)
+    def pullback(_):
+        give_values(shadow, keys, part)
         return None
 
-    f = tuple([dict_fdata(shadow, k) for k in keys])
-    return CoDual(tuple(d.primal.values()), f if any(x is not None for x in f) else None), pullback
+    part = ListShadow([dict_fdata(shadow, k) for k in keys], [None] * len(keys))
+    return CoDual(list(d.primal.values()), part), pullback
 
 
 @rrule(dict.items, types=(dict,))
 def dict_items(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
 
-    def pullback(dy):
-        if dy is not None:
-            for k, t in zip(keys, dy, strict=True):
-                if t is not None:
-                    add_value(shadow, k, t[1])
+    def pullback(_):
+        give_items(shadow, keys, part)
         return None
 
-    f = tuple([(None, x) if (x := dict_fdata(shadow, k)) is not None else None for k in keys])
-    return CoDual(tuple(d.primal.items()), f if any(x is not None for x in f) else None), pullback
+    f = [(None, x) if (x := dict_fdata(shadow, k)) is not None else None for k in keys]
+    part = ListShadow(f, [None] * len(keys))
+    return CoDual(list(d.primal.items()), part), pullback
+
+
+def give_values(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
+    """The cotangents of the list of a dict's values, to the dict."""
+    for i, k in enumerate(keys):
+        add_value(shadow, k, part.r[i])
+        part.r[i] = None
+
+
+def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
+    """The cotangents of the list of a dict's items, to the dict."""
+    for i, k in enumerate(keys):
+        if part.r[i] is not None:
+            add_value(shadow, k, part.r[i][1])
+            part.r[i] = None
 
 
 def _update(d: CoDual, other: CoDual):

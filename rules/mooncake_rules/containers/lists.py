@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, T, Top, Tup, join, widen
+from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import (
     Any_,
@@ -32,7 +32,7 @@ def is_exact(x: Any) -> bool:
     return type(x) in (list, dict, tuple)
 
 
-folds[is_exact] = lambda t: True if isinstance(t, Lst) else None
+folds[is_exact] = lambda t: isinstance(t, Lst) or t.cls is dict if isinstance(t, (Lst, Dct)) else None
 
 
 def base_of(x: Any) -> Any:
@@ -44,12 +44,26 @@ def item_fdata(shadow: ListShadow | None, i: Any) -> Any:
     return None if shadow is None else shadow.f[i]
 
 
+def is_a_number(x: Any) -> bool:
+    """Is x surely a number?"""
+    return isinstance(x, (float, complex))
+
+
+folds[is_a_number] = lambda t: True if is_scalar(t) else None
+
+
+@inline
 def add_item(shadow: ListShadow, i: Any, dy: Any) -> None:
     """Add to the cotangent of item i."""
     if dy is not None and shadow is not None:
         r = shadow.r
         old = r[i]
-        r[i] = dy if old is None else add_rdata(old, dy)
+        if old is None:
+            r[i] = dy
+        elif is_a_number(dy):
+            r[i] = old + dy
+        else:
+            r[i] = add_rdata(old, dy)
 
 
 @rrule(operator.getitem, list.__getitem__, types=(list, int))
@@ -430,7 +444,6 @@ def elements(t: T) -> T:
 
 for _f in (ops.list_extend, list.extend, operator.iadd):
     element_effects[_f] = lambda types: elements(types[1])
-element_effects[operator.setitem] = lambda types: widen(types[2]) if len(types) == 3 else Top()
 element_effects[list.insert] = lambda types: widen(types[2]) if len(types) == 3 else Top()
 for _f in (list.pop, list.reverse, list.sort, list.remove, list.clear, operator.delitem):
     element_effects[_f] = lambda types: BOT

@@ -1,0 +1,107 @@
+"""What a write does to the types of the containers it may reach.
+
+Two names of one object may have types that differ, but never in kind: the type of a name covers that of the object
+where it was made. So what is put into a list of floats does not change a list of lists, though both be in one
+class of memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mooncake_py.infer.types import (
+    Arr,
+    Bot,
+    Cell,
+    Dct,
+    Inst,
+    Lst,
+    Obj,
+    T,
+    Top,
+    Tup,
+    activate,
+    is_scalar,
+    join,
+    widen,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A write into an object of type `target`.
+
+    `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?
+    """
+
+    target: T
+    put: T
+    active: bool
+    seen: bool
+
+
+def after(t: T, e: Effect) -> T:
+    """A type that has all a value of type t may be once the write has been done."""
+    return _put(_awake(t) if e.active else t, e)
+
+
+def _awake(t: T) -> T:
+    """The type of what may be given an active value: what it holds is known by its own names."""
+    if isinstance(t, Tup):
+        return Tup(tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
+    return replace(t, act=True) if isinstance(t, _HOLDERS) else activate(t)
+
+
+_HOLDERS = (Lst, Dct, Cell, Obj)
+
+
+def _put(t: T, e: Effect) -> T:
+    if isinstance(t, Tup):
+        return Tup(tuple([_put(x, e) for x in t.items]))
+    if isinstance(t, (Lst, Cell)):
+        elem = _put(t.elem, e)
+        if may_be(t, e.target):
+            elem = join(elem, e.put if not isinstance(e.target, Dct) else Top(e.put.active))
+        return type(t)(elem, t.act)
+    if isinstance(t, Dct):
+        t = t.mapped(lambda x: _put(x, e))
+        if may_be(t, e.target) and not isinstance(e.put, Bot):
+            known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
+            put = e.put if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act)
+            assert isinstance(put, Dct)
+            return join(t, replace(put, cls=t.cls, act=t.act))
+    if isinstance(t, Obj):
+        if isinstance(e.target, Top) and isinstance(e.put, Top):
+            return Inst(t.cls, t.act)  # a call that may have done anything
+        t = replace(t, fields=tuple([(k, _put(x, e)) for k, x in t.fields]))
+        if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
+            joined = join(t, e.put)
+            return replace(joined, sure=t.sure) if isinstance(joined, Obj) else joined
+    return t
+
+
+def may_be(t: T, target: T) -> bool:
+    """May an object that was made with type t be one that the flow of values gave type `target`?"""
+    if isinstance(t, Bot) or isinstance(target, Top):
+        return True
+    if isinstance(t, Top):
+        return False
+    if _kind(t) != _kind(target):
+        return False
+    match t, target:
+        case (Lst(elem=a), Lst(elem=b)) | (Cell(elem=a), Cell(elem=b)):
+            return may_be(a, b)
+        case Tup(items=xs), Tup(items=ys):
+            return len(xs) == len(ys) and all(map(may_be, xs, ys))
+        case Dct(), Dct():
+            return all(may_be(x, target.value(k)) for k, x in t.fields) and may_be(t.elem, target.elem)
+    return True
+
+
+def _kind(t: T) -> str:
+    t = widen(t)
+    if isinstance(t, Tup) or (isinstance(t, Inst) and issubclass(t.cls, tuple)):
+        return "tuple"
+    if isinstance(t, (Lst, Cell, Dct, Arr)):
+        return type(t).__name__
+    return "number" if is_scalar(t) else "other"

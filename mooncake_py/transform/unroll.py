@@ -1,0 +1,133 @@
+"""Loops that read a short tuple item by item become as many copies of their body, each with an index that is known.
+
+What a tuple holds has a type, and a cotangent, for every place: an item that is read by a constant is a value like any
+other, one that is read by a variable is not.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+
+from mooncake_py.frontend.ssa import Draft
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Known, T, Tup
+from mooncake_py.ir.graph import loops, use_counts
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Var
+from mooncake_py.transform.inline import MOST_TOTAL
+from mooncake_py.transform.protect import with_handlers, with_tries
+from mooncake_py.transform.rebuild import Rebuild
+
+MOST_COPIES = 16
+MOST_STATEMENTS = 400  # of all copies of a body
+
+
+def unroll(inferred: Inferred) -> Function | None:
+    """The function with one such loop unrolled, None where there is none."""
+    fn = with_handlers(inferred.fn)
+    inside = None
+    for b in fn.blocks:
+        if isinstance(b.term, ForNext) and b.id in inferred.reached and not b.stmts and b.handler is None:
+            n = _times(fn, inferred, b.term)
+            if n is None:
+                continue
+            inside = loops(fn) if inside is None else inside
+            if b.id in inside and _worthwhile(fn, inferred, inside[b.id], n):
+                return with_tries(_Copies(fn, b, inside[b.id], n).function())
+    return None
+
+
+def _times(fn: Function, inferred: Inferred, term: ForNext) -> int | None:
+    """How often a loop over `range(n)` runs, where that is known and little."""
+    defs = {s.out: s for b in fn.blocks for s in b.stmts}
+
+    def type_of(v: Operand) -> T | None:
+        return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
+
+    def made_by(v: Operand, f: object) -> Call | None:
+        s = defs.get(v) if isinstance(v, Var) else None
+        t = type_of(s.fn) if s is not None else None
+        return s if isinstance(t, Known) and t.value is f and s is not None and len(s.args) == 1 else None
+
+    it = made_by(term.iterator, iter)
+    r = made_by(it.args[0], range) if it is not None else None
+    if it is None or r is None or use_counts(fn)[it.out] != 1:
+        return None
+    t = type_of(r.args[0])
+    return t.value if isinstance(t, Known) and type(t.value) is int and 0 <= t.value <= MOST_COPIES else None
+
+
+def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], n: int) -> bool:
+    """Does the loop read a tuple with a derivative by an index that is not known, and is it small?"""
+    blocks = [b for b in fn.blocks if b.id in inside]
+    if any(b.handler is not None for b in blocks):
+        return False
+    size = n * sum(len(b.stmts) for b in blocks)
+    if size > MOST_STATEMENTS or size + sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
+        return False
+
+    def type_of(v: Operand) -> T | None:
+        return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
+
+    return any(
+        is_const(s.fn, operator.getitem)
+        and isinstance(t := type_of(s.args[0]), Tup)
+        and t.active
+        and not isinstance(type_of(s.args[1]), Known)
+        for b in blocks
+        for s in b.stmts
+    )
+
+
+class _Copies(Rebuild):
+    """The loop's blocks once for each time round; the header goes from one copy to the next."""
+
+    def __init__(self, fn: Function, header: CFGBlock, inside: set[BlockId], n: int):
+        super().__init__()
+        self.fn, self.header, self.inside = fn, header, inside
+        body = tuple(b for b in fn.blocks if b.id in inside)
+        self.turns = [replace(fn, blocks=body) for _ in range(n)]
+        self.last = replace(fn, blocks=(header,))
+        self.outer = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in inside))
+
+    def function(self) -> Function:
+        fn, builder = self.fn, self.builder
+        params = tuple(self.fresh.var(p.name) for p in fn.params)
+        free = tuple(self.fresh.var(v.name) for v in fn.free)
+        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
+            builder.write(builder.entry, old, new)
+        copies = (self.outer, *self.turns, self.last)
+        for part in copies:
+            self.add(part)
+            self.blocks.update({(part, b.id): b for b in fn.blocks})  # an edge may lead to another copy
+        for part in copies:
+            self.copy(part)
+        builder.goto(builder.entry, self.drafts[self.part_of(self.outer, fn.entry.id), fn.entry.id])
+        blocks = builder.finish()
+        return Function(fn.name, fn.filename, params, free, blocks, fn.kind, fn.firstline)
+
+    def part_of(self, part: Function, target: BlockId) -> Function:
+        """The copy in which an edge from `part` finds its target."""
+        if target not in self.inside:
+            return self.outer
+        turns = [*self.turns, self.last]
+        if target != self.header.id:
+            return part
+        return turns[0] if part is self.outer else turns[turns.index(part) + 1]
+
+    def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
+        return self.drafts[self.part_of(fn, e.target), e.target]
+
+    def terminator(self, fn: Function, d: Draft, b: CFGBlock) -> None:
+        if b.id != self.header.id:
+            super().terminator(fn, d, b)
+            return
+        term = b.term
+        assert isinstance(term, ForNext)
+        self._pending = []
+        if fn is self.last:
+            self.builder.goto(d, self.edge(fn, b, term.done), term.pos)
+        else:
+            self.builder.goto(d, self.edge(fn, b, term.body, Const(self.turns.index(fn))), term.pos)
+        self.set_edges()

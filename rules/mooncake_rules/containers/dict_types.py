@@ -1,0 +1,89 @@
+"""The types of what dicts hold, of what is read from them, and of what is put into them."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from typing import Any
+
+from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
+from mooncake_py.ir import ops
+from mooncake_py.registry import Rule, element_effects, infer_table, register
+
+Types = tuple[T, ...]
+_f: Any  # what a table registers, one at a time
+
+
+def _display(args: Types, kwargs: dict[str, T]) -> T:
+    key: T = BOT
+    items = []
+    for k, t in zip(args[::2], args[1::2], strict=True):
+        key = join(key, widen(k))
+        items.append((k.value if isinstance(k, Known) else None, widen(t)))
+    return dict_of(dict, key, items, any(t.active for t in args[1::2]))
+
+
+def _read(args: Types, kwargs: dict[str, T]) -> T | None:
+    return args[0].item(args[1]) if isinstance(args[0], Dct) and len(args) == 2 else None
+
+
+def _read_or(args: Types, kwargs: dict[str, T]) -> T | None:
+    """`d.get(k, default)` and its like."""
+    if not isinstance(args[0], Dct) or not 2 <= len(args) <= 3 or kwargs:
+        return None
+    if len(args) == 3 and isinstance(args[2], Known) and args[2].value is ops.UNBOUND:
+        return None  # a variable that is unbound has any type, a value that says so has not
+    return join(args[0].item(args[1]), widen(args[2]) if len(args) == 3 else NONE)
+
+
+def _popped(args: Types, kwargs: dict[str, T]) -> T | None:
+    return _read(args, kwargs) if len(args) == 2 else _read_or(args, kwargs)
+
+
+def _copied(args: Types, kwargs: dict[str, T]) -> T | None:
+    return args[0] if len(args) == 1 and isinstance(args[0], Dct) and args[0].cls is dict else None
+
+
+def _united(args: Types, kwargs: dict[str, T]) -> T | None:
+    return join(*args) if all(isinstance(t, Dct) for t in args) else None
+
+
+def _put(types: Any) -> T:
+    """A dict of what `d[k] = x` puts into d."""
+    d, k, x = types[:3] if len(types) > 2 else (*types, NONE)
+    if not isinstance(d, Dct):
+        return widen(x)
+    return dict_of(d.cls, widen(k), [(k.value if isinstance(k, Known) else None, widen(x))], x.active)
+
+
+def _updated(types: Any) -> T:
+    return types[1] if isinstance(types[1], Dct) else Top(any(t.active for t in types))
+
+
+infer_table[ops.build_map] = _display
+infer_table[dict.__getitem__] = _read
+for _f in (dict.get, dict.setdefault, OrderedDict.setdefault):
+    infer_table[_f] = _read_or
+for _f in (dict.pop, OrderedDict.pop):
+    infer_table[_f] = _popped
+for _f in (dict, dict.copy):
+    infer_table[_f] = _copied
+for _f in (operator.or_, operator.ior):
+    infer_table[_f] = _united
+infer_table[dict.values] = lambda args, kwargs: Lst(args[0].values(), args[0].act) if isinstance(args[0], Dct) else None
+infer_table[dict.items] = lambda args, kwargs: (
+    Lst(Tup((args[0].key, args[0].values())), args[0].act) if isinstance(args[0], Dct) else None
+)
+infer_table[dict.popitem] = lambda args, kwargs: (
+    Tup((args[0].key, args[0].values())) if isinstance(args[0], Dct) else None
+)
+infer_table[dict.keys] = lambda args, kwargs: Inst(type({}.keys())) if isinstance(args[0], Dct) else None
+for _f in (ops.map_add, dict.__setitem__, dict.update, ops.dict_update, ops.dict_merge, dict.clear, dict.__delitem__):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+for _f in (ops.map_add, dict.__setitem__, dict.setdefault, operator.setitem):
+    element_effects[_f] = _put
+for _f in (dict.update, ops.dict_update, ops.dict_merge, operator.ior):
+    element_effects[_f] = _updated
+for _f in (dict.pop, dict.popitem, dict.clear, dict.__delitem__):
+    element_effects[_f] = lambda types: BOT
+register(Rule(iter, None, (dict,)))  # it gives keys

@@ -1,0 +1,130 @@
+"""The standard library on the way: called with constants, for text, for grouping, for statistics."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import csv
+import io
+import itertools
+import json
+import logging
+import pprint
+import statistics
+import textwrap
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+XS = [0.5, 1.5, 1.2, -0.3, 2.1, 2.5, -1.0]
+SETTINGS = {"name": "run", "sizes": [1, 2], "on": True}
+
+
+@case(0.7)
+def json_of_settings(x):
+    text = json.dumps(SETTINGS, sort_keys=True)
+    back = json.loads(text)
+    return x * back["sizes"][1] * len(json.dumps({"a": [1, 2]}, indent=1))
+
+
+@case(0.7)
+def json_of_what_has_a_derivative(x):
+    history: dict[str, Any] = {"loss": []}
+    for i in range(2):
+        x = x * x + i
+        history["loss"].append(x)
+    return x * (json.dumps(history)[0] == "{") + history["loss"][0] * (len(pprint.pformat(history)) > 3)
+
+
+@case(0.7)
+def csv_into_a_buffer(x):
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["a", "b"])
+    writer.writerow([1, 2])
+    return x * len(list(csv.reader(out.getvalue().splitlines())))
+
+
+@case(0.7)
+def options_of_a_program(x):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n", type=int, default=3)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args(["--n", "4", "a", "b"])
+    return x**args.n * len(args.names)
+
+
+@case(0.7)
+def text_and_dates(x):
+    title = "one and two".title()
+    lines = textwrap.wrap(title, 5)
+    logging.getLogger("tests.zoo").debug("%s: %s", title, x)
+    return x * len(lines) + date(2020, 1, 31).month * x * x + float(Fraction(1, 4)) * x
+
+
+@case(0.7)
+def a_copy_of_constants_is_written_to(x):
+    template = {"w": [0.0, 1.0], "n": 2}
+    mine = copy.deepcopy(template)
+    other = copy.copy(template)
+    mine["w"][0] = x
+    other["w"] = [x * x]
+    return mine["w"][0] * mine["w"][1] * other["w"][0] + template["w"][0]
+
+
+@case(XS)
+def runs_of_one_kind(xs):
+    total = 0.0
+    for large, run in itertools.groupby(xs, key=lambda v: v > 1):
+        total += sum(v * v for v in run) * (2 if large else 1)
+    return total
+
+
+@case(XS)
+def runs_not_read_to_their_end(xs):
+    total, left = 0.0, []
+    for _, run in itertools.groupby(xs, key=lambda v: int(0.9 * v)):
+        total += next(run) ** 2
+        left.append(run)
+    return total + sum([v for run in left for v in run])
+
+
+@case([1.5, 1.6, 2.0, 0.5])
+def groups_by_the_items_themselves(xs):
+    return sum([k * len(list(g)) for k, g in itertools.groupby(sorted(xs))])
+
+
+@case(XS)
+def iterators_from_tee(xs):
+    a, b = itertools.tee(v * v for v in xs)
+    next(b)
+    c, d = itertools.tee(xs)
+    return sum([x * y for x, y in zip(a, b)]) * max(c) + sum(d)
+
+
+@case(XS)
+def statistics_of_a_list(xs):
+    centre = statistics.mean(xs) * statistics.fmean(xs) + statistics.median(xs)
+    return centre * statistics.stdev(xs) + statistics.variance(xs) - statistics.pstdev(v * v for v in xs)
+
+
+@case([1.0, 2.0, 4.0], [0.5, 1.5, 1.0])
+def statistics_of_pairs(x, y):
+    means = statistics.harmonic_mean(x) * statistics.geometric_mean(y) + statistics.fmean(x, y)
+    return means + statistics.covariance(x, y) + statistics.correlation(x, y) + statistics.pvariance(y, 1.0)
+
+
+@case(np.array([0.5, 2.0, 1.0]))
+def statistics_of_an_array(a):
+    return statistics.median_low(a.tolist()) * statistics.mean(a) + float(a[0].is_integer()) + len(a[1].item().hex())
+
+
+if hasattr(itertools, "batched"):
+
+    @case(XS)
+    def items_in_batches(xs):
+        return sum([b[0] * b[-1] * len(b) for b in itertools.batched(xs, 3)])
