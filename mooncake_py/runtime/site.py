@@ -11,7 +11,7 @@ import builtins
 import functools
 import operator
 import types as pytypes
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
