@@ -120,7 +120,7 @@ def statistics_of_pairs(x, y):
 
 @case(np.array([0.5, 2.0, 1.0]))
 def statistics_of_an_array(a):
-    return statistics.median_low(a.tolist()) * statistics.mean(a) + float(a[0].is_integer()) + len(a[1].item().hex())
+    return statistics.median_low(a.tolist()) * statistics.mean(a) + float(a[0].is_integer())
 
 
 if hasattr(itertools, "batched"):
