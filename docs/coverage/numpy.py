@@ -11,7 +11,7 @@ PACKS = (
     "numpy_analysis", "numpy_arrange", "numpy_arraylike", "numpy_choose", "numpy_create", "numpy_decompositions",
     "numpy_elementwise", "numpy_fft", "numpy_histogram", "numpy_indexing", "numpy_linalg", "numpy_linear", "numpy_nan",
     "numpy_norms", "numpy_poly", "numpy_put", "numpy_random", "numpy_reduce", "numpy_sets", "numpy_shape",
-    "numpy_statistics", "numpy_ufunc",
+    "numpy_statistics", "numpy_ufunc", "numpy_windows",
 )  # fmt: skip
 
 OUTSIDE = {

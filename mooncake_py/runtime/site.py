@@ -516,7 +516,7 @@ def _give(x: Any, fx: Any, ts: tuple[Any, ...]) -> Any:
     if type(fx) is ListShadow:
         fx.add(ts)
         return None
-    return ts if isinstance(x, tuple) else None
+    return tuple(ts) if isinstance(x, tuple) else None
 
 
 def _native_method(cls: type, bound: Any) -> Any:

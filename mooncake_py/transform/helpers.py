@@ -117,7 +117,20 @@ def take_own(given: bool, acc: Any, fdata: Any) -> Any:
 
 def repeats(view: np.ndarray) -> bool:
     """Does the view show an element of its base more than once, so that its fdata cannot be a view as well?"""
-    return any(n > 1 and step == 0 for n, step in zip(view.shape, view.strides, strict=True))
+    if view.flags.c_contiguous or not view.size:
+        return False
+    steps = sorted((abs(step), n) for n, step in zip(view.shape, view.strides, strict=True) if n > 1)
+    reach = 0
+    for step, n in steps:  # every axis steps over all that the shorter steps reach: nothing is met twice
+        if step <= reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False
+    places = np.zeros((1,), np.int64)
+    for n, step in zip(view.shape, view.strides, strict=True):
+        places = (places[:, None] + step * np.arange(n)).ravel()
+    return bool(np.unique(places).size < places.size)
 
 
 def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
@@ -132,7 +145,10 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     if type(view) is np.ndarray and np.may_share_memory(view, base):
         if repeats(view):
             raise UnsupportedError(
-                "a broadcast view of an array that is written to or stored", "the call", None, "copy the view"
+                "a view that shows elements twice, of an array that is written to or stored",
+                "the call",
+                None,
+                "copy the view",
             )
         data = f(shadow.dense(), *rest)
         if not np.may_share_memory(data, shadow.data):

@@ -212,25 +212,6 @@ def ndenumerate(arr):
         yield i, a[i]
 
 
-@overlay(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    if writeable:
-        raise NotImplementedError("sliding_window_view is differentiated as something to read")
-    y = np.asarray(x)
-    sizes = [window_shape] if np.ndim(window_shape) == 0 else list(window_shape)
-    axes = list(range(y.ndim)) if axis is None else [axis] if np.ndim(axis) == 0 else list(axis)
-    if len(sizes) != len(axes):
-        raise ValueError("Must provide matching length window_shape and axis")
-    n = y.ndim
-    for i in range(len(sizes)):
-        k = axes[i] % n
-        starts = y.shape[k] - sizes[i] + 1
-        if starts < 1:
-            raise ValueError("window shape cannot be larger than input array shape")
-        y = np.moveaxis(np.take(y, np.arange(starts)[:, None] + np.arange(sizes[i]), k), k + 1, -1)
-    return y
-
-
 # -- order ------------------------------------------------------------------------------------------------
 
 
@@ -376,9 +357,6 @@ CASES: list[RuleCase] = [
 CASES += [
     case(_complex_parts, _V, _P), case(lambda a: [v * v for v in a.T.flat], _M), case(_assigned_flat, _M[:, :3], _P),
     case(lambda a: sum([v * i[0] for i, v in np.ndenumerate(a)]), _M),
-    case(lambda a: np.lib.stride_tricks.sliding_window_view(a, 2) * a[0], _V),
-    case(lambda a: np.lib.stride_tricks.sliding_window_view(a, (2, 3)) * 2, _M),
-    case(lambda a: np.lib.stride_tricks.sliding_window_view(a, 3, axis=1), _M),
 ]  # fmt: skip
 if hasattr(np.ndarray, "itemset"):
     CASES += [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import types as pytypes
 from typing import Any
 
 import numpy as np
 from scipy._lib import _array_api
 
 from mooncake_py.infer.types import Known, T
-from mooncake_py.registry import infer_table, pure, zero_derivative
+from mooncake_py.registry import infer_table, overlay, pure, zero_derivative
 
 array_namespace = _array_api.array_namespace
 _NUMPY = np if hasattr(np, "unstack") else array_namespace(1.0)
@@ -27,3 +28,22 @@ def _namespace_type(args: Any, kwargs: Any) -> T | None:
 zero_derivative(array_namespace)
 infer_table[array_namespace] = _namespace_type
 pure.add(array_namespace)
+
+
+def _see_through_wrappers() -> None:
+    """Where the namespace is not known before it runs, its wrappers are NumPy's functions."""
+    for name in dir(_WRAPPED):
+        f, g = getattr(_WRAPPED, name), getattr(np, name, None)
+        if isinstance(f, pytypes.FunctionType) and not name.startswith("_") and callable(g) and f is not g:
+            _as_of_numpy(f, g)
+
+
+def _as_of_numpy(f: Any, g: Any) -> None:
+    @overlay(f)
+    def of_numpy(*args, **kwargs):
+        return g(*args, **kwargs)
+
+
+_WRAPPED = array_namespace(1.0)
+if _NUMPY is np:
+    _see_through_wrappers()

@@ -42,7 +42,7 @@ class Kept:
         """Add to them; nothing for an object from outside, which is a constant."""
         if type(obj.fdata) is ObjectShadow:
             for name, d in cotangents.items():
-                shadow = obj.fdata.f.get(name)
+                shadow = obj.fdata.f.get(name) or obj.fdata.f.get(f"_{name}")  # where its own code made the object
                 if shadow is not None:
                     shadow.add(d.astype(shadow.dtype, copy=False))
 
@@ -465,6 +465,18 @@ def spline(self: CoDual, x, nu=0, extrapolate=None):
     return CoDual(y, fy), pullback
 
 
+@rrule(sip.BSpline)
+def of_coefficients(t, c, k, extrapolate=True, axis=0):
+    b = sip.BSpline(t, c, k, extrapolate, axis)
+    shadow = Kept.of(b, c=b.c)
+    knots = NoDerivative("scipy.interpolate.BSpline", "the knots")
+
+    def pullback(dy):
+        return knots, fitted(np.moveaxis(Kept.take(shadow, "c", b.c), 0, axis), c)
+
+    return CoDual(b, shadow), pullback
+
+
 @rrule(sip.make_interp_spline)
 def make_interp_spline(x: CoDual, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     b = sip.make_interp_spline(x.primal, y, k, t, bc_type, axis, check_finite)
@@ -551,6 +563,8 @@ CASES: list[RuleCase] = [
     case(lambda a, b: _PP.integrate(a, b), 0.3, 2.7), case(lambda q: _BS(q), _Q), case(lambda q: _BS(q, 1), 1.1),
     case(lambda y, q: sip.make_interp_spline(_X, y)(q), _Y, _Q),
     case(lambda y, q: sip.make_interp_spline(_X, y, k=1)(q), np.stack([_Y, _Y**2], 1), 1.1),
+    case(lambda c, q: sip.BSpline(_BS.t, c, 3)(q), _BS.c, _Q), case(lambda c: sip.BSpline(_BS.t, c, 3)(1.1, 1), _BS.c),
+    case(lambda c: sip.BSpline(_BS.t, c, 3, axis=1)(1.1), np.stack([_BS.c, _BS.c**2])),
     case(lambda q: sip.splev(q, (_BS.t, _BS.c, 3)), _Q[0]),
     case(lambda c, q: sip.splev(q, (_BS.t, c, 3)), _BS.c, _Q[0]),
     case(lambda q: sip.splev(q, (_BS.t, _BS.c, 3), der=1), 1.1),

@@ -37,14 +37,14 @@ def library_rule(
     scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given}
     spelled, passed, kept = [], [], []
     star = False
-    more = ""
+    more = "[]"
     for p in params:
         if p.kind is p.VAR_KEYWORD:
             spelled.append(f"**{p.name}")
             passed.append(f"**{p.name}")
             kept.append(f"**{p.name}")
             scope["others"] = NoDerivative(name, "a keyword argument")
-            more = f" + [others] * len({p.name})"
+            more = f"[others] * len({p.name})"
             continue
         if p.kind is p.KEYWORD_ONLY and not star:
             spelled.append("*")
@@ -57,14 +57,14 @@ def library_rule(
         if p.name not in _IGNORED:
             passed.append(f"{p.name}={p.name}" if star or p.default is not p.empty else p.name)
             kept.append(f"{p.name!r}: {p.name}")
-    places = tuple(next(i for i, p in enumerate(params) if p.name == k) for k in given)
-    scope["blank"] = [NoDerivative(name, f"its argument {p.name!r}") for p in params if p.kind is not p.VAR_KEYWORD]
-    scope["places"] = places
+    scope["blank"] = {
+        p.name: NoDerivative(name, f"its argument {p.name!r}") for p in params if p.kind is not p.VAR_KEYWORD
+    }
     source = (
         f"def rule({', '.join(spelled)}):\n"
         f"    result_ = f({', '.join(passed)})\n"
         f"    def pullback(dy_):\n"
-        f"        return spread(cotangents, given, places, blank{more}, dy_, result_, {{{', '.join(kept)}}})\n"
+        f"        return spread(cotangents, given, blank, {more}, dy_, result_, {{{', '.join(kept)}}})\n"
         f"    return result_, pullback\n"
     )
     exec(compile(source, f"<the rule of {name}>", "exec"), scope)
@@ -77,19 +77,23 @@ def library_rule(
 def _spread(
     cotangents: Callable[..., Any],
     given: tuple[str, ...],
-    places: tuple[int, ...],
-    blank: list[Any],
+    blank: dict[str, Any],
+    others: list[Any],
     dy: Any,
     y: Any,
     o: dict[str, Any],
 ) -> tuple[Any, ...]:
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
-    out = blank.copy()
+    out = {k: None if type(o.get(k)) in _CONSTANT else t for k, t in blank.items()}
     ds = cotangents(dy, y, o)
-    for k, i, d in zip(given, places, ds if type(ds) is tuple else (ds,), strict=True):
-        out[i] = _fitted(d, like[k])
-    return tuple(out)
+    for k, d in zip(given, ds if type(ds) is tuple else (ds,), strict=True):
+        out[k] = _fitted(d, like[k])
+    return *out.values(), *others
+
+
+_CONSTANT = frozenset({type(None), int, bool, str, np.int64})
+"""Classes of options that nobody differentiates by, whatever is known of them before they are there."""
 
 
 def _as_array(x: Any) -> Any:
@@ -103,7 +107,7 @@ def _fitted(d: Any, like: Any) -> Any:
     if d is None or type(d) in (tuple, NoDerivative) or like is None:
         return d
     if type(like) is not np.ndarray:
-        return unstack(np.asarray(d), like) if type(like) in (list, tuple) else unstack(np.asarray(d)[()], like)
+        return unstack(np.asarray(d), like) if isinstance(like, (list, tuple)) else unstack(np.asarray(d)[()], like)
     return d.real if np.iscomplexobj(d) and like.dtype.kind != "c" else d
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import types as pytypes
 from typing import Any
 
 from scipy.optimize import OptimizeResult
 
-from mooncake_py.registry import rrule
+from mooncake_py import run
+from mooncake_py.registry import rrule, rules_of
 from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 
 
@@ -40,3 +43,70 @@ def attribute(self: CoDual, name):
         return None
 
     return CoDual(y, fy), pullback
+
+
+def tuple_class(cls: Any) -> None:
+    """The rule of making a named tuple of SciPy's, which keeps more than its fields, some of it to be read by name.
+
+    What it keeps besides is refused when it is read, if it could have a derivative.
+    """
+    names: tuple[str, ...] = cls._fields
+    more: tuple[str, ...] = cls._extra_fields
+
+    @rrule(cls)
+    def rule(*items: CoDual, **named: CoDual):
+        y = cls(*[v.primal for v in items], **{k: v.primal for k, v in named.items()})
+        given = dict(zip(names, items, strict=False)) | named
+        fs = tuple([given[k].fdata for k in names])
+        kept = DictShadow(
+            {k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in named.items() if k in more}, {}
+        )
+        run.current().made[id(y.__dict__)] = y.__dict__, kept
+
+        def pullback(dy: Any) -> Any:
+            of = {} if dy is None else dict(zip(names, dy, strict=True))
+            for k in kept.f:
+                r = kept.r.pop(k, None)
+                of[k] = take_fdata(kept.f[k], r) if named[k].fdata is None else r
+            return tuple([of.get(k) for k in (*names[: len(items)], *[None] * (len(items) - len(names)), *named)])
+
+        return CoDual(y, fs if any(f is not None for f in fs) else None), pullback
+
+    for name in more:
+        getter = getattr(cls, name).fget
+        if not rules_of(getter):
+            _kept_beside(getter, name)
+    if isinstance(cls.__setattr__, pytypes.FunctionType) and not rules_of(cls.__setattr__):
+        _assigned(cls.__setattr__)
+
+
+def _kept_beside(getter: Any, name: str) -> None:
+    @rrule(getter)
+    def rule(self: CoDual):
+        y = getter(self.primal)
+        shadow = run.current().shadow(self.primal.__dict__)
+
+        def pullback(dy: Any) -> Any:
+            if shadow is not None and dy is not None and shadow.f.get(name) is None:
+                shadow.add_item(name, dy)
+            return None
+
+        return CoDual(y, None if shadow is None else shadow.f.get(name)), pullback
+
+
+def _assigned(setter: Any) -> None:
+    @rrule(setter)
+    def rule(self: CoDual, name, value: CoDual):
+        return CoDual(setter(self.primal, name, value.primal), None), lambda dy: None
+
+
+def tuple_classes(*modules: str) -> None:
+    """All of them in these packages."""
+    found: set[Any] = set()
+    for name, module in list(sys.modules.items()):
+        if name.startswith(modules):
+            for v in vars(module).values():
+                if isinstance(v, type) and issubclass(v, tuple) and hasattr(v, "_extra_fields"):
+                    found.add(v)
+    for cls in sorted(found, key=lambda c: c.__qualname__):
+        tuple_class(cls)

@@ -22,6 +22,7 @@ from mooncake_rules.callables import run
 from mooncake_rules.numpy_linalg import one_triangle
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_library import fitted
+from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
 from mooncake_rules.scipy_special import beta_density, binomial_slope, chi2_noncentral_density
 
@@ -51,7 +52,8 @@ def _by_cases(cond: Any, arrays: Any, f1: Any, ff1: Any, f2: Any, ff2: Any, fill
                 if t is not None:
                     d[m] = t
         back = [fitted(d, x) for d, x in zip(ds, given, strict=True)]
-        return back[0] if single else type(arrays)(back)
+        dfill = None if fill is None or f2 is not None else fitted(np.where(mask, 0.0, dy), fill)
+        return back[0] if single else type(arrays)(back), dfill
 
     return out, pull
 
@@ -69,7 +71,10 @@ def _apply_where(apply_where: Any) -> None:
 
         def pullback(dy):
             dy = take_fdata(fy, dy)
-            return None if dy is None else (None, pull(dy))
+            if dy is None:
+                return None
+            dargs, dfill = pull(dy)
+            return None, dargs, None, None, dfill
 
         return CoDual(y, fy), pullback
 
@@ -82,7 +87,10 @@ def _lazywhere(lazywhere: Any) -> None:
 
         def pullback(dy):
             dy = take_fdata(fy, dy)
-            return None if dy is None else (None, pull(dy))
+            if dy is None:
+                return None
+            dargs, dfill = pull(dy)
+            return None, dargs, None, dfill
 
         return CoDual(y, fy), pullback
 
@@ -365,6 +373,8 @@ def _frozen_classes() -> None:
 
 _frozen_classes()
 
+tuple_classes("scipy.stats")  # the results of tests
+
 # -- the multivariate normal distribution -----------------------------------------------------------------
 
 
@@ -446,6 +456,19 @@ _DISCRETE: list[tuple[Any, ...]] = [
     (st.poisson, np.array([0, 2, 5]), 2.3), (st.geom, np.array([1, 2, 5]), 0.3),
     (st.bernoulli, np.array([0, 1, 1]), 0.3), (st.logser, np.array([1, 2, 4]), 0.4),
 ]  # fmt: skip
+_XS, _YS = np.cos(np.arange(7.0)), np.sin(1.7 * np.arange(7.0))
+
+
+def _correlated(x, y):
+    r = st.pearsonr(x, y)
+    return r[0], r.pvalue, st.zscore(x)
+
+
+def _regressed(x, y):
+    r = st.linregress(x, y)
+    return r.slope, r.intercept_stderr, *st.f_oneway(x, y)
+
+
 _SOME = np.array([[0.3, -0.5], [1.2, 0.4], [0.1, 0.1]])
 CASES += [
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS for m in ("pdf", "logpdf", "cdf")],

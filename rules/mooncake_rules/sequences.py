@@ -14,10 +14,11 @@ from mooncake_rules.inference import nested
 
 def unstack(t: Any, like: Any) -> Any:
     """The cotangent of `np.array(like)` in the structure of `like`."""
-    if type(like) in (list, tuple):
+    if isinstance(like, (list, tuple)):
+        kind: Any = list if isinstance(like, list) else tuple
         if all([type(x) is float for x in like]) and t.dtype.kind == "f":
-            return type(like)(t.tolist())
-        return type(like)([unstack(t[i], x) for i, x in enumerate(like)])
+            return kind(t.tolist())
+        return kind([unstack(t[i], x) for i, x in enumerate(like)])
     if isinstance(like, np.ndarray):
         t = np.asarray(t)
         if like.dtype.kind != "c" and t.dtype.kind == "c":

@@ -533,3 +533,11 @@ def aliased_rows(x):
     grid[0][0] = x * 5.0
     grid.append(grid[1])
     return sum(r[0] * r[1] for r in grid)
+
+
+@case(1.3)
+def named_tuple_in_the_place_of_a_tuple(x):
+    p = [Pair(x, x * x)][0]
+    q = [Pair(np.array([x, 2.0]), np.array([x * x, x]))][0]
+    joined = np.hstack(p).sum() + np.concatenate(q).sum() + np.sum(np.array(p)) + np.sum(p)
+    return max(*p) * joined + (lambda a, b: a * b)(*p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooncake_py.ir import ops
-from mooncake_py.registry import Constant, refuse, rrule
+from mooncake_py.registry import Constant, Rule, refuse, register, rrule
 from mooncake_py.tangents import CoDual
 
 
@@ -35,6 +35,7 @@ def set_discard(s: CoDual, x):
     return None, pullback
 
 
+register(Rule(set, None, (dict,)))  # its keys, which have no derivative
 refuse(
     "a set holds constants; keep values that have a derivative in a list or dict",
     set, frozenset, set.add, set.update, set.__ior__, ops.build_set, ops.set_add, ops.set_update,
