@@ -68,7 +68,7 @@ def tuple_class(cls: Any) -> None:
             for k in kept.f:
                 r = kept.r.pop(k, None)
                 of[k] = take_fdata(kept.f[k], r) if named[k].fdata is None else r
-            return tuple([of.get(k) for k in (*names[: len(items)], *[None] * (len(items) - len(names)), *named)])
+            return tuple([of.get(k) for k in (*names[: len(items)], *[""] * (len(items) - len(names)), *named)])
 
         return CoDual(y, fs if any(f is not None for f in fs) else None), pullback
 
