@@ -8,7 +8,18 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
-from mooncake_py.registry import Array, Scalar, Sequence_, folds, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import (
+    Array,
+    Scalar,
+    Sequence_,
+    folds,
+    incurious,
+    infer_table,
+    probed,
+    pure,
+    rrule,
+    zero_derivative,
+)
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of, total, unbroadcast
@@ -33,6 +44,7 @@ _NEW = [
 _INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.unravel_index, np.ravel_multi_index, np.ndindex]
 _WINDOWS = [np.hanning, np.hamming, np.blackman, np.bartlett, np.broadcast_shapes, np.finfo, np.iinfo, np.dtype]
 zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange)
+incurious.update(_NEW)  # what they make may be written to: it must be known for an array of this run
 _QUERIES = [
     np.can_cast, np.promote_types, np.common_type, np.min_scalar_type, np.issubdtype, np.iterable, np.isfortran,
     np.mask_indices, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.mintypecode, np.typename,

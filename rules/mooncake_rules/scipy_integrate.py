@@ -151,9 +151,12 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
         if dy[1] is not None and dy[1]:
             raise NotImplementedError("the error that scipy.integrate.quad estimates is not differentiated")
         d, single = _arguments(func, args)
-        vector, _ = si.quad_vec(
-            lambda t: _gradient(d, t), a, b, max(epsabs, 1e-12), min(epsrel, 1e-10), "max", points=options.get("points")
-        )
+        vector = _gradient(d, b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
+        if vector.size:
+            vector, _ = si.quad_vec(
+                lambda t: _gradient(d, t), a, b, max(epsabs, 1e-12), min(epsrel, 1e-10), "max",
+                points=options.get("points"),
+            )  # fmt: skip
         ds = d.give(d0 * np.ravel(vector))
         return None, -d0 * _end(func.primal, a, d.extra), d0 * _end(func.primal, b, d.extra), ds[0] if single else ds
 
@@ -292,6 +295,7 @@ def _growth(y0, r, k):
 
 
 CASES: list[RuleCase] = [
+    case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7),
     case(si.trapezoid, _V), case(si.trapezoid, _V, _X), case(si.trapezoid, _M, dx=0.5, axis=0),
     case(lambda y, h: si.trapezoid(y, dx=h), _V, 0.5), case(si.cumulative_trapezoid, _V),
     case(si.cumulative_trapezoid, _V, _X, initial=0), case(si.cumulative_trapezoid, _M, axis=0),

@@ -196,7 +196,7 @@ def solve_ivp(
         names = tuple(options)
         values = [options[k] for k in names]
         y, fy, pb = call(
-            _THROUGH, None, tuple([x.primal for x in given]), tuple([x.fdata for x in given]), names,
+            _THROUGH, None, tuple([x.primal for x in given]), tuple(map(_fdata_of, given)), names,
             tuple([v.primal for v in values]), tuple([v.fdata for v in values]),
         )  # fmt: skip
         return CoDual(y, fy), lambda dy: None if pb is None or (ds := pb(dy)) is None else ds[1:]
@@ -231,6 +231,11 @@ def solve_ivp(
         return tuple(out)
 
     return CoDual(sol, shadow), pullback
+
+
+def _fdata_of(x: CoDual) -> Any:
+    """That of an array in any case: by what is known of SciPy's code it may be written to."""
+    return zero_fdata(x.primal) if isinstance(x.primal, np.ndarray) and x.fdata is None else x.fdata
 
 
 def _spread(d: np.ndarray, span: Any) -> Any:
@@ -272,8 +277,28 @@ def _backwards(p, z0):
     return si.solve_ivp(lambda t, z: -p * z, (2.0, 0.0), z0, t_eval=_T[::-1], method="RK23", rtol=1e-9, atol=1e-9).y
 
 
+def _stiff(p, z0):
+    sol = si.solve_ivp(
+        lambda t, z: [z[1], -p * z[0] - 3.0 * z[1]], (0.0, 0.5), z0, "Radau", _T[:3] / 4.0, rtol=1e-9, atol=1e-9
+    )
+    return sol.y
+
+
+def _ball(g, v):
+    def ground(t, z):
+        return z[0]
+
+    ground.terminal = True
+    ground.direction = -1
+    sol = si.solve_ivp(
+        lambda t, z: [z[1], -g], (0.0, 10.0), [1.0, v], events=ground, dense_output=True, rtol=1e-10, atol=1e-10
+    )
+    return sol.t_events[0][0], sol.y[1, -1], sol.sol(0.3)
+
+
 _Z = np.array([1.0, 0.7])
 CASES: list[RuleCase] = [
+    case(_stiff, 2.0, _Z), case(_ball, 9.8, 2.0),
     case(_fit, np.array([1.5, 1.0, 3.0, 1.0]), _Z), case(_captured, np.array([1.2, 0.3]), _Z),
     case(_ends, 0.3, 1.2, _Z, 0.8), case(_times, np.array([0.3, 1.1, 2.9]), _Z, 0.7), case(_backwards, 0.4, _Z),
 ]  # fmt: skip
