@@ -29,7 +29,7 @@ NAMESPACES = {
 PACKS = (
     "scipy_special", "scipy_bessel", "scipy_linalg", "scipy_fft", "scipy_signal", "scipy_ndimage", "scipy_resampling",
     "scipy_spatial", "scipy_integrate", "scipy_ivp", "scipy_optimize", "scipy_minimize", "scipy_fit",
-    "scipy_interpolate",
+    "scipy_interpolate", "scipy_grid",
 )  # fmt: skip
 OUTSIDE = {
     "zeros, nodes and numbers that belong to whole numbers": (

@@ -89,6 +89,6 @@ for _module, _packs in {
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
     "scipy.sparse": ("scipy_sparse",),
-    "scipy.interpolate": ("scipy_interpolate",),
+    "scipy.interpolate": ("scipy_interpolate", "scipy_grid"),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])
