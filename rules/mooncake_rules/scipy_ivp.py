@@ -288,8 +288,8 @@ def _ball(g, v):
     def ground(t, z):
         return z[0]
 
-    ground.terminal = True
-    ground.direction = -1
+    ground.terminal = True  # type: ignore[attr-defined]
+    ground.direction = -1  # type: ignore[attr-defined]
     sol = si.solve_ivp(
         lambda t, z: [z[1], -g], (0.0, 10.0), [1.0, v], events=ground, dense_output=True, rtol=1e-10, atol=1e-10
     )
