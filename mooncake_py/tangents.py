@@ -432,7 +432,7 @@ def add_rdata(a: Any, b: Any) -> Any:
         return b
     if b is None:
         return a
-    if type(a) is tuple:
+    if type(a) is tuple or type(a) is list:  # a rule may give a list for a tuple
         return tuple(add_rdata(x, y) for x, y in zip(a, b, strict=True))
     return a + b
 

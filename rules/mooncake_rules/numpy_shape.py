@@ -366,9 +366,7 @@ def _deep(shape: tuple[int, ...]) -> tuple[int, ...]:
 @inline
 def _as_given(ts: Any, arrays: Any) -> Any:
     """Cotangents of pieces, as those of one array where they were given as one."""
-    if isinstance(arrays, np.ndarray):
-        return np.stack(ts)
-    return tuple(ts) if isinstance(arrays, tuple) else ts
+    return np.stack(ts) if isinstance(arrays, np.ndarray) else ts
 
 
 @rrule(np.concatenate)
