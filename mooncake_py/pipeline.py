@@ -24,7 +24,7 @@ from mooncake_py.transform.initial import note_first_writes
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
-from mooncake_py.transform.protocol import as_calls
+from mooncake_py.transform.protocol import as_calls, doubts, settle
 from mooncake_py.transform.rewrite import advance_iterators, rewrite
 from mooncake_py.transform.unroll import unroll
 
@@ -54,14 +54,23 @@ def derive_rule(
     observe("prepared", primal)
     if outcome:
         primal = with_outcome(primal)
-    classes = Classes() if options.objects else None
-    inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
-    taken: set[pytypes.FunctionType] = set()
-    guards = inferred.guards
-    while (simpler := simplify(inferred, fn, taken)) is not None:
-        guards |= inferred.guards
-        inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
-    inferred.guards = guards | inferred.guards
+
+    def inferred_with(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
+        inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        taken: set[pytypes.FunctionType] = set()
+        guards = inferred.guards
+        while (simpler := simplify(inferred, fn, taken)) is not None:
+            guards |= inferred.guards
+            inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
+            guards |= inferred.guards
+            inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        inferred.guards = guards | inferred.guards
+        return inferred, taken
+
+    inferred, taken = inferred_with(Classes() if options.objects else None)
+    if doubts(inferred.fn):
+        inferred, taken = inferred_with(Classes(cautious=True))
     note_first_writes(inferred, arg_types)
     observe("inferred", inferred)
     frame = debug_frame()
@@ -91,6 +100,9 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     direct = as_calls(inferred)
     if direct is not None:
         return direct
+    settled = settle(inferred)
+    if settled is not None:
+        return settled
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler

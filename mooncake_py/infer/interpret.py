@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import ABSENT, make_object
+from mooncake_py.fields import ABSENT, make_object, surely
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.outside import NAMESPACES, is_kept_by
 from mooncake_py.infer.outside import is_data as is_outside_data
@@ -135,7 +135,7 @@ _OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, in
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
 FRAME_NAMES = frozenset(f.__name__ for f in _OF_FRAMES)
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
-_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack})
+_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely})
 
 
 class Inference:
@@ -377,9 +377,12 @@ class Inference:
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
     def planned(self, s: Call, plan: Plan) -> T:
-        """Other calls are to stand here: until they do, what comes of them is not seen."""
+        """Other calls are to stand here: until they do, what comes of them is not seen.
+
+        The hope is that it changes no type that this or another plan relies on; a cautious inference has none.
+        """
         self.calls[s.out] = CallInfo("planned", plan, None, s.args, s.kwargs)
-        return BOT
+        return Top(True) if self.classes is not None and self.classes.cautious else BOT
 
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]
@@ -612,6 +615,8 @@ class Inference:
     def structural(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         if f is ops.build_tuple:
             return Tup(types)
+        if f is surely:
+            return types[0]
         if f is ops.check_bound:
             return types[0] if not (isinstance(types[0], Known) and types[0].value is ops.UNBOUND) else BOT
         if f is ops.unpack:

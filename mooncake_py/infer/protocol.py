@@ -170,7 +170,8 @@ WRITES = frozenset(fields.INITIAL)
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
-    def __init__(self) -> None:
+    def __init__(self, cautious: bool = False) -> None:
+        self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
 
     def look(self, cls: type, name: str) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from mooncake_py import fields
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.memory import only_called
-from mooncake_py.infer.protocol import MADE, Plan
-from mooncake_py.infer.types import Meth
-from mooncake_py.ir.mapping import all_vars
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand
+from mooncake_py.infer.protocol import MADE, STAND_INS, Plan, exact_class
+from mooncake_py.infer.types import BOT, Bot, Meth, T
+from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 
 
 def as_calls(inferred: Inferred) -> Function | None:
@@ -17,6 +17,7 @@ def as_calls(inferred: Inferred) -> Function | None:
     plans = {v: info.target for v, info in calls.items() if info.kind == "planned"}
     if not plans:
         return None
+    types = inferred.types
     fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
     bound = {v for v, t in inferred.types.items() if isinstance(t, Meth)}
     gone = {v for v in only_called(fn, bound) if all(s.out in plans for s in _calls_of(fn, v))}
@@ -25,21 +26,55 @@ def as_calls(inferred: Inferred) -> Function | None:
         stmts: list[Call] = []
         for s in b.stmts:
             if s.out in plans:
-                stmts += _direct(s, plans[s.out], fresh)
+                stmts += _direct(s, plans[s.out], fresh, types)
             elif s.out not in gone:
                 stmts.append(s)
         blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
 
 
-def _direct(s: Call, plan: Plan, fresh: Fresh) -> list[Call]:
+def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call]:
     if plan.makes is None:
-        return [Call(s.out, Const(plan.function), plan.args, plan.kwargs, s.pos)]
+        stmts: list[Call] = []
+        args = list(plan.args)
+        # What other plans make is not seen yet: the operands that told this plan are looked at again when it is.
+        for i in range(len(args) if plan.function in STAND_INS else 1):
+            x = args[i] if args else None
+            cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None
+            if cls is not None:
+                assert x is not None
+                stmts.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
+                args[i] = stmts[-1].out
+        return [*stmts, Call(s.out, Const(plan.function), tuple(args), plan.kwargs, s.pos)]
     made = Call(s.out, Const(fields.make_object), (Const(plan.makes),), (), s.pos)
     if plan.function is None:
         return [made]
-    args: tuple[Operand, ...] = tuple([s.out if v is MADE else v for v in plan.args])
-    return [made, Call(fresh.var(), Const(plan.function), args, plan.kwargs, s.pos)]
+    given: tuple[Operand, ...] = tuple([s.out if v is MADE else v for v in plan.args])
+    return [made, Call(fresh.var(), Const(plan.function), given, plan.kwargs, s.pos)]
+
+
+def settle(inferred: Inferred, everything: bool = False) -> Function | None:
+    """The function without the doubts about classes that the types have removed (or without any); None if none goes."""
+    known: dict[Operand, Operand] = {}
+    dead: set[Call] = set()
+    for s in doubts(inferred.fn):
+        x, cls = s.args
+        t = inferred.types.get(x) if isinstance(x, Var) else None  # None: never reached
+        if everything or t is None or isinstance(t, Bot) or exact_class(t) is cls.value:  # type: ignore[union-attr]
+            known[s.out] = known.get(x, x)
+            dead.add(s)
+    return map_function(inferred.fn, lambda v: _last(known, v), dead) if dead else None
+
+
+def doubts(fn: Function) -> list[Call]:
+    """Where a plan relies on a class that is not known to be that of the value."""
+    return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
+
+
+def _last(known: dict[Operand, Operand], v: Operand) -> Operand:
+    while v in known:
+        v = known[v]
+    return v
 
 
 def _calls_of(fn: Function, v: Operand) -> list[Call]:

@@ -836,3 +836,128 @@ def nested_objects_as_result(x):
 def argument_object_as_result(p):
     p.y = p.y * p.x
     return p
+
+
+# -- objects whose class changes as a loop goes round ----------------------------------------------------------
+
+
+class Tadpole:
+    """What it becomes is of another class, with other methods."""
+
+    def __init__(self, v: Any):
+        self.v = v
+
+    def go(self) -> Any:
+        return self.v * 2.0
+
+    def grown(self) -> Any:
+        return Frog(self.v * self.v)
+
+    def same(self, k: Any) -> Any:
+        return type(self)(self.v * k)
+
+    def __add__(self, other: Any) -> Any:
+        return Frog(self.v + other.v)
+
+    def __radd__(self, other: Any) -> Any:
+        return Tadpole(self.v + 1.0)
+
+    @property
+    def size(self) -> Any:
+        return self.v * 3.0
+
+
+class Frog(Tadpole):
+    def go(self) -> Any:
+        return self.v * self.v
+
+    def grown(self) -> Any:
+        return Tadpole(self.v + 1.0) if self.v < 100.0 else None
+
+    def __add__(self, other: Any) -> Any:
+        return Tadpole(self.v * other.v)
+
+    @property
+    def size(self) -> Any:
+        return self.v * 5.0
+
+
+@case(1.3)
+def class_changes_by_a_method(x):
+    o, total = Tadpole(x), 0.0
+    for _ in range(4):
+        total += o.go()
+        o = o.grown()
+    return total
+
+
+@case(1.3)
+def class_changes_by_an_operator(x):
+    o, total = Tadpole(x), 0.0
+    for _ in range(4):
+        total += o.size
+        o = o + Tadpole(0.5 * x)
+    return total + o.go()
+
+
+@case(1.3)
+def object_ends_as_none(x):
+    o, total = Tadpole(x), 0.0
+    while o is not None and o.v < 50.0:
+        total += o.go()
+        o = o.grown()
+    return total
+
+
+@case(1.3)
+def sum_that_starts_as_a_number(x):
+    s = 0
+    for i in range(4):
+        s = s + Tadpole(x * i)
+    return s.go() + sum([Frog(x), Tadpole(2.0 * x), Frog(x)]).size
+
+
+@case(1.3)
+def object_that_starts_as_none(x):
+    s = None
+    for i in range(4):
+        s = Tadpole(x * i) if s is None else s + Tadpole(x)
+    return s.go() * s.size
+
+
+@case(1.3)
+def class_stays_in_a_loop(x):
+    o = Tadpole(x)
+    for _ in range(5):
+        o = o.same(1.1)
+    return o.go() + o.size
+
+
+@case(1.3)
+def bound_method_of_another_class(x):
+    f = Tadpole(x).go
+    for _ in range(3):
+        t = f()
+        f = Frog(t * 0.3).go
+    return t * f()
+
+
+@case(1.3)
+def class_changes_until_an_exception(x):
+    o, r = Tadpole(x), 0.0
+    try:
+        for i in range(4):
+            o = o.grown()
+            r = o.go() / (3 - i)
+    except ZeroDivisionError:
+        return o.go() * r
+    return 0.0
+
+
+@case(1.3)
+def attribute_changes_its_class(x):
+    o = Tadpole(x)
+    o.v = Tadpole(o.v * 2.0)
+    y = o.v.v
+    o.v = o.v.v * 3.0
+    return y * o.v
