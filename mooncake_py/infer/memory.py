@@ -49,6 +49,10 @@ _OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
 _ITERATES = (iter, zip, enumerate, reversed)
 
 
+# Functions that change nothing, but whose result is or holds what they were given: an item is the container's.
+_HANDS_ON = (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max)
+
+
 class Memory:
     def __init__(
         self,
@@ -171,7 +175,7 @@ class Memory:
             info.kind == "plain"
             and self.identity(s.out)
             and (
-                info.target in (operator.getitem, load_special)  # what is read from a container is the container's
+                any(info.target is f for f in _HANDS_ON)
                 or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
             )
         ):

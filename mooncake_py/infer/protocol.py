@@ -361,8 +361,11 @@ def exact_class(t: T) -> type | None:
 
 
 def written(t: Obj, name: str, v: T) -> Obj:
-    """What a write of an attribute tells of all objects that may be this one."""
+    """What a write of an attribute tells of all objects that may be this one.
+
+    What is stored in an object with a derivative may be written to through it, and then needs a derivative itself.
+    """
     v = cut(widen(v), (t.cls,))
     if name in constant_attributes(t.cls):
         v = activate(v, False)
-    return Obj.of(t.cls, v.active, {name: v})
+    return Obj.of(t.cls, t.act or v.active, {name: v})

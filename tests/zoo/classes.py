@@ -628,3 +628,34 @@ def an_object_whose_method_raises_half_way(x):
     with Counted() as d:
         d.add(x)
     return c.total * d.total
+
+
+class Scope:
+    """Holds a dict that is empty when it is stored; its methods are not taken in, for they look like `vars()`."""
+
+    def __init__(self, parent: Any = None):
+        self.vars: dict[str, Any] = {}
+        self.parent = parent
+
+    def get(self, name: str) -> Any:
+        return self.vars[name] if name in self.vars else self.parent.get(name)
+
+    def set(self, name: str, v: Any) -> None:
+        self.vars[name] = v
+
+
+@case(1.5)
+def a_container_stored_before_it_is_filled(x):
+    outer = Scope()
+    outer.set("x", x)
+    inner = Scope(outer)
+    inner.set("y", inner.get("x") * 2)
+    return inner.get("y") * inner.get("x")
+
+
+@case(0.8)
+def objects_without_derivatives_in_a_list_get_some(x):
+    holders = [History() for _ in range(3)]
+    for i, h in enumerate(holders):
+        h.v = x * i
+    return sum(h.v for h in holders) * x

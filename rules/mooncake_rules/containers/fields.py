@@ -10,7 +10,7 @@ from mooncake_py.fields import ABSENT, put_back_any, what_was
 from mooncake_py.infer.types import BOT, Inst, Known, Obj, T
 from mooncake_py.ir import ops
 from mooncake_py.registry import infer_table, initial, inline, maybe_none, pure, rrule, undoes, zero_derivative
-from mooncake_py.tangents import CoDual, ObjectShadow
+from mooncake_py.tangents import CoDual, ObjectShadow, zero_fdata
 
 
 @rrule(fields.make_object)
@@ -61,8 +61,12 @@ def get_field(x: CoDual, name):
 
 
 def field_fdata(shadow: ObjectShadow, name: str) -> Any:
+    """The fdata of an attribute; what was a constant where it was stored may be written to now."""
     f = shadow.f
-    return f[name] if name in f else shadow.fdata(name)
+    fy = f[name] if name in f else shadow.fdata(name)
+    if fy is None and name not in shadow.constant:
+        fy = f[name] = zero_fdata(getattr(shadow.owner, name))
+    return fy
 
 
 def add_field(shadow: ObjectShadow, name: str, dy: Any) -> None:
