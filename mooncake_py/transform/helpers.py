@@ -70,6 +70,11 @@ def dense_zeros(acc: Any, like: np.ndarray) -> np.ndarray:
     return np.zeros(like.shape, like.dtype) if acc is None else acc
 
 
+def own_copy(acc: Any) -> Any:
+    """A cotangent that may be somebody else's as one that may be written to."""
+    return None if acc is None else acc.copy()
+
+
 def zeros_unless(acc: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """The same, from shape and dtype."""
     return np.zeros(shape, dtype) if acc is None else acc

@@ -349,6 +349,8 @@ class PullbackBuilder(Builder):
         key = ("c", v, path)
         old = self.read(key)
         if isinstance(t, VAt):
+            if v not in self.owned and old is not NULL:  # it may be the user's
+                old = self.call(helpers.own_copy, old)
             if old not in self.nonnull:
                 old = self.call(helpers.dense_zeros, old, self.forward_value(self.f.get(v, v)))
                 self.nonnull.add(old)
