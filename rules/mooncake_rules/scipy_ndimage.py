@@ -235,11 +235,18 @@ library_rule(nd.laplace, 1, laplace_cotangent)
 # -- filters that choose ----------------------------------------------------------------------------------
 
 
-def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> np.ndarray:
-    """The cotangent goes to the element of the neighbourhood that was chosen, the first of equal ones."""
+_BOTH = ("input", "cval")
+
+
+def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
+    """The cotangent goes to the element of the neighbourhood that was chosen, the first of equal ones.
+
+    That is one of the image, or the value beyond it.
+    """
     _refuse_output(o)
     x = o["input"]
-    if o.get("axes") is not None:
+    axes = o.get("axes")
+    if axes is not None and [int(k) % x.ndim for k in np.atleast_1d(axes)] != list(range(x.ndim)):
         raise NotImplementedError("scipy.ndimage is differentiated without `axes`")
     if o["footprint"] is not None:
         print_ = np.asarray(o["footprint"], bool)
@@ -258,7 +265,7 @@ def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], i
     source = np.take_along_axis(sources, at[..., None], -1)[..., 0]
     out = np.zeros(x.size + 1, dy.dtype)
     np.add.at(out, source.ravel(), dy.ravel())
-    return out[1:].reshape(x.shape)
+    return out[1:].reshape(x.shape), np.sum(out[0].real)
 
 
 def _percentile(n: int, p: float) -> int:
@@ -266,12 +273,35 @@ def _percentile(n: int, p: float) -> int:
     return n - 1 if p == 100.0 else int(float(n) * p / 100.0)
 
 
-library_rule(nd.minimum_filter, 1, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: 0))
-library_rule(nd.maximum_filter, 1, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n - 1))
-library_rule(nd.median_filter, 1, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n // 2))
-library_rule(nd.rank_filter, 1, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: o["rank"] % n))
-library_rule(nd.percentile_filter, 1, lambda dy, y, o: chosen_cotangent(
+library_rule(nd.minimum_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: 0))
+library_rule(nd.maximum_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n - 1))
+library_rule(nd.median_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n // 2))
+library_rule(nd.rank_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: o["rank"] % n))
+library_rule(nd.percentile_filter, _BOTH, lambda dy, y, o: chosen_cotangent(
     dy, y, o, lambda n: _percentile(n, o["percentile"])))  # fmt: skip
+
+
+def line_chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
+    n, axis = o["input"].ndim, o["axis"] % o["input"].ndim
+    sizes, origins = [1] * n, [0] * n
+    sizes[axis], origins[axis] = o["size"], o["origin"]
+    return chosen_cotangent(dy, y, {**o, "size": sizes, "origin": origins, "footprint": None}, rank)
+
+
+library_rule(nd.minimum_filter1d, _BOTH, lambda dy, y, o: line_chosen_cotangent(dy, y, o, lambda n: 0))
+library_rule(nd.maximum_filter1d, _BOTH, lambda dy, y, o: line_chosen_cotangent(dy, y, o, lambda n: n - 1))
+
+
+def extreme_cotangent(dy: np.ndarray, y: Any, o: Options) -> tuple[np.ndarray, Any]:
+    """Of what erosions and dilations are made of."""
+    if o["structure"] is not None and np.any(o["structure"]):
+        raise NotImplementedError("grey erosions and dilations are differentiated without heights of the structure")
+    if o["footprint"] is None and o["size"] is None:
+        o = {**o, "footprint": np.ones(np.shape(o["structure"]), bool)}
+    return chosen_cotangent(dy, y, o, lambda n: 0 if o["minimum"] else n - 1)
+
+
+library_rule(_filters._min_or_max_filter, _BOTH, extreme_cotangent)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -297,7 +327,15 @@ CASES: list[RuleCase] = [
     case(nd.uniform_filter1d, _M, 3, 0), case(nd.uniform_filter, _V), case(nd.prewitt, _M), case(nd.sobel, _M, 0),
     case(nd.sobel, _M, mode="constant"), case(nd.laplace, _M), case(nd.laplace, _V, mode="wrap"),
     *[case(f, _M, 3) for f in (nd.minimum_filter, nd.maximum_filter, nd.median_filter)],
-    case(nd.maximum_filter, _M, (2, 3), mode="constant"), case(nd.median_filter, _V, 3, mode="nearest"),
+    case(nd.maximum_filter, _M, (2, 3), mode="constant"),
+    case(lambda x, c: nd.minimum_filter(x, (2, 3), mode="constant", cval=c), _M, -0.4),
+    case(nd.median_filter, _V, 3, mode="nearest"),
     case(nd.maximum_filter, _M, footprint=((True, False), (True, True))), case(nd.rank_filter, _M, 2, 3),
     case(nd.rank_filter, _M, -2, 3), case(nd.percentile_filter, _M, 30, 3),
+    *[case(f, _M, 3, k, mode=m) for f in (nd.minimum_filter1d, nd.maximum_filter1d)
+      for k, m in ((0, "reflect"), (-1, "wrap"))],
+    *[case(lambda x, f=f: f(x, size=(2, 3)), _M)
+      for f in (nd.grey_erosion, nd.grey_dilation, nd.grey_opening, nd.grey_closing, nd.white_tophat, nd.black_tophat,
+                nd.morphological_gradient, nd.morphological_laplace)],
+    case(lambda x: nd.grey_dilation(x, footprint=np.array([[0, 1], [1, 1]])), _M),
 ]  # fmt: skip
