@@ -379,9 +379,13 @@ def _rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
             else:
                 closure = p.translate(pb)
             if isinstance(closure, VClosure):
+                block, n = p.block, len(p.block.stmts)
                 try:
                     result = p.specialiser.call_closure(closure, [dy], {})
-                except NotSpecialised:
+                except NotSpecialised:  # what was taken in so far must not run as well
+                    block.term = None
+                    del block.stmts[n:]
+                    p.block = block
                     result = p.call(p.specialiser.materialise(closure), dy)
             else:
                 result = p.call(p.specialiser.materialise(closure), dy)

@@ -54,7 +54,10 @@ def mirrored(g: Callable, signature: inspect.Signature, args: Any, kwargs: dict[
 
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    return value_and_pullback(g, *map(apart, bound.args))[1](dy)
+    y, pullback = value_and_pullback(g, *map(apart, bound.args))
+    if isinstance(dy, np.ndarray) and np.iscomplexobj(dy) and not np.iscomplexobj(y):
+        dy = dy.real  # a `dtype` that g does not know of made the value complex
+    return pullback(dy)
 
 
 def apart(x: Any) -> Any:

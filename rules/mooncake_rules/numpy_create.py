@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, widen
+from mooncake_py.infer.types import Arr, Inst, Lst, T, Top, is_scalar, widen
 from mooncake_py.registry import (
     Array,
     Scalar,
@@ -163,7 +163,7 @@ def linspace(start, stop, num=50, endpoint=True):
     def pullback(dy):
         t = np.linspace(0.0, 1.0, num, endpoint)
         right = np.add.reduce(dy * t)
-        return total(dy) - right, right
+        return real_of(total(dy) - right, start), real_of(right, stop)
 
     return np.linspace(start, stop, num, endpoint), pullback
 
@@ -195,7 +195,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
     if "retstep" in kwargs or "dtype" in kwargs or "axis" in kwargs or len(args) > 4:
         return None
-    ends = [element_dtype(widen(t)) for t in args[:2]]
+    ends = [element_dtype(widen(t)) for t in args[:2] if is_scalar(t)]
     if len(ends) < 2 or any(d is None or d.kind not in "fiub" for d in ends):
         return None
     return (

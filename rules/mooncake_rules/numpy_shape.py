@@ -25,7 +25,7 @@ from mooncake_py.registry import (
 from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, element_dtype, nested, reduces, shape_ndim
+from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import unstack
 
@@ -537,7 +537,8 @@ def _joined(extra: int, least: int) -> Callable[[Types, dict[str, T]], T | None]
         if isinstance(axis, Known) and axis.value is None and axis is not None:
             n = 1
         known = [d for d in dtypes if d is not None]
-        return Arr(np.result_type(*known) if len(known) == len(dtypes) else None, n, xs.active)
+        joined = np.result_type(*known) if len(known) == len(dtypes) else None
+        return Arr(dtype_of(kwargs.get("dtype"), joined), n, xs.active)
 
     return infer
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.registry import infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
+from mooncake_rules.inference import Types
 from mooncake_rules.numpy_decompositions import cholesky_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
 from mooncake_rules.numpy_linalg import (
     adjoint,
@@ -637,7 +639,19 @@ for _f in (sl.inv, sl.expm, sl.cholesky):
     infer_table[_f] = _like
 for _f in (sl.solve, sl.solve_triangular):
     infer_table[_f] = _solved
-infer_table[sl.det] = infer_table[np.linalg.det]
+
+
+def _det_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    """SciPy's determinants are of double precision."""
+    t = infer_table[np.linalg.det](args, kwargs)
+    if isinstance(t, Arr):
+        return Arr(None if t.dtype is None else np.result_type(t.dtype, np.float64), t.ndim, t.act)
+    if isinstance(t, Inst):
+        return Inst(np.result_type(t.cls, np.float64).type, t.act)
+    return t
+
+
+infer_table[sl.det] = _det_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 

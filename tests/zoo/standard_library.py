@@ -123,8 +123,15 @@ def statistics_of_an_array(a):
     return statistics.median_low(a.tolist()) * statistics.mean(a) + float(a[0].is_integer())
 
 
-if hasattr(itertools, "batched"):
+def _in_batches(xs, n):
+    it = iter(xs)
+    while batch := tuple(itertools.islice(it, n)):
+        yield batch
 
-    @case(XS)
-    def items_in_batches(xs):
-        return sum([b[0] * b[-1] * len(b) for b in itertools.batched(xs, 3)])
+
+_batched = getattr(itertools, "batched", _in_batches)  # new in Python 3.12
+
+
+@case(XS)
+def items_in_batches(xs):
+    return sum([b[0] * b[-1] * len(b) for b in _batched(xs, 3)])
