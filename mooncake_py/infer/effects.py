@@ -42,7 +42,33 @@ class Effect:
 
 def after(t: T, e: Effect) -> T:
     """A type that has all a value of type t may be once the write has been done."""
-    return _put(_awake(t) if e.active else t, e)
+    return _bounded(_put(_awake(t) if e.active else t, e), DEPTH)
+
+
+DEPTH = 5
+"""How many containers in each other are told apart: one that holds itself has no end."""
+
+
+def _bounded(t: T, depth: int) -> T:
+    if isinstance(t, Tup):
+        return Tup(tuple([_inner(x, depth) for x in t.items]))
+    if isinstance(t, (Lst, Cell)):
+        return type(t)(_inner(t.elem, depth), t.act)
+    if isinstance(t, Dct):
+        return t.mapped(lambda x: _inner(x, depth))
+    if isinstance(t, Obj):
+        return replace(t, fields=tuple([(k, _inner(x, depth)) for k, x in t.fields]))
+    return t
+
+
+def _inner(t: T, depth: int) -> T:
+    if not isinstance(t, (Tup, Lst, Cell, Dct, Obj)):
+        return t
+    if depth:
+        return _bounded(t, depth - 1)
+    if isinstance(t, Cell):
+        return Cell(Top(t.act), t.act)
+    return Inst(t.cls, t.act) if isinstance(t, Obj) else Top(t.active)
 
 
 def _awake(t: T) -> T:

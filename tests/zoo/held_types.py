@@ -278,3 +278,25 @@ def keyword_arguments_from_a_dict(p):
         return a * b + c
 
     return f(**p) * f(**{**p, "c": p["a"] ** 2})
+
+
+@case(1.3)
+def containers_that_hold_themselves(x):
+    table = {}
+    table["self"] = table
+    table["v"] = x * x
+    items = [x, table]
+    items.append(items)
+    table["items"] = items
+    return table["self"]["self"]["v"] * items[2][2][0] + items[1]["items"][2][0]
+
+
+@case(1.3)
+def containers_deep_in_each_other(x):
+    inner = deep = {"v": x}
+    for _ in range(8):
+        deep = {"in": [deep], "v": x}
+    inner["v"] = inner["v"] * x
+    while "in" in deep:
+        deep = deep["in"][0]
+    return deep["v"] * x
