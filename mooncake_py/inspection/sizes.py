@@ -33,9 +33,16 @@ def sizes_of(seen: Inspection) -> list[tuple[Kept, int, int]]:
 
 
 def nbytes(x: Any) -> int:
-    """Memory of a value: an array's data, what a container holds."""
-    if isinstance(x, np.ndarray):
-        return int(x.nbytes)
-    if isinstance(x, (tuple, list)):
-        return sys.getsizeof(x) + sum(map(nbytes, x))
-    return sys.getsizeof(x)
+    """Memory of a value: an array's data, what a container holds, each container counted once."""
+    total = 0
+    seen: set[int] = set()
+    work = [x]
+    while work:
+        x = work.pop()
+        if isinstance(x, (tuple, list)):
+            if id(x) in seen:
+                continue
+            seen.add(id(x))
+            work += x
+        total += int(x.nbytes) if isinstance(x, np.ndarray) else sys.getsizeof(x)
+    return total
