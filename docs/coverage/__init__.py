@@ -3,7 +3,7 @@
 A module of this package is named like the library and says what to list:
 
 - `NAMESPACES`: name -> module or class, whose public names are listed;
-- `PACKS`: the rule modules that hold the cases (`CASES`) of its functions;
+- `PACKS`: how the names of the rule modules begin that hold the cases (`CASES`) of its functions;
 - `OUTSIDE`: why something has nothing to differentiate -> names, separated by spaces;
 - `IMPLIED`: names that are covered by other means than a case of their own -> what covers them;
 - `VERSION`: of the library;
@@ -18,11 +18,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import types as pytypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import mooncake_rules
 
 from mooncake_py import registry
 from mooncake_py.testing import RuleCase
@@ -46,9 +49,14 @@ def library(name: str) -> Any:
     """The table of a library, its rules loaded."""
     table = importlib.import_module(f"docs.coverage.{name}")
     registry.load_packs()
-    for pack in table.PACKS:
+    for pack in _packs(table):
         importlib.import_module(f"mooncake_rules.{pack}")
     return table
+
+
+def _packs(table: Any) -> list[str]:
+    """The names of the library's rule modules."""
+    return [m.name for m in pkgutil.iter_modules(mooncake_rules.__path__) if m.name.startswith(table.PACKS)]
 
 
 def entries(table: Any) -> list[Entry]:
@@ -101,8 +109,8 @@ def _cases(table: Any) -> tuple[set[Any], set[str]]:
     """What the cases call, and the names that stand in the functions they are."""
     called: set[Any] = set()
     mentioned: set[str] = set()
-    for pack in table.PACKS:
-        for case in importlib.import_module(f"mooncake_rules.{pack}").CASES:
+    for pack in _packs(table):
+        for case in getattr(importlib.import_module(f"mooncake_rules.{pack}"), "CASES", ()):
             assert isinstance(case, RuleCase)
             if isinstance(case.fn, pytypes.FunctionType) and case.fn.__module__.startswith("mooncake_rules"):
                 mentioned.update(_names(case.fn))

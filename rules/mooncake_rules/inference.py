@@ -53,6 +53,11 @@ def _some_axis(t: T) -> T:
     return Known(0) if isinstance(t, Inst) and t.cls is int else t
 
 
+def argument(args: Types, kwargs: dict[str, T], i: int, name: str) -> T | None:
+    """The argument that is passed at position i, or by this name."""
+    return args[i] if len(args) > i else kwargs.get(name)
+
+
 def shape_ndim(t: T) -> int | None:
     """How many dimensions an array of this shape has."""
     if isinstance(t, Known):

@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
+from mooncake_py.infer.types import Arr, Inst, Known, T, Top, Tup
 from mooncake_py.registry import (
     Array,
     Scalar,
-    all_there,
     infer_table,
-    inline,
-    overlay,
     probed,
     pure,
     rrule,
@@ -22,12 +19,9 @@ from mooncake_py.registry import (
     shape_argument,
     zero_derivative,
 )
-from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
-from mooncake_rules.mirror import mirrors
-from mooncake_rules.sequences import unstack
+from mooncake_rules.inference import Types, element_dtype, reduces, shape_ndim
 
 
 def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -36,8 +30,11 @@ def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 pure.add(reshaped)
+
 shape_argument[reshaped] = 1
+
 same_if_shaped.add(reshaped)
+
 infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- one array in another shape ---------------------------------------------------------------------------
@@ -112,7 +109,9 @@ for _f, _m in (
     (np.atleast_3d, np.atleast_3d),
 ):  # fmt: skip
     _elements_in_order(_f, _m, (0,), (Array,))
+
 _elements_in_order(np.ndarray.flatten, np.ndarray.flatten, ())
+
 for _f in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
 
     def _of_number(f: Any) -> None:
@@ -143,6 +142,7 @@ def _order(a: np.ndarray, order: str) -> str:
 
 for _f in (np.ravel, np.ndarray.ravel):
     _flattened(_f, (0,))
+
 _flattened(np.ndarray.flatten, ())
 
 
@@ -286,304 +286,23 @@ _ndim(np.ndarray.reshape, _reshape_ndim)
 _ndim(np.reshape, lambda args, kwargs: _reshape_ndim(args[:2], kwargs))
 _ndim(np.squeeze, _squeezed)
 _ndim(np.ndarray.squeeze, _squeezed)
+
 for _f in (np.transpose, np.ndarray.transpose, np.ndarray.T, np.swapaxes, np.ndarray.swapaxes, np.moveaxis):
     _ndim(_f, _same)
+
 if hasattr(np.ndarray, "mT"):
     _ndim(np.ndarray.mT, _same)
+
 for _f in (np.ravel, np.ndarray.ravel, np.ndarray.flatten):
     _ndim(_f, lambda args, kwargs: 1)
+
 reduces(np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d)
+
 infer_table[np.broadcast_to] = lambda args, kwargs: Arr(
     element_dtype(args[0]), shape_ndim(args[1] if len(args) > 1 else kwargs["shape"]), args[0].active
 )
+
 pure.add(np.broadcast_to)
-
-# -- joining ----------------------------------------------------------------------------------------------
-
-
-def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> list[tuple[Any, ...]]:
-    """Of every joined piece its shape, the shape it is joined in, whether it is real, and its class.
-
-    Of a real array that is joined as it is, the shape alone.
-    """
-    out: list[tuple[Any, ...]] = []
-    for x in xs:
-        cls = type(x)
-        if cls is np.ndarray:
-            shape, real = x.shape, x.dtype.kind != "c"
-        else:
-            shape, real = np.shape(x), not np.iscomplexobj(x)
-        joined = shape if like is None else like(shape)
-        out.append(shape if real and cls is np.ndarray and joined == shape else (shape, joined, real, cls))
-    return out
-
-
-def piece(part: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...], bool, type]:
-    """All that `pieces` says of one."""
-    return part if part and type(part[0]) is tuple else (part, part, True, np.ndarray)
-
-
-def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
-    """The cotangents of pieces that were joined along an axis."""
-    out: list[Any] = []
-    at = 0
-    lead = (slice(None),) * (axis % dy.ndim)
-    mixed = dy.dtype.kind == "c"
-    for part in parts:
-        shape, joined, real, cls = piece(part)
-        n = joined[axis]
-        t = dy[(*lead, slice(at, at + n))]
-        at += n
-        if mixed and real:
-            t = t.real
-        out.append(t if shape == joined and cls is np.ndarray else t.item() if cls in _NUMBERS else t.reshape(shape))
-    return out
-
-
-_NUMBERS = (float, complex)
-
-
-pure.update({pieces, cut})
-all_there.add(cut)
-
-
-def _tall(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (1,) * (2 - len(shape)) + shape
-
-
-def _line(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape or (1,)
-
-
-def _column(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape if len(shape) >= 2 else (*_line(shape), 1)
-
-
-def _deep(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (1, *_line(shape), 1) if len(shape) < 2 else (*shape, 1) if len(shape) == 2 else shape
-
-
-@inline
-def _as_given(ts: Any, arrays: Any) -> Any:
-    """Cotangents of pieces, as those of one array where they were given as one."""
-    return np.stack(ts) if isinstance(arrays, np.ndarray) else ts
-
-
-@rrule(np.concatenate)
-def concatenate(arrays, axis=0):
-    parts = pieces(arrays, None)
-
-    def pullback(dy):
-        if axis is None:
-            return (_as_given(cut(dy, [(s, (int(np.prod(s)),), r, c) for s, _, r, c in map(piece, parts)], 0), arrays),)
-        return (_as_given(cut(dy, parts, axis), arrays),)
-
-    return np.concatenate(arrays, axis), pullback
-
-
-def _stacked(f: Any, axis_of: Callable[[int], int], like: Callable) -> None:
-    @rrule(f)
-    def rule(tup):
-        parts = pieces(tup, like)
-
-        def pullback(dy):
-            return (_as_given(cut(dy, parts, axis_of(dy.ndim)), tup),)
-
-        return f(tup), pullback
-
-
-_stacked(np.vstack, lambda n: 0, _tall)
-_row_stack: Any = vars(np).get("row_stack", np.vstack)  # another name of it, deprecated
-if _row_stack is not np.vstack:
-    _stacked(_row_stack, lambda n: 0, _tall)
-_stacked(np.hstack, lambda n: 0 if n == 1 else 1, _line)
-_stacked(np.column_stack, lambda n: 1, _column)
-_stacked(np.dstack, lambda n: 2, _deep)
-
-
-@mirrors(np.concatenate, fallback=True)
-def concatenate_converted(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
-    return np.concatenate(arrays, axis)
-
-
-@mirrors(np.vstack, fallback=True)
-def vstack_converted(tup, dtype=None, casting="same_kind"):
-    return np.vstack(tup)
-
-
-@mirrors(np.hstack, fallback=True)
-def hstack_converted(tup, dtype=None, casting="same_kind"):
-    return np.hstack(tup)
-
-
-@mirrors(np.stack, fallback=True)
-def stack_converted(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
-    return np.stack(arrays, axis)
-
-
-def depth_of(arrays: Any) -> int:
-    return 1 + max(map(depth_of, arrays)) if isinstance(arrays, list) else 0
-
-
-def most_dimensions(arrays: Any) -> int:
-    return max(map(most_dimensions, arrays)) if isinstance(arrays, list) else np.ndim(arrays)
-
-
-zero_derivative(depth_of, most_dimensions)
-
-
-def joined(arrays, depth, ndim):
-    if depth == 0:
-        x = np.asarray(arrays)
-        return np.reshape(x, (1,) * (ndim - x.ndim) + x.shape)
-    return np.concatenate([joined(x, depth - 1, ndim) for x in arrays], -depth)
-
-
-@mirrors(np.block)
-def block(arrays):
-    depth = depth_of(arrays)
-    return joined(arrays, depth, max(depth, most_dimensions(arrays)))
-
-
-@overlay(np.broadcast_arrays)
-def broadcast_arrays(*args, subok=False):
-    xs = [np.asarray(x) for x in args]
-    shape = np.broadcast_shapes(*[x.shape for x in xs])
-    ys = [x if x.shape == shape else np.broadcast_to(x, shape) for x in xs]
-    return tuple(ys) if _TWO else ys
-
-
-@overlay(type(np.r_).__getitem__)
-def joined_by_index(self, key):
-    """`np.r_[...]` and `np.c_[...]` of arrays, numbers and ranges."""
-    keys = key if isinstance(key, tuple) else (key,)
-    parts = []
-    for i in range(len(keys)):
-        k = keys[i]
-        if isinstance(k, str):
-            raise NotImplementedError("np.r_ is differentiated without a string of directions")
-        x = np.asarray(range_of(k)) if isinstance(k, slice) else np.asarray(k)
-        n = max(self.ndmin - x.ndim, 0)
-        shape = (1,) * n + x.shape if self.trans1d == -1 else x.shape + (1,) * n
-        parts.append(np.reshape(x, shape))
-    return np.concatenate(parts, self.axis)
-
-
-def range_of(k: slice) -> np.ndarray:
-    return np.r_[k]
-
-
-zero_derivative(range_of)
-_TWO = int(np.__version__.split(".")[0]) >= 2
-
-
-@rrule(np.ix_)
-def ix_(*args):
-    shapes = [np.shape(x) for x in args]
-
-    def pullback(dy):
-        return tuple([None if d is None else d.reshape(s) for d, s in zip(dy, shapes, strict=True)])
-
-    return np.ix_(*args), pullback
-
-
-def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
-    """The cotangents of pieces that were stacked along a new axis."""
-    moved = dy if axis == 0 else np.moveaxis(dy, axis, 0)
-    mixed = dy.dtype.kind == "c"
-    out: list[Any] = []
-    for t, (_, _, real, cls) in zip(moved, map(piece, parts), strict=True):
-        t = t.real if mixed and real else t
-        out.append(t.item() if cls in _NUMBERS else t)
-    return out
-
-
-pure.add(unstacked)
-
-
-@rrule(np.stack)
-def stack(arrays, axis=0):
-    parts = pieces(arrays, None)
-
-    def pullback(dy):
-        return (_as_given(unstacked(dy, parts, axis), arrays),)
-
-    return np.stack(arrays, axis), pullback
-
-
-@rrule(np.append)
-def append(arr, values, axis=None):
-    parts = pieces((arr, values), None if axis is not None else lambda s: (int(np.prod(s)),))
-
-    def pullback(dy):
-        ta, tv = cut(dy, parts, 0 if axis is None else axis)
-        return (unstack(ta, arr), unstack(tv, values))
-
-    return np.append(arr, values, axis), pullback
-
-
-def _joined(extra: int, least: int) -> Callable[[Types, dict[str, T]], T | None]:
-    """Joining arrays: `extra` new axes, at least `least` of them."""
-
-    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
-        xs = args[0]
-        axis = kwargs.get("axis") or (args[1] if len(args) > 1 else None)
-        items = xs.items if isinstance(xs, Tup) else (xs.elem,) if isinstance(xs, Lst) else ()
-        found = [nested(x) for x in items]
-        if not found or None in found:
-            return Top(xs.active)
-        dtypes = [f[1] for f in found if f is not None]
-        n: int | None = max(max(f[0] for f in found if f is not None) + extra, least)
-        if isinstance(axis, Known) and axis.value is None and axis is not None:
-            n = 1
-        known = [d for d in dtypes if d is not None]
-        joined = np.result_type(*known) if len(known) == len(dtypes) else None
-        return Arr(dtype_of(kwargs.get("dtype"), joined), n, xs.active)
-
-    return infer
-
-
-for _f, _extra, _least in (
-    (np.concatenate, 0, 1), (np.stack, 1, 1), (np.vstack, 0, 2), (np.hstack, 0, 1), (np.column_stack, 0, 2),
-    (np.dstack, 0, 3),
-):  # fmt: skip
-    infer_table[_f] = _joined(_extra, _least)
-    pure.add(_f)
-reduces(np.append)
-
-# -- splitting --------------------------------------------------------------------------------------------
-
-
-def _split(f: Any) -> None:
-    """A list of views; their shadows are the same views of the array's shadow."""
-
-    @rrule(f, types=(Array,))
-    def rule(ary: CoDual, indices_or_sections, axis=0):
-        return split_views(f, ary.primal, ary.fdata, indices_or_sections, axis)
-
-
-def split_views(f: Any, a: np.ndarray, shadow: Shadow | None, *args: Any) -> tuple[CoDual, Any]:
-    xs = f(a, *args)
-    fx = None if shadow is None else ListShadow([shadow.view(d) for d in f(shadow.dense(), *args)], [None] * len(xs))
-
-    def pullback(_: Any) -> None:
-        return None
-
-    return CoDual(xs, fx), pullback
-
-
-def _split_fixed(f: Any) -> None:
-    @rrule(f, types=(Array,))
-    def rule(ary: CoDual, indices_or_sections):
-        return split_views(f, ary.primal, ary.fdata, indices_or_sections)
-
-
-_split(np.split)
-_split(np.array_split)
-for _f in (np.hsplit, np.vsplit, np.dsplit):
-    _split_fixed(_f)
-for _f in (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit):
-    infer_table[_f] = lambda args, kwargs: Lst(args[0], args[0].active) if isinstance(args[0], Arr) else None
 
 # -- what arrays say about themselves ---------------------------------------------------------------------
 
@@ -595,6 +314,7 @@ _ATTRIBUTES = [
     np.ndarray.strides,
     np.ndarray.shape,
 ]
+
 _ATTRIBUTES += [
     np.ndarray.dtype,
     np.ndarray.flags,
@@ -603,8 +323,10 @@ _ATTRIBUTES += [
     np.generic.size,
     np.generic.dtype,
 ]
+
 zero_derivative(*_ATTRIBUTES, np.shape, np.size, np.ndim, np.may_share_memory, np.shares_memory, np.result_type)
 probed.update({np.ndarray.itemsize, np.shape, np.ndim, np.generic.shape, np.generic.ndim, np.generic.size})
+
 for _f in (np.ndarray.ndim, np.ndarray.size, np.ndarray.nbytes, np.size):
     infer_table[_f] = lambda args, kwargs: Inst(int)
     pure.add(_f)
@@ -616,6 +338,7 @@ def _shape_type(args: Types, kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[np.ndarray.shape] = infer_table[np.ndarray.strides] = _shape_type
+
 pure.update({np.ndarray.shape, np.ndarray.strides})
 
 # -- cases ------------------------------------------------------------------------------------------------
@@ -634,39 +357,16 @@ CASES: list[RuleCase] = [
     case(np.squeeze, _M[None], axis=0), case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1),
     case(np.expand_dims, _M, (0, -1)), case(np.atleast_1d, 0.5), case(np.atleast_2d, _V), case(np.atleast_3d, _M),
     case(np.atleast_2d, 0.7), case(np.transpose, _T), case(np.transpose, _T, (2, 0, 1)),
-    case(np.ndarray.transpose, _T), case(np.ndarray.transpose, _T, 1, 2, 0), case(np.ndarray.transpose, _T, (2, 0, 1)),
-    case(lambda a: a.T * 2, _T), case(np.swapaxes, _T, 0, 2), case(np.ndarray.swapaxes, _T, 0, -1),
-    case(np.moveaxis, _T, 0, -1), case(np.moveaxis, _T, (0, 1), (-1, 0)), case(np.broadcast_to, _V, (2, 6)),
-    case(np.broadcast_to, 0.5, (2, 3)), case(np.concatenate, (_V, _V * 2)),
-    case(np.concatenate, [_V, _V[:2], np.zeros(0)]), case(np.concatenate, (_M, _M * 2), axis=1),
-    case(np.concatenate, [_M, _M], axis=None), case(np.concatenate, (_M, _Z)),
-    case(np.concatenate, [_T, _T[:, :1]], axis=-2), case(np.vstack, [_M, _V[:3]]), case(np.vstack, (_V, _V)),
-    case(np.hstack, (_V, _V)), case(np.hstack, [_M, _M]), case(np.hstack, (0.5, 1.5)), case(np.column_stack, (_V, _V)),
-    case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)), case(np.dstack, [_V, _V]),
-    case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1), case(np.stack, (_M, _M), axis=1),
-    case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]), case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1),
-    case(np.append, _V, [0.5, 0.7]), case(np.split, _V, 3), case(np.split, _M, [1, 2], axis=1),
-    case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
+    case(np.ndarray.transpose, _T), case(np.ndarray.transpose, _T, 1, 2, 0),
+    case(np.ndarray.transpose, _T, (2, 0, 1)), case(lambda a: a.T * 2, _T), case(np.swapaxes, _T, 0, 2),
+    case(np.ndarray.swapaxes, _T, 0, -1), case(np.moveaxis, _T, 0, -1), case(np.moveaxis, _T, (0, 1), (-1, 0)),
+    case(np.broadcast_to, _V, (2, 6)), case(np.broadcast_to, 0.5, (2, 3)), case(np.rollaxis, _T, 2),
+    case(np.permute_dims, _T, (2, 0, 1)) if hasattr(np, "permute_dims") else case(np.transpose, _T, (2, 0, 1)),
+    case(lambda x, y: np.c_[x, y[0] * x], _V, _M[0]),
 ]  # fmt: skip
+
 if hasattr(np.ndarray, "mT"):
     CASES.append(case(lambda a: a.mT * 2, _T))
-CASES += [
-    case(np.concatenate, _T), case(np.concatenate, _T, 1), case(np.vstack, _T), case(np.hstack, _T),
-    case(np.stack, _T, axis=1), case(np.column_stack, _M), case(np.concatenate, _T, axis=None),
-    case(np.concatenate, (_M, _M), dtype=np.float32), case(np.concatenate, (_M, _M), out=np.zeros((4, 3))),
-    case(np.stack, (_M, _M), 0, out=np.zeros((2, 2, 3))),
-    case(np.vstack, (_M, _V[:3]), dtype=np.float32, casting="same_kind"), case(np.hstack, (_V, _V), dtype=np.float32),
-    case(np.stack, [_V, _V], dtype=np.float32), case(np.block, [[_M, _M], [_M[:1], _M[:1]]]),
-    case(np.block, [_V, 0.5]), case(np.block, [[_V], [_V]]), case(np.block, _V),
-    case(np.broadcast_arrays, _V, _M.reshape(-1, 1)), case(np.broadcast_arrays, _M, 0.5), case(np.ix_, _V, _V[:2]),
-    case(np.dsplit, _T, 2), case(np.rollaxis, _T, 2),
-    case(np.permute_dims, _T, (2, 0, 1)) if hasattr(np, "permute_dims") else case(np.transpose, _T, (2, 0, 1)),
-]  # fmt: skip
+
 if hasattr(np, "unstack"):
     CASES += [case(np.unstack, _M), case(np.unstack, _T, axis=1), case(np.matrix_transpose, _T)]
-CASES += [
-    case(lambda x: np.r_[x, 0.5, x * 2, 0:2], _V),
-    case(lambda x, y: np.c_[x, y[0] * x], _V, _M[0]),
-    case(lambda m: np.r_[m, m * 2], _M),
-]
-CASES.append(case(_row_stack, [_M, _V[:3]]))

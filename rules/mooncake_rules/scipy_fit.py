@@ -14,7 +14,6 @@ from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.scipy_library import fitted, library_rule
-from mooncake_rules.scipy_minimize import _along, free_of, gradient_at, minimum_cotangent, stationary_cotangent
 from mooncake_rules.scipy_optimize import (
     EMPTY,
     depends,
@@ -27,6 +26,7 @@ from mooncake_rules.scipy_optimize import (
     record,
     rest_is_zero,
 )
+from mooncake_rules.scipy_stationary import free_of, gradient_at, minimum_cotangent, slope_along, stationary_cotangent
 
 # -- losses -----------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ def _covariance_cotangents(r: Residuals, p: np.ndarray, dcov: np.ndarray, m: int
     for k in range(p.size):
         unit = np.zeros(p.size)
         unit[k] = 1.0
-        g, v = _along(Weighted(r, weights[:, k].reshape(np.shape(value))), p, unit)
+        g, v = slope_along(Weighted(r, weights[:, k].reshape(np.shape(value))), p, unit)
         by_p, vector = by_p + g, vector + v
     if not absolute:
         factor = 2.0 * float(np.sum(t * inverse)) / (m - p.size)

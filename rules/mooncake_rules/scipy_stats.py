@@ -22,9 +22,10 @@ from mooncake_rules.callables import run
 from mooncake_rules.numpy_linalg import one_triangle
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_library import fitted
+from mooncake_rules.scipy_probability import binomial_slope, chi2_noncentral_density
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
-from mooncake_rules.scipy_special import beta_density, binomial_slope, chi2_noncentral_density
+from mooncake_rules.scipy_special import beta_density
 
 # -- elementwise functions by cases -----------------------------------------------------------------------
 

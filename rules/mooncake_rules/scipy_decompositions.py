@@ -1,0 +1,260 @@
+"""scipy.linalg: decompositions and eigenvalues. Sources of the formulas as in numpy_decompositions.
+
+Of a matrix of which a function reads a triangle, only that triangle has a cotangent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.numpy_decompositions import cholesky_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
+from mooncake_rules.numpy_linalg import (
+    adjoint,
+    one_triangle,
+)
+from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.scipy_linalg import single
+
+Options = dict[str, Any]
+Arrays = np.ndarray
+
+
+def _matrix(x: Arrays, vector: bool) -> Arrays:
+    return x[..., None] if vector else x
+
+
+def _zeros(y: Any) -> Any:
+    return np.zeros(y.shape, y.dtype)
+
+
+def _or_zeros(dy: Any, y: Any) -> Any:
+    return _zeros(y) if dy is None else dy
+
+
+def lower_part(t: Arrays, k: int = 0) -> Arrays:
+    return np.tril(t, k)
+
+
+# -- decompositions ---------------------------------------------------------------------------------------
+
+
+def _cholesky(dy: Arrays, y: Arrays, lower: bool) -> Arrays:
+    return cholesky_cotangent(dy, y) if lower else adjoint(cholesky_cotangent(adjoint(dy), adjoint(y)))
+
+
+def cho_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    """What stands in the other triangle of the factor is the matrix's own."""
+    if dy[0] is None:
+        return None
+    lower = o["lower"]
+    keep, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
+    return _cholesky(keep(dy[0]), keep(y[0]), lower) + other(dy[0], 1 if lower else -1)
+
+
+def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    a, mode = o["a"], o["mode"]
+    if mode == "raw":
+        raise NotImplementedError("scipy.linalg.qr is not differentiated in mode 'raw'")
+    k = min(a.shape[-2:])
+    items, ds = (list(v) if type(y) is tuple else [v] for v in (y, dy))
+    order = items[-1] if o["pivoting"] else None
+    ordered = a if order is None else np.take_along_axis(a, order[..., None, :], -1)
+    if mode == "r":
+        q, r = np.linalg.qr(ordered)
+        dq, dr = None, ds[0]
+        sign = np.sign(np.real(np.einsum("...ii->...i", r))) * np.sign(np.real(np.einsum("...ii->...i", items[0])))
+        q, r = q * sign[..., None, :], r * sign[..., :, None]
+    else:
+        q, r = items[0][..., :k], items[1][..., :k, :]
+        dq, dr = ds[0], ds[1]
+        if dq is not None and np.any(dq[..., k:]):
+            raise NotImplementedError("the columns that complete Q are not determined: call qr with mode='economic'")
+        dq = None if dq is None else dq[..., :k]
+    dr = None if dr is None else np.triu(dr[..., :k, :])
+    t = qr_cotangent(dq, dr, ordered, q, r)
+    if order is None:
+        return t
+    out = np.empty_like(t)
+    np.put_along_axis(out, np.broadcast_to(order[..., None, :], t.shape), t, -1)
+    return out
+
+
+def scipy_svd_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    if o["compute_uv"]:
+        return svd_cotangent(dy[0], dy[1], dy[2], o["a"], y[0], y[1], y[2])
+    u, s, vh = np.linalg.svd(o["a"], full_matrices=False)
+    return svd_cotangent(None, dy, None, o["a"], u, s, vh)
+
+
+def singular_values_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    u, s, vh = np.linalg.svd(o["a"], full_matrices=False)
+    return svd_cotangent(None, dy, None, o["a"], u, s, vh)
+
+
+def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, Any]:
+    """A v = w B v with V^H B V = 1; of a part of the spectrum the other vectors are found anew."""
+    a, b, lower = o["a"], o["b"], o["lower"]
+    if o["type"] != 1:
+        raise NotImplementedError("scipy.linalg.eigh is differentiated for problems of type 1")
+    whole_w, whole_v = sl.eigh(a, b, lower=lower)
+    if len(w) != len(whole_w):
+        first = int(np.argmin(np.abs(whole_w - w[0])))
+        part = slice(first, first + len(w))
+        if v is not None:
+            whole_v[:, part] = v
+        dws, dvs = np.zeros_like(whole_w), np.zeros_like(whole_v)
+        dws[part] = 0.0 if dw is None else dw
+        dvs[:, part] = 0.0 if dv is None else dv
+        dw, dv, w, v = dws, None if dv is None else dvs, whole_w, whole_v
+    elif v is None:
+        v = whole_v
+    if b is None:
+        return eigh_cotangent(dw, dv, w, v, lower), None
+    n = len(w)
+    inner = np.diag(np.zeros(n) if dw is None else np.asarray(dw)).astype(v.dtype)
+    own: Any = 0.0
+    if dv is not None:
+        m = adjoint(v) @ dv
+        inner = inner + m * (1 - np.eye(n)) / (w[None, :] - w[:, None] + np.eye(n))
+        own = np.diag(np.diag(m)) / 2
+    da = v @ inner @ adjoint(v)
+    db = -(v @ (inner * w[None, :] + own) @ adjoint(v))
+    return one_triangle((da + adjoint(da)) / 2, lower), one_triangle((db + adjoint(db)) / 2, lower)
+
+
+def scipy_eigh_cotangents(dy: Any, y: Any, o: Options) -> Any:
+    single(o["a"], "eigh")
+    if o["eigvals_only"]:
+        return eigh_cotangents(dy, None, y, None, o)
+    return eigh_cotangents(dy[0], dy[1], y[0], y[1], o)
+
+
+def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
+    values = type(y) is not tuple
+    if o["select"] != "a":
+        raise NotImplementedError("scipy.linalg.eigh_tridiagonal is differentiated for the whole spectrum")
+    d, e = o["d"], o["e"]
+    w, v = sl.eigh_tridiagonal(d, e) if values else y
+    dw, dv = (dy, None) if values else dy
+    inner: Any = np.zeros((len(w), len(w)))
+    if dw is not None:
+        inner = inner + np.diag(dw)
+    if dv is not None:
+        inner = inner + (v.T @ dv) * (1 - np.eye(len(w))) / (w[None, :] - w[:, None] + np.eye(len(w)))
+    t = v @ inner @ v.T
+    return np.diag(t), np.diag(t, 1) + np.diag(t, -1)
+
+
+def eig_cotangent(dw: Any, dv: Any, w: Arrays, v: Arrays) -> Arrays:
+    """Eigenvectors have norm 1 and, as LAPACK has it, their largest component is real (C. Boeddeker et al. 2017)."""
+    n = len(w)
+    vh = adjoint(v)
+    inner = np.zeros((n, n), complex) if dw is None else np.diag(np.asarray(dw, complex))
+    if dv is not None:
+        g = np.array(dv, complex)
+        top = np.argmax(np.abs(v), axis=0)
+        cols = np.arange(n)
+        turn = np.real(np.sum(np.conjugate(g) * (-1j * v), axis=0))
+        g[top, cols] += 1j / v[top, cols].real * turn
+        m = vh @ g
+        m = m - (vh @ v) * np.real(np.diag(m))[None, :]
+        gaps = w[None, :] - w[:, None] + np.eye(n)
+        inner = inner + m * (1 - np.eye(n)) / np.conjugate(gaps)
+    return np.linalg.solve(vh, inner @ vh)
+
+
+def scipy_eig_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    a = o["a"]
+    single(a, "eig")
+    if o["b"] is not None or o.get("left") or o["homogeneous_eigvals"]:
+        raise NotImplementedError("scipy.linalg.eig is differentiated without b, left and homogeneous_eigvals")
+    if type(y) is tuple:
+        return eig_cotangent(dy[0], dy[1], y[0], np.asarray(y[1], complex))
+    w, v = np.linalg.eig(a)
+    order = np.argmin(np.abs(w[None, :] - y[:, None]), axis=1)
+    return eig_cotangent(dy, None, y, np.asarray(v[:, order], complex))
+
+
+library_rule(sl.cholesky, 1, lambda dy, y, o: _cholesky(np.tril(dy) if o["lower"] else np.triu(dy), y, o["lower"]))
+library_rule(sl.cho_factor, 1, cho_factor_cotangent)
+library_rule(sl.qr, 1, scipy_qr_cotangent)
+library_rule(sl.svd, 1, scipy_svd_cotangent)
+library_rule(sl.svdvals, 1, singular_values_cotangent)
+library_rule(sl.eigh, 2, scipy_eigh_cotangents)
+library_rule(sl.eigvalsh, 2, lambda dy, y, o: eigh_cotangents(dy, None, y, None, o))
+library_rule(sl.eigh_tridiagonal, 2, tridiagonal_cotangents)
+library_rule(sl.eigvalsh_tridiagonal, 2, tridiagonal_cotangents)
+library_rule(sl.eig, 1, scipy_eig_cotangent)
+library_rule(sl.eigvals, 1, scipy_eig_cotangent)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
+_H = _A @ _A.T + np.eye(3)
+_K = np.array([[1.5, 0.2, 0.1], [0.2, 2.5, 0.3], [0.1, 0.3, 3.5]])
+_M = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
+_V = np.array([0.5, -1.0, 2.0])
+_Z = _A + 1j * np.array([[0.1, 0.3, -0.2], [0.5, 0.2, 0.1], [-0.4, 0.3, 0.2]])
+_ZH = _Z @ np.conjugate(_Z.T) + np.eye(3)
+
+_SPREAD = np.array([[1.0, 0.3, 0.1], [0.2, 2.5, 0.4], [0.1, -0.3, 4.0]])
+_F32 = np.float32
+
+
+def _via_cholesky(a: Any, b: Any, lower: bool = False) -> Any:
+    c = sl.cho_factor(a, lower=lower)
+    return sl.cho_solve(c, b), np.tril(c[0]) if lower else np.triu(c[0])
+
+
+def _eigenvectors(a: Any, b: Any = None, lower: bool = True) -> Any:
+    w, v = sl.eigh(a, b, lower=lower)
+    return np.abs(v) ** 2 * w
+
+
+def _some_eigenvectors(a: Any) -> Any:
+    w, v = sl.eigh(a, subset_by_index=[1, 2])
+    return np.abs(v) ** 2 * w
+
+
+def _invariant_eig(a: Any) -> Any:
+    w, v = sl.eig(a)
+    return np.abs(v) ** 2, w * 2.0
+
+
+def _gauge_eig(a: Any) -> Any:
+    return sl.eig(a)[1] * 2.0
+
+
+def _qr(a: Any, mode: str = "economic", pivoting: bool = False) -> Any:
+    out = sl.qr(a, mode=mode, pivoting=pivoting)
+    return out[0] * 2.0, out[1] * np.arange(1.0, 1 + out[1].shape[1])
+
+
+def _svd(a: Any) -> Any:
+    u, s, vh = sl.svd(a, full_matrices=False)
+    return (u * s**2) @ vh + np.abs(u[:, :1] * s[0])
+
+
+def _tridiagonal(d: Any, e: Any) -> Any:
+    w, v = sl.eigh_tridiagonal(d, e)
+    return v**2 * w
+
+
+CASES: list[RuleCase] = [
+    *[case(sl.cholesky, a, lower=w) for a in (_H, _ZH, _H.astype(_F32)) for w in (False, True)],
+    *[case(_via_cholesky, a, b, w) for a, b in ((_H, _V), (_H, _M.T), (_ZH, _V)) for w in (False, True)],
+    *[case(_qr, a) for a in (_A, _M, _M.T, _Z)], case(_qr, _A, "full"), case(_qr, _A, "economic", True),
+    case(_qr, _M.T, "economic", True), case(lambda a: sl.qr(a, mode="r")[0] * np.arange(1.0, 4.0), _A),
+    case(_svd, _M), case(_svd, _A), case(_svd, _Z), case(sl.svdvals, _M), case(sl.svd, _M, compute_uv=False),
+    case(_eigenvectors, _H), case(_eigenvectors, _ZH), case(_eigenvectors, _H, _K),
+    case(_eigenvectors, _H, None, False), case(_eigenvectors, _H, _K, False), case(_eigenvectors, _ZH, _K),
+    case(_some_eigenvectors, _H), case(sl.eigvalsh, _H), case(sl.eigvalsh, _H, _K),
+    case(sl.eigvalsh, _H, subset_by_index=(0, 1)), case(_tridiagonal, _V, _M[0, :2]),
+    case(sl.eigvalsh_tridiagonal, _V, _M[0, :2]), case(_invariant_eig, _A), case(_invariant_eig, _SPREAD),
+    case(_gauge_eig, _SPREAD), case(_gauge_eig, _Z), case(_invariant_eig, np.array([[0.5, -2.0], [1.0, 0.3]])),
+    case(_gauge_eig, np.array([[0.5, -2.0], [1.0, 0.3]])), case(sl.eigvals, _Z), case(sl.eigvals, _SPREAD),
+]  # fmt: skip
