@@ -20,8 +20,9 @@ from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.run import Run, in_run, is_wary
 from mooncake_py.run import current as this_run
-from mooncake_py.runtime import site
-from mooncake_py.runtime.rule import DerivedRule, bind, cells_of, rule_for, seed_result
+from mooncake_py.runtime.binding import Box, Slots, bind
+from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
+from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.user import (
     Shadows,
     all_plain,
@@ -282,7 +283,7 @@ def _forward_site(
     m = len(all_args)
     names = tuple(all_kwargs)
     fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact))
-    entry = site.DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
+    entry = DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
     y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
     mine = _mine(all_args, all_kwargs, args, kwargs)
 
@@ -337,7 +338,7 @@ def _forward_bound(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Pullback]:
     """A call that needs binding: defaults, keywords, `*args`."""
-    slots = site._Slots()
+    slots = Slots()
     m = len(all_args)
     act = (*act, *kwact)
     given = (*all_args, *all_kwargs.values())
@@ -348,7 +349,7 @@ def _forward_bound(
     fdatas = [slots.fdata(v) for v in params]
 
     def typed(v: Any) -> Any:
-        if type(v) is site._Box:
+        if type(v) is Box:
             return abstract(v.primal, act[v.index])
         if type(v) is tuple:
             return Tup(tuple(map(typed, v)))

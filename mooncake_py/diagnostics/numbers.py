@@ -10,7 +10,7 @@ import numpy as np
 from mooncake_py.diagnostics import facts
 from mooncake_py.diagnostics.mode import enter, leave
 from mooncake_py.errors import MissingRule
-from mooncake_py.runtime.site import run_rule
+from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.user import report, seed
 from mooncake_py.tangents import NoDerivative, zero_fdata
 from mooncake_py.testing import _all_double, _double, _inner, _moved, _random, _size, leaves

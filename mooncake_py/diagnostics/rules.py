@@ -1,7 +1,7 @@
 """The checks around one call of a registered rule: before it, after it, and in its pullback.
 
 `RuleSite` is what is known of the call when it is derived, `Watch` what is seen of one run of it;
-`runtime.site.run_rule` tells the watch what happens. A watch changes nothing and keeps what it needs to compare.
+`runtime.registered.run_rule` tells the watch what happens. A watch changes nothing and keeps what it needs to compare.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mooncake_py.errors import DebugError
 from mooncake_py.infer.types import T
 from mooncake_py.ir import ops
 from mooncake_py.registry import Rule
-from mooncake_py.runtime.site import is_active
+from mooncake_py.runtime.coduals import is_active
 
 # Reading and writing one item: here a check of a whole long array would cost more than any bound on the run.
 _ACCESS = frozenset({operator.getitem, operator.setitem, operator.delitem, ops.list_append, ops.map_add, list.append})

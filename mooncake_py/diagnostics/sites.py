@@ -18,7 +18,10 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.ir.text import statement_text
 from mooncake_py.registry import Rule
-from mooncake_py.runtime.site import DynamicSite, Result, attribute_of, run_rule
+from mooncake_py.runtime.native import attribute_of
+from mooncake_py.runtime.registered import run_rule
+from mooncake_py.runtime.results import Result
+from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.transform.lanes import Tree
 
 

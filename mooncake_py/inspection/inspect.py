@@ -20,7 +20,8 @@ from mooncake_py.inspection.stages import coloured, difference, stage_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Pos
 from mooncake_py.pipeline import derive_rule
-from mooncake_py.runtime.rule import DerivedRule, bind, cells_of
+from mooncake_py.runtime.binding import bind
+from mooncake_py.runtime.rule import DerivedRule, cells_of
 from mooncake_py.switches import current
 from mooncake_py.transform.assemble import Derived, Kept, Planned
 from mooncake_py.transform.lanes import REF, leaves

@@ -4,42 +4,33 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.runtime.results import Call, Given, Result, through, without_first
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, add_any
 from mooncake_py.unwinding import Raised
-
-Pull = Callable[[Any], Any]
-Result = tuple[Any, Any, Pull | None]
-Call = Callable[..., Result]
 
 
 def call_object(
     call: Call,
     f: Any,
     ff: Any,
-    args: tuple[Any, ...],
-    fargs: tuple[Any, ...],
-    names: tuple[str, ...],
-    kwvalues: tuple[Any, ...],
-    kwfdata: tuple[Any, ...],
+    given: Given,
 ) -> Result | None:
     """A call of one of them; None where f is something else."""
     if f is functools.partial:
-        return make_partial(args, fargs, names, kwvalues, kwfdata)
+        return make_partial(given)
     if isinstance(f, functools.partial):
-        return _partial(call, f, ff, args, fargs, names, kwvalues, kwfdata)
+        return _partial(call, f, ff, given)
     if type(f) is functools._lru_cache_wrapper:
-        return _cached(call, f, ff, args, fargs, names, kwvalues, kwfdata)
-    if type(f) in _GETTERS and not names:
-        y, fy, pb = call(_GETTERS[type(f)], None, (_given(f), *args), (None, *fargs))
-        return y, fy, None if pb is None else _shifted(pb)
-    if type(f) is operator.methodcaller and not names:
-        name, given, keywords = _method_call(f)
-        y, fy, pb = call(_call_method, None, (name, given, keywords, *args), (None, None, None, *fargs))
-        return y, fy, None if pb is None else (lambda dy: None if (ds := pb(dy)) is None else (None, ds[4]))
+        return _cached(call, f, ff, given)
+    if type(f) in _GETTERS and not given.names:
+        return without_first(call(_GETTERS[type(f)], None, *given.after(_given(f), None)))
+    if type(f) is operator.methodcaller and not given.names:
+        how = _method_call(f)
+        result = call(_call_method, None, (*how, *given.args), (None, None, None, *given.fargs))
+        return through(result, lambda ds: (None, ds[4]))
     return None
 
 
@@ -50,14 +41,6 @@ def _given(getter: Any) -> Any:
 
 def _reduced(x: Any) -> Any:
     return x.__reduce__()
-
-
-def _shifted(pb: Pull) -> Pull:
-    def pullback(dy: Any) -> Any:
-        ds = pb(dy)
-        return None if ds is None else (None, *ds[2:])
-
-    return pullback
 
 
 def _method_call(f: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
@@ -93,30 +76,27 @@ _GETTERS: dict[type, Any] = {operator.itemgetter: _get_items, operator.attrgette
 
 
 def make_partial(
-    args: tuple[Any, ...],
-    fargs: tuple[Any, ...],
-    names: tuple[str, ...],
-    kwvalues: tuple[Any, ...],
-    kwfdata: tuple[Any, ...],
+    given: Given,
 ) -> Result:
     """`functools.partial(f, *args, **kwargs)`."""
-    y = functools.partial(args[0], *args[1:], **dict(zip(names, kwvalues, strict=True)))
-    inner, given = fargs[0], list(fargs[1:])
+    args, fargs, names, _, kwfdata = given
+    y = functools.partial(args[0], *args[1:], **given.kwargs)
+    inner, bound = fargs[0], list(fargs[1:])
     base = args[0] if isinstance(args[0], functools.partial) and type(inner) is PartialShadow else None
-    skipped = len(y.args) - len(given)
+    skipped = len(y.args) - len(bound)
     keywords = dict.fromkeys(y.keywords)
     if base is not None:
-        given = [*inner.args.f, *given]
+        bound = [*inner.args.f, *bound]
         keywords.update(inner.keywords.f)
         inner_f = inner.func
     else:
         inner_f = inner
-        given = [None] * skipped + given
+        bound = [None] * skipped + bound
     keywords.update(zip(names, kwfdata, strict=True))
-    shadow = PartialShadow(inner_f, ListShadow(given, [None] * len(given)), DictShadow(keywords, {}))
+    shadow = PartialShadow(inner_f, ListShadow(bound, [None] * len(bound)), DictShadow(keywords, {}))
 
     def pullback(_: Any) -> Any:
-        r, shadow.args.r[:] = list(shadow.args.r), [None] * len(given)
+        r, shadow.args.r[:] = list(shadow.args.r), [None] * len(bound)
         kr = dict(shadow.keywords.r)
         shadow.keywords.r.clear()
         mine = tuple(kr.pop(k, None) for k in names)
@@ -134,23 +114,20 @@ def _partial(
     call: Call,
     f: functools.partial,
     ff: Any,
-    args: tuple[Any, ...],
-    fargs: tuple[Any, ...],
-    names: tuple[str, ...],
-    kwvalues: tuple[Any, ...],
-    kwfdata: tuple[Any, ...],
+    given: Given,
 ) -> Result:
-    n, given = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
+    args, fargs, names, kwvalues, kwfdata = given
+    n, keywords = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
     shadow = ff if type(ff) is PartialShadow else None
     bound = (None,) * n if shadow is None else tuple(shadow.args.f)
-    kwbound = tuple(None if shadow is None else shadow.keywords.f.get(k) for k in given)
+    kwbound = tuple(None if shadow is None else shadow.keywords.f.get(k) for k in keywords)
     y, fy, pb = call(
         f.func,
         None if shadow is None else shadow.func,
         (*f.args, *args),
         (*bound, *fargs),
-        (*given, *names),
-        (*given.values(), *kwvalues),
+        (*keywords, *names),
+        (*keywords.values(), *kwvalues),
         (*kwbound, *kwfdata),
     )
     if pb is None:
@@ -165,9 +142,9 @@ def _partial(
         if shadow is not None:
             for i in range(n):
                 shadow.args.add_item(i, ds[1 + i])
-            for name, t in zip(given, ds[k:], strict=False):
+            for name, t in zip(keywords, ds[k:], strict=False):
                 shadow.keywords.add_item(name, t)
-        return (None, *ds[1 + n : k], *ds[k + len(given) :])
+        return (None, *ds[1 + n : k], *ds[k + len(keywords) :])
 
     return y, fy, pullback
 
@@ -188,18 +165,14 @@ def _cached(
     call: Call,
     f: Any,
     ff: Any,
-    args: tuple[Any, ...],
-    fargs: tuple[Any, ...],
-    names: tuple[str, ...],
-    kwvalues: tuple[Any, ...],
-    kwfdata: tuple[Any, ...],
+    given: Given,
 ) -> Result:
     """A function with a cache: within a run each result is computed once, with its pullback.
 
     What earlier plain calls left in the cache has no derivative and is not used.
     """
     memo = run.current().memos.setdefault(("cache", id(f)), {})
-    key = (tuple((type(x), x) for x in args), tuple(zip(names, kwvalues, strict=True)))
+    key = (tuple((type(x), x) for x in given.args), tuple(zip(given.names, given.kwvalues, strict=True)))
     found = memo.get(key)
     if found is not None:
 
@@ -209,7 +182,7 @@ def _cached(
             return None
 
         return found.y, found.fy, again
-    y, fy, pb = call(f.__wrapped__, ff, args, fargs, names, kwvalues, kwfdata)
+    y, fy, pb = call(f.__wrapped__, ff, *given)
     if type(y) is Raised:
         return y, fy, pb
     kept = memo[key] = _Memo(y, fy)

@@ -1,6 +1,6 @@
 """Iteration decided when it runs: `iter`, `next` and `advance` on values that carry derivatives.
 
-Each takes primals with their fdata and returns value, fdata and pullback, as every call does (`runtime/site.py`).
+Each takes primals with their fdata and returns value, fdata and pullback, as every call does (`runtime/calls.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.iterators import Generator, IteratorShadow, SequenceIterator, advance
 from mooncake_py.registry import at_run_time
+from mooncake_py.runtime.results import Given
 from mooncake_py.tangents import ListShadow, Shadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
@@ -152,20 +153,17 @@ def drain(
     call: Call,
     k: int,
     f: Any,
-    args: Values,
-    fargs: Values,
-    names: tuple[str, ...],
-    kwvalues: Values,
-    kwfdata: Values,
+    given: Given,
     protected: bool,
 ) -> tuple[Any, Any, Any]:
     """A function that uses up the iterator in its argument k: given the list of its items."""
+    args, fargs = given.args, given.fargs
     xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
     if type(xs) is Raised:
         return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
     try:
-        y, fy, pb = call(f, None, *rest, names, kwvalues, kwfdata, protected)
+        y, fy, pb = call(f, None, *rest, *given[2:], protected)
     except BaseException as e:
         if items is None:
             raise

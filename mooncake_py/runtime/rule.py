@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import inspect
 import sys
 import time
 import types as pytypes
@@ -15,7 +14,6 @@ import numpy as np
 
 from mooncake_py import registry
 from mooncake_py.diagnostics.mode import current as debug_frame
-from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.interpret import ABSENT, Guard
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.run import is_wary, observer
@@ -213,46 +211,6 @@ def _log_wanted() -> Any:
     from mooncake_py.diagnostics import log
 
     return log if log.wanted() else None
-
-
-def bind(
-    fn: pytypes.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: Any, kwdefaults: Any
-) -> list[Any]:
-    """The values of the parameters, in the order of the code's locals; TypeError as a call would raise."""
-    code = fn.__code__
-    n, names = code.co_argcount, code.co_varnames
-    rest = dict(kwargs)
-    values: list[Any] = list(args[:n])
-    defaults = defaults or ()
-    missing = []
-    for i in range(len(values), n):
-        name = names[i]
-        if name in rest and i >= code.co_posonlyargcount:
-            values.append(rest.pop(name))
-        elif i >= n - len(defaults):
-            values.append(defaults[i - n + len(defaults)])
-        else:
-            missing.append(name)
-    for name in names[n : n + code.co_kwonlyargcount]:
-        if name in rest:
-            values.append(rest.pop(name))
-        elif name in (kwdefaults or {}):
-            values.append(kwdefaults[name])
-        else:
-            missing.append(name)
-    extra = args[n:]
-    if (
-        missing
-        or (extra and not code.co_flags & inspect.CO_VARARGS)
-        or (rest and not code.co_flags & inspect.CO_VARKEYWORDS)
-    ):
-        inspect.signature(fn).bind(*args, **kwargs)  # raises the TypeError that says what is wrong
-        raise ArgumentError(f"{fn.__qualname__}() cannot take these arguments")
-    if code.co_flags & inspect.CO_VARARGS:
-        values.append(tuple(extra))
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        values.append(rest)
-    return values
 
 
 def cells_of(fn: pytypes.FunctionType) -> tuple[pytypes.CellType, ...]:

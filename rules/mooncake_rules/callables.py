@@ -13,7 +13,7 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.run import Run
-from mooncake_py.runtime.site import call
+from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
 from mooncake_py.structure import attributes
 from mooncake_py.tangents import (

@@ -19,8 +19,9 @@ from scipy.integrate._ivp.ivp import OdeResult
 from mooncake_py.infer.types import abstract
 from mooncake_py.registry import rrule, rules_of
 from mooncake_py.run import Run
+from mooncake_py.runtime.calls import call
+from mooncake_py.runtime.coduals import abstract_codual
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.site import abstract_codual, call
 from mooncake_py.runtime.user import seed
 from mooncake_py.tangents import CoDual, DictShadow, add_any, add_rdata, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case

@@ -1,0 +1,311 @@
+"""Attributes, read, written and deleted as Python does it, step by step: descriptors, hooks, `super`."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types as pytypes
+from typing import Any
+
+from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.runtime.exceptions import read_args
+from mooncake_py.runtime.results import Call, Result, dropping, of_receiver, through
+from mooncake_py.runtime.stored import (
+    ABSENT,
+    delete_stored,
+    read_stored,
+    shadow_of_attributes,
+    vars_shadow,
+    write_stored,
+)
+from mooncake_py.structure import is_user_class, slot_of, stored
+from mooncake_py.tangents import zero_fdata
+from mooncake_py.unwinding import Raised
+
+_MISSING = class_attribute(object, "")
+
+
+def _function(d: Any, name: str) -> pytypes.FunctionType | None:
+    """The method of a descriptor (`__get__`, ...), where that is written in Python."""
+    m = class_attribute(type(d), name)
+    return m if type(m) is pytypes.FunctionType else None
+
+
+def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    """`x.name`, where x is an object of a Python class or a class; None where C code has the say.
+
+    The pullback takes the cotangent of the attribute and returns that of x, which has one only where x is no object.
+    """
+    cls = type(x)
+    if isinstance(x, (type, pytypes.ModuleType, pytypes.FunctionType)):
+        return _class_attribute(call, x, name)
+    if cls is super:
+        return _super_attribute(call, x, fx, name)
+    if not is_user_class(cls) and not cls.__flags__ & 1 << 9:
+        return None
+    if isinstance(x, enum.Enum):
+        return getattr(x, name), None, None
+    hook = class_attribute(cls, "__getattribute__")
+    if type(hook) is pytypes.FunctionType:
+        return of_receiver(call(hook, None, (x, name), (fx, None)))
+    return _generic_get(call, x, fx, name)
+
+
+def _generic_get(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    cls = type(x)
+    d = class_attribute(cls, name)
+    if name == "__dict__" and is_user_class(cls):
+        return x.__dict__, vars_shadow(x, fx), None
+    if d is not _MISSING and (hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
+        if type(d) is pytypes.MemberDescriptorType:
+            try:
+                return read_stored(x, fx, name)
+            except AttributeError:
+                pass
+        else:
+            found = bind_descriptor(call, d, x, fx, cls)
+            if found is not None:
+                return found
+            if name == "args" and isinstance(x, BaseException):
+                return read_args(x, fx)
+            return None
+    if name in getattr(x, "__dict__", ()):
+        return read_stored(x, fx, name)
+    if isinstance(d, functools.cached_property):
+        y, fy, pb = call(d.func, None, (x,), (fx,))
+        if type(y) is Raised:
+            return dropping((y, None, pb))
+        unset = write_stored(x, fx, d.attrname or name, y, fy)
+        y, fy, read = read_stored(x, fx, d.attrname or name)
+
+        def pullback(dy: Any) -> Any:
+            if read is not None:
+                read(dy)
+            dy = unset(None)
+            if pb is not None:
+                pb(dy)
+            return None
+
+        return y, fy, pullback
+    if d is not _MISSING and type(d) is not pytypes.MemberDescriptorType:
+        found = bind_descriptor(call, d, x, fx, cls)
+        if found is not None or hasattr(type(d), "__get__"):
+            return found
+        return _class_attribute(call, cls, name)
+    hook = class_attribute(cls, "__getattr__")
+    if type(hook) is pytypes.FunctionType:
+        return of_receiver(call(hook, None, (x, name), (fx, None)))
+    return None
+
+
+def bind_descriptor(call: Call, d: Any, x: Any, fx: Any, cls: type) -> Result | None:
+    """What the class attribute d is for object x; None where C code has the say."""
+    if isinstance(d, property):
+        return of_receiver(call(d.fget, None, (x,), (fx,))) if d.fget is not None else None
+    if isinstance(d, pytypes.FunctionType):
+        return pytypes.MethodType(d, x), fx, lambda dy: dy
+    if type(d) is classmethod:
+        return d.__get__(x, cls), None, None
+    if type(d) is staticmethod:
+        return d.__func__, None, None
+    get = _function(d, "__get__")
+    if get is not None:
+        fd = zero_fdata(d)
+        return dropping(call(get, None, (d, x, cls), (fd, fx, None)))
+    return None
+
+
+def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
+    """An attribute of a class or module: a constant, if the run did not set it."""
+    if isinstance(x, enum.EnumMeta):
+        return getattr(x, name), None, None
+    owners = x.__mro__ if isinstance(x, type) else (x,)
+    for k in owners:
+        if name in k.__dict__:
+            d = k.__dict__[name]
+            if isinstance(x, type) and (get := _function(d, "__get__")) is not None:
+                return dropping(call(get, None, (d, None, x), (zero_fdata(d), None, None)))
+            if shadow_of_attributes(k, None) is None:
+                break
+            return (*read_stored(k, None, name),)
+    if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:
+        return of_receiver(call(p.fget, None, (x,), (None,)))
+    y = getattr(x, name, ABSENT)
+    return None if y is ABSENT else (y, _known(y), None)
+
+
+def _known(y: Any) -> Any:
+    """What the run knows of an object from outside."""
+    return run.current().shadow(y)
+
+
+def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
+    """`super(cls, x).name`; fdata of the super object is that of x."""
+    x, cls = s.__self__, s.__self_class__
+    if x is None:
+        return None
+    mro = cls.__mro__
+    for k in mro[mro.index(s.__thisclass__) + 1 :]:
+        if name in k.__dict__:
+            d = k.__dict__[name]
+            if x is cls:  # in a class method, or in `__new__`
+                return d.__get__(None, cls) if isinstance(d, pytypes.FunctionType) else getattr(s, name), None, None
+            found = bind_descriptor(call, d, x, fx, cls)
+            if found is None and not hasattr(type(d), "__get__"):
+                return _class_attribute(call, k, name)
+            return found if found is not None else (getattr(s, name), fx, None)
+    return None
+
+
+def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`getattr(x, name)` and `getattr(x, name, default)`."""
+    x, name = args[0], args[1]
+    if not isinstance(name, str):
+        return None
+    if len(args) == 3:
+        found = _get_or_default(call, x, fargs[0], name)
+        if found is not None and found[0] is ABSENT:
+            undo = found[2]
+            return args[2], fargs[2], lambda dy: (None, None if undo is None else undo(None), None, dy)
+    else:
+        found = get_attribute(call, x, fargs[0], name)
+    if found is None:
+        return None
+    y, fy, pb = found
+    if fy is None and y is not None and type(y) not in _NUMBERS:
+        fy = _known(y)
+    return y, fy, None if pb is None else (lambda dy: (None, pb(dy), *(None,) * (len(args) - 1)))
+
+
+def _get_or_default(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    """`getattr(x, name, default)`: an attribute, or ABSENT with the pullback of what was done to find that out."""
+    try:
+        found = get_attribute(functools.partial(call, protected=True), x, fx, name)
+        if found is None and not hasattr(x, name):
+            return ABSENT, None, None
+    except AttributeError:
+        return ABSENT, None, None
+    if found is None or type(found[0]) is not Raised:
+        return found
+    return (ABSENT, None, found[2]) if isinstance(found[0].exc, AttributeError) else found
+
+
+_NUMBERS = frozenset({float, int, complex, str, bool})
+
+
+def handle_hasattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`hasattr(x, name)`: a property may do more than say whether it is there."""
+    x, name = args
+    if not isinstance(name, str):
+        return None
+    found = _get_or_default(call, x, fargs[0], name)
+    if found is None:
+        return hasattr(x, name), None, None
+    y, _, pb = found
+    return y if type(y) is Raised else y is not ABSENT, None, None if pb is None else lambda _: (pb(None), None)[1]
+
+
+def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result:
+    """`setattr(x, name, v)`, and what an assignment to an attribute is; `constant`: v surely has no derivative."""
+    x, name, v = args
+    fx, _, fv = fargs
+    cls = type(x)
+    if cls is super:
+        x, cls = x.__self__, type(x.__self__)
+    hook = class_attribute(cls, "__setattr__")
+    if type(hook) is pytypes.FunctionType:
+        return _setting(call(hook, None, (x, name, v), (fx, None, fv)))
+    return generic_set(call, args, fargs, constant)
+
+
+def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result:
+    """`object.__setattr__(x, name, v)`."""
+    x, name, v = args
+    fx, _, fv = fargs
+    if type(x) is super:
+        x = x.__self__  # type: ignore[attr-defined]
+    d = _MISSING if isinstance(x, type) else class_attribute(type(x), name)
+    if isinstance(d, property) and type(d.fset) is pytypes.FunctionType:
+        return _setting(call(d.fset, None, (x, v), (fx, fv)))
+    put = None if d is _MISSING else _function(d, "__set__")
+    if put is not None:
+        return _setting(call(put, None, (d, x, v), (zero_fdata(d), fx, fv)))
+    if d is not _MISSING and hasattr(type(d), "__set__") and type(d) is not pytypes.MemberDescriptorType:
+        if name == "__dict__":
+            raise UnsupportedError("replacing the __dict__ of an object", "the call", None, "update it")
+        object.__setattr__(x, name, v)  # raises, or sets what has no derivative
+        run.changed_in_place()
+        return None, None, None
+    if not _can_store(x, name):
+        object.__setattr__(x, name, v)  # raises
+    unset = write_stored(x, fx, name, v, fv, constant)
+    return None, None, lambda dy: (None, None, None, unset(None))
+
+
+def _can_store(x: Any, name: str) -> bool:
+    return isinstance(x, type) or hasattr(x, "__dict__") or slot_of(type(x), name) is not None
+
+
+def _setting(result: Result) -> Result:
+    """A call of a setter, whose last argument is the value, as one of `setattr`."""
+    y, _, pb = through(result, lambda ds: (None, None, None, ds[-1]))
+    return y if type(y) is Raised else None, None, pb
+
+
+def handle_delattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    hook = class_attribute(type(args[0]), "__delattr__")
+    if type(hook) is pytypes.FunctionType:
+        y, _, pb = call(hook, None, args, fargs)
+        return dropping((y if type(y) is Raised else None, None, pb))
+    return generic_delete(call, args, fargs)
+
+
+def generic_delete(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """`object.__delattr__(x, name)`."""
+    x, name = args
+    d = class_attribute(type(x), name)
+    f = d.fdel if isinstance(d, property) else None if d is _MISSING else _function(d, "__delete__")
+    if type(f) is pytypes.FunctionType:
+        values = (x,) if isinstance(d, property) else (d, x)
+        y, _, pb = call(f, None, values, fargs[:1] if isinstance(d, property) else (zero_fdata(d), fargs[0]))
+        return dropping((y if type(y) is Raised else None, None, pb))
+    try:
+        stored(x, name)
+    except AttributeError:
+        delattr(x, name)  # raises
+    undo = delete_stored(x, fargs[0], name)
+    return None, None, undo
+
+
+def handle_vars(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    if len(args) != 1 or not is_user_class(type(args[0])):
+        return None
+    return args[0].__dict__, vars_shadow(args[0], fargs[0]), None
+
+
+def handle_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    if len(args) != 2:
+        return None
+    return super(*args), fargs[1], None
+
+
+def handle_load_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    super_type, cls, x, name = args
+    s = super_type(cls, x)
+    if type(s) is not super:
+        return None
+    found = _super_attribute(call, s, fargs[2], name)
+    if found is None:
+        return getattr(s, name), None, None
+    y, fy, pb = found
+    return y, fy, None if pb is None else (lambda dy: (None, None, None, pb(dy), None))
+
+
+def behind_getattribute(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    found = _generic_get(call, args[0], fargs[0], args[1])
+    if found is None:
+        return None
+    y, fy, pb = found
+    return y, fy, None if pb is None else (lambda dy: (None, pb(dy), None))

@@ -1,0 +1,278 @@
+"""The general way to run any callable forwards with a pullback.
+
+A call takes the callee, its arguments and their fdata, and returns `(value, fdata, pullback)`. The pullback
+takes the rdata of the value and returns the rdata of callee, arguments and keyword arguments, in that order;
+None stands for a pullback with nothing to do.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import types as pytypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import outputs, registry, run
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
+from mooncake_py.registry import find_rule_for_values, rules_of
+from mooncake_py.runtime.callables import call_object
+from mooncake_py.runtime.coduals import ATOMS, is_active
+from mooncake_py.runtime.construction import TYPE_CALL, construct, handle_build_class, type_call
+from mooncake_py.runtime.exceptions import make_exception, of_exception
+from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, iterates_in_python
+from mooncake_py.runtime.native import NoRule, native_attribute, native_method
+from mooncake_py.runtime.objects import NATIVE
+from mooncake_py.runtime.operators import PROTOCOL, check_unchanged, decides, defines
+from mooncake_py.runtime.operators import asked as asked_by
+from mooncake_py.runtime.plain import all_it_reaches, inert_parts, run_plainly
+from mooncake_py.runtime.python import NotDerived, run_python
+from mooncake_py.runtime.registered import run_rule
+from mooncake_py.runtime.results import Given, Pull, Result, of_bound
+from mooncake_py.runtime.user import has_derivative
+from mooncake_py.tangents import ListShadow, add_rdata
+from mooncake_py.unwinding import Raised, note_missing
+
+
+def call(
+    f: Any,
+    ff: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    names: tuple[str, ...] = (),
+    kwvalues: tuple[Any, ...] = (),
+    kwfdata: tuple[Any, ...] = (),
+    protected: bool = False,
+) -> Result:
+    """Run a call forwards: the value, its fdata, and the pullback of the call.
+
+    `protected`: a call that raises when it has changed something gives a `Raised`, and the pullback of that.
+    """
+    given = Given(args, fargs, names, kwvalues, kwfdata)
+    kwargs = given.kwargs
+    alike = call_protected if protected else call
+    if type(f) is pytypes.MethodType:
+        return of_bound(call(f.__func__, None, *given.after(f.__self__, ff), protected))
+    if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
+        self = f.__self__
+        if self is not None and not isinstance(self, pytypes.ModuleType) and _no_rule(f, args, names):
+            d = native_method(type(self), f)
+            if callable(d):
+                return of_bound(call(d, None, *given.after(self, ff), protected))
+    k = registry.drained.get(f) if type(f).__hash__ is not None else None
+    if k is not None and k < len(args) and _runs_out(f, k, args, fargs):
+        return drain(call, k, f, given, protected)
+    if f is ops.call_ex:
+        return _call_ex(args, fargs, protected)
+    if f is ops.load_special:
+        y, fx = f(*args), fargs[0]
+        return y, fx, None if fx is None else lambda dy: (None, dy, None)
+    if type(f).__hash__ is not None:
+        if f in NATIVE and not names:
+            found = NATIVE[f](alike, args, fargs)
+            if found is not None:
+                if type(found[0]) is Raised and not protected:
+                    note_missing(found[0].exc, f.__name__, "the call", 0)
+                    raise found[0].exc
+                return found
+        elif f in PROTOCOL and any(map(decides, args)) and not names and not _users_rule(f, args):
+            found = PROTOCOL[f](alike, args, fargs)
+            if found is not None:
+                return found
+        elif f is builtins.__build_class__:
+            return handle_build_class(ff, args, fargs, kwargs)
+    if f is getattr and isinstance(args[1], str):
+        found = of_exception(args[0], args[1]) if isinstance(args[0], BaseException) else None
+        return native_attribute(args, fargs) if found is None else found
+    if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
+        found = iterates(call, args, fargs, protected)
+        if found is not None:
+            return found
+    active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
+    rule = find_rule_for_values(f, args, names)
+    if rule is not None:
+        asked = asked_by(f, args, kwargs) if active and f not in registry.incurious else []
+        if rule.fn is None or (not active and not rule.mutates):
+            result: Result = f(*args, **kwargs), None, None
+            if active and (told := run.observer()) is not None:
+                told.stopped(f, result[0])
+        else:
+            result = run_rule(f, rule, args, fargs, kwargs, kwfdata)
+        if asked:
+            check_unchanged(f, asked)
+        return result
+    if outputs.writes_out(f, len(args), names) and outputs.can_be_split(f):
+        return _written(f, ff, given)
+    if active and registry.refusal(f) is not None:
+        raise NoRule(f, args, fargs)
+    python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
+    if python is not None and (active or python is f):
+        if not active and (within := all_it_reaches(python, given.values)) is not None:
+            return run_plainly(f, args, kwargs, names, protected, within)
+        try:
+            return run_python(python, ff, given, protected)
+        except NotDerived as e:
+            if active:
+                raise e.why from None
+            return run_plainly(f, args, kwargs, names, protected)
+    found = call_object(alike, f, ff, given) if active else None
+    if found is not None:
+        return found
+    if f is TYPE_CALL:  # a metaclass has it called
+        made = type_call(alike, args[0], Given(args[1:], fargs[1:], *given[2:]))
+        if made is not None:
+            y, fy, pb = made
+            return y, fy, None if pb is None else lambda dy: None if (ds := pb(dy)) is None else (None, *ds)
+    if isinstance(f, type):
+        found = construct(alike, f, given)
+        if found is not None:
+            return found
+    if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
+        d = class_attribute(type(f), "__call__")
+        if type(d) is pytypes.FunctionType:
+            return of_bound(call(d, None, *given.after(f, ff), protected))
+    if not active:
+        return run_plainly(f, args, kwargs, names, protected)
+    if isinstance(f, type) and issubclass(f, BaseException) and not names:
+        found = make_exception(f, args, fargs)
+        if found is not None:
+            return found
+    values = given.values
+    if registry.refusal(f) is None and not any(map(has_derivative, values)) and inert_parts(values) is not None:
+        result = run_plainly(f, args, kwargs, names, protected)
+        if type(result[0]) in ATOMS:  # of containers without numbers, and nothing that could hold on to them
+            return result
+    raise NoRule(f, args, fargs)
+
+
+call_protected = functools.partial(call, protected=True)
+
+
+def _users_rule(f: Any, args: tuple[Any, ...]) -> bool:
+    """Has a user said what this operator does to these objects?"""
+    rule = find_rule_for_values(f, args)
+    return rule is not None and rule.user
+
+
+def _no_rule(f: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> bool:
+    return not rules_of(f) or find_rule_for_values(f, args, names) is None
+
+
+def _written(f: Any, ff: Any, given: Given) -> Result:
+    """`f(x, out=z)` as `f(x)` written into z."""
+    args, fargs, names, kwvalues, kwfdata = given
+
+    def pairs(xs: Sequence[Any], fs: Sequence[Any]) -> list[tuple[Any, Any]]:
+        return list(zip(xs, fs, strict=True))
+
+    keyword = dict(zip(names, pairs(kwvalues, kwfdata), strict=True))
+    rest, kept, out = outputs.split(f, pairs(args, fargs), keyword, (None, None))
+    outs = out if isinstance(out, list) else pairs(*_parts(*out)) if type(out[0]) is tuple else [out]
+    several = isinstance(f, np.ufunc) and f.nout > 1
+    if len(outs) != (f.nout if several else 1):
+        return f(*args, **given.kwargs), None, None  # NumPy's own error
+    xs, fs = tuple(x for x, _ in rest), tuple(fx for _, fx in rest)
+    if any(map(is_active, xs, fs)):
+        y, fy, pb = call(f, ff, xs, fs, tuple(kept), *zip(*kept.values(), strict=True) if kept else ())
+    else:
+        y, fy, pb = f(*xs, out=None, **{k: x for k, (x, _) in kept.items()}), None, None
+    where = kept.get("where", (True, None))[0] if isinstance(f, np.ufunc) else True
+    results = pairs(*_parts(y, fy)) if several else [(y, fy)]
+    pulls: list[Pull | None] = []
+    for i, (z, fz) in enumerate(outs):
+        pulls.append(None)
+        if z is not None:
+            part, fpart = results[i]
+            if fpart is not None and fz is None:
+                raise UnsupportedError(
+                    "writing a value with a derivative into an array from outside the function", "out=", None,
+                    "pass the array as an argument, or return what you would store",
+                )  # fmt: skip
+            what = (z, part, isinstance(f, np.ufunc), where)
+            pulls[i] = call(outputs.write_out, None, what, (fz, fpart, None, None))[2]
+            results[i] = (z, fz)
+    place = {k: i for i, k in enumerate(kept)}
+    n = len(rest)
+
+    def pullback(dy: Any) -> Any:
+        parts = list(dy) if several and dy is not None else [dy] * len(outs)
+        for i, undo in enumerate(pulls):
+            if undo is not None:
+                ds = undo(None)
+                parts[i] = None if ds is None else ds[2]
+        ds = None if pb is None else pb(tuple(parts) if several else parts[0])
+        if ds is None:
+            return None
+        mine = list(ds[: 1 + n]) + [None] * (len(args) - n)
+        return (*mine, *(ds[1 + n + place[k]] if k in place else None for k in names))
+
+    if several:
+        return tuple(z for z, _ in results), tuple(fz for _, fz in results), pullback
+    return (*results[0], pullback)
+
+
+def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> bool:
+    """Does f take item after item from its argument k, by Python code that is to be derived?"""
+    if type(args[k]) in ITERATORS:
+        return True
+    if fargs[k] is None or not iterates_in_python(args[k]):
+        return False
+    if f is min or f is max:
+        return len(args) == 1
+    if f is operator.iadd:  # the objects are asked first
+        return not decides(args[0]) and not defines(args[1], "__radd__")
+    return True
+
+
+def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...], protected: bool) -> Result:
+    """`f(*args, **kwargs)`."""
+    f, star, double = args
+    ff, fstar, fdouble = fargs
+    listed: Pull | None = None
+    if not isinstance(star, (tuple, list)):
+        star, fstar, listed = call(list, None, (star,), (fstar,))
+    items, fitems = _parts(star, fstar)
+    names = tuple(double) if double is not None else ()
+    values = tuple(double.values()) if double is not None else ()
+    fvalues = tuple(fdouble.f.get(k) for k in names) if fdouble is not None else (None,) * len(names)
+    y, fy, pb = call(f, ff, items, fitems, names, values, fvalues, protected)
+    if pb is None and listed is None:
+        return y, fy, None
+    n = len(items)
+
+    def pullback(dy: Any) -> Any:
+        ds = None if pb is None else pb(dy)
+        given = None if ds is None else _give(star, fstar, ds[1 : 1 + n])
+        if listed is not None:
+            back = listed(given)
+            given = None if back is None else back[1]
+        if ds is None:
+            return None if given is None else (None, None, given, None)
+        if fdouble is not None:
+            for k, t in zip(names, ds[1 + n :], strict=True):
+                if t is not None:
+                    fdouble.r[k] = add_rdata(fdouble.r.get(k), t)
+        return None, ds[0], given, None
+
+    return y, fy, pullback
+
+
+def _parts(x: Any, fx: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The items of a tuple or list, and their fdata."""
+    items = tuple(x)
+    if type(fx) is ListShadow:
+        return items, tuple(fx.f)
+    return items, fx if type(fx) is tuple else (None,) * len(items)
+
+
+def _give(x: Any, fx: Any, ts: tuple[Any, ...]) -> Any:
+    """The cotangent of a tuple or list by those of its items."""
+    if type(fx) is ListShadow:
+        fx.add(ts)
+        return None
+    return tuple(ts) if isinstance(x, tuple) else None

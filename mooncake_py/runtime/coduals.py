@@ -1,0 +1,48 @@
+"""Values beside their fdata: which may carry a derivative, what the run knows of them, and their types."""
+
+from __future__ import annotations
+
+import types as pytypes
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import run
+from mooncake_py.infer.types import Obj, Tup, abstract
+
+ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
+"""Classes of values that no run knows by their identity."""
+MOST = 256
+"""Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
+
+
+def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """fdata of arguments, that of objects from outside too where this run has met them."""
+    if None not in fargs:
+        return fargs
+    here = run.current()
+    if not (here.objects or here.made):
+        return fargs
+    return tuple(
+        [here.shadow(x) if fx is None and type(x) not in ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
+    )
+
+
+def is_active(x: Any, fdata: Any) -> bool:
+    """May this value carry a derivative? Numbers may; things with identity do where they have fdata."""
+    if fdata is not None:
+        return True
+    if isinstance(x, (float, complex, np.inexact)):
+        return True
+    return isinstance(x, tuple) and any(is_active(v, None) for v in x)
+
+
+def abstract_codual(x: Any, fx: Any) -> Any:
+    """The type of a value with this fdata: things with identity are active where they have some."""
+    if type(x) is tuple:
+        fs = fx if fx is not None else (None,) * len(x)
+        return Tup(tuple(abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)))
+    t = abstract(x, is_active(x, fx), MOST)
+    if type(t) is Obj and not t.fields and id(x) in run.current().made:
+        return Obj(t.cls, t.act, new=True)
+    return t

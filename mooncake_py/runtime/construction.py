@@ -1,0 +1,160 @@
+"""Objects and classes that are made."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import types as pytypes
+from collections import OrderedDict, defaultdict, deque
+from typing import Any
+
+from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
+from mooncake_py.runtime.exceptions import set_args
+from mooncake_py.runtime.results import Call, Given, Pull, Result, without_first
+from mooncake_py.structure import is_user_class
+from mooncake_py.tangents import ObjectShadow, add_any, has_tangent, zero_fdata
+from mooncake_py.unwinding import Raised
+
+
+def construct(
+    call: Call,
+    cls: type,
+    given: Given,
+) -> Result | None:
+    """`cls(*args, **kwargs)` for a class written in Python; None where C code makes the object."""
+    meta = class_attribute(type(cls), "__call__")
+    if isinstance(cls, enum.EnumMeta):
+        return None
+    if type(meta) is pytypes.FunctionType:
+        return without_first(call(meta, None, *given.after(cls, None)))
+    if meta is not TYPE_CALL or not (cls.__flags__ & 1 << 9 or cls is defaultdict):
+        return None
+    return type_call(call, cls, given)
+
+
+TYPE_CALL = type.__dict__["__call__"]
+
+
+def type_call(
+    call: Call,
+    cls: type,
+    given: Given,
+) -> Result | None:
+    """What `type.__call__` does: `__new__`, then `__init__`."""
+    args = given.args
+    new = class_attribute(cls, "__new__")
+    init = class_attribute(cls, "__init__")
+    made: Pull | None = None
+    if isinstance(new, staticmethod):
+        new = new.__func__
+    if type(new) is pytypes.FunctionType:
+        x, fx, made = call(new, None, *given.after(cls, None))
+        if not isinstance(x, cls):
+            return without_first((x, fx, made))
+    elif (base := _container(cls)) is not None:
+        x = base.__new__(cls)
+        fx = zero_fdata(x)
+    elif not is_user_class(cls):
+        return None
+    elif new is object.__new__:
+        if init is object.__init__ and (args or given.names):
+            cls(*args, **given.kwargs)  # raises
+        x = object.__new__(cls)
+        fx = ObjectShadow(x)
+    else:  # an exception
+        x = cls.__new__(cls, *args, **given.kwargs)
+        fx = ObjectShadow(x)
+        made = set_args(fx, args, given.fargs)
+    if fx is None:
+        fx = zero_fdata(x)
+    if is_user_class(cls):
+        run.current().made[id(x)] = x, fx
+    init = class_attribute(type(x), "__init__")
+    started: Pull | None = None
+    y: Any = None
+    if type(init) is pytypes.FunctionType:
+        y, _, started = call(init, None, *given.after(x, fx))
+        if y is not None and type(y) is not Raised:
+            raise TypeError(f"__init__() should return None, not '{type(y).__name__}'")
+    elif _container(cls) is not None:
+        y, _, started = call(init, None, *given.after(x, fx))
+    elif init is not object.__init__ and not isinstance(x, (BaseException, tuple)):
+        return None
+    elif init is not object.__init__ and not isinstance(x, tuple):
+        x.__init__(*args, **given.kwargs)
+
+    def pullback(dy: Any) -> Any:
+        one = None if started is None else started(None)
+        two = None if made is None else made(dy)
+        if one is None:
+            return None if two is None else (None, *two[2:])
+        if two is None:
+            return (None, *one[2:])
+        return (
+            None,
+            *(
+                add_any(None, None, a) if b is None else add_any(a, None, b)
+                for a, b in zip(one[2:], two[2:], strict=True)
+            ),
+        )
+
+    return (x, fx, pullback) if type(y) is not Raised else (y, None, pullback)
+
+
+def _container(cls: type) -> Any:
+    """The container whose items objects of the class hold; its `__new__` makes an empty one."""
+    return next((b for b in cls.__mro__ if b in (list, dict, deque, OrderedDict, defaultdict)), None)
+
+
+def handle_new(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`object.__new__(cls)`."""
+    x = object.__new__(*args)
+    fx = ObjectShadow(x)
+    run.current().made[id(x)] = x, fx
+    return x, fx, None
+
+
+def bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`types.MethodType(function, x)`: fdata of a bound method is that of its object."""
+    if len(args) != 2 or fargs[0] is not None:
+        return None
+    return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
+
+
+def handle_build_class(ff: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
+    """A class statement: its body runs as it is, its methods find the cells they share with the function."""
+    body, shadow = args[0], fargs[0]
+    run.changed_in_place()
+    if shadow is not None and body.__closure__:
+        here = run.current()
+        for cell, fcell in zip(body.__closure__, shadow.cells, strict=True):
+            if fcell is not None:
+                here.put(cell, fcell)
+        _check_class_body(body, shadow)
+    return builtins.__build_class__(*args, **kwargs), None, None
+
+
+def _check_class_body(body: pytypes.FunctionType, shadow: Any) -> None:
+    """The body itself must not compute with what has a derivative: it runs without one."""
+    fn = normalise(body.__code__)
+    for b in fn.blocks:
+        for s in b.stmts:
+            f = getattr(s.fn, "value", None)
+            if f in (ops.classderef, ops.load_dict_or_deref, ops.cell_get):
+                for k, cell in enumerate(fn.free):
+                    if any(v is cell for v in s.args) and shadow.cells[k] is not None:
+                        try:
+                            value = body.__closure__[k].cell_contents  # type: ignore[index]
+                        except ValueError:
+                            continue
+                        if has_tangent(value):
+                            raise UnsupportedError(
+                                "a class body that reads a value with a derivative",
+                                body.__code__.co_filename,
+                                s.pos.line,
+                                "set the attribute in __init__",
+                            )

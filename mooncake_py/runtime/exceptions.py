@@ -1,0 +1,86 @@
+"""Exceptions as objects: what they hold besides attributes is the tuple of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooncake_py import run
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.runtime.results import Call, Pull, Result
+from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
+from mooncake_py.tangents import ObjectShadow, add_any
+from mooncake_py.unwinding import give_tangent, tangent_of
+
+
+def make_exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """An exception that holds its arguments and nothing else; None where its class does more with them."""
+    if any(type(class_attribute(cls, k)) is not type(class_attribute(Exception, k)) for k in ("__new__", "__init__")):
+        return None
+    exc = cls(*args)
+    if len(exc.args) != len(args) or any(a is not b for a, b in zip(exc.args, args, strict=True)):
+        return None
+    shadow = give_tangent(exc, fargs)
+
+    def pullback(_: Any) -> Any:
+        return (None, *shadow.take())
+
+    return exc, shadow, pullback
+
+
+def of_exception(exc: BaseException, name: str) -> Result | None:
+    """`exc.args`, and `exc.value` of a StopIteration; None for other attributes, and where there is no derivative."""
+    shadow = tangent_of(exc)
+    if shadow is None or not (name == "args" or (name == "value" and isinstance(exc, StopIteration))):
+        return None
+    f, r = shadow.f, shadow.r
+
+    def pullback(dy: Any) -> None:
+        if dy is not None:
+            for i, t in enumerate(dy if name == "args" else (dy,)):
+                r[i] = add_any(r[i], f[i], t)
+
+    if name == "value":
+        return exc.value, f[0], pullback  # type: ignore[attr-defined]
+    return exc.args, f if any(x is not None for x in f) else None, pullback
+
+
+def read_args(x: BaseException, fx: Any) -> Result:
+    shadow = shadow_of_attributes(x, fx)
+    if shadow is None:
+        return x.args, None, None
+    fy = shadow.f.get("args")
+
+    def pullback(dy: Any) -> Any:
+        if dy is not None:
+            shadow.r["args"] = add_any(shadow.r.get("args"), fy, dy)
+        return None
+
+    return x.args, fy, pullback
+
+
+def set_args(shadow: ObjectShadow, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Pull:
+    """`BaseException.__new__` keeps the arguments."""
+    shadow.f["args"] = tuple(fargs) if any(f is not None for f in fargs) else None
+
+    def pullback(_: Any) -> Any:
+        r = shadow.r.pop("args", None)
+        return None if r is None else (None, None, *r)
+
+    return pullback
+
+
+def exception_init(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`BaseException.__init__(x, *args)`: the arguments are what the exception holds from now on."""
+    x, rest, frest = args[0], args[1:], fargs[1:]
+    run.changed_in_place()
+    shadow = writable_shadow(x, fargs[0])
+    old, old_f = x.args, shadow.f.get("args")
+    x.args = rest
+    shadow.f["args"] = tuple(frest) if any(f is not None for f in frest) else None
+
+    def pullback(_: Any) -> Any:
+        r = shadow.r.pop("args", None)
+        x.args, shadow.f["args"] = old, old_f
+        return None if r is None else (None, None, *r)
+
+    return None, None, pullback

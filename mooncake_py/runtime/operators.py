@@ -1,0 +1,301 @@
+"""Operators and builtins that ask the class of an object, and functions in C that may call its methods."""
+
+from __future__ import annotations
+
+import math
+import operator
+import types as pytypes
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
+from mooncake_py.registry import asking_items
+from mooncake_py.runtime.results import Call, Pull, Result, dropping
+from mooncake_py.runtime.stored import ABSENT, read_stored
+from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.tangents import add_any, has_tangent, zero_fdata
+from mooncake_py.unwinding import Raised
+
+Asked = list[tuple[Any, dict[str, Any]]]
+
+
+def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
+    """The objects whose methods f, which is written in C, may call, with what they store."""
+    given = [*args, *kwargs.values()]
+    if type(f).__hash__ is not None and f in asking_items:
+        for x in args:
+            if isinstance(x, (list, tuple, dict)):
+                given += x.values() if isinstance(x, dict) else x
+    return [(x, attributes(x)) for x in given if is_user_class(type(x))]
+
+
+def check_unchanged(f: Any, asked: Asked) -> None:
+    """Refuse what such a method did to its object: nobody has derived it."""
+    for x, old in asked:
+        new = attributes(x)
+        for name in old.keys() | new.keys():
+            if old.get(name) is not new.get(name) and (has_tangent(old.get(name)) or has_tangent(new.get(name))):
+                raise UnsupportedError(
+                    f"{f.__name__}: a method of {type(x).__name__} that it calls changes the attribute {name!r}, which",
+                    "the call",
+                    None,
+                    "call the method directly, or set the attribute before",
+                )
+
+
+def defines(x: Any, name: str) -> bool:
+    """Has the class of x this method, written in Python?"""
+    return _method(type(x), name) is not None
+
+
+def decides(x: Any) -> bool:
+    """May the class of x have something to say in an operation?"""
+    return bool(type(x).__flags__ & 1 << 9) or type(x) is defaultdict
+
+
+def _method(cls: type, name: str) -> pytypes.FunctionType | None:
+    d = class_attribute(cls, name)
+    return d if type(d) is pytypes.FunctionType else None
+
+
+def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    def run_binary(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        a, b = args
+        fa, fb = fargs
+        left = _method(type(a), name)
+        right = _method(type(b), reflected) if type(a) is not type(b) or reflected != f"__r{name[2:]}" else None
+        if left is None and right is None:
+            return None
+        steps = [(left, False), (right, True)]
+        if right is not None and issubclass(type(b), type(a)) and type(b) is not type(a):
+            if class_attribute(type(a), reflected) is not class_attribute(type(b), reflected):
+                steps.reverse()
+        if left is None and (native := _native_result(a, b, name)) is not None:
+            return native
+        for method, swapped in steps:
+            if method is None:
+                continue
+            pair, fpair = ((b, a), (fb, fa)) if swapped else ((a, b), (fa, fb))
+            y, fy, pb = call(method, None, pair, fpair)
+            if y is NotImplemented:
+                if pb is not None:
+                    pb(None)
+                continue
+            if pb is None:
+                return y, fy, None
+            return y, fy, _swapped(pb) if swapped else pb
+        if name in ("__eq__", "__ne__"):
+            return (a is b) is (name == "__eq__"), None, None
+        _OPERATORS[name](a, b)  # raises the TypeError of Python
+        return None
+
+    return run_binary
+
+
+def _native_result(a: Any, b: Any, name: str) -> Result | None:
+    """What the C type on the left makes of an object on the right, where it does not leave that to the object."""
+    if not isinstance(a, (np.ndarray, np.generic)) or isinstance(a, np.generic):
+        return None
+    if getattr(type(b), "__array_ufunc__", ABSENT) is None or getattr(type(b), "__array_priority__", 0.0) > 0:
+        return None
+    raise UnsupportedError(
+        f"an array {name} an object of {type(b).__name__}",
+        "the call",
+        None,
+        "set __array_ufunc__ = None in the class, so that its reflected method is asked",
+    )
+
+
+def _swapped(pb: Pull) -> Pull:
+    def pullback(dy: Any) -> Any:
+        ds = pb(dy)
+        return None if ds is None else (ds[0], ds[2], ds[1])
+
+    return pullback
+
+
+def _in_place(name: str, plain: Any) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    def run_in_place(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        method = _method(type(args[0]), name)
+        if method is not None:
+            y, fy, pb = call(method, None, args, fargs)
+            if y is not NotImplemented:
+                return y, fy, pb
+        if not any(is_user_class(type(x)) for x in args):
+            return None
+        return call(plain, None, args, fargs)
+
+    return run_in_place
+
+
+def _special(name: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    def run_special(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        method = _method(type(args[0]), name)
+        return None if method is None else call(method, None, args, fargs)
+
+    return run_special
+
+
+def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`x[k]`; what a dict does about a key that is missing."""
+    x, k = args
+    method = _method(type(x), "__getitem__")
+    if method is not None:
+        return call(method, None, args, fargs)
+    if not isinstance(x, dict) or k in x:
+        return None
+    method = _method(type(x), "__missing__")
+    if method is not None:
+        return call(method, None, args, fargs)
+    if not isinstance(x, defaultdict) or x.default_factory is None:
+        return None
+    factory, ffactory, _ = read_stored(x, fargs[0], "default_factory")
+    y, fy, pb = call(factory, ffactory, (), ())
+    if type(y) is Raised:
+        return dropping((y, None, pb))
+    fy = zero_fdata(y) if fy is None and not isinstance(y, np.ndarray) else fy
+    _, _, put = call(operator.setitem, None, (x, k, y), (fargs[0], None, fy))
+
+    def pullback(dy: Any) -> Any:
+        ds = None if put is None else put(None)
+        if pb is not None:
+            pb(add_any(dy, None, None if ds is None else ds[3]))
+        return None
+
+    return y, fy, pullback
+
+
+def _truth(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    for name in ("__bool__", "__len__"):
+        method = _method(type(args[0]), name)
+        if method is not None:
+            y, _, pb = call(method, None, args, fargs)
+            return dropping((y if type(y) is Raised else bool(y), None, pb))
+    return None
+
+
+def _not(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    return _negated(_truth(call, args, fargs))
+
+
+def _ne(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    if any(_method(type(x), "__ne__") is not None for x in args):
+        return _binary_ne(call, args, fargs)
+    return _negated(PROTOCOL[operator.eq](call, args, fargs))
+
+
+def _negated(found: Result | None) -> Result | None:
+    if found is None or type(found[0]) is Raised:
+        return found
+    return not found[0], None, found[2]
+
+
+def _text(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`str(x)`, which is `repr(x)` where the class has nothing else to say."""
+    return _first_of(("__str__", "__repr__"), call, args, fargs)
+
+
+def _first_of(names: tuple[str, ...], call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    method = next((m for m in (_method(type(args[0]), name) for name in names) if m is not None), None)
+    return None if method is None or len(args) != 1 else call(method, None, args, fargs)
+
+
+def _formatted(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """One `{x!r:spec}` of an f-string."""
+    x, spec, conversion = args
+    found: Result | None
+    if not conversion and (method := _method(type(x), "__format__")) is not None:
+        found = call(method, None, (x, spec), (fargs[0], None))
+    else:
+        names = ("__str__", "__repr__") if conversion < 2 else ("__repr__",)
+        found = _first_of(names, call, (x,), fargs[:1])
+    if found is None:
+        return None
+    y, _, pb = dropping(found)
+    return y if type(y) is Raised else format(y, spec if conversion else ""), None, pb
+
+
+def _of_numbers(f: Any) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    """A function of `math`, which asks its arguments for numbers."""
+
+    def run_of_numbers(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        numbers: list[Any] = []
+        pulls: list[Pull | None] = []
+        for x, fx in zip(args, fargs, strict=True):
+            asked = _method(type(x), "__float__") is not None
+            y, _, pb = call(float, None, (x,), (fx,)) if asked else (x, fx, None)
+            if type(y) is Raised:
+                return y, None, pb
+            numbers.append(y)
+            pulls.append(pb)
+        if not any(pulls):
+            return None
+        y, fy, pb = call(f, None, tuple(numbers), (None,) * len(args))
+
+        def pullback(dy: Any) -> Any:
+            ds = (None if pb is None else pb(dy)) or (None,) * (1 + len(args))
+            out = [None]
+            for pull, d in zip(reversed(pulls), reversed(ds[1:]), strict=True):
+                back = (None, d) if pull is None else pull(d)
+                out.insert(1, None if back is None else back[1])
+            return tuple(out)
+
+        return y, fy, pullback
+
+    return run_of_numbers
+
+
+PROTOCOL: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]] = {}
+"""Operators and builtins that ask the class of an object."""
+_OPERATORS: dict[str, Any] = {}
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    _op, _bare = getattr(operator, _name), _name.strip("_")
+    PROTOCOL[_op] = _binary(f"__{_bare}__", f"__r{_bare}__")
+    _OPERATORS[f"__{_bare}__"] = _op
+    PROTOCOL[getattr(operator, "i" + _bare)] = _in_place(f"__i{_bare}__", _op)
+for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
+    PROTOCOL[getattr(operator, _name)] = _binary(f"__{_name}__", f"__{_back}__")
+    _OPERATORS[f"__{_name}__"] = getattr(operator, _name)
+_OPERATORS["__ne__"] = operator.ne
+_binary_ne = _binary("__ne__", "__ne__")
+PROTOCOL[operator.ne] = _ne
+PROTOCOL[divmod] = _binary("__divmod__", "__rdivmod__")
+_OPERATORS["__divmod__"] = divmod
+for _f, _name in (
+    (operator.neg, "__neg__"), (operator.pos, "__pos__"), (operator.invert, "__invert__"), (abs, "__abs__"),
+    (operator.abs, "__abs__"), (float, "__float__"), (int, "__int__"), (complex, "__complex__"), (round, "__round__"),
+    (math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__"), (len, "__len__"),
+    (operator.setitem, "__setitem__"), (operator.delitem, "__delitem__"),
+    (operator.contains, "__contains__"), (hash, "__hash__"), (reversed, "__reversed__"),
+    (repr, "__repr__"), (operator.index, "__index__"),
+):  # fmt: skip
+    PROTOCOL[_f] = _special(_name)
+for _f in vars(math).values():
+    if callable(_f) and _f not in PROTOCOL and _f not in (math.fsum, math.prod, math.dist):
+        PROTOCOL[_f] = _of_numbers(_f)
+PROTOCOL[ops.truth] = PROTOCOL[bool] = PROTOCOL[operator.truth] = _truth
+PROTOCOL[operator.not_] = _not
+PROTOCOL[str] = _text
+PROTOCOL[ops.format_value] = _formatted
+PROTOCOL[operator.getitem] = _item
+PROTOCOL[pow] = PROTOCOL[operator.pow]

@@ -1,0 +1,129 @@
+"""Registered rules, run on primals and fdata."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mooncake_py import run
+from mooncake_py.diagnostics.mode import current as debug_frame
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.registry import Rule, name_of
+from mooncake_py.runtime.results import Result
+from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
+from mooncake_py.transform import contract
+from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
+from mooncake_py.transform.lanes import ANY, REF, Tree
+
+if TYPE_CHECKING:
+    from mooncake_py.diagnostics.rules import Watch
+
+
+def run_rule(
+    f: Any,
+    rule: Rule,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    kwfdata: tuple[Any, ...],
+    tree: Tree = ANY,
+    watch: Watch | None = None,
+) -> Result:
+    """Run a registered rule on primals and fdata.
+
+    `tree` says where the caller has the cotangent of the result (ANY: in its fdata, where it has such). In debug
+    mode a `watch` is told what happens.
+    """
+    assert rule.fn is not None
+    if watch is None and debug_frame() is not None:
+        from mooncake_py.diagnostics.sites import watch as new_watch
+
+        watch = new_watch(f, rule)
+
+    def given(x: Any, fx: Any, i: int) -> Any:
+        return CoDual(x, fx) if rule.sees_fdata(i) else x
+
+    position = rule.positions(len(args), kwargs)
+    kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
+    if watch is not None:
+        watch.before(args, fargs, kwargs)
+    result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    if rule.in_place:
+        run.changed_in_place()
+    elif type(result) is tuple and type(result[0]) in (int, bool, str) and (told := run.observer()) is not None:
+        told.stopped(f, result[0])
+    check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None
+    if watch is not None:
+        result = watch.pair(result)
+    y, pb = result if check is None else contract.pair(result, check)
+    forms = [] if check is None else [contract.form_of(x) for x in args]
+    if isinstance(y, np.ndarray) and (type(y) is not np.ndarray or y.dtype.kind in "OV"):
+        kind = f"dtype {y.dtype}" if type(y) is np.ndarray else f"class {type(y).__name__}"
+        raise UnsupportedError(
+            f"a value with a derivative in an array of {kind}", name_of(f), None,
+            "use plain arrays of floats or complex numbers, lists or dicts",
+        )  # fmt: skip
+    if type(y) is CoDual:
+        y, fy = y.primal, y.fdata
+        own = False
+    else:
+        own = True
+        fy = None
+        if rule.alias and fargs[rule.alias[0]] is not None and tree in (REF, ANY):
+            rest = args[1:]
+            target = functools.partial(f, **kwargs) if kwargs else f
+            fy = (
+                zero_fdata(y)
+                if type(y) is np.ndarray and repeats(y)
+                else view_shadow(args[0], fargs[0], y, target, *rest)
+            )
+        elif not rule.mutates or tree != ANY:
+            fy = zero_fdata(y) if tree == ANY else fresh_fdata(tree, y)
+    if watch is not None:
+        watch.after(y, fy, own, pb)
+    fdatas = (*fargs, *kwfdata)
+    n = len(args)
+
+    def pullback(dy: Any) -> Any:
+        if own and type(fy) is Shadow:
+            if fy.is_view:
+                return None
+            dy = fy.take()
+        elif own and fy is not None:
+            dy = take_fdata(fy, dy)
+        if dy is None and own and not rule.mutates:
+            return None
+        result = pb(dy) if watch is None else watch.run(pb, dy)
+        if check is not None:
+            result = _checked(result, forms, args, fargs, check)
+        out: list[Any] = [None]
+        for i in range(n):
+            out.append(add_any(None, fdatas[i], cotangent(result, i)))
+        for k, i in position.items():
+            out.append(add_any(None, fdatas[len(out) - 1], cotangent(result, i)) if i >= 0 else None)
+            del k
+        return tuple(out)
+
+    return y, fy, pullback
+
+
+def fresh_fdata(tree: Tree, x: Any) -> Any:
+    """Fresh fdata for a value whose cotangent is partly in variables of its caller's pullback."""
+    if isinstance(tree, tuple):
+        items = tuple(fresh_fdata(sub, v) for sub, v in zip(tree, x, strict=True))
+        return items if any(f is not None for f in items) else None
+    return zero_fdata(x) if tree in (REF, ANY) else None
+
+
+def _checked(
+    result: Any, forms: list[Any], args: tuple[Any, ...], fargs: tuple[Any, ...], check: contract.RuleCall
+) -> Any:
+    """The cotangents that a user's rule returned, if they belong to the arguments."""
+    active = tuple(i for i, fx in enumerate(fargs) if fx is not None)
+    contract.count(result, active, tuple(i for i, form in enumerate(forms) if form is not None), check)
+    for i, form in enumerate(forms):
+        if form is not None:
+            contract.fit(cotangent(result, i), form, i, not np.iscomplexobj(args[i]), check)
+    return result

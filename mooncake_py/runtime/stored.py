@@ -1,0 +1,148 @@
+"""What an object stores: reading and writing it is mirrored in its `ObjectShadow`, and undone by the pullback."""
+
+from __future__ import annotations
+
+import types as pytypes
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.runtime.results import Pull, Result
+from mooncake_py.structure import store, stored, unstore
+from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent
+
+ABSENT = object()
+
+
+def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
+    """Where the tangents of an object's attributes are; None where nothing has been written to them."""
+    if type(fx) is ObjectShadow:
+        return fx
+    here = run.current()
+    if isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType)):
+        found = here.memos.get(id(x))
+        return found if type(found) is ObjectShadow else None
+    known = here.shadow(x)
+    return known if type(known) is ObjectShadow else None
+
+
+def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
+    shadow = shadow_of_attributes(x, fx)
+    if shadow is None:
+        shadow = ObjectShadow(x)
+        here = run.current()
+        if isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType)):
+            here.memos[id(x)] = shadow  # beside the shadow of the items; it keeps the object
+        else:
+            here.put(x, shadow)
+    return shadow
+
+
+def named(x: Any) -> str:
+    """An object as messages name it."""
+    name = type(x).__name__
+    return f"{name} {x.__name__}" if isinstance(x, (type, pytypes.FunctionType)) else f"a {name}"
+
+
+def _carries(x: Any, fx: Any) -> bool:
+    return fx is not None or (has_tangent(x) and not isinstance(x, (list, dict, tuple, np.ndarray)))
+
+
+def _numberless(x: Any) -> bool:
+    """Has this nothing in it, at any depth, that could have a derivative? (What is empty is there to be filled.)"""
+    if isinstance(x, (list, tuple, dict)):
+        return 0 < len(x) <= 256 and all(map(_numberless, x.values() if isinstance(x, dict) else x))
+    return not has_tangent(x)
+
+
+def read_stored(x: Any, fx: Any, name: str) -> Result:
+    """An attribute that the object stores. The pullback takes the attribute's cotangent and returns nothing."""
+    y = stored(x, name)
+    shadow = shadow_of_attributes(x, fx)
+    if shadow is None:
+        return y, None, None
+    fy = shadow.fdata(name)
+
+    def pullback(dy: Any) -> Any:
+        if dy is not None and name not in shadow.constant:
+            r = shadow.r
+            r[name] = add_any(r.get(name), fy, dy)
+        return None
+
+    return y, fy, pullback
+
+
+def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = False) -> Pull:
+    """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
+    shadow = shadow_of_attributes(x, fx)
+    if shadow is None and not constant and _carries(v, fv):
+        if fx is None and run.current().shadow(x) is None and not run.is_wary() and not _numberless(v):
+            raise UnsupportedError(
+                f"writing a value with a derivative into an attribute of {named(x)} from outside the function",
+                "the call",
+                None,
+                "pass the object as an argument",
+            )
+        shadow = writable_shadow(x, fx)
+    try:
+        old = stored(x, name)
+    except AttributeError:
+        old = ABSENT
+    here = run.current()
+    here.touch(x)
+    store(x, name, v)
+    made = old is ABSENT and id(x) in here.made  # nobody has looked at it before: there is nothing to undo
+    if not made:
+        here.in_place = True
+    old_f = ABSENT
+    if shadow is not None:
+        old_f = shadow.f.get(name, ABSENT)
+        shadow.f[name] = None if name in shadow.constant else fv
+
+    def pullback(_: Any) -> Any:
+        if made:
+            return None if shadow is None else shadow.r.pop(name, None)
+        if old is ABSENT:
+            unstore(x, name)
+        else:
+            store(x, name, old)
+        if shadow is None:
+            return None
+        if old_f is ABSENT:
+            shadow.f.pop(name, None)
+        else:
+            shadow.f[name] = old_f
+        return shadow.r.pop(name, None)
+
+    return pullback
+
+
+def delete_stored(x: Any, fx: Any, name: str) -> Pull:
+    """Delete an attribute; the pullback puts it back."""
+    old = stored(x, name)
+    shadow = shadow_of_attributes(x, fx)
+    run.current().touch(x)
+    run.changed_in_place()
+    unstore(x, name)
+    old_f = ABSENT if shadow is None else shadow.f.pop(name, ABSENT)
+
+    def pullback(_: Any) -> Any:
+        store(x, name, old)
+        if shadow is not None and old_f is not ABSENT:
+            shadow.f[name] = old_f
+        return None
+
+    return pullback
+
+
+def vars_shadow(x: Any, fx: Any) -> DictShadow:
+    """The fdata of `x.__dict__`: that of x by another name."""
+    shadow = writable_shadow(x, fx)
+    for name in x.__dict__:
+        shadow.fdata(name)
+    view = DictShadow(shadow.f, shadow.r)
+    run.current().put(x.__dict__, view)
+    run.current().touch(x)
+    return view
