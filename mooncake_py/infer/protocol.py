@@ -95,36 +95,23 @@ def is_fixed(x: Any) -> bool:
 # -- operators that ask both operands ---------------------------------------------------------------------
 
 
-def one_answers(f, op, a, b):  # type: ignore[no-untyped-def]
-    y = f(a, b)
-    if y is NotImplemented:
+# `a op b`; x and y are the operands in the order in which they are asked.
+
+
+def one_answers(f, x, y, op, a, b):  # type: ignore[no-untyped-def]
+    z = f(x, y)
+    if z is NotImplemented:
         return ops.no_operator(op, a, b)
-    return y
+    return z
 
 
-def two_answer(f, g, op, a, b):  # type: ignore[no-untyped-def]
-    y = f(a, b)
-    if y is NotImplemented:
-        y = g(b, a)
-        if y is NotImplemented:
+def two_answer(f, g, x, y, op, a, b):  # type: ignore[no-untyped-def]
+    z = f(x, y)
+    if z is NotImplemented:
+        z = g(y, x)
+        if z is NotImplemented:
             return ops.no_operator(op, a, b)
-    return y
-
-
-def right_answers(g, op, a, b):  # type: ignore[no-untyped-def]
-    y = g(b, a)
-    if y is NotImplemented:
-        return ops.no_operator(op, a, b)
-    return y
-
-
-def right_answers_first(g, f, op, a, b):  # type: ignore[no-untyped-def]
-    y = g(b, a)
-    if y is NotImplemented:
-        y = f(a, b)
-        if y is NotImplemented:
-            return ops.no_operator(op, a, b)
-    return y
+    return z
 
 
 def truth_of(f, x):  # type: ignore[no-untyped-def]
@@ -139,7 +126,7 @@ def found_in(f, x, k):  # type: ignore[no-untyped-def]
     return bool(f(x, k))
 
 
-STAND_INS = frozenset({one_answers, two_answer, right_answers, right_answers_first, truth_of, no_truth_of, found_in})
+STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in})
 
 _BINARY: dict[Any, tuple[str, str]] = {}
 _IN_PLACE: dict[Any, tuple[str, Any]] = {}
@@ -289,7 +276,8 @@ class Classes:
             t = types[0]
             method = self.look(t.cls, name) if isinstance(t, Obj) else MISSING
             if method is not MISSING:
-                return Plan(one_answers, (Const(method), Const(plain), *args)) if is_function(method) else None
+                asked = (Const(method), *args, Const(plain), *args)
+                return Plan(one_answers, asked) if is_function(method) else None
             f = plain
         if f in _BINARY and len(types) == 2:
             return self._binary(f, args, types)
@@ -333,14 +321,14 @@ class Classes:
         found = [m for m in (left, right) if m is not MISSING and m is not getattr(object, name, None)]
         if not found or not all(is_function(m) for m in found):
             return None
-        op = Const(f)
+        whole = (Const(f), *args)
         if not is_function(right):
-            return Plan(one_answers, (Const(left), op, *args))
+            return Plan(one_answers, (Const(left), *args, *whole))
         if not is_function(left):
-            return Plan(right_answers, (Const(right), op, *args))
+            return Plan(one_answers, (Const(right), *args[::-1], *whole))
         if a is not b and issubclass(b, a) and self.look(a, back) is not right:
-            return Plan(right_answers_first, (Const(right), Const(left), op, *args))
-        return Plan(two_answer, (Const(left), Const(right), op, *args))
+            return Plan(two_answer, (Const(right), Const(left), *args[::-1], *whole))
+        return Plan(two_answer, (Const(left), Const(right), *args, *whole))
 
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if not is_user_class(cls) or issubclass(cls, BaseException) or is_library(cls) or rules_of(cls):

@@ -23,7 +23,7 @@ from mooncake_py.pipeline import derive_rule
 from mooncake_py.runtime.binding import bind
 from mooncake_py.runtime.rule import DerivedRule, cells_of
 from mooncake_py.switches import current
-from mooncake_py.transform.assemble import Derived, Kept, Planned
+from mooncake_py.transform.derived import Derived, Kept, Planned
 from mooncake_py.transform.lanes import REF, leaves
 from mooncake_py.transform.useful import WHY
 

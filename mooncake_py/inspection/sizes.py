@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.transform.assemble import Kept
+from mooncake_py.transform.derived import Kept
 
 if TYPE_CHECKING:
     from mooncake_py.inspection.inspect import Inspection

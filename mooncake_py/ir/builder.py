@@ -6,6 +6,10 @@ Efficient Construction of Static Single Assignment Form", 2013). Where nothing w
 dominates a join, the value is the one it had there: a search does not walk through what has nothing to do with it.
 Parameters that turn out to have one value are removed by `simplify_params`. The pullback's cotangent accumulators
 and the forward values it needs are such keys.
+
+The frontend has a builder of its own (`frontend/ssa.py`). There a join is a promise, filled in when all blocks are
+there, which is cheaper and needs no order of blocks; here a read must be answered at once, because what is emitted next
+depends on the value: nothing is added to a zero, what is surely there is not asked for.
 """
 
 from __future__ import annotations

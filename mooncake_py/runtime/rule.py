@@ -22,7 +22,7 @@ from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
-    from mooncake_py.transform.assemble import Derived
+    from mooncake_py.transform.derived import Derived
 
 
 class DerivedRule:

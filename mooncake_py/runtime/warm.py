@@ -19,7 +19,7 @@ from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
 
 if TYPE_CHECKING:
-    from mooncake_py.transform.assemble import Kept
+    from mooncake_py.transform.derived import Kept
 
 _NOTHING: frozenset[int] = frozenset()
 _PLAIN = frozenset({float, complex, int, bool, str, type(None)})

@@ -25,10 +25,10 @@ from mooncake_py.structure import is_user_class
 from mooncake_py.transform import contract
 from mooncake_py.transform.lanes import NONE
 from mooncake_py.transform.pullback import PullbackBuilder
-from mooncake_py.transform.specialise import AV, VAt, VTuple
+from mooncake_py.transform.values import AV, VAt, VTuple
 
 if TYPE_CHECKING:
-    from mooncake_py.transform.stmts import ADInfo
+    from mooncake_py.transform.adinfo import ADInfo
 
 
 def _has_derivative(t: T) -> bool:

@@ -39,7 +39,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import at_run_time, is_declared, overlay_of, rules_of, seen_through
 from mooncake_py.transform.protect import explicit, protect_all
-from mooncake_py.transform.specialise import Cell
+from mooncake_py.transform.values import Cell
 
 _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})

@@ -37,14 +37,17 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
     if plan.makes is None:
         stmts: list[Call] = []
         args = list(plan.args)
+        sure: dict[Operand, Operand] = {}
         # What other plans make is not seen yet: the operands that told this plan are looked at again when it is.
         for i in range(len(args) if plan.function in STAND_INS else 1):
             x = args[i] if args else None
             cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None
             if cls is not None:
                 assert x is not None
-                stmts.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
-                args[i] = stmts[-1].out
+                if x not in sure:
+                    stmts.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
+                    sure[x] = stmts[-1].out
+                args[i] = sure[x]
         return [*stmts, Call(s.out, Const(plan.function), tuple(args), plan.kwargs, s.pos)]
     made = Call(s.out, Const(fields.make_object), (Const(plan.makes),), (), s.pos)
     if plan.function is None:

@@ -21,7 +21,8 @@ from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, ZERO, Lanes, Path, leaves, subtree
-from mooncake_py.transform.specialise import AV, Specialiser, VAt, VTuple
+from mooncake_py.transform.specialise import Specialiser
+from mooncake_py.transform.values import AV, VAt, VCell, VClosure, VCoDual, VTuple
 
 
 @dataclass(slots=True)
@@ -159,8 +160,6 @@ class PullbackBuilder(Builder):
 
     def translate(self, v: AV) -> AV:
         """An abstract value of the forward code, with its operands as they are here."""
-        from mooncake_py.transform.specialise import VCell, VClosure, VCoDual
-
         match v:
             case Var():
                 return self.forward_value(v)

@@ -8,21 +8,15 @@ blocks by the same function. What cannot be seen through is made at run time lik
 
 from __future__ import annotations
 
-import builtins
-import inspect
 import math
 import operator
 import types as pytypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import _fold_is, _fold_isinstance
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import BOT, Arr, Inst, Known, T, Top, Tup
+from mooncake_py.infer.types import BOT, Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft
 from mooncake_py.ir.graph import rpo
@@ -42,72 +36,22 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import complex_tests, folds, inlined, maybe_none
 from mooncake_py.tangents import At, CoDual
-
-
-@dataclass(slots=True, eq=False)
-class VTuple:
-    items: tuple[AV, ...]
-
-
-@dataclass(slots=True, eq=False)
-class VCell:
-    content: AV | None
-
-
-@dataclass(slots=True, eq=False)
-class VClosure:
-    code: pytypes.CodeType
-    globals: dict[str, Any]
-    defaults: tuple[AV, ...]
-    kwdefaults: dict[str, AV]
-    cells: tuple[VCell, ...]
-
-
-@dataclass(slots=True, eq=False)
-class VCoDual:
-    primal: AV
-    fdata: AV
-
-
-@dataclass(slots=True, eq=False)
-class VAt:
-    """`At(index, value)`: a cotangent that is zero but at an index, added in place."""
-
-    index: AV
-    value: AV
-
-
-class Slot(Const):
-    """A float constant of a template: what it is used for should not depend on which float it is."""
-
-    __slots__ = ()
-
-
-Dependencies = list[tuple[Any, str, Any]]
-"""(scope, name, value): what the evaluation of a rule relied on."""
-
-AV = Var | Const | VTuple | VCell | VClosure | VCoDual | VAt
-
-
-class Cell:
-    """A closure cell as a scope with one name."""
-
-    __slots__ = ("cell",)
-
-    def __init__(self, cell: pytypes.CellType):
-        self.cell = cell
-
-    def get(self, name: str, default: Any) -> Any:
-        """What the cell holds."""
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return default
-
-
-class NotSpecialised(Exception):
-    """The body cannot be taken in; the reason is for `inspect`."""
-
+from mooncake_py.transform.folds import SPECIAL
+from mooncake_py.transform.values import (
+    AV,
+    Cell,
+    Dependencies,
+    NotSpecialised,
+    Slot,
+    VAt,
+    VCell,
+    VClosure,
+    VCoDual,
+    VTuple,
+    bind,
+    hashable,
+    is_frozen,
+)
 
 _FLOAT = Inst(float)
 _PURE_FOLDS = frozenset(
@@ -334,12 +278,12 @@ class Specialiser:
             return self.call_closure(fn, args, kwargs)
         if isinstance(fn, Const):
             f = fn.value
-            special = _SPECIAL.get(f) if _hashable(f) else None
+            special = SPECIAL.get(f) if hashable(f) else None
             if special is not None and not kwargs:
                 r = special(self, args, globals_)
                 if r is not None:
                     return r
-            if not kwargs and all(map(_is_frozen, args)) and _hashable(f) and f in _PURE_FOLDS:
+            if not kwargs and all(map(is_frozen, args)) and hashable(f) and f in _PURE_FOLDS:
                 self.looked = self.looked or any(type(a) is Slot for a in args)
                 try:
                     return Const(f(*[a.value for a in args]))  # type: ignore[union-attr]
@@ -347,7 +291,7 @@ class Specialiser:
                     raise NotSpecialised(f"{f} fails on constants: {e}") from e
             if isinstance(f, pytypes.FunctionType) and f in inlined:
                 return self.call_function(f, args, kwargs)
-            if _hashable(f) and f in folds:
+            if hashable(f) and f in folds:
                 v = folds[f](*[self.type_of(a) for a in args])
                 if v is not None:
                     return Const(v)
@@ -362,7 +306,7 @@ class Specialiser:
         callee = self.materialise(fn)
         out = self.b.call(callee, *operands, kwargs=kw)
         if isinstance(callee, Const):
-            if _hashable(callee.value) and callee.value in maybe_none:
+            if hashable(callee.value) and callee.value in maybe_none:
                 self.maybe_none.add(out)
             types = tuple(map(self.type_of, operands))
             self.types[out] = result_type(callee.value, types, tuple((k, self.type_of(v)) for k, v in kw))
@@ -411,205 +355,11 @@ class Specialiser:
         raise AssertionError(v)
 
 
-def bind(c: VClosure, args: Sequence[AV], kwargs: dict[str, AV]) -> list[AV]:
-    """The arguments as the function's parameters, in the order of its locals."""
-    code = c.code
-    n = code.co_argcount
-    names = code.co_varnames
-    values: list[AV | None] = list(args[:n]) + [None] * (n - len(args))
-    rest = dict(kwargs)
-    extra = list(args[n:])
-    if extra and not code.co_flags & inspect.CO_VARARGS:
-        raise NotSpecialised(f"{code.co_name} takes {n} positional arguments, {len(args)} given")
-    first_default = n - len(c.defaults)
-    for i in range(n):
-        if values[i] is None:
-            if names[i] in rest and i >= code.co_posonlyargcount:
-                values[i] = rest.pop(names[i])
-            elif i >= first_default:
-                values[i] = c.defaults[i - first_default]
-            else:
-                raise NotSpecialised(f"{code.co_name} misses argument {names[i]}")
-    for name in names[n : n + code.co_kwonlyargcount]:
-        if name in rest:
-            values.append(rest.pop(name))
-        elif name in c.kwdefaults:
-            values.append(c.kwdefaults[name])
-        else:
-            raise NotSpecialised(f"{code.co_name} misses argument {name}")
-    if code.co_flags & inspect.CO_VARARGS:
-        values.append(VTuple(tuple(extra)))
-    if rest or code.co_flags & inspect.CO_VARKEYWORDS:
-        raise NotSpecialised(f"{code.co_name} takes other keyword arguments")
-    return values  # type: ignore[return-value]
-
-
 def _join(a: T, b: T) -> T:
     from mooncake_py.infer.types import join
 
     return join(a, b)
 
 
-def _is_frozen(v: AV) -> bool:
-    """A constant that stays what it is: a list that a rule closes over may change."""
-    return isinstance(v, Const) and not isinstance(v.value, (list, dict, set, bytearray, np.ndarray))
-
-
-def _hashable(f: Any) -> bool:
-    return type(f).__hash__ is not None
-
-
 def _get(env: dict[Var, AV], v: Operand) -> AV:
     return env[v] if isinstance(v, Var) else v
-
-
-# -- what folds -------------------------------------------------------------------------------------------
-
-
-def _load_global(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
-    name: str = args[0].value  # type: ignore[union-attr, assignment]
-    sp.names.append((g, name, g.get(name)))
-    if name in g:
-        return Const(g[name])
-    b = g.get("__builtins__", builtins)
-    return Const((b if isinstance(b, dict) else b.__dict__)[name])
-
-
-def _getattr(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    x, name = args[0], args[1].value if isinstance(args[1], Const) else None
-    if name is None:
-        return None
-    if isinstance(x, VCoDual) and name in ("primal", "fdata"):
-        return x.primal if name == "primal" else x.fdata
-    if isinstance(x, Const) and (
-        isinstance(x.value, (pytypes.ModuleType, type, np.ufunc, np.dtype, str, tuple)) and len(args) == 2
-    ):
-        return Const(getattr(x.value, name))
-    t = sp.type_of(x)
-    if isinstance(t, Arr):
-        if name == "ndim" and t.ndim is not None:
-            return Const(t.ndim)
-        if name == "dtype" and t.dtype is not None:
-            return Const(t.dtype)
-    if isinstance(x, Var):
-        out = sp.emit(Const(getattr), args, {})
-        from mooncake_py.infer.resolve import attribute
-        from mooncake_py.infer.types import Meth, widen
-
-        found = attribute(widen(t), name, None)
-        if found is not None and not isinstance(found[0], Meth):
-            sp.types[out] = found[0]
-        return out
-    return None
-
-
-def _codual(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    return VCoDual(args[0], args[1]) if len(args) == 2 else None
-
-
-def _at(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    return VAt(args[0], args[1]) if len(args) == 2 else None
-
-
-def _build_tuple(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
-    return VTuple(tuple(args))
-
-
-def _getitem(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    x, i = args
-    if isinstance(x, VTuple) and isinstance(i, Const):
-        if isinstance(i.value, int):
-            return x.items[i.value]
-        if isinstance(i.value, slice):
-            return VTuple(x.items[i.value])
-    return None
-
-
-def _unpack(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    if isinstance(args[0], VTuple):
-        return args[0]
-    return None
-
-
-def _len(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    return Const(len(args[0].items)) if isinstance(args[0], VTuple) else None
-
-
-def _make_cell(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
-    x = args[0]
-    return VCell(None if isinstance(x, Const) and x.value is ops.UNBOUND else x)
-
-
-def _cell_set(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    cell = args[0]
-    if isinstance(cell, VCell):
-        if cell.content is not None:
-            raise NotSpecialised("a captured variable is assigned twice")
-        cell.content = args[1]
-        return Const(None)
-    return None
-
-
-def _cell_get(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    cell = args[0]
-    return cell.content if isinstance(cell, VCell) and cell.content is not None else None
-
-
-def _make_function(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
-    code, defaults, kwdefaults, _, closure = args
-    if not isinstance(code, Const) or (isinstance(kwdefaults, Var)):
-        raise NotSpecialised("make_function")
-    d: tuple[AV, ...] = ()
-    if isinstance(defaults, VTuple):
-        d = defaults.items
-    elif isinstance(defaults, Const) and defaults.value is not None:
-        d = tuple(map(Const, defaults.value))
-    cells = closure.items if isinstance(closure, VTuple) else ()
-    if not all(isinstance(c, VCell) for c in cells):
-        raise NotSpecialised("a cell that is not seen")
-    return VClosure(code.value, g, d, {}, cells)  # type: ignore[arg-type]
-
-
-def _isinstance(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    if isinstance(args[1], VTuple) and all(isinstance(c, Const) for c in args[1].items):
-        args[1] = Const(tuple(c.value for c in args[1].items))  # type: ignore[union-attr]
-    if isinstance(args[1], Const):
-        r = _fold_isinstance(sp.type_of(args[0]), args[1].value)
-        return None if r is None else Const(r)
-    return None
-
-
-def _is(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    if isinstance(args[0], (VTuple, VClosure, VCoDual)) or isinstance(args[1], (VTuple, VClosure, VCoDual)):
-        return Const(args[0] is args[1])
-    r = _fold_is(sp.type_of(args[0]), sp.type_of(args[1]))
-    return None if r is None else Const(r)
-
-
-def _is_not(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    r = _is(sp, args, g)
-    return None if r is None else Const(not r.value)  # type: ignore[union-attr]
-
-
-def _check_bound(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
-    return None if isinstance(args[0], Const) and args[0].value is ops.UNBOUND else args[0]
-
-
-_SPECIAL: dict[Any, Callable[[Specialiser, list[AV], dict[str, Any]], AV | None]] = {
-    ops.load_global: _load_global,
-    getattr: _getattr,
-    CoDual: _codual,
-    At: _at,
-    ops.build_tuple: _build_tuple,
-    operator.getitem: _getitem,
-    ops.unpack: _unpack,
-    len: _len,
-    ops.make_cell: _make_cell,
-    ops.cell_set: _cell_set,
-    ops.cell_get: _cell_get,
-    ops.make_function: _make_function,
-    isinstance: _isinstance,
-    operator.is_: _is,
-    operator.is_not: _is_not,
-    ops.check_bound: _check_bound,
-}

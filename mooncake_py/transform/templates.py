@@ -19,18 +19,8 @@ from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.transform.lanes import NULL
 from mooncake_py.transform.pullback import PullbackBuilder, keeps_shadows
-from mooncake_py.transform.specialise import (
-    AV,
-    Dependencies,
-    NotSpecialised,
-    Slot,
-    Specialiser,
-    VAt,
-    VCell,
-    VClosure,
-    VCoDual,
-    VTuple,
-)
+from mooncake_py.transform.specialise import Specialiser
+from mooncake_py.transform.values import AV, Dependencies, NotSpecialised, Slot, VAt, VCell, VClosure, VCoDual, VTuple
 
 MOST = 4000
 """Templates kept; with more all are dropped."""

@@ -1,0 +1,124 @@
+"""A statement that calls other code: through a site that decides when it runs, or the rule of a function of numbers."""
+
+from __future__ import annotations
+
+import operator
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.types import Top
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo, Reverse
+from mooncake_py.transform.lanes import (
+    NONE,
+    NULL,
+)
+from mooncake_py.transform.protect import at_site
+from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.spread import run_pullback, take_dynamic, take_tree
+from mooncake_py.unwinding import take_partial
+
+# The operations that a call site can run.
+_DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
+_DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
+_DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
+_DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super, ops.format_value, ops.no_operator}
+_CONSTRUCTS = {
+    "store_global": "assigning a global variable",
+}
+
+
+def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A call decided when it runs. Forward: the call site finds the rule. Reverse: the pullback it gave, if any."""
+    if getattr(call.target, "__module__", None) == ops.__name__ and call.target not in _DYNAMIC_OPS:
+        name = call.target.__name__
+        construct = _CONSTRUCTS.get(name, name.replace("_", " "))
+        raise UnsupportedError(
+            f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
+        )
+    info.dynamic = True
+    callee, args = at_site(s, call, info.types)
+    live = tuple(info.tree(v) != NONE for v in args)
+    site = Const(info.dynamic_site(call, s, live, s.out in info.canonical.unwinding))
+    rvs = through(info, s, [info.operand(callee), info.lane_of(callee)], site, callee, args, s.kwargs)
+    return ADStmtInfo(s, rvs, call.why)
+
+
+def through(
+    info: ADInfo,
+    s: Call,
+    callee: list[Operand],
+    site: Const,
+    fn: Operand,
+    args: tuple[Operand, ...],
+    kwargs: tuple[tuple[str, Operand], ...],
+    deferred: tuple[int, ...] = (),
+    always: bool = True,
+) -> Reverse:
+    """A call through a site that gives `(value, fdata, pullback)`: emitted here, its reverse fragment in the result."""
+    tree = info.tree(s.out)
+    extra: list[Operand] = []
+    if kwargs:
+        extra = [
+            Const(tuple(k for k, _ in kwargs)),
+            info.emit(ops.build_tuple, *(info.operand(v) for _, v in kwargs)),
+            info.tuple_of([info.lane_of(v) for _, v in kwargs]),
+        ]
+    values = info.emit(ops.build_tuple, *map(info.operand, args))
+    fdatas = info.tuple_of([info.lane_of(v) for v in args])
+    triple = info.forward.call(site, *callee, values, fdatas, *extra)
+    y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
+    fdata = info.emit(operator.getitem, triple, Const(1))
+    pb = info.emit(operator.getitem, triple, Const(2))
+    for v in (triple, y, fdata, pb):
+        info.types[v] = Top()
+    info.types[y] = info.types.get(s.out, Top())
+    info.f[s.out] = y
+    info.set_lanes(s.out, fdata, tree)
+    operands = [fn, *args, *(v for _, v in kwargs)]
+    late = {i + 1 for i in deferred}
+
+    def rvs(p: PullbackBuilder) -> None:
+        dy = take_dynamic(info, p, s.out, tree)
+        if always:
+            run_pullback(p, pb, dy, operands, late)
+        else:
+            p.if_nonnull(dy, lambda: run_pullback(p, pb, dy, operands, late))
+
+    return rvs
+
+
+def unwound(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A call that raised. Forward: take what it left with the exception. Reverse: what it did until then."""
+    pb = info.forward.call(take_partial, info.operand(s.args[0]))
+    info.types[pb] = Top()
+    return ADStmtInfo(s, lambda p: run_pullback(p, pb, NULL, call.args))
+
+
+def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
+    """A Python function of numbers. Forward: its rule's forward function. Reverse: its pullback."""
+    site = Const(info.static_site(call))
+    forward = info.forward.call(getattr, site, Const("forward"))
+    triple = info.forward.call(forward, *map(info.operand, call.args))
+    y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
+    captures = info.emit(operator.getitem, triple, Const(2))
+    info.types[y] = info.types.get(s.out, Top())
+    info.f[s.out] = y
+    tree = info.tree(s.out)
+
+    def rvs(p: PullbackBuilder) -> None:
+        dy = take_tree(info, p, s.out, tree, ())
+        active = [(i, v) for i, v in enumerate(call.args) if p.lanes.tree(v) != NONE]
+
+        def body() -> None:
+            pullback = p.call(getattr, site, Const("pullback"))
+            ds = p.call(pullback, p.forward_value(captures), dy)
+            for i, v in active:
+                d = p.call(operator.getitem, ds, Const(i))
+                p.nonnull.add(d)
+                p.accumulate(v, d)
+
+        p.if_nonnull(dy, body)
+
+    return ADStmtInfo(s, rvs if tree != NONE else None)

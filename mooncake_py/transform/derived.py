@@ -1,0 +1,71 @@
+"""What a derivation gives: two functions, and what was decided on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mooncake_py.infer.types import T
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Function,
+    Pos,
+)
+from mooncake_py.transform.adinfo import ADStmtInfo
+from mooncake_py.transform.canonical import Canonical
+from mooncake_py.transform.lanes import Lanes, Path, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A forward value that the reverse run names, and how it gets there.
+
+    `how`: "captured" (once per call), "pushed" (once per iteration) or "recomputed" (not stored). `what` is the name
+    the user gave it, or says what the engine made it for; `pos` is where it was made. `part`: not the value itself is
+    kept but this of it: "fdata", or an attribute.
+    """
+
+    how: str
+    what: str | None
+    pos: Pos
+    type: T
+    part: str = ""
+    place: tuple[int, ...] = ()  # in the captures: the number, and for pushed ones what it is of how many at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was decided for every statement of the canonical primal, for those who want to look."""
+
+    canonical: Canonical
+    lanes: Lanes
+    plans: dict[BlockId, list[ADStmtInfo]]
+
+
+Observer = Callable[[str, Any], None]
+
+
+def ignore(stage: str, result: Any) -> None:
+    """The observer that does not look."""
+
+
+@dataclass(slots=True)
+class Derived:
+    """The result of a derivation: two functions in IR and the trees of what goes in and comes out."""
+
+    forward: Function
+    pullback: Function
+    arg_trees: tuple[Tree, ...]
+    lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
+    result_tree: Tree
+    in_place: bool  # does it change something that the pullback undoes?
+    dynamic: bool  # does it make calls, decided when they run, which may do so?
+    written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
+    touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
+    touched_cells: tuple[int, ...]
+    touched_globals: tuple[str, ...]
+    notes: tuple[tuple[int | None, str], ...]
+    stored: tuple[str, ...]
+    kept: tuple[Kept, ...]
+    always_zero: tuple[int, ...]  # parameters whose cotangent is zero whatever the run

@@ -1,0 +1,71 @@
+"""What a caller is told of a derived function: what it writes to, and what has no cotangent."""
+
+from __future__ import annotations
+
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import (
+    Const,
+    Operand,
+    Return,
+    Var,
+)
+from mooncake_py.transform.adinfo import ADInfo
+from mooncake_py.transform.lanes import NONE, REF, Tree, leaves
+from mooncake_py.transform.pullback import PullbackBuilder
+
+
+class Facts:
+    """Facts of one derivation."""
+
+    def __init__(self, info: ADInfo):
+        self.canonical, self.inferred, self.lanes = info.canonical, info.inferred, info.lanes
+
+    def always_zero(self, p: PullbackBuilder, result_tree: Tree) -> tuple[int, ...]:
+        """The parameters whose cotangent is zero whatever the run."""
+        params = self.canonical.fn.params
+        able = [i for i, v in enumerate(params) if self.lanes.tree(v) != NONE]
+        if result_tree == NONE:
+            return tuple(able)
+        made = {s.out: s for b in p.blocks for s in b.stmts}
+        out = next(b.term.value for b in p.blocks if isinstance(b.term, Return))
+        if not isinstance(out, Var) or out not in made:
+            return ()
+
+        def zero(v: Operand) -> bool:
+            if isinstance(v, Const):
+                return v.value is None or v.value == 0.0
+            s = made.get(v)
+            return (
+                s is not None and isinstance(s.fn, Const) and s.fn.value is ops.build_tuple and all(map(zero, s.args))
+            )
+
+        by_value = [i for i in able if all(kind != REF for _, kind in leaves(self.lanes.tree(params[i])))]
+        return tuple(i for i in by_value if zero(made[out].args[i]))
+
+    def written_args(self) -> tuple[int, ...]:
+        """The parameters whose objects the function itself writes to."""
+        memory = self.inferred.memory
+        classes = {memory.find(v) for v in memory.written}
+        return tuple(i for i, v in enumerate(self.canonical.fn.params) if memory.find(v) in classes)
+
+    def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
+        """The parameters, cells and globals whose objects it, or what it calls, may write to."""
+        fn, memory = self.canonical.fn, self.inferred.memory
+        written = set(memory.written)
+        for b in fn.blocks:
+            for s in b.stmts:
+                call = self.inferred.calls.get(s.out)
+                if call is not None and call.kind == "dynamic":
+                    written.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
+        classes = {memory.find(v) for v in written if memory.identity(v)}
+        names = {
+            str(s.args[0].value)  # type: ignore[union-attr]
+            for b in fn.blocks
+            for s in b.stmts
+            if isinstance(s.fn, Const) and s.fn.value is ops.load_global and memory.find(s.out) in classes
+        }
+        return (
+            tuple(i for i, v in enumerate(fn.params) if memory.find(v) in classes),
+            tuple(i for i, v in enumerate(fn.free) if memory.find(v) in classes),
+            tuple(sorted(names)),
+        )

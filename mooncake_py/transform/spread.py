@@ -1,0 +1,181 @@
+"""Cotangents around a statement's reverse: the result's, taken; what its pullback returns, given to the arguments."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence, Set
+from typing import TYPE_CHECKING
+
+from mooncake_py.infer.types import Arr, Inst, Real, Top
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Const, Operand, Var
+from mooncake_py.transform import contract, helpers
+from mooncake_py.transform.adinfo import ADInfo
+from mooncake_py.transform.contract_checks import ContractChecks
+from mooncake_py.transform.lanes import (
+    ANY,
+    ARR,
+    NONE,
+    NULL,
+    NUM,
+    REF,
+    Path,
+    Tree,
+    leaves,
+)
+from mooncake_py.transform.pullback import PullbackBuilder
+from mooncake_py.transform.values import AV, VAt, VTuple
+
+if TYPE_CHECKING:
+    from mooncake_py.diagnostics.quick import QuickSite
+
+
+def with_cotangent(
+    info: ADInfo,
+    p: PullbackBuilder,
+    out: Var,
+    tree: Tree,
+    body: Callable[[Operand], None],
+    always: bool,
+    given: bool,
+) -> None:
+    """Take the result's cotangent and run the fragment with it, if it is there (or anyway, if it must run)."""
+    if tree == NONE:
+        dy: Operand = NULL
+        if not always:
+            return
+    elif isinstance(tree, tuple):
+        dy = take_tree(info, p, out, tree, ())
+    elif tree in (NUM, ARR):
+        dy = p.take(out)
+    elif given:
+        dy = p.take(out) if tree == ANY else NULL
+        always = True  # a rule that gives fdata decides itself what there is to do
+    elif tree == REF:
+        dy = p.call(helpers.shadow_take, p.forward_value(info.lane[(out, ())]))
+        p.types[dy] = info.types.get(out, Top())
+    else:
+        dy = p.call(helpers.take_any, p.take(out), p.forward_value(info.lane[(out, ())]))
+    if always:
+        body(dy)
+    else:
+        p.if_nonnull(dy, lambda: body(dy))
+
+
+def take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path) -> Operand:
+    """The cotangent of a tuple as one value."""
+    if isinstance(tree, tuple):
+        items = [take_tree(info, p, out, sub, (*path, i)) for i, sub in enumerate(tree)]
+        if all(p.is_zero(x) for x in items):
+            return NULL
+        v = p.call(ops.build_tuple, *items)
+        p.nonnull.add(v)
+        return v
+    if tree == NONE:
+        return NULL
+    if tree == REF:
+        return p.call(helpers.shadow_take, p.forward_value(info.lane[(out, path)]))
+    if tree == ANY:
+        return p.call(helpers.take_any, p.take(out, path), p.forward_value(info.lane[(out, path)]))
+    return p.take(out, path)
+
+
+def take_dynamic(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path = ()) -> Operand:
+    """The rdata of a result: its fdata went to the call site's own pullback already."""
+    if isinstance(tree, tuple):
+        items = [take_dynamic(info, p, out, sub, (*path, i)) for i, sub in enumerate(tree)]
+        return NULL if all(p.is_zero(x) for x in items) else p.call(ops.build_tuple, *items)
+    return NULL if tree in (NONE, REF) else p.take(out, path)
+
+
+def distribute(
+    p: PullbackBuilder,
+    result: AV,
+    operands: list[Operand | None],
+    deferred: tuple[int, ...] = (),
+    check: ContractChecks | None = None,
+) -> None:
+    """Add the cotangents a pullback returned to the arguments they belong to; `deferred` ones may be an `At`."""
+    if check is not None:
+        check.count(result)
+    if isinstance(result, VTuple):
+        for i, (v, t) in enumerate(zip(operands, result.items, strict=False)):
+            if v is not None:
+                if check is not None:
+                    t = check.fit(p, i, t)
+                _mark(p, t)
+                p.accumulate(v, t)
+    elif isinstance(result, Const) and result.value is None:
+        return
+    elif isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Arr, Inst, Real)):
+        if check is not None:
+            result = unknown(
+                p, p.call(contract.count, result, Const(check.active), Const(check.able), Const(check.call))
+            )
+        for i, v in enumerate(operands):
+            if v is not None and p.lanes.tree(v) != NONE:
+                part: Operand = p.call(helpers.cotangent, result, Const(i))
+                if check is not None:
+                    part = check.fit(p, i, part)
+                if i in deferred and p.lanes.tree(v) == ARR:
+                    p.accumulate_deferred(v, part)
+                else:
+                    p.accumulate(v, part)
+    elif operands and operands[0] is not None:
+        if check is not None:
+            if rest := [i for i in check.active if i > 0]:
+                contract.bare(rest[0], check.call)
+            result = check.fit(p, 0, result)
+        _mark(p, result)
+        p.accumulate(operands[0], result)
+
+
+def _mark(p: PullbackBuilder, t: AV) -> None:
+    """What a pullback computes for an argument is there: only a literal None says zero."""
+    if isinstance(t, Var) and t not in p.specialiser.maybe_none:
+        p.nonnull.add(t)
+
+
+def check_numbers(
+    p: PullbackBuilder, quick: QuickSite, dy: Operand, result: AV, operands: list[Operand | None]
+) -> None:
+    """Debug mode: what the pullback of a rule of numbers returned."""
+    items = result.items if isinstance(result, VTuple) else (result,)
+    items = tuple(x.value if isinstance(x, VAt) else x for x in items)
+    if len(items) != len(operands) or not all(isinstance(x, (Var, Const)) for x in items):
+        p.call(quick.miscounted, p.specialiser.materialise(result))
+        return
+    if isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Inst, Real)):
+        p.call(quick.miscounted, result)
+        return
+    wanted = [v is not None and p.lanes.tree(v) != NONE for v in operands]
+    p.call(quick.pulled, dy, *(p.specialiser.materialise(x) if w else NULL for x, w in zip(items, wanted, strict=True)))
+
+
+def unknown(p: PullbackBuilder, v: Var) -> Var:
+    p.types[v] = Top()
+    return v
+
+
+def run_pullback(
+    p: PullbackBuilder, pb: Var, dy: Operand, operands: Sequence[Operand], late: Set[int] = frozenset()
+) -> None:
+    """Run the pullback that a call site gave, if any, and add what it returns to callee and arguments.
+
+    `late`: operands whose cotangent may be deferred.
+    """
+    result = p.call(helpers.run_pullback, p.forward_value(pb), dy)
+    p.types[result] = Top()
+    active = [(i, v) for i, v in enumerate(operands) if any(k != REF for _, k in leaves(p.lanes.tree(v)))]
+    if not active:
+        return
+
+    def spread() -> None:
+        for i, v in active:
+            t = p.call(operator.getitem, result, Const(i))
+            if i in late and p.lanes.tree(v) == ARR:
+                p.accumulate_deferred(v, t)
+            else:
+                p.accumulate(v, t)
+
+    p.if_nonnull(result, spread)
