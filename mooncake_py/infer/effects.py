@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.types import (
     Arr,
     Bot,
@@ -32,17 +33,22 @@ class Effect:
     """A write into an object of type `target`.
 
     `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?
+    `origin` says what made the object.
     """
 
     target: T
     put: T
     active: bool
     seen: bool
+    origin: Origin = ANYWHERE
 
 
-def after(t: T, e: Effect) -> T:
-    """A type that has all a value of type t may be once the write has been done."""
-    return _bounded(_put(_awake(t) if e.active else t, e), DEPTH)
+def after(t: T, e: Effect, origin: Origin = ANYWHERE) -> T:
+    """A type that has all a value of type t may be, which is of this origin, once the write has been done."""
+    if e.active:
+        t = _awake(t)
+    apart = e.origin.apart(origin)
+    return t if apart and not e.origin.held else _bounded(_put(t, e, apart), DEPTH)
 
 
 DEPTH = 5
@@ -81,17 +87,18 @@ def _awake(t: T) -> T:
 _HOLDERS = (Lst, Dct, Cell, Obj)
 
 
-def _put(t: T, e: Effect) -> T:
+def _put(t: T, e: Effect, apart: bool = False) -> T:
+    """`apart`: what is written to is not this container, but may be in it."""
     if isinstance(t, Tup):
         return Tup(tuple([_put(x, e) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
-        elem = _put(t.elem, e)
-        if may_be(t, e.target):
+        elem = _put(t.elem, e) if e.origin.held else t.elem
+        if not apart and may_be(t, e.target):
             elem = join(elem, e.put if not isinstance(e.target, Dct) else Top(e.put.active))
         return type(t)(elem, t.act)
     if isinstance(t, Dct):
-        t = t.mapped(lambda x: _put(x, e))
-        if may_be(t, e.target) and not isinstance(e.put, Bot):
+        t = t.mapped(lambda x: _put(x, e)) if e.origin.held else t
+        if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
             put = e.put if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act)
             assert isinstance(put, Dct)

@@ -12,6 +12,7 @@ from collections.abc import Container
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.effects import Effect, after
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, is_scalar, join
@@ -186,6 +187,7 @@ class Memory:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
+        origins = Allocations(self.fn, types, calls, self.identity, self.escaping)
         outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
         def effect(v: Operand, e: Effect) -> None:
@@ -227,7 +229,8 @@ class Memory:
                     if i < len(info.args):
                         x = info.args[i]
                         put = puts(info.types) if puts is not None else Top(act)
-                        effect(x, Effect(self._type(x), put, act, self.wary or self._may_be_global(x)))
+                        seen = self.wary or self._may_be_global(x)
+                        effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
         if effects:
             for v, t in types.items():
                 if not has_identity(t):
@@ -235,7 +238,7 @@ class Memory:
                 for e in effects.get(self.find(v), ()):
                     if v in of_globals and not e.seen:
                         continue
-                    new = after(t, e)
+                    new = after(t, e, origins.of(v))
                     if new != t:
                         out[v] = join(out[v], new) if v in out else new
         return out

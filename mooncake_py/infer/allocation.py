@@ -1,0 +1,145 @@
+"""Which statement made a container, as far as names alone tell.
+
+Containers that are in each other share memory as a class, but a write into one of them is not one into the others:
+of a list that a statement in sight made, and that came by assignments and joins only, it is known which it is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mooncake_py.fields import surely
+from mooncake_py.infer.types import Inst, Lst, Meth, T
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.interpret import CallInfo
+
+_MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
+_SAME = frozenset({ops.check_bound, surely})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What made a value: one of the statements `made`, or (`elsewhere`) code that is not seen.
+
+    `held`: may it be in a container, or known to other code, so that values from elsewhere may be it?
+    """
+
+    made: frozenset[Var] = frozenset()
+    elsewhere: bool = True
+    held: bool = True
+
+    def apart(self, other: Origin) -> bool:
+        """Are they never the same object?"""
+        if not self.made.isdisjoint(other.made):
+            return False
+        return not (self.elsewhere and other.held) and not (other.elsewhere and self.held)
+
+
+ANYWHERE = Origin()
+
+
+def makes_container(info: CallInfo) -> bool:
+    """Is the result of this call a container that was not there before it?"""
+    f = info.target
+    if info.kind not in ("op", "plain", "rule") or type(f).__hash__ is None:
+        return False
+    if f in _MAKES:
+        return True
+    if not info.types or not isinstance(info.types[0], Lst):
+        return False
+    if f is operator.getitem:
+        return isinstance(info.types[1], Inst) and info.types[1].cls is slice
+    return f is operator.mul or f is operator.add
+
+
+class Allocations:
+    """The origin of every value of a function."""
+
+    def __init__(
+        self,
+        fn: Function,
+        types: Mapping[Var, T],
+        calls: Mapping[Var, CallInfo],
+        has_identity: Callable[[Operand], bool],
+        escaping: Container[Operand],
+    ):
+        self.types, self.escaping, self.has_identity = types, escaping, has_identity
+        given: dict[Var, list[Operand]] = {}
+        self._made: dict[Var, frozenset[Var | None]] = dict.fromkeys((*fn.params, *fn.free), _ELSEWHERE)
+        blocks = {b.id: b for b in fn.blocks}
+        for b in fn.blocks:
+            for s in b.stmts:
+                info = calls.get(s.out)
+                if info is not None and info.kind == "op" and info.target in _SAME:
+                    given[s.out] = [info.args[0]]
+                else:
+                    new = info is not None and makes_container(info)
+                    self._made[s.out] = frozenset({s.out}) if new else _ELSEWHERE
+            for e in edges(b.term):
+                params = blocks[e.target].params
+                if brings_value(b.term, e):
+                    self._made[params[0]] = _ELSEWHERE
+                    params = params[1:]
+                for p, a in zip(params, e.args, strict=True):
+                    given.setdefault(p, []).append(a)
+        self._settle(given)
+        self._origins: dict[Operand, Origin] = {}
+        self._held: set[Var | None] = set()
+        for b in fn.blocks:
+            for s in b.stmts:
+                info = calls.get(s.out)
+                if info is not None:
+                    self._held |= self._handed_on(s, info)
+
+    def _settle(self, given: dict[Var, list[Operand]]) -> None:
+        """A join may get all that it is given."""
+        made = self._made
+        again = True
+        while again:
+            again = False
+            for p, sources in given.items():
+                old = made.get(p, frozenset())
+                new = old.union(*[made.get(a, frozenset()) for a in sources])  # type: ignore[arg-type]
+                if new != old:
+                    made[p] = new
+                    again = True
+
+    def _handed_on(self, s: Call, info: CallInfo) -> set[Var | None]:
+        """The statements whose containers a call may put into others, or make known to code that is not seen."""
+        if info.kind == "op" and isinstance(self.types.get(s.out), Meth) and s.out not in self.escaping:
+            return set()  # a method that is called and nothing else
+        args = list(info.args)
+        rule = info.rule
+        if info.kind == "rule" and rule is not None:
+            if rule.mutates:
+                args = [v for i, v in enumerate(args) if i not in rule.mutates] if rule.mutates == (0,) else args
+            elif info.target is operator.getitem:
+                args = args[1:]
+            elif not self.has_identity(s.out):
+                return set()
+        elif info.kind == "plain" and not self.has_identity(s.out):
+            return set()
+        values = (*args, *[v for _, v in info.kwargs])
+        return set().union(*[self._made.get(v, ()) for v in values if isinstance(v, Var)])
+
+    def of(self, v: Operand) -> Origin:
+        """Where v comes from."""
+        known = self._origins.get(v)
+        if known is None:
+            known = self._origins[v] = self._origin(v)
+        return known
+
+    def _origin(self, v: Operand) -> Origin:
+        made = self._made.get(v, _ELSEWHERE) if isinstance(v, Var) else _ELSEWHERE
+        elsewhere = None in made
+        known = frozenset([x for x in made if x is not None])
+        return Origin(known, elsewhere, elsewhere or not made.isdisjoint(self._held))
+
+
+_ELSEWHERE: frozenset[Var | None] = frozenset({None})
