@@ -300,3 +300,45 @@ def containers_deep_in_each_other(x):
     while "in" in deep:
         deep = deep["in"][0]
     return deep["v"] * x
+
+
+@case([0.7, -0.4, 1.2])
+def table_by_nested_comprehensions(xs):
+    m = [[x * y for x in xs] for y in xs]
+    s = 0.0
+    for i in range(len(m)):
+        for j in range(len(m)):
+            s += m[i][j] * m[j][i] * (i + 1)
+    return s
+
+
+@case([0.7, -0.4, 1.2])
+def rows_with_two_names_grow(xs):
+    rows = []
+    last = []
+    for x in xs:
+        row = [x * x]
+        rows.append(row)
+        last = row if x > 0.0 else last
+        last.append(x)
+    rows[0].append(rows[-1][0])
+    same = rows[1]
+    same[0] = same[0] * rows[0][1]
+    s = 0.0
+    for row in rows:
+        for k in range(len(row)):
+            s += row[k] * (k + 2)
+    return s
+
+
+@case([0.7, -0.4])
+def empty_lists_of_which_one_gets_lists(xs):
+    outer, inner = [], []
+    held = [inner]
+    for x in xs:
+        inner.append(x * x)
+        outer.append(inner)
+    held[0].append(xs[0])
+    either = outer[0] if xs[0] > 0.0 else inner
+    either.append(3.0 * xs[1])
+    return sum([v * (k + 1) for k, v in enumerate(inner)]) + outer[1][3] * len(held[0])
