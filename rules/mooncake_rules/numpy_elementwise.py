@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, Scalar, inline, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import Any_, Array, Scalar, Sequence_, inline, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.operators import binary, down, shapes_of
+from mooncake_rules.sequences import unstack
 
 # -- functions of one argument ----------------------------------------------------------------------------
 
@@ -258,6 +259,20 @@ def where(condition, x, y):
     return np.where(condition, x, y), pullback
 
 
+@rrule(np.where, types=(Any_, Sequence_, Any_))
+@rrule(np.where, types=(Any_, Any_, Sequence_))
+def where_of_sequence(condition, x, y):
+    sx = np.shape(x)
+    sy = np.shape(y)
+
+    def pullback(dy):
+        t = np.asarray(dy)
+        dx = unstack(unbroadcast(np.where(condition, t, 0), sx), x)
+        return None, dx, unstack(unbroadcast(np.where(condition, 0, t), sy), y)
+
+    return np.where(condition, x, y), pullback
+
+
 def inside(a: Any, lo: Any, hi: Any) -> Any:
     """Where a is not clipped."""
     if lo is None:
@@ -477,7 +492,10 @@ CASES += [
     case(np.ldexp, _V, np.array([1, 2, 0, -1])), case(np.ldexp, 1.5, 3), case(np.heaviside, _V, 0.5),
     case(np.heaviside, _V, _P), case(lambda h: np.heaviside(np.zeros(2), h), np.array([0.5, 0.7])),
     case(np.where, _V > 0, _V, _P), case(np.where, _V > 0, 1.5, _P), case(np.where, _M > 0, _P, 0.3),
-    case(np.where, True, 0.5, 0.2), case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
+    case(np.where, True, 0.5, 0.2), case(np.where, [True, False], [0.1, 0.2], 0.3),
+    case(lambda c, x, y: np.where(c, 0.5, (x, y)), _V[:2] > 0, 0.3, 1.2),
+    case(np.where, _V[:3] > 0, _Z, _P[:3].tolist()),
+    case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
     case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
     case(np.clip, 0.3, 0.0, 1.0), case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
     case(np.ndarray.clip, _V, max=0.4), case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j),
