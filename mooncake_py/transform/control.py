@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.types import Inst
+from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
-    Const,
     Edge,
     ForNext,
     Fresh,
@@ -87,8 +88,11 @@ class Control:
         if not isinstance(term, ForNext) or c.blocks[loop.header].stmts or not isinstance(term.iterator, Var):
             return None
         d = self._defs.get(term.iterator)
-        if d is None or not isinstance(d.fn, Const) or d.fn.value is not iter:
+        if d is None or not is_const(d.fn, iter) or use_counts(c.fn).get(d.out) != 1:
             return None
+        home = next(b.id for b in c.fn.blocks if d in b.stmts)
+        if c.loop_of[home] != c.loop_of[loop.preheader]:
+            return None  # the loop is entered again, and goes on
         r = d.args[0]
         t = self.inferred.types.get(r) if isinstance(r, Var) else None
         return r if isinstance(r, Var) and isinstance(t, Inst) and t.cls is range else None

@@ -8,6 +8,7 @@ import math
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -101,8 +102,8 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
             return _stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return _known(f, s, inferred, globals_)
-        stand_in = overlay_of(f, len(s.args), bool(s.kwargs))
-        return None if stand_in is None or rules_of(f) else _stand_in(stand_in, s)
+        python = overlay_of(f, len(s.args), bool(s.kwargs))
+        return None if python is None or rules_of(f) else _stand_in(python, s)
     if isinstance(t, Fn):
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
@@ -112,10 +113,12 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
 
 def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
     """A rule pack's Python function, with what its names mean put in and the call's position everywhere."""
-    args = _bound(f, call)
-    if args is None or f.__closure__ is not None:
+    if f.__closure__ is not None:
         return None
-    body = normalise(f.__code__)
+    bound = _bound(f, normalise(f.__code__), call)
+    if bound is None:
+        return None
+    body, args = bound
     scope = {**vars(builtins), **f.__globals__}
     names = {
         s.out: Const(scope[s.args[0].value])  # type: ignore[union-attr]
@@ -132,26 +135,44 @@ def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
     return Callee(replace(moved, blocks=tuple(_at(b, lambda _: call.pos) for b in moved.blocks)), args, Const(()))
 
 
-def _bound(f: pytypes.FunctionType, call: Call) -> tuple[Operand, ...] | None:
-    """The arguments of a call in the order of the function's parameters; None where they do not simply fit."""
+def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Function, tuple[Operand, ...]] | None:
+    """The body and the arguments of a call in the order of its parameters; None where they do not simply fit."""
     code = f.__code__
-    if code.co_flags & 0x0C or code.co_kwonlyargcount or len(call.args) > code.co_argcount:
+    n = code.co_argcount
+    rest = call.args[n:]
+    if code.co_flags & CO_VARKEYWORDS or (rest and not code.co_flags & CO_VARARGS):
         return None
-    args: list[Operand] = list(call.args)
     keywords = dict(call.kwargs)
-    defaults = f.__defaults__ or ()
-    for i in range(len(args), code.co_argcount):
+    defaults: dict[str, Any] = dict(f.__kwdefaults__ or {})
+    defaults.update(zip(reversed(code.co_varnames[:n]), reversed(f.__defaults__ or ()), strict=False))
+    args: list[Operand] = list(call.args[:n])
+    for i in range(len(args), n + code.co_kwonlyargcount):
         name = code.co_varnames[i]
         if name in keywords and i >= code.co_posonlyargcount:
             args.append(keywords.pop(name))
-        elif i >= code.co_argcount - len(defaults):
-            default = defaults[i - code.co_argcount + len(defaults)]
+        elif name in defaults:
+            default = defaults[name]
             if is_data(default) and not is_fixed(default):
                 return None
             args.append(Const(default))
         else:
             return None
-    return None if keywords else tuple(args)
+    if keywords:
+        return None
+    return _with_rest(body, code, len(rest)), (*args, *rest)
+
+
+def _with_rest(body: Function, code: pytypes.CodeType, n: int) -> Function:
+    """The body of a function that takes `*args`, of which there are n, with a parameter for each of them."""
+    if not code.co_flags & CO_VARARGS:
+        return body
+    fresh = Fresh(1 + max(v.id for v in all_vars(body)))
+    *params, rest = body.params
+    more = [fresh.var() for _ in range(n)]
+    first = body.blocks[0]
+    whole = Call(rest, Const(ops.build_tuple), tuple(more), (), Pos(body.firstline))
+    entry = CFGBlock(first.id, first.params, (whole, *first.stmts), first.term, first.handler)
+    return replace(body, params=(*params, *more), blocks=(entry, *body.blocks[1:]))
 
 
 def _in_closure_of_itself(site: Call) -> bool:
@@ -171,13 +192,13 @@ def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: di
     here = f.__globals__ is globals_ and code.co_filename == fn.filename
     if here and ((code.co_name == fn.name and code.co_firstlineno == fn.firstline) or _within(code, call.pos)):
         return None
-    args = _bound(f, call)
-    if args is None:
-        return None
     try:
-        body = normalise(code)
+        bound = _bound(f, normalise(code), call)
     except UnsupportedError:
         return None
+    if bound is None:
+        return None
+    body, args = bound
     if here and f.__closure__ is None:
         return Callee(body, args, Const(()), f)
     if is_library(f):
@@ -318,11 +339,12 @@ def _callee(site: Call, call: Call) -> Callee | None:
     code = site.args[0]
     assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
     c = code.value
-    if c.co_flags & 0x0C or c.co_kwonlyargcount or call.kwargs or len(call.args) != c.co_argcount:
+    n = len(call.args) - c.co_argcount
+    if c.co_flags & CO_VARKEYWORDS or c.co_kwonlyargcount or call.kwargs or _sees_its_frame(c):
         return None
-    if _sees_its_frame(c):
+    if n < 0 or (n > 0 and not c.co_flags & CO_VARARGS):
         return None
-    return Callee(normalise(c), call.args, site.args[4])
+    return Callee(_with_rest(normalise(c), c, n), call.args, site.args[4])
 
 
 def _only_yields(body: Function) -> bool:

@@ -153,6 +153,28 @@ def reduce_(f, iterable, initial=_MISSING):
         acc = f(acc, x)
 
 
+@overlay(functools.reduce, arity=2)
+def _reduce_from_first(f, iterable):
+    started = False
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        else:
+            acc = f(acc, x)
+    if not started:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return acc
+
+
+@overlay(functools.reduce, arity=3)
+def _reduce_from(f, iterable, initial):
+    acc = initial
+    for x in iterable:
+        acc = f(acc, x)
+    return acc
+
+
 @overlay(itertools.accumulate)
 def accumulate_(iterable, func=operator.add, *, initial=None):
     it = iter(iterable)
@@ -164,6 +186,32 @@ def accumulate_(iterable, func=operator.add, *, initial=None):
     yield acc
     for x in it:
         acc = acc + x if func is None else func(acc, x)
+        yield acc
+
+
+@overlay(itertools.accumulate, arity=1)
+def _accumulate_sums(iterable):
+    started = False
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        else:
+            acc = acc + x
+        yield acc
+
+
+@overlay(itertools.accumulate, arity=2)
+def _accumulate_by(iterable, func):
+    started = False
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        elif func is None:
+            acc = acc + x
+        else:
+            acc = func(acc, x)
         yield acc
 
 
@@ -248,13 +296,14 @@ def cycle_(iterable):
 
 @overlay(itertools.pairwise)
 def pairwise_(iterable):
-    it = iter(iterable)
-    done, a = advance(it)
-    if done:
-        return
-    for b in it:
-        yield a, b
-        a = b
+    started = False
+    for b in iterable:
+        if not started:
+            a = b
+            started = True
+        else:
+            yield a, b
+            a = b
 
 
 @overlay(itertools.starmap)

@@ -630,3 +630,75 @@ def generator_that_yields_while_handling(x):
             yield y
 
     return sum(guarded([1.0, 0, 2.0])) * next(tries([2.0]))
+
+
+@case([0.5, -1.2, 2.0, 0.7])
+def reduced_with_what_the_loop_needs(xs):
+    decayed = functools.reduce(lambda a, b: a * 0.9 + b * b, xs, 0.0)
+    first = functools.reduce(lambda a, b: a * b + a, xs)
+    alone = functools.reduce(operator.mul, xs[:1])
+    try:
+        functools.reduce(operator.mul, xs[:0])
+    except TypeError:
+        alone *= xs[1]
+    return decayed + first + alone + functools.reduce(operator.mul, xs[:0], xs[2])
+
+
+@case([0.5, -1.2, 2.0, 0.7])
+def accumulated_in_a_loop(xs):
+    total = 0.0
+    for i, t in enumerate(itertools.accumulate(xs, lambda a, b: 0.5 * a + math.sin(b))):
+        total += t * i
+    for t in itertools.accumulate(xs):
+        total += t * t
+    for t in itertools.accumulate(xs, None):
+        total += math.cos(t)
+    for t in itertools.accumulate(xs, operator.mul, initial=2.0):
+        total += t
+    for _ in itertools.accumulate(xs[:0]):
+        total *= 2.0
+    return total
+
+
+@case([0.5, -1.2, 2.0, 0.7])
+def chains_and_neighbours_in_loops(xs):
+    total = 0.0
+    for v in itertools.chain(xs[:2], (xs[2], 3.0), [xs[0] * xs[1]]):
+        total += v * v
+    for a, b in itertools.pairwise(xs):
+        total += (a - b) ** 2 * a
+    for a, b in itertools.pairwise(xs[:1]):
+        total += a * b
+    return total
+
+
+def _weighted(x, *others, weight, power=2):
+    total = weight * x
+    for y in others:
+        total += y**power
+    return total
+
+
+def _all_of(*xs, scale=1.0):
+    for x in xs:
+        yield x * scale
+
+
+@case([0.5, -1.2, 2.0])
+def functions_that_take_any_number(xs):
+    several = _weighted(xs[0], xs[1], xs[2], weight=xs[1]) + _weighted(xs[0], weight=3.0, power=3)
+    for v in _all_of(xs[0], xs[2], scale=xs[1]):
+        several += math.sin(v)
+    return several + sum(_all_of(*xs))
+
+
+@case(0.7)
+def a_range_that_two_loops_share(x):
+    places = iter(range(1, 8))
+    total = 0.0
+    for k in range(3):
+        for i in places:
+            total += math.sin(x * i) * x
+            if i > 2 + k:
+                break
+    return total
