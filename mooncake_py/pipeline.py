@@ -62,12 +62,13 @@ def derive_rule(
         guards = inferred.guards
         while (simpler := simplify(inferred, fn, taken)) is not None:
             guards |= inferred.guards
+            taken |= inferred.relied
             inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
             inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
         inferred.guards = guards | inferred.guards
-        return inferred, taken
+        return inferred, taken | inferred.relied
 
     inferred, taken = inferred_with(Classes() if options.objects else None)
     if doubts(inferred.fn):

@@ -23,16 +23,18 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object, surely
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.outside import NAMESPACES, is_kept_by
+from mooncake_py.infer.outside import NAMESPACES, is_kept_by, is_library
 from mooncake_py.infer.outside import is_data as is_outside_data
 from mooncake_py.infer.protocol import WRITES, Classes, Lookup, Plan, is_function
 from mooncake_py.infer.resolve import attribute, class_attribute, class_of, is_code_like, result_type
+from mooncake_py.infer.results import is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.types import (
     BOT,
     Arr,
     Bot,
     Cell,
     Dct,
+    Display,
     Fn,
     Inst,
     Known,
@@ -116,6 +118,13 @@ class Guard:
     value: Any
     type: T | None = None
 
+    def holds(self) -> bool:
+        """Is it still so? What is in a list may have changed."""
+        now = self.scope.get(self.name, ABSENT)
+        if now is self.value and type(now) is not list:
+            return True
+        return self.type is not None and now is not ABSENT and abstract(now, False) == self.type
+
 
 @dataclass(slots=True)
 class Inferred:
@@ -129,6 +138,7 @@ class Inferred:
     memory: Memory
     reached: set[BlockId] = field(default_factory=set)
     wary: bool = False
+    relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have
 
 
 _OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
@@ -161,6 +171,7 @@ class Inference:
         self.arg_types = list(arg_types)
         self.free_types = list(free_types)
         self.guards: dict[tuple[int, str], Guard] = {}
+        self.relied: set[pytypes.FunctionType] = set()
         self.forced: dict[Var, T] = {}
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
@@ -168,10 +179,18 @@ class Inference:
         bodies = [b for b in fn.blocks if b.id in self.tried]
         self.protected = {s.out for b in bodies for s in b.stmts}
         self.users: dict[Var, set[BlockId]] = {}
+        counts: dict[Var, int] = {}
         for b in fn.blocks:
             for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
                 if isinstance(v, Var):
                     self.users.setdefault(v, set()).add(b.id)
+                    counts[v] = counts.get(v, 0) + 1
+        self.displays = {  # lists for one call, in the block where they are made
+            s.out
+            for b in fn.blocks
+            for s in b.stmts
+            if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1 and self.users[s.out] == {b.id}
+        }
 
     # -- driver --
 
@@ -195,7 +214,9 @@ class Inference:
             self.late |= outside
         for (cls, name), d in self.classes.looked.items() if self.classes is not None else ():
             self.guards[(id(cls), name)] = Guard(Lookup(cls), name, d)
-        return Inferred(self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary)
+        return Inferred(
+            self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary, self.relied
+        )
 
     def flow(self) -> T:
         self.types: dict[Var, T] = {}
@@ -301,6 +322,13 @@ class Inference:
         if isinstance(v, Const):
             return Known(v.value)
         return self.types.get(v, BOT)
+
+    def displayed(self, v: Operand) -> T:
+        """The type of an operand, with those of the items of a list that only this call gets."""
+        t = self.type_of(v)
+        if isinstance(v, Var) and v in self.displays and type(t) is Lst:
+            return Display(t.elem, t.act, tuple(map(self.displayed, self.defs[v].args)))
+        return t
 
     def item_type(self, it: Operand) -> T:
         d = self.defs.get(it) if isinstance(it, Var) else None
@@ -445,7 +473,7 @@ class Inference:
             if f in probed or f in asking_items:
                 rule = False  # there may be an object that is asked for a number, or compared
         if isinstance(rule, Rule):
-            t = result_type(f, types, kw)
+            t = self.result_type(f, args, types, kw)
             if act and rule.fn is not None:
                 self.refuse_objects(s, types[0] if rule.mutates and types else t)
             if rule.fn is None:
@@ -461,7 +489,7 @@ class Inference:
             decided_late = act or any(r.mutates for r in rules)
             why = "the types of the arguments are not known"
             self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
-            t = result_type(f, types, kw)
+            t = self.result_type(f, args, types, kw)
             return Top(act) if isinstance(t, Top) else t
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
@@ -471,13 +499,21 @@ class Inference:
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
         if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
-        t = result_type(f, types, kw)
+        t = self.result_type(f, args, types, kw)
         if self.wary and isinstance(f, type) and f.__flags__ & 1 << 9:
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "a class")
             return Top(True)
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(_may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
+
+    def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
+        """The result type of a primitive. An array made of a list has the dtype of just these items."""
+        t = result_type(f, types, kw)
+        if isinstance(t, (Arr, Top)) and (shown := tuple(map(self.displayed, args))) != types:
+            better = result_type(f, shown, kw)
+            return better if isinstance(better, Arr) or is_scalar(better) else t
+        return t
 
     def refuse_objects(self, s: Call, t: T) -> None:
         """Derivatives are followed through arrays of numbers only."""
@@ -643,26 +679,32 @@ class Inference:
         target = fn.value if isinstance(fn, Known) else None
         act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
         act = act or may_receive(fn.code if isinstance(fn, Fn) else target.__code__)  # type: ignore[union-attr]
+        result: T = Top()
         if (
             target is not None
             and not s.kwargs
             and not self.wary
+            and target.__closure__ is None
+            and is_plain(target.__code__)
             and len(types) == target.__code__.co_argcount
-            and is_numeric_call(target, types)
-            and not (s.out in self.protected and _may_carry(target, set()))
+            and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
+            and (found := result_of(target, types)) is not None
         ):
-            t = result_of(target, types)
-            if t is not None and (only_numbers(t) or isinstance(t, Bot)):
+            numeric = is_numeric_call(target, types) and (only_numbers(found.type) or isinstance(found.type, Bot))
+            if numeric and not (s.out in self.protected and _may_carry(target, set())):
                 self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
-                return t
+                return found.type
+            self.guards |= found.guards
+            self.relied |= found.functions
+            result = found.type
         act = act or self.wary
         written = any(map(_may_be_written, (*types, *kw)))
         self.calls[s.out] = CallInfo(
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
         )
         if target in infer_table:
-            return activate(result_type(target, types, ()), act)
-        return Top(act)
+            result = result_type(target, types, ())
+        return activate(result, act)
 
 
 def _may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
@@ -698,61 +740,6 @@ def may_receive(code: pytypes.CodeType) -> bool:
         for b in body.blocks
         for s in b.stmts
     )
-
-
-def is_numeric_call(f: pytypes.FunctionType, types: Sequence[T]) -> bool:
-    """Does a plain function get numbers only?"""
-    code = f.__code__
-    if f.__closure__ is not None or code.co_flags & 0x2AC or code.co_kwonlyargcount:
-        return False
-    return all(only_numbers(widen(t)) for t in types)
-
-
-def only_numbers(t: T) -> bool:
-    """A number, or a tuple of such."""
-    if isinstance(t, Tup):
-        return all(map(only_numbers, t.items))
-    return is_scalar(t) or (isinstance(t, Known) and t.value is None)
-
-
-_results: dict[Any, T] = {}
-_running: dict[Any, bool] = {}
-
-
-def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> T | None:
-    """The type of a plain function's result; of a recursive one by iteration from nothing. None if not known."""
-    from mooncake_py.frontend import normalise
-    from mooncake_py.transform.primal import prepare
-
-    key = (f.__code__, id(f.__globals__), tuple(map(widen, types)))
-    if key in _running:
-        _running[key] = True
-        return _results.get(key, BOT)
-    found = _results.get(key)
-    if found is not None:
-        return found
-    _running[key] = False
-    try:
-        primal = prepare(normalise(f.__code__))
-        if primal.kind != "function" or len(_running) > 30:
-            return None
-        while True:
-            t = Inference(primal, key[2], f.__globals__).run().result
-            old = _results.get(key, BOT)
-            new = join(old, widen(t))
-            recursive = _running[key]
-            if not recursive or new == old:
-                break
-            _results[key] = new
-    except UnsupportedError:
-        return None
-    finally:
-        del _running[key]
-        if _running:  # an outer function's type may still grow
-            _results.pop(key, None)
-    if not _running:
-        _results[key] = new
-    return new
 
 
 # What a container answers without asking its items.

@@ -15,6 +15,7 @@ from mooncake_py.infer.types import (
     BOT,
     Arr,
     Dct,
+    Display,
     Inst,
     Known,
     Lst,
@@ -198,6 +199,8 @@ def sample(t: T) -> Any:
             raise _NoSample
         case Tup(items=items):
             return tuple(sample(x) for x in items)
+        case Display(items=items):
+            return [sample(x) for x in items]
         case Lst(elem=e):
             return [sample(e), sample(e)]
     raise _NoSample

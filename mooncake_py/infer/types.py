@@ -170,6 +170,13 @@ class Lst(T):
 
 
 @_type
+class Display(Lst):
+    """A list that was put together of values of these types, for a call that alone gets it."""
+
+    items: tuple[T, ...] = ()
+
+
+@_type
 class Dct(T):
     """A dict of exactly the class `cls`.
 

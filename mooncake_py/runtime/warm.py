@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.infer.interpret import ABSENT, only_numbers
+from mooncake_py.fields import ABSENT
 from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, abstract, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result

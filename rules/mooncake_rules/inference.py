@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.resolve import _probe
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Top, Tup, activate, widen
+from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, activate, widen
 from mooncake_py.registry import infer_table, probed
 
 Types = tuple[T, ...]
@@ -105,7 +105,7 @@ def nested(t: T) -> tuple[int, np.dtype | None] | None:
     if isinstance(t, Inst):
         d = element_dtype(t)
         return None if d is None else (0, d)
-    items = t.items if isinstance(t, Tup) else (t.elem,) if isinstance(t, Lst) else ()
+    items = t.items if isinstance(t, (Tup, Display)) else (t.elem,) if isinstance(t, Lst) else ()
     if not items:
         return (1, np.dtype(float)) if isinstance(t, Tup) else None
     parts = [nested(x) for x in items]

@@ -497,3 +497,36 @@ def cubic_root_by_bisection(a, b):
         else:
             lo = mid
     return 0.5 * (lo + hi) * b
+
+
+def _minor(a, j):
+    return np.delete(np.delete(a, 0, 0), j, 1)
+
+
+def _laplace(a):
+    if len(a) == 1:
+        return a[0, 0]
+    total = 0.0
+    for j in range(len(a)):
+        total = total + (-1) ** j * a[0, j] * _laplace(_minor(a, j))
+    return total
+
+
+@case(np.array([[0.5, 1.2, -0.3], [0.7, -1.1, 0.4], [0.2, 0.9, 1.3]]))
+def determinant_by_minors(a):
+    return _laplace(a) ** 2
+
+
+@case(np.array([0.5, -1.2, 2.0]))
+def kalman_filter_of_matrices(z):
+    x, p = np.array([0.0, 0.0]), np.eye(2) * 1.3
+    f, h = np.array([[1, 0.1], [0, 1.0]]), np.array([[1.0, 0]])
+    total = 0.0
+    for zi in z:
+        x, p = f @ x, f @ p @ f.T + np.eye(2) * 0.01
+        s = h @ p @ h.T + np.array([[0.3]])
+        k = p @ h.T @ np.linalg.inv(s)
+        y = zi - (h @ x)[0]
+        x, p = x + k[:, 0] * y, (np.eye(2) - k @ h) @ p
+        total -= 0.5 * (np.log(np.linalg.det(2 * np.pi * s)) + y * y / s[0, 0])
+    return total
