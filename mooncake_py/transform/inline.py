@@ -119,6 +119,8 @@ def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
     if bound is None:
         return None
     body, args = bound
+    if _makes_lookups(body):
+        return None
     scope = {**vars(builtins), **f.__globals__}
     names = {
         s.out: Const(scope[s.args[0].value])  # type: ignore[union-attr]
@@ -133,6 +135,15 @@ def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
     dead = {s for b in body.blocks for s in b.stmts if s.out in names}
     moved = map_function(body, at_call, dead)
     return Callee(replace(moved, blocks=tuple(_at(b, lambda _: call.pos) for b in moved.blocks)), args, Const(()))
+
+
+def _makes_lookups(body: Function) -> bool:
+    """Does a function that is made in it look up names, which are those of its own module?"""
+    made = [s.args[0].value for b in body.blocks for s in b.stmts if is_const(s.fn, ops.make_function)]  # type: ignore[union-attr]
+    inner = map(normalise, made)
+    return any(
+        any(is_const(s.fn, ops.load_global) for b in f.blocks for s in b.stmts) or _makes_lookups(f) for f in inner
+    )
 
 
 def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Function, tuple[Operand, ...]] | None:

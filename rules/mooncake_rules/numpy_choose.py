@@ -180,6 +180,10 @@ def _vectorized(x: np.ndarray, k: float) -> Any:
     return f(x, 0.5), f(x[:, None], x[::-1]), g(x, x)
 
 
+def _power(x: float, y: float) -> float:
+    return x * y + x
+
+
 CASES: list[RuleCase] = [
     case(np.select, [_V < 0, _V > 0.5], [_V * 2, _P], 0.5), case(np.select, [_M < 0, _M > 0.5], [_M, 0.5]),
     case(np.select, [_V < 0], [_P], default=_V), case(np.choose, _I, [_V, _P, _V * 2]),
@@ -193,4 +197,5 @@ CASES: list[RuleCase] = [
     case(np.apply_over_axes, np.sum, _T, [0, 2]), case(np.apply_over_axes, np.sum, _T, 1),
     case(lambda k: np.fromfunction(lambda i, j: i * k + j, (2, 3)), 0.5), case(_vectorized, _V, 0.5),
     case(lambda x: np.vectorize(np.hypot)(x, 2.0), 0.5), case(lambda x: np.vectorize(divmod)(x, 0.5)[1], _P),
+    case(lambda x: np.vectorize(_power)(x, x.T[:1].T), _M + 2),
 ]  # fmt: skip

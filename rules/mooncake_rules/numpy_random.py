@@ -42,6 +42,11 @@ def uniform_cotangents(dy: Any, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return onto(dy * (1 - u), low), onto(dy * u, high)
 
 
+def scaled_cotangent(dy: Any, y: Any, scale: Any) -> Any:
+    """y = scale * z, where z stays the same."""
+    return onto(dy * y / scale, scale)
+
+
 def _family(cotangents: Any, names: tuple[str, str], function: Any, *methods: Any) -> None:
     if names[0] == "loc":
 
@@ -97,6 +102,31 @@ def _uniform_method(m: Any, cotangents: Any) -> None:
 
 _family(normal_cotangents, ("loc", "scale"), _random.normal, _Generator.normal, _RandomState.normal)
 _family(uniform_cotangents, ("low", "high"), _random.uniform, _Generator.uniform, _RandomState.uniform)
+
+
+@rrule(_random.exponential)
+def exponential(scale=1.0, size=None):
+    y = _random.exponential(scale, size)
+
+    def pullback(dy):
+        return (scaled_cotangent(dy, y, scale),)
+
+    return y, pullback
+
+
+def _scaled_method(m: Any) -> None:
+    @rrule(m)
+    def method(rng, scale=1.0, size=None):
+        y = m(rng, scale, size)
+
+        def pullback(dy):
+            return None, scaled_cotangent(dy, y, scale)
+
+        return y, pullback
+
+
+_scaled_method(_Generator.exponential)
+_scaled_method(_RandomState.exponential)
 
 
 # What is drawn or shuffled is told by shuffling the positions: the generator takes the same steps for these.
@@ -199,6 +229,13 @@ def _drawn_between(a: float, b: float) -> Any:
     return rng.uniform(a, b, size=4) * rng.random(4) * a
 
 
+def _waited(scale: float, scales: np.ndarray) -> Any:
+    rng, old = np.random.default_rng(3), np.random.RandomState(3)
+    return rng.exponential(scale, (2, 3)) * rng.exponential(scale=scales) + rng.exponential(scale) * old.exponential(
+        scales
+    )
+
+
 def _rearranged(x: np.ndarray) -> Any:
     rng = np.random.default_rng(3)
     y = rng.permutation(x, axis=1) * rng.choice(x, 3, axis=1) + rng.choice(x, p=[0.2, 0.8]) * rng.permutation(x)
@@ -222,6 +259,7 @@ _X = np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7]])
 CASES: list[RuleCase] = [
     case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])),
     case(_drawn_between, 0.5, 1.5),
+    case(_waited, 0.5, np.array([0.5, 1.0, 2.0])),
     case(_rearranged, _X),
     case(_rearranged_as_before, _X),
 ]

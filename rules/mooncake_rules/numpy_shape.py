@@ -90,6 +90,26 @@ def reshape_method_ordered(a, shape, *, order):
     return np.reshape(a, shape, order), pullback
 
 
+@rrule(np.reshape, types=(Array,), alias=(0,))
+def reshape_copied(a, shape, order="C", *, copy):
+    old = a.shape
+
+    def pullback(dy):
+        return np.reshape(dy, old, order)
+
+    return np.reshape(a, shape, order, copy=copy), pullback
+
+
+@rrule(np.ndarray.reshape, alias=(0,))
+def reshape_method_copied(a, *shape, order="C", copy):
+    old = a.shape
+
+    def pullback(dy):
+        return np.reshape(dy, old, order)
+
+    return np.reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy), pullback
+
+
 def _elements_in_order(f: Any, method: Any, alias: tuple[int, ...], types: tuple = ()) -> None:
     """A function of one array that gives the same elements, in C order, in another shape."""
 
@@ -348,10 +368,21 @@ _M = _V.reshape(2, 3).copy()
 _T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
 _Z = _M * (1 + 0.5j)
 
+
+def _written_copy(x: np.ndarray) -> Any:
+    y, z = np.reshape(x, (2, 3), copy=True), x.reshape((2, 3), copy=False)
+    y *= 3.0
+    z[0] *= x[0]
+    return y * z + x[:3]
+
+
 CASES: list[RuleCase] = [
     case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"),
     case(np.reshape, 0.5, (1, 1)), case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)),
     case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
+    case(np.reshape, _V, (2, 3), copy=True), case(np.reshape, _T.T, shape=(6, 4), order="F", copy=None),
+    case(np.ndarray.reshape, _V, 2, 3, copy=True), case(np.ndarray.reshape, _T, (6, 4), order="F", copy=True),
+    case(np.reshape, _V, shape=(2, 3)), case(_written_copy, _V), case(np.reshape, _V, (2, 3), copy=False),
     case(np.ndarray.reshape, _T, (6, 4), order="F"), case(np.ravel, _M, order="F"), case(np.ndarray.flatten, _M.T),
     case(np.ndarray.flatten, _M, "F"), case(np.ndarray.ravel, _M), case(np.squeeze, _M[None, :, None]),
     case(np.squeeze, _M[None], axis=0), case(np.ndarray.squeeze, _M[:, None], axis=1), case(np.expand_dims, _M, 1),

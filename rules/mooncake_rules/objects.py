@@ -270,6 +270,30 @@ def heapify_(heap):
         heapq._siftup(heap, i)  # type: ignore[attr-defined]
 
 
+def heapify_max_(heap):
+    for i in range(len(heap) // 2 - 1, -1, -1):
+        heapq._siftup_max(heap, i)  # type: ignore[attr-defined]
+
+
+def heapreplace_max_(heap, item):
+    first = heap[0]
+    heap[0] = item
+    heapq._siftup_max(heap, 0)  # type: ignore[attr-defined]
+    return first
+
+
+def heappop_max_(heap):
+    last = heap.pop()
+    if len(heap) == 0:
+        return last
+    return heapreplace_max_(heap, last)
+
+
+for _stand_in in (heapify_max_, heapreplace_max_, heappop_max_):
+    if hasattr(heapq, "_" + _stand_in.__name__[:-1]):  # the names of `heapq.nsmallest` until Python 3.13
+        overlay(getattr(heapq, "_" + _stand_in.__name__[:-1]))(_stand_in)
+
+
 zero_derivative(bisect.bisect_left, bisect.bisect_right)
 
 

@@ -475,6 +475,14 @@ def heap_queue(x):
 
 
 @case(0.7)
+def smallest_of_a_heap(x):
+    values = [x, 3.0, x * x, -x, 2.0 * x, x - 0.1]
+    low, high = heapq.nsmallest(3, values), heapq.nlargest(2, values)
+    far = heapq.nsmallest(2, values, key=lambda v: (v - 2.0) ** 2)
+    return low[0] * low[1] + low[2] * high[1] + far[1] * x
+
+
+@case(0.7)
 def bisection(x):
     xs = [0.0, 1.0, 2.0]
     i = bisect.bisect(xs, x)
