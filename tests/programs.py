@@ -526,7 +526,7 @@ class Writer:
             if k[0] == "m":
                 forms.append((f"for {v} in {m}:", {v: ("a", k[2])}))
         header, bound = self.pick(forms)
-        self.growing = growing and ("range" in header or self.loops > 0) and self.growing
+        self.growing = growing and "range" in header  # a list that is gone through must not grow without end
         self.body(header, bound, "for")
         self.growing = growing
 
