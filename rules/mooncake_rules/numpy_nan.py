@@ -79,9 +79,24 @@ _N = np.array([[0.6, np.nan, 0.9, 0.3], [1.7, -0.4, np.nan, 0.8], [0.2, 0.5, 1.1
 _M = np.sin(np.arange(12.0) * 1.7).reshape(3, 4) + 0.1
 _ON = _M > -0.5
 
+
+def _written(f: Any) -> Any:
+    """The results where their shape matters: copied, written to and given as `out`."""
+
+    def run(a: np.ndarray, k: float) -> Any:
+        y = f(a, axis=1)
+        z, o = y.copy(), np.zeros(3)
+        z[:] = y * k
+        f(a, axis=1, out=o)
+        return (y * z).sum() + (o * o * k)[1:]
+
+    return run
+
+
 CASES: list[RuleCase] = []
 for _f in (np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd, np.nanmax, np.nanmin):
     CASES += [case(_f, x, **k) for x in (_N, _M) for k in ({}, {"axis": 0}, {"axis": 1, "keepdims": True})]
+    CASES += [case(_written(_f), _N, 1.5), case(_written(_f), _M, 1.5)]
     CASES += [case(_f, _N[0]), case(_f, _N.astype(np.float32), axis=(0, 1)), case(_f, np.array(0.5))]
 CASES += [case(f, x, k) for f in (np.nancumsum, np.nancumprod) for x in (_N, _M) for k in (None, 0, 1)]
 CASES += [
