@@ -71,7 +71,7 @@ def _field(x: tuple[Any, ...], fx: Any, i: int) -> Result:
     def pullback(dy: Any) -> Any:
         return None if dy is None else ((None, tuple([dy if k == i else None for k in range(len(x))]), None))
 
-    return x[i], fy, pullback
+    return tuple.__getitem__(x, i), fy, pullback  # as the field does, whatever x[i] means
 
 
 def attribute_of(name: str, x: Any) -> Any:
