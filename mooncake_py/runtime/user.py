@@ -71,7 +71,10 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
 
 def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
     shadow = shadow_of(x)
+    own = x.base is None
     for y, other in arrays:
+        if own and y.base is None:  # each has memory of its own
+            continue
         if np.may_share_memory(x, y) and np.shares_memory(x, y):
             state["aliased"] = True
             base = _owner(x)

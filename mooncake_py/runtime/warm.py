@@ -13,8 +13,10 @@ from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, abstract, widen
 from mooncake_py.registry import is_declared
+from mooncake_py.run import Run
+from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import report
+from mooncake_py.runtime.user import report, shadows_of
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
@@ -27,11 +29,11 @@ _PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 
 
 class WarmCall:
-    """`value_and_grad` of a plain function for one signature: scalars and arrays that the function only reads."""
+    """`value_and_grad` of a plain function for one signature: arguments that the function only reads."""
 
     __slots__ = (
-        *("cell_types", "cells", "chosen", "code", "forward", "function", "generation", "guards", "n", "one"),
-        *("light", "options", "pullback", "rule", "scalar", "single", "specs", "stacks", "taken", "tree"),
+        *("active", "cell_types", "cells", "chosen", "code", "fits", "forward", "function", "generation", "guards"),
+        *("light", "n", "one", "options", "pullback", "rule", "scalar", "single", "specs", "stacks", "taken", "tree"),
     )
 
     def __init__(
@@ -43,6 +45,7 @@ class WarmCall:
         cell_types: tuple[T, ...],
         single: bool,
         one: Any,
+        fits: tuple[Fit, ...] | None,
     ):
         self.one = one  # of the class that the value had
         self.rule, self.options = rule, current()
@@ -59,6 +62,8 @@ class WarmCall:
         arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
         self.stacks = tuple(sorted({k.place[0] for k in arrays}))
         self.scalar, self.single = self.tree == NUM, single
+        self.fits = fits  # None where no argument is a container or an object
+        self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
         self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
 
     @classmethod
@@ -73,17 +78,27 @@ class WarmCall:
             return None
         if code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None
-        if not all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args):
-            return None
         cell_types = tuple(abstract(c, False) for c in cells_of(g))
         everything = not current().activity
-        rule = rule_for(g, tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args)), cell_types)
+        types = tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args))
+        rule = rule_for(g, types, cell_types)
+        fits = None
+        if not all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args):
+            found = [fit_of(t) for t in types]
+            if everything or rule.derived.dynamic or rule.derived.touched_args or None in found:
+                return None
+            fits = tuple([fit for fit in found if fit is not None])
         tree = rule.derived.result_tree
         if has_aux and rule.reusable and isinstance(tree, tuple) and len(tree) == 2:
             tree = tree[0]
-        if rule.has_lanes or tree != NUM or rule.derived.touched_globals or rule.derived.touched_cells:
+        if (
+            (rule.has_lanes and fits is None)
+            or tree != NUM
+            or rule.derived.touched_globals
+            or rule.derived.touched_cells
+        ):
             return None
-        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one)
+        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits)
 
     def call(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
         """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
@@ -92,11 +107,15 @@ class WarmCall:
         """
         if len(args) != self.n or self.function.__code__ is not self.code or current() is not self.options:
             return None
-        for a, (cls, dtype, ndim) in zip(args, self.specs):  # noqa: B905 (as many, and it is hot)
-            if type(a) is not cls:
-                return None
-            if dtype is not None and (a.ndim != ndim or (a.dtype is not dtype and a.dtype != dtype)):
-                return None
+        fits = self.fits
+        if fits is None:
+            for a, (cls, dtype, ndim) in zip(args, self.specs):  # noqa: B905 (as many, and it is hot)
+                if type(a) is not cls:
+                    return None
+                if dtype is not None and (a.ndim != ndim or (a.dtype is not dtype and a.dtype != dtype)):
+                    return None
+        elif not all([fit(a) for fit, a in zip(fits, args)]):  # noqa: B905
+            return None
         if self.cells and tuple([abstract(c, False) for c in self.cells]) != self.cell_types:
             return None
         if self.taken or registry.generation != self.generation:
@@ -107,6 +126,8 @@ class WarmCall:
                 now = get(name, ABSENT)
                 if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
                     return None
+        if fits is not None:
+            return self._structured(args)
         one = self.one
         if self.light:
             y, _, captures = self.forward(*args, *self.cells) if self.cells else self.forward(*args)
@@ -134,6 +155,22 @@ class WarmCall:
                 d = report(x, None, d, seen, _NOTHING)
             out.append(d)
         return y, tuple(out)
+
+    def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
+        """The same for containers and objects: their cotangents are collected in shadows."""
+        with Run():
+            shadows = shadows_of(args, self.active)
+            if shadows.aliased:
+                return None
+            cells = self.cells
+            y, fy, *captures = self.rule.run([*args, *cells], [*shadows, *[None] * len(cells)])
+            if self.stacks:
+                captures[0] = read_once(captures[0], self.stacks)
+            one = type(y)(1.0) if self.scalar else (type(y[0])(1.0), None)
+            ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
+        seen: dict[int, Any] = {}
+        grads = tuple([report(args[k], shadows[k], ds[k], seen, _NOTHING) for k in self.chosen])
+        return y, grads[0] if self.single else grads
 
 
 def _is_small(kept: Kept) -> bool:

@@ -122,3 +122,105 @@ def test_arrays_of_a_loop_are_freed_while_the_pullback_runs() -> None:
         assert value == first[0] and g.tolist() == first[1].tolist()
     _, pullback = value_and_pullback(f, x, 20)
     assert pullback(1.0)[0].tolist() == pullback(1.0)[0].tolist() == first[1].tolist()
+
+
+class Line:
+    def __init__(self, slope, offset):
+        self.slope, self.offset = slope, offset
+
+
+def dense(params, x):
+    h = np.tanh(params["w"] @ x + params["b"])
+    return np.sum(h * params["scale"])
+
+
+def of_object(line, x):
+    return np.sum(line.slope * x + line.offset)
+
+
+def of_list(xs, k):
+    total = 0.0
+    for i, v in enumerate(xs):
+        total += v * v * (i + k)
+    return total
+
+
+def of_pair(pair, x):
+    return pair[0] * x + np.sum(pair[1])
+
+
+STRUCTURED = {
+    "dict": (dense, lambda c: ({"w": np.full((2, 3), c), "b": np.array([0.1, c]), "scale": c}, np.arange(3.0))),
+    "dict of one type": (lambda d, x: d["a"] * d["b"] + x, lambda c: ({"a": c, "b": 2.0}, c)),
+    "object": (of_object, lambda c: (Line(np.array([c, 2.0]), c), np.array([1.0, c]))),
+    "list": (of_list, lambda c: ([c, 2.0, 3.0], 2.0)),
+    "list of arrays": (lambda ws: sum((w * w).sum() for w in ws), lambda c: ([np.full(2, c), np.full(2, 3.0)],)),
+    "tuple": (of_pair, lambda c: ((c, np.array([c, 1.0])), 2.0)),
+}
+
+
+def plain(t):
+    if isinstance(t, (tuple, list)):
+        return [plain(v) for v in t]
+    if isinstance(t, np.ndarray):
+        return t.tolist()
+    return {k: plain(v) for k, v in t.items()} if isinstance(t, dict) else t if t is None else float(t)
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_containers_and_objects_take_the_short_way(name) -> None:
+    f, make = STRUCTURED[name]
+    args = make(0.5)
+    nums = tuple(range(len(args)))
+    df = value_and_grad(f, argnums=nums)
+    df(*args)
+    warm = df.warm
+    assert warm is not None
+    for c in (0.5, 1.5):
+        y, pullback = value_and_pullback(f, *make(c))
+        value, gradients = df(*make(c))
+        again = df(*make(c))
+        assert value == again[0] == y
+        structured = [g.to_dict() if hasattr(g, "to_dict") else g for g in gradients]
+        expected = [g.to_dict() if hasattr(g, "to_dict") else g for g in pullback(1.0)]
+        assert plain(structured) == plain(expected)
+    assert df.warm is warm
+
+
+def test_structured_arguments_of_other_types_go_the_long_way() -> None:
+    df = grad(of_list)
+    assert df([1.0, 2.0], 1.0) == df([1.0, 2.0], 1.0) == [2.0, 8.0]
+    assert df([1.0, 2.0, 3.0], 1.0) == [2.0, 8.0, 18.0]
+    assert df([1.0, 2], 1.0) == [2.0, None]
+    assert df((1.0, 2.0), 1.0) == (2.0, 8.0)
+    dd = grad(dense)
+    params, x = STRUCTURED["dict"][1](0.5)
+    dd(params, x)
+    short = {k: np.asarray(v, np.float32) if k == "b" else v for k, v in params.items()}
+    assert dd(short, x)["b"].dtype == np.float32
+
+
+def test_arguments_that_share_memory_go_the_long_way() -> None:
+    def f(d):
+        return np.sum(d["a"] * d["b"])
+
+    df = value_and_grad(f)
+    x = np.array([1.0, 2.0, 3.0])
+    _, first = df({"a": x.copy(), "b": x.copy()})
+    assert df.warm is not None
+    for views in ({"a": x, "b": x}, {"a": x[:2], "b": x[1:]}):
+        expected = value_and_pullback(f, views)[1](1.0)[0]
+        assert plain(df(views)[1]) == plain(expected)
+    assert first["a"].tolist() == x.tolist()
+
+
+def test_a_function_that_changes_its_list_goes_the_long_way() -> None:
+    def f(xs):
+        xs[0] = xs[0] * 2.0
+        xs.append(3.0)
+        return xs[0] * xs[1]
+
+    df = grad(f)
+    for _ in range(3):
+        xs = [1.0, 2.0]
+        assert df(xs) == [4.0, 2.0] and xs == [1.0, 2.0]

@@ -1,0 +1,86 @@
+"""Is a value of a type? Asked again and again of arguments, so a type becomes a predicate once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, T, Tup
+from mooncake_py.structure import attributes, slot_names
+
+Fit = Callable[[Any], bool]
+_SIMPLE = frozenset({float, complex, int, bool, str})
+
+
+def fit_of(t: T) -> Fit | None:
+    """Whether `abstract` finds exactly the type t for a value; None where this takes as long as asking `abstract`."""
+    match t:
+        case Obj(cls=cls, fields=fields, new=False):
+            return _object(cls, [(k, fit_of(x)) for k, x in fields])
+        case Known(value=value):
+            return lambda x: x is value
+        case Arr(dtype=np.dtype() as dtype, ndim=int(ndim)):
+            return lambda x: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
+        case Tup(items=items):
+            return _tuple([fit_of(x) for x in items])
+        case Lst(elem=elem):
+            return _list(elem, fit_of(elem))
+        case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
+            return _dict(fields, elem)
+        case Inst(cls=cls):  # a number, or what is not looked into where it stands
+            return lambda x: type(x) is cls
+    return None
+
+
+def _object(cls: type, fields: list[tuple[str, Fit | None]]) -> Fit | None:
+    """Has an object of this class exactly these attributes?"""
+    if any(fit is None for _, fit in fields):
+        return None
+    n = len(fields)
+    read: Callable[[Any], dict[str, Any]] = attributes if slot_names(cls) or not cls.__dictoffset__ else vars
+
+    def fits(x: Any) -> bool:
+        if type(x) is not cls:
+            return False
+        held = read(x)
+        return len(held) == n and all([name in held and fit(held[name]) for name, fit in fields])  # type: ignore[misc]
+
+    return fits
+
+
+def _tuple(fits: list[Fit | None]) -> Fit | None:
+    if any(fit is None for fit in fits):
+        return None
+    n = len(fits)
+    return lambda x: type(x) is tuple and len(x) == n and all([fit(v) for fit, v in zip(fits, x)])  # type: ignore[misc]  # noqa: B905 (it is hot)
+
+
+def _list(elem: T, fit: Fit | None) -> Fit | None:
+    if isinstance(elem, Bot):
+        return lambda x: type(x) is list and not x
+    if type(elem) is Inst and elem.cls in _SIMPLE:  # a long list is mostly numbers: no step of this is in Python
+        only = {elem.cls}
+        return lambda x: type(x) is list and set(map(type, x)) == only
+    if fit is None:
+        return None
+    return lambda x: type(x) is list and 0 < len(x) <= FEW and all([fit(v) for v in x])
+
+
+def _dict(fields: tuple[tuple[str, T], ...], elem: T) -> Fit | None:
+    """A dict with names for keys: of values that are told apart, or of any number of one type."""
+    if not fields:
+        if isinstance(elem, Bot):
+            return lambda x: type(x) is dict and not x
+        item = fit_of(elem)
+        if item is None:
+            return None
+        return lambda x: (
+            type(x) is dict and set(map(type, x)) == {str} and len(x) <= FEW and all([item(v) for v in x.values()])
+        )
+    found = [(k, fit_of(t)) for k, t in fields]
+    if not isinstance(elem, Bot) or any(fit is None for _, fit in found):
+        return None
+    n = len(found)
+    return lambda x: type(x) is dict and len(x) == n and all([k in x and fit(x[k]) for k, fit in found])  # type: ignore[misc]

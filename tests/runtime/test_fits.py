@@ -1,0 +1,89 @@
+"""A predicate made of a type says what `abstract` says."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mooncake_py.infer.types import abstract
+from mooncake_py.runtime.fits import fit_of
+
+
+class Plain:
+    def __init__(self, **held):
+        vars(self).update(held)
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+CYCLE = Plain(v=1.0)
+CYCLE.next = CYCLE
+
+VALUES = [
+    1.0,
+    2,
+    True,
+    1j,
+    "s",
+    None,
+    np.sin,
+    np.float64(2.0),
+    np.ones(2),
+    np.ones((2, 2)),
+    np.ones(2, np.float32),
+    np.ones(2, int),
+    (),
+    (1.0,),
+    (1.0, 2),
+    (1.0, np.ones(2)),
+    [],
+    [1.0],
+    [1.0, 2.0],
+    [1.0, 2],
+    [1] * 100,
+    [np.ones(2), np.ones(3)],
+    [np.ones(2), np.ones((2, 2))],
+    [[1.0], [2.0]],
+    {},
+    {"a": 1.0},
+    {"a": 1.0, "b": 2.0},
+    {"a": 1.0, "b": np.ones(2)},
+    {"b": np.ones(2), "a": 1.0},
+    {"a": 1.0, "c": np.ones(2)},
+    {"a": {"w": np.ones(2), "b": 0.0}, "f": np.sin},
+    {1: 2.0},
+    Plain(),
+    Plain(a=1.0),
+    Plain(a=1.0, b=[1.0]),
+    Plain(a=Plain(a=1.0)),
+    Slotted(1.0, 2.0),
+    Slotted(1.0, np.ones(2)),
+    CYCLE,
+]
+
+
+@pytest.mark.parametrize("act", [True, False])
+def test_predicates_say_what_types_say(act) -> None:
+    told = 0
+    for x, y in itertools.product(VALUES, VALUES):
+        fits = fit_of(abstract(x, act))
+        if fits is None:
+            continue
+        told += 1
+        same = abstract(y, act) == abstract(x, act)
+        assert not fits(y) or same, (x, y)
+        assert fits(y) or not same or x is not y, (x, y)
+    assert told > len(VALUES) ** 2 // 2
+
+
+def test_a_join_of_several_types_is_not_told() -> None:
+    mixed = [[1.0], []]
+    fits = fit_of(abstract(mixed, True))
+    assert fits is not None and fits([[1.0], [2.0]]) and not fits(mixed)
