@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from mooncake_py.gradients import grad, value_and_grad
     from mooncake_py.inspection.inspect import Inspection, inspect
     from mooncake_py.interop import from_autograd
+    from mooncake_py.kinds import Any_, Array, RealScalar, Scalar
     from mooncake_py.mirrors import Tangent, add_tangents, differentiable, scale_tangent
     from mooncake_py.prepared import Prepared, prepare
     from mooncake_py.registration import primitive, rrule, scoped_rules, substitute, unregister, zero_derivative
-    from mooncake_py.registry import Any_, Array, RealScalar, Scalar
     from mooncake_py.runtime.user import zero_tangent
     from mooncake_py.stop import no_diff, stop_gradient
     from mooncake_py.switches import options

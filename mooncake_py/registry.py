@@ -21,71 +21,16 @@ import importlib
 import inspect
 import sys
 import types as pytypes
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.errors import RuleError
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
+from mooncake_py.infer.types import T
+from mooncake_py.kinds import Kind, Pattern, matches
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.tangents import CoDual
-
-
-class Kind:
-    """A kind of argument that a rule may ask for."""
-
-    __slots__ = ("cls", "name")
-
-    def __init__(self, name: str, cls: type | tuple[type, ...]):
-        self.name = name
-        self.cls = cls
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-Scalar = Kind("Scalar", (int, float, complex, np.number, np.bool_))
-"""A Python or NumPy number."""
-RealScalar = Kind("RealScalar", (int, float, np.integer, np.floating, np.bool_))
-"""A real Python or NumPy number."""
-Array = Kind("Array", np.ndarray)
-
-
-class _Numbers(type):
-    def __instancecheck__(cls, x: object) -> bool:
-        if isinstance(x, (np.ndarray, range)):
-            return True
-        kinds = (int, float, complex, np.number, np.bool_, np.ndarray)
-        return isinstance(x, (list, tuple, set, frozenset, deque)) and all(isinstance(v, kinds) for v in x)
-
-
-class _NumbersClass(metaclass=_Numbers):
-    """A class for `isinstance`."""
-
-
-class _Constants(type):
-    def __instancecheck__(cls, x: object) -> bool:
-        if isinstance(x, (tuple, frozenset)):
-            return all(isinstance(v, _ConstantClass) for v in x)
-        return not isinstance(x, (float, complex, np.inexact))
-
-
-class _ConstantClass(metaclass=_Constants):
-    """A class for `isinstance`."""
-
-
-Constant = Kind("Constant", _ConstantClass)
-"""What has no derivative: no float or complex number, nor a tuple with one."""
-Numbers = Kind("Numbers", _NumbersClass)
-"""An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
-Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
-"""A number or an array."""
-Sequence_ = Kind("Sequence", (list, tuple))
-Any_ = Kind("Any", object)
-
-Pattern = Kind | type
 
 
 class Rule:
@@ -222,7 +167,7 @@ class Rule:
             return False
         sure: bool | None = True
         for want, t in zip(self.pattern, types, strict=False):
-            m = _matches(want, t)
+            m = matches(want, t)
             if m is False:
                 return False
             if m is None:
@@ -237,57 +182,6 @@ class Rule:
             isinstance(a, want.cls if isinstance(want, Kind) else want)
             for want, a in zip(self.pattern, args, strict=False)
         )
-
-
-_CONTAINERS = frozenset({list, dict, deque, OrderedDict})
-
-
-def _matches(want: Pattern, t: T) -> bool | None:
-    if want is Any_:
-        return True
-    if isinstance(t, Top):
-        return None
-    if want is Numbers and not isinstance(t, Known):
-        return _are_numbers(t)
-    if want is Constant and not isinstance(t, Known):
-        return not t.active
-    if isinstance(t, Known):
-        return isinstance(t.value, want.cls if isinstance(want, Kind) else want)
-    if want is Scalar:
-        return is_scalar(t)
-    if want is RealScalar:
-        t = widen(t)
-        return isinstance(t, Real) or (isinstance(t, Inst) and is_real_class(t.cls))
-    if want is Array:
-        return isinstance(t, Arr)
-    if want is Numeric:
-        return isinstance(t, Arr) or is_scalar(t)
-    if want is Sequence_:
-        return isinstance(t, (Lst, Tup)) or (isinstance(t, Inst) and issubclass(t.cls, (list, tuple)))
-    if isinstance(t, Inst) and isinstance(want, type):
-        if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
-            return None  # a subclass may do it in its own way
-        return issubclass(t.cls, want)
-    cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
-    if isinstance(t, Dct):
-        cls = t.cls
-    if cls is not None and isinstance(want, type):
-        return issubclass(cls, want)
-    if not isinstance(t, Real) or not isinstance(want, type):
-        return False
-    return None if is_real_class(want) or want in (object, np.generic, np.number, np.inexact) else False
-
-
-def _are_numbers(t: T) -> bool | None:
-    if isinstance(t, Lst):
-        items: tuple[T, ...] = (t.elem,)
-    elif isinstance(t, Tup):
-        items = t.items
-    else:
-        return True if isinstance(t, Arr) or (isinstance(t, Inst) and t.cls is range) else None
-    if all(isinstance(x, (Arr, Bot)) or is_scalar(x) for x in items):
-        return True
-    return None if isinstance(t, Lst) or any(isinstance(x, Top) for x in items) else False
 
 
 _rules: dict[Any, list[Rule]] = {}

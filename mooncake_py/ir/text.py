@@ -1,4 +1,4 @@
-"""The text form of the IR: `to_text` prints, `parse` reads it back.
+"""The text form of the IR: `to_text` prints it, `ir.parser.parse` reads it back.
 
     fn f(%0 x, %1 n) free(%2 c):
     bb0():
@@ -20,23 +20,14 @@ printed on demand, as `@ line:column-line:column` after a statement. Two parses 
 
 from __future__ import annotations
 
-import builtins
-import importlib
 import math
-import re
-import sys
-from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from mooncake_py.errors import MooncakeError
-from mooncake_py.ir import ops
+from mooncake_py.ir.names import DOTTED, dotted
 from mooncake_py.ir.nodes import (
-    NO_POS,
-    BlockId,
     Branch,
     Call,
     CFGBlock,
-    Const,
     Edge,
     ForNext,
     Function,
@@ -50,13 +41,6 @@ from mooncake_py.ir.nodes import (
     Try,
     Var,
 )
-
-
-class ParseError(MooncakeError):
-    """The text is not IR; the message shows the line."""
-
-
-# -- printing -------------------------------------------------------------------------------------------------
 
 
 def to_text(fn: Function, consts: list[Any] | None = None, *, positions: bool = False) -> str:
@@ -82,64 +66,6 @@ def block_lines(b: CFGBlock, consts: list[Any]) -> list[tuple[str, Call | Termin
         *((f"  {p.statement(s)}", s) for s in b.stmts),
         (f"  {p.terminator(b.term)}", b.term),
     ]
-
-
-def _imported(name: str) -> Any:
-    """The object a dotted name stands for; ParseError when it stands for nothing."""
-    first, _, rest = name.partition(".")
-    if first == "ops":
-        found: Any = ops
-    elif not rest and hasattr(builtins, name):
-        return getattr(builtins, name)
-    else:
-        try:
-            found = importlib.import_module(first)
-        except ImportError as e:
-            raise ParseError(f"no module {first!r} for {name!r}") from e
-    path = first
-    for part in rest.split(".") if rest else ():
-        path += "." + part
-        if hasattr(found, part):
-            found = getattr(found, part)
-        else:
-            try:
-                found = importlib.import_module(path)
-            except ImportError as e:
-                raise ParseError(f"nothing is called {name!r}") from e
-    return found
-
-
-_NAMES: dict[int, str] = {id(f): f"ops.{n}" for n, f in vars(ops).items() if not n.startswith("_")}
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
-
-
-def _dotted(x: Any) -> str | None:
-    """A dotted name that imports x, None where there is none."""
-    known = _NAMES.get(id(x))
-    if known is not None:
-        return known
-    if isinstance(x, ModuleType):
-        name = x.__name__
-        return name if sys.modules.get(name) is x and _DOTTED.match(name) else None
-    qualname, module = getattr(x, "__qualname__", None), getattr(x, "__module__", None)
-    if not isinstance(x, type | FunctionType | BuiltinFunctionType) and not (qualname or getattr(x, "__name__", None)):
-        return None
-    if not callable(x):
-        return None
-    if module == "_operator":
-        module = "operator"
-    for name in (
-        f"{module}.{qualname}",
-        f"{module}.{getattr(x, '__name__', '')}",
-        f"numpy.{getattr(x, '__name__', '')}",
-    ):
-        if _DOTTED.match(name) and name.partition(".")[0] in sys.modules:
-            try:
-                if _imported(name) is x:
-                    return name
-            except ParseError:
-                continue
-    return None
 
 
 def _literal(x: Any) -> str | None:
@@ -171,7 +97,7 @@ class _Printer:
     def const(self, x: Any) -> str:
         text = _literal(x)
         if text is None:
-            text = _dotted(x)
+            text = dotted(x)
         if text is not None:
             return text
         for i, known in enumerate(self.consts):
@@ -238,7 +164,7 @@ class _Printer:
         return "\n".join(lines)
 
     def head(self, fn: Function) -> str:
-        name = fn.name if _DOTTED.match(fn.name) else repr(fn.name)
+        name = fn.name if DOTTED.match(fn.name) else repr(fn.name)
         head = f"{'fn' if fn.kind == 'function' else fn.kind} {name}({self.definitions(fn.params)})"
         head += f" free({self.definitions(fn.free)})" if fn.free else ""
         head += f" at {fn.filename!r} {fn.firstline}" if self.positions else ""
@@ -246,284 +172,3 @@ class _Printer:
 
     def function(self, fn: Function) -> str:
         return "\n".join([self.head(fn), *[self.block(b) for b in fn.blocks]]) + "\n"
-
-
-# -- parsing --------------------------------------------------------------------------------------------------
-
-_TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<var>%\d+)
-      | (?P<block>bb\d+)(?=\()
-      | (?P<const><const\ \d+>)
-      | (?P<string>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
-      | (?P<number>-?\d+\.?\d*(?:e[+-]?\d+)?j?|-inf\b|-nan\b)
-      | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-      | (?P<ellipsis>\.\.\.)
-      | (?P<op>[(){},:=@-])
-    )""",
-    re.VERBOSE,
-)
-_WORDS: dict[str, Any] = {"None": None, "True": True, "False": False, "Ellipsis": Ellipsis}
-
-
-def parse(text: str, consts: list[Any] | None = None) -> Function:
-    """The function a text stands for; `<const i>` is `consts[i]`."""
-    return _Parser(text, consts or []).function()
-
-
-class _Parser:
-    def __init__(self, text: str, consts: list[Any]):
-        self.lines = [
-            (n, line)
-            for n, line in enumerate(text.splitlines(), 1)
-            if line.strip() and not line.lstrip().startswith("#")
-        ]
-        self.consts = consts
-        self.vars: dict[int, Var] = {}
-        self.known: dict[Any, Const] = {}
-        self.tokens: list[tuple[str, str]] = []
-        self.at = 0
-        self.line = (0, "")
-
-    def fail(self, what: str) -> ParseError:
-        return ParseError(f"line {self.line[0]}: {what} in {self.line[1].strip()!r}")
-
-    def scan(self, line: tuple[int, str]) -> None:
-        self.line, self.tokens, self.at = line, [], 0
-        text = line[1].rstrip()
-        i = 0
-        while i < len(text):
-            m = _TOKEN.match(text, i)
-            if m is None:
-                raise self.fail(f"cannot read {text[i : i + 12]!r}")
-            assert m.lastgroup is not None
-            self.tokens.append((m.lastgroup, m.group(m.lastgroup)))
-            i = m.end()
-
-    def peek(self) -> str:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
-
-    def kind(self) -> str:
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else "end"
-
-    def take(self, expected: str | None = None) -> str:
-        if self.at >= len(self.tokens):
-            raise self.fail(f"expected {expected or 'more'!r}")
-        token = self.tokens[self.at][1]
-        if expected is not None and token != expected:
-            raise self.fail(f"expected {expected!r}, found {token!r}")
-        self.at += 1
-        return token
-
-    def accept(self, token: str) -> bool:
-        if self.peek() == token and self.kind() in ("op", "name"):
-            self.at += 1
-            return True
-        return False
-
-    def var(self) -> Var:
-        if self.kind() != "var":
-            raise self.fail(f"expected a variable, found {self.peek()!r}")
-        number = int(self.take()[1:])
-        v = self.vars.get(number)
-        if v is None:
-            v = self.vars[number] = Var(number)
-        return v
-
-    def definition(self) -> Var:
-        v = self.var()
-        if self.kind() == "name":
-            v.name = self.take()
-        return v
-
-    def definitions(self) -> tuple[Var, ...]:
-        self.take("(")
-        out = []
-        while not self.accept(")"):
-            out.append(self.definition())
-            if self.peek() != ")":
-                self.take(",")
-        return tuple(out)
-
-    def value(self) -> Any:
-        """A constant: literal, dotted name or place in consts."""
-        kind, token = self.kind(), self.take()
-        if kind == "number":
-            return float(token) if token.lstrip("-") in ("inf", "nan") else _number(token)
-        if kind == "string":
-            return _evaluate(token)
-        if kind == "ellipsis":
-            return Ellipsis
-        if kind == "const":
-            return self.consts[int(token[7:-1])]
-        if token == "(":
-            items = []
-            while not self.accept(")"):
-                items.append(self.value())
-                if self.peek() != ")":
-                    self.take(",")
-            return tuple(items)
-        if kind != "name":
-            raise self.fail(f"expected an operand, found {token!r}")
-        if token in ("inf", "nan"):
-            return float(token)
-        if token in _WORDS:
-            return _WORDS[token]
-        if token == "complex" and self.peek() == "(":
-            return complex(*self.value())
-        if token == "frozenset" and self.peek() == "(":
-            self.take("(")
-            items = []
-            if self.accept("{"):
-                while not self.accept("}"):
-                    items.append(self.value())
-                    if self.peek() != "}":
-                        self.take(",")
-            self.take(")")
-            return frozenset(items)
-        return _imported(token)
-
-    def operand(self) -> Operand:
-        return self.var() if self.kind() == "var" else Const(self.value())
-
-    def callee(self) -> Operand:
-        if self.kind() == "name" and self.peek() in ("complex", "frozenset"):
-            return Const(_imported(self.take()))
-        return self.operand()
-
-    def edge(self) -> Edge:
-        if self.kind() != "block":
-            raise self.fail(f"expected a block, found {self.peek()!r}")
-        target = BlockId(int(self.take()[2:]))
-        self.take("(")
-        args = []
-        while not self.accept(")"):
-            args.append(self.operand())
-            if self.peek() != ")":
-                self.take(",")
-        return Edge(target, tuple(args))
-
-    def pos(self) -> Pos:
-        if not self.accept("@"):
-            return NO_POS
-        line = int(self.take())
-        if not self.accept(":"):
-            return Pos(line)
-        col = int(self.take())
-        end_line = -int(self.take()) if self.peek().startswith("-") and self.peek() != "-" else self._after_dash()
-        self.take(":")
-        return Pos(line, end_line, col, int(self.take()))
-
-    def _after_dash(self) -> int:
-        self.take("-")
-        return int(self.take())
-
-    def statement(self) -> Call:
-        out = self.definition()
-        self.take("=")
-        fn = self.callee()
-        self.take("(")
-        args: list[Operand] = []
-        kwargs: list[tuple[str, Operand]] = []
-        while not self.accept(")"):
-            if self.kind() == "name" and self.tokens[self.at + 1][1] == "=":
-                name = self.take()
-                self.take("=")
-                kwargs.append((name, self.operand()))
-            else:
-                args.append(self.operand())
-            if self.peek() != ")":
-                self.take(",")
-        return Call(out, fn, tuple(args), tuple(kwargs), self.pos())
-
-    def terminator(self) -> Terminator:
-        word = self.take()
-        if word == "goto":
-            return Goto(self.edge(), self.pos())
-        if word == "try":
-            body = self.edge()
-            self.take(",")
-            return Try(body, self.edge(), self.pos())
-        if word == "return":
-            return Return(self.operand(), self.pos())
-        if word in ("raise", "reraise"):
-            more = self.at < len(self.tokens) and self.peek() != "@"
-            exc = self.operand() if more else None
-            cause = self.operand() if self.accept("from") else None
-            return Raise(exc, cause, word == "reraise", self.pos())
-        value = self.operand()
-        if word == "switch":
-            self.take("{")
-            cases = []
-            while not self.accept("}"):
-                number = int(self.take())
-                self.take(":")
-                cases.append((number, self.edge()))
-                if self.peek() != "}":
-                    self.take(",")
-            self.take("else")
-            return Switch(value, tuple(cases), self.edge(), self.pos())
-        self.take(",")
-        first = self.edge()
-        self.take(",")
-        second = self.edge()
-        if word == "branch":
-            return Branch(value, first, second, self.pos())
-        if word == "for":
-            return ForNext(value, first, second, self.pos())
-        raise self.fail(f"no terminator is called {word!r}")
-
-    def function(self) -> Function:
-        if not self.lines:
-            raise ParseError("no text")
-        self.scan(self.lines[0])
-        word = self.take()
-        name = _evaluate(self.take()) if self.kind() == "string" else self.take()
-        params = self.definitions()
-        free = self.definitions() if self.accept("free") else ()
-        filename, firstline = "<ir>", 1
-        if self.accept("at"):
-            filename, firstline = _evaluate(self.take()), int(self.take())
-        blocks: list[CFGBlock] = []
-        i = 1
-        while i < len(self.lines):
-            i = self.block(i, blocks)
-        kind = "function" if word == "fn" else word
-        return Function(name, filename, params, free, tuple(blocks), kind, firstline)
-
-    def block(self, i: int, blocks: list[CFGBlock]) -> int:
-        self.scan(self.lines[i])
-        if self.kind() != "block":
-            raise self.fail("expected a block")
-        id = BlockId(int(self.take()[2:]))
-        params = self.definitions()
-        handler = self.edge() if self.accept("handler") else None
-        self.take(":")
-        stmts: list[Call] = []
-        while True:
-            i += 1
-            if i >= len(self.lines):
-                raise self.fail("a block ends without a terminator")
-            self.scan(self.lines[i])
-            if self.kind() == "var":
-                stmts.append(self.statement())
-            else:
-                break
-            self.end()
-        term = self.terminator()
-        self.end()
-        blocks.append(CFGBlock(id, params, tuple(stmts), term, handler))
-        return i + 1
-
-    def end(self) -> None:
-        if self.at != len(self.tokens):
-            raise self.fail(f"{self.peek()!r} is too much")
-
-
-def _evaluate(token: str) -> Any:
-    import ast
-
-    return ast.literal_eval(token)
-
-
-_number = _evaluate

@@ -16,6 +16,7 @@ from mooncake_py.infer.interpret import CallInfo
 from mooncake_py.infer.types import widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
+from mooncake_py.kinds import Constant, Numbers
 from mooncake_py.registry import Rule, find_rule_for_values, name_of
 from mooncake_py.runtime.attributes import handle_setattr
 from mooncake_py.runtime.calls import call, call_protected
@@ -160,7 +161,7 @@ _NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *NATIVE})
 
 def _settled(rule: Rule) -> bool:
     """Is the rule for all arguments of these classes, whatever they hold?"""
-    return registry.Numbers not in rule.pattern and registry.Constant not in rule.pattern
+    return Numbers not in rule.pattern and Constant not in rule.pattern
 
 
 class StaticSite:

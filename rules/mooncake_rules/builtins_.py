@@ -11,11 +11,8 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
+from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar
 from mooncake_py.registry import (
-    Array,
-    Numbers,
-    RealScalar,
-    Scalar,
     asking_items,
     drained,
     folds,

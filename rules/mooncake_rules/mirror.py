@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Pattern, infer_table, probed, rrule
+from mooncake_py.kinds import Pattern
+from mooncake_py.registry import infer_table, probed, rrule
 
 
 def mirrors(*targets: Any, types: tuple[Pattern, ...] = (), fallback: bool = False) -> Callable[[Callable], Callable]:

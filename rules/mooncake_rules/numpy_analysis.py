@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, T, Top
-from mooncake_py.registry import Array, RealScalar, Scalar, infer_table, probed, pure, rrule
+from mooncake_py.kinds import Array, RealScalar, Scalar
+from mooncake_py.registry import infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, is_dtype, reduces

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import MissingRule
-from mooncake_py.registry import Array, overlay, rules_of, zero_derivative
+from mooncake_py.kinds import Array
+from mooncake_py.registry import overlay, rules_of, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
 

@@ -8,17 +8,8 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
-from mooncake_py.registry import (
-    Array,
-    Scalar,
-    Sequence_,
-    folds,
-    infer_table,
-    probed,
-    pure,
-    rrule,
-    zero_derivative,
-)
+from mooncake_py.kinds import Array, Scalar, Sequence_
+from mooncake_py.registry import folds, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of

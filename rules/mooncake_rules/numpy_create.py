@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, T, is_scalar, widen
-from mooncake_py.registry import (
-    Scalar,
-    incurious,
-    infer_table,
-    probed,
-    pure,
-    rrule,
-    zero_derivative,
-)
+from mooncake_py.kinds import Scalar
+from mooncake_py.registry import incurious, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import real_of, total, unbroadcast
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, shape_ndim

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, infer_table, pure, rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import adjoint, all_of, kind_of, like, one_triangle, per_matrix, triangle_weights

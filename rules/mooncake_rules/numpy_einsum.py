@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, T, Top
-from mooncake_py.registry import Array, infer_table, overlay, pure, rrule, zero_derivative
+from mooncake_py.kinds import Array
+from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.inference import Types, known_arrays

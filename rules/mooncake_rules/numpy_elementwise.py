@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Any_, Array, Scalar, Sequence_, inline, probed, pure, rrule, zero_derivative
+from mooncake_py.kinds import Any_, Array, Scalar, Sequence_
+from mooncake_py.registry import inline, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.operators import binary, down, shapes_of

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Top, Tup, widen
-from mooncake_py.registry import Any_, Array, Scalar, folds, infer_table, inline, pure, rrule, undoes
+from mooncake_py.kinds import Any_, Array, Scalar
+from mooncake_py.registry import folds, infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import At, CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look

@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
-from mooncake_py.registry import (
-    Array,
-    all_there,
-    infer_table,
-    inline,
-    overlay,
-    pure,
-    rrule,
-    shape_argument,
-    zero_derivative,
-)
+from mooncake_py.kinds import Array
+from mooncake_py.registry import all_there, infer_table, inline, overlay, pure, rrule, shape_argument, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim

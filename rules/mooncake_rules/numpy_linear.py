@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, T
-from mooncake_py.registry import Array, Scalar, infer_table, inline, probed, pure, rrule
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import infer_table, inline, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, unbroadcast
 from mooncake_rules.inference import Types, known_arrays

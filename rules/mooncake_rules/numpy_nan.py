@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array
+from mooncake_py.kinds import Array
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, maybe_none, pure, rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import maybe_none, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import reduces
 from mooncake_rules.mirror import mirrors

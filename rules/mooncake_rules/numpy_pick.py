@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, T, Top
-from mooncake_py.registry import Array, infer_table, pure, rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, element_dtype, reduces
 from mooncake_rules.numpy_arrange import gathered, of_same_ndim

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, pure, refuse, rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import pure, refuse, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, total
 from mooncake_rules.mirror import mirrors

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Inst, Known
-from mooncake_py.registry import Array, infer_table, overlay, pure, refuse, rrule, zero_derivative
+from mooncake_py.kinds import Array
+from mooncake_py.registry import infer_table, overlay, pure, refuse, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, Shadow, add_at
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_indexing import put_back, take_at

@@ -11,17 +11,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst
-from mooncake_py.registry import (
-    Array,
-    Scalar,
-    infer_table,
-    inline,
-    pure,
-    repeated,
-    rrule,
-    shape_argument,
-    zero_derivative,
-)
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import infer_table, inline, pure, repeated, rrule, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, total
 from mooncake_rules.inference import element_dtype, reduces, shape_ndim

@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, T, Top, Tup
-from mooncake_py.registry import (
-    Array,
-    Scalar,
-    infer_table,
-    probed,
-    pure,
-    rrule,
-    same_if_shaped,
-    shape_argument,
-    zero_derivative,
-)
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import infer_table, probed, pure, rrule, same_if_shaped, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, element_dtype, reduces, shape_ndim

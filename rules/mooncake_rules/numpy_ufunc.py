@@ -12,18 +12,9 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Known
+from mooncake_py.kinds import Array, Scalar
 from mooncake_py.outputs import write_out
-from mooncake_py.registry import (
-    Array,
-    Scalar,
-    find_rule_for_values,
-    infer_table,
-    overlay,
-    pure,
-    rrule,
-    rules_of,
-    wrappers,
-)
+from mooncake_py.registry import find_rule_for_values, infer_table, overlay, pure, rrule, rules_of, wrappers
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import cotangent, shadow_dense

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from mooncake_py.infer.types import Arr, T
-from mooncake_py.registry import Array, infer_table, pure, rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Array, Scalar, infer_table, inline, overlay, probed, pure, rrule, zero_derivative
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import infer_table, inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_rules.common import conj, is_complex, is_number, is_one, real_of, shapes_unless_same, summed, total
 
 _f: Any  # what a table registers, one at a time

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import Any_, Numeric, Sequence_, inline, probed, pure, rrule
+from mooncake_py.kinds import Any_, Numeric, Sequence_
+from mooncake_py.registry import inline, probed, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from mooncake_py.registry import Array, Numeric, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.kinds import Array, Numeric
+from mooncake_py.registry import infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.inference import is_dtype

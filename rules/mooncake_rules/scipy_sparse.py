@@ -14,7 +14,8 @@ from scipy.sparse import linalg as spl
 from scipy.sparse._base import _spbase
 
 from mooncake_py import run
-from mooncake_py.registry import Array, Scalar, pure, rrule, zero_derivative
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex

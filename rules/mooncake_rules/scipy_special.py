@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from mooncake_py.registry import Numeric, probed, pure, rrule
+from mooncake_py.kinds import Numeric
+from mooncake_py.registry import probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex, real_of
 from mooncake_rules.scipy_elementwise import Entry, keep, onto, register_table, sum_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 
-from mooncake_py.registry import Numbers, drained
+from mooncake_py.kinds import Numbers
+from mooncake_py.registry import drained
 from mooncake_rules.mirror import mirrors
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooncake_py.ir import graph
-from mooncake_py.ir.text import parse
+from mooncake_py.ir.parser import parse
 
 NESTED = parse("""
 fn f(%0 n):

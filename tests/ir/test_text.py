@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Function, Return, Var
-from mooncake_py.ir.text import ParseError, parse, to_text
+from mooncake_py.ir.parser import ParseError, parse
+from mooncake_py.ir.text import to_text
 from mooncake_py.ir.verify import verify
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))

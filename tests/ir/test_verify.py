@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Function, Return, Var
-from mooncake_py.ir.text import parse
+from mooncake_py.ir.parser import parse
 from mooncake_py.ir.verify import VerifyError, verify
 
 BAD = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.ir.text import parse
+from mooncake_py.ir.parser import parse
 from mooncake_py.ir.verify import verify
 from mooncake_py.lowering import lower
 

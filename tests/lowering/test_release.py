@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import value_and_grad, value_and_pullback
-from mooncake_py.ir.text import parse
+from mooncake_py.ir.parser import parse
 from mooncake_py.lowering import lower
 
 LOOP = """

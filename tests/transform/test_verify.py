@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from mooncake_py import MissingRule, value_and_pullback
-from mooncake_py.ir.text import parse, to_text
+from mooncake_py.ir.parser import parse
+from mooncake_py.ir.text import to_text
 from mooncake_py.ir.verify import verify
 from mooncake_py.runtime import rule
 from tests.functions import CASES

@@ -8,7 +8,8 @@ from typing import Any
 
 import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
 from mooncake_py.ir import ops
-from mooncake_py.registry import Any_, inline, maybe_none, overlay, pure, rrule, zero_derivative
+from mooncake_py.kinds import Any_
+from mooncake_py.registry import inline, maybe_none, overlay, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, add_rdata
 from mooncake_rules.containers.lists import base_of, is_a_number, is_exact
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
+from mooncake_py.kinds import Any_
 from mooncake_py.registry import (
-    Any_,
     element_effects,
     folds,
     infer_table,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mooncake_py.ir import ops
-from mooncake_py.registry import Constant, Rule, refuse, register, rrule
+from mooncake_py.kinds import Constant
+from mooncake_py.registry import Rule, refuse, register, rrule
 from mooncake_py.tangents import CoDual
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
-from mooncake_py.registry import Array, Numbers, Scalar, folds, infer_table, pure, rrule
+from mooncake_py.kinds import Array, Numbers, Scalar
+from mooncake_py.registry import folds, infer_table, pure, rrule
 from mooncake_rules.containers.lists import elements
 
 
