@@ -63,7 +63,7 @@ _MODULES = {
     "api": ("Pullback", "build_rrule", "value_and_pullback"),
     "diagnostics.mode": ("debug",),
     "gradients": ("grad", "value_and_grad"),
-    "registry": ("Any_", "Array", "RealScalar", "Scalar"),
+    "kinds": ("Any_", "Array", "RealScalar", "Scalar"),
     "stop": ("no_diff", "stop_gradient"),
     "mirrors": ("Tangent", "add_tangents", "differentiable", "scale_tangent"),
     "runtime.user": ("zero_tangent",),
