@@ -289,6 +289,8 @@ def zero_derivative(*targets: Any) -> None:
 wrappers: dict[type, Callable[[Any], Any]] = {}
 """Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
 _overlays: dict[Any, pytypes.FunctionType] = {}
+overlay_modules: set[str] = set()
+"""Where overlays and the functions that they call are defined."""
 _by_class: dict[Any, list[tuple[tuple[type | tuple[type, ...], ...], pytypes.FunctionType]]] = {}
 refused: dict[Any, str] = {}
 replaced: dict[Any, pytypes.FunctionType] = {}
@@ -302,8 +304,8 @@ def overlay(
 ) -> Callable[[Callable], Callable]:
     """Calls of `targets` that no rule takes are differentiated as calls of the decorated Python function.
 
-    With `arity`, only calls with this many positional arguments and no others; with `classes`, only calls with
-    positional arguments of these classes and no others.
+    With `arity`, only calls with this many positional arguments, and with keywords only where fn has such that are
+    keyword-only; with `classes`, only calls with positional arguments of these classes and no others.
 
     It takes what they take and must return what they return: for functions written in C whose derivative is best
     had from code, and Python functions whose own code the engine cannot differentiate.
@@ -319,6 +321,7 @@ def overlay(
                 _by_class.setdefault(f, []).append((classes, fn))
             else:
                 _overlays[f if arity is None else (f, arity)] = fn
+        overlay_modules.add(fn.__module__)
         return fn
 
     return decorate
@@ -332,8 +335,10 @@ def overlay_of(f: Any, n: int, keywords: bool, classes: Sequence[type | None] = 
         if len(wanted) == len(classes):
             if all(c is not None and issubclass(c, want) for c, want in zip(classes, wanted, strict=True)):
                 return fn
-    found = None if keywords else _overlays.get((f, n))
-    return found if found is not None else _overlays.get(f)
+    found = _overlays.get((f, n))
+    if found is None or (keywords and not found.__code__.co_kwonlyargcount):
+        return _overlays.get(f)
+    return found
 
 
 def seen_through(

@@ -86,7 +86,7 @@ from mooncake_py.registry import (
     rules_of,
     seen_through,
 )
-from mooncake_py.structure import is_user_class
+from mooncake_py.structure import constant_classes, is_user_class
 
 
 @dataclass(slots=True)
@@ -760,15 +760,18 @@ def _may_be_asked(t: T) -> bool:
     return False
 
 
+_UNCHANGEABLE = (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType)
+
+
 def _may_be_written(t: T) -> bool:
-    """Could a function that is given this value change it?"""
+    """Could a function that is given this value change it, in a way that matters to derivatives?"""
     match t:
         case Known(value=v):
             return not is_code_like(v) and not isinstance(v, (int, float, complex, str, bytes, tuple, range, slice))
         case Tup(items=items):
             return any(map(_may_be_written, items))
         case Inst(cls=c):
-            return not issubclass(c, (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType))
+            return not issubclass(c, (*_UNCHANGEABLE, *constant_classes))
         case Arr() | Lst() | Dct() | Top():
             return True
     return False

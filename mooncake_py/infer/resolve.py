@@ -29,6 +29,7 @@ from mooncake_py.infer.types import (
     join,
 )
 from mooncake_py.registry import infer_table, probed
+from mooncake_py.structure import constant_classes
 
 _MISSING = object()
 _CODE_LIKE = (
@@ -83,8 +84,8 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
             return None
     assert cls is not None
     d = class_attribute(cls, name)
-    if isinstance(d, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType, pytypes.FunctionType)):
-        if not _may_have_dict(cls):
+    if _is_method(d):
+        if not _may_have_dict(cls) or cls in constant_classes:
             return Meth(d, site, t.active), None
         return None
     if isinstance(d, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)) and not _may_have_dict(cls):
@@ -95,6 +96,12 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
 
 def _is_np_scalar(cls: type) -> bool:
     return issubclass(cls, np.generic)
+
+
+def _is_method(d: Any) -> bool:
+    """Is this, found in a class, a function that is bound to the object it is asked for?"""
+    kinds = (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType, pytypes.FunctionType)
+    return isinstance(d, kinds) or type(d).__name__ == "cython_function_or_method"
 
 
 def _may_have_dict(cls: type) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from mooncake_py.infer.interpret import FRAME_NAMES, Guard, Inferred
 from mooncake_py.infer.outside import is_data, is_library
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import is_code_like
-from mooncake_py.infer.types import Fn, Known
+from mooncake_py.infer.types import Fn, Known, Meth
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
 from mooncake_py.ir.nodes import (
@@ -38,7 +39,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.registry import at_run_time, is_declared, overlay_of, rules_of, seen_through
+from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.transform.protect import explicit, protect_all
 from mooncake_py.transform.values import Cell
 
@@ -92,23 +93,50 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
 
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
+    found = _callee_of(inferred, s, globals_)
+    return None if found is None else replace(found, body=_without_none(found, inferred))
+
+
+def _without_none(callee: Callee, inferred: Inferred) -> Function:
+    """The body without questions whether a parameter is None that its argument's type answers.
+
+    A function that is asked so would not be one whose calls were all taken in.
+    """
+    body = callee.body
+    types = {p: inferred.types.get(a) for p, a in zip(body.params, callee.args, strict=True) if isinstance(a, Var)}
+    answers: dict[Operand, Operand] = {}
+    dead: set[Call] = set()
+    for s in (s for b in body.blocks for s in b.stmts):
+        if (is_const(s.fn, operator.is_) or is_const(s.fn, operator.is_not)) and is_const(s.args[1], None):
+            if isinstance(types.get(s.args[0]), (Fn, Meth)):  # type: ignore[arg-type]
+                answers[s.out] = Const(is_const(s.fn, operator.is_not))
+                dead.add(s)
+    return map_function(body, lambda v: answers.get(v, v), dead) if dead else body
+
+
+def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
     if info is None or info.kind not in ("dynamic", "derived"):
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):
         f = t.value
-        if isinstance(f, pytypes.FunctionType) and f in _STAND_INS:
+        if isinstance(f, pytypes.FunctionType) and (f in _STAND_INS or _is_packs(f)):
             return _stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return _known(f, s, inferred, globals_)
         python = overlay_of(f, len(s.args), bool(s.kwargs))
-        return None if python is None or rules_of(f) else _stand_in(python, s)
+        return None if python is None or (rules_of(f) and info.target is not python) else _stand_in(python, s)
     if isinstance(t, Fn):
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
             return _callee(site, s)
     return None
+
+
+def _is_packs(f: pytypes.FunctionType) -> bool:
+    """Is this what a rule pack's Python functions for others are made of?"""
+    return f.__module__ in overlay_modules and not is_declared(f) and f not in at_run_time and not _recursive(f, {})
 
 
 def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:

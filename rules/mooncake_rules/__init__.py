@@ -39,6 +39,7 @@ from mooncake_rules import (
     numpy_windows,
     objects,
     operators,
+    ordering,
     refused,
 )
 
@@ -77,6 +78,7 @@ __all__ = [
     "numpy_windows",
     "objects",
     "operators",
+    "ordering",
     "refused",
 ]
 
@@ -85,6 +87,7 @@ for _module, _packs in {
     "concurrent.futures": ("refused_pools",),
     "json": ("json_",),
     "pprint": ("pprint_",),
+    "random": ("random_",),
     "statistics": ("statistics_",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_bessel"),

@@ -134,6 +134,13 @@ def all_(iterable):
     return True
 
 
+@overlay(sum)
+def sum_(xs, start=0):
+    for x in xs:
+        start = start + x
+    return start
+
+
 _MISSING = object()
 
 

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, Known, T
+from mooncake_py.infer.types import Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.registry import infer_table, overlay, rrule, zero_derivative
+from mooncake_py.structure import constant_classes
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import total, unbroadcast
 from mooncake_rules.inference import Types, shape_ndim
 
 _random = np.random
 _Generator, _RandomState = np.random.Generator, np.random.RandomState
+constant_classes += [_Generator, _RandomState]
 
 zero_derivative(
     _random.rand, _random.randn, _random.random, _random.random_sample, _random.randint, _random.seed,
@@ -132,11 +134,11 @@ _scaled_method(_RandomState.exponential)
 # What is drawn or shuffled is told by shuffling the positions: the generator takes the same steps for these.
 
 
-def drawn(rng: Any, n: int, *args: Any) -> Any:
+def drawn(rng: Any, n: Any, *args: Any) -> Any:
     return rng.choice(n, *args)
 
 
-def order(rng: Any, n: int) -> Any:
+def order(rng: Any, n: Any) -> Any:
     return rng.permutation(np.arange(n))
 
 
@@ -145,24 +147,32 @@ zero_derivative(drawn, order)
 
 @overlay(_Generator.choice)
 def choice(rng, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+    if isinstance(a, (int, np.integer)):
+        return drawn(rng, a, size, replace, p, 0, shuffle)
     a = np.asarray(a)
     return np.take(a, drawn(rng, a.shape[axis], size, replace, p, 0, shuffle), axis)
 
 
 @overlay(_RandomState.choice)
 def legacy_choice(rng, a, size=None, replace=True, p=None):
+    if isinstance(a, (int, np.integer)):
+        return drawn(rng, a, size, replace, p)
     a = np.asarray(a)
     return a[drawn(rng, a.shape[0], size, replace, p)]
 
 
 @overlay(_Generator.permutation)
 def permutation(rng, x, axis=0):
+    if isinstance(x, (int, np.integer)):
+        return order(rng, x)
     x = np.asarray(x)
     return np.take(x, order(rng, x.shape[axis]), axis)
 
 
 @overlay(_RandomState.permutation)
 def legacy_permutation(rng, x):
+    if isinstance(x, (int, np.integer)):
+        return order(rng, x)
     x = np.asarray(x)
     return x[order(rng, x.shape[0])]
 
@@ -194,26 +204,79 @@ def _dims(first: int) -> Any:
     return infer
 
 
-def _sized(first: int) -> Any:
+def _samples(cls: type, holder: Any, *names: str) -> Any:
+    """Samples of a distribution whose parameters have these names, and then `size`."""
+    first = 0 if holder is _random else 1
+    whole = np.int64 if holder is _Generator else "l"
+
     def infer(args: Types, kwargs: dict[str, T]) -> T | None:
-        size = kwargs.get("size") or (args[first] if len(args) > first else None)
-        if set(kwargs) - {"size"} or len(args) > first + 1:
+        given = dict(zip((*names, "size"), args[first:], strict=False)) | kwargs
+        if len(args) > first + len(names) + 1 or not given.keys() <= {*names, "size", "endpoint"}:
             return None
-        if size is None or (isinstance(size, Known) and size.value is None):
-            return Inst(float)
-        n = shape_ndim(size)
-        return None if n is None else Arr(np.dtype(float), n)
+        size = given.pop("size", Known(None))
+        act = any(t.active for t in given.values())
+        if not isinstance(size, Known) or size.value is not None:
+            n = shape_ndim(size)
+        elif all(is_scalar(widen(t)) or t == Known(None) for t in given.values()):
+            return Inst(cls, act)
+        else:
+            ndims = [t.ndim if isinstance(t, Arr) else 0 if is_scalar(widen(t)) else None for t in given.values()]
+            n = None if None in ndims else max(d for d in ndims if d is not None) or None
+        return None if n is None else Arr(np.dtype(whole if cls is int else cls), n, act)
 
     return infer
 
 
+_DISTRIBUTIONS: dict[type, dict[str, tuple[str, ...]]] = {
+    float: {
+        "random": (), "random_sample": (), "standard_normal": (), "standard_exponential": (), "standard_cauchy": (),
+        "standard_gamma": ("shape",), "normal": ("loc", "scale"), "uniform": ("low", "high"), "exponential": ("scale",),
+        "gamma": ("shape", "scale"), "beta": ("a", "b"), "lognormal": ("mean", "sigma"), "laplace": ("loc", "scale"),
+        "logistic": ("loc", "scale"), "gumbel": ("loc", "scale"), "chisquare": ("df",), "standard_t": ("df",),
+        "weibull": ("a",), "pareto": ("a",), "rayleigh": ("scale",), "triangular": ("left", "mode", "right"),
+        "vonmises": ("mu", "kappa"), "wald": ("mean", "scale"), "f": ("dfnum", "dfden"),
+    },
+    int: {
+        "randint": ("low", "high"), "poisson": ("lam",), "binomial": ("n", "p"), "geometric": ("p",),
+        "negative_binomial": ("n", "p"),
+    },
+    np.int64: {"integers": ("low", "high")},
+}  # fmt: skip
+
 infer_table[_random.rand] = infer_table[_random.randn] = _dims(0)
 infer_table[_RandomState.rand] = infer_table[_RandomState.randn] = _dims(1)
-for _f in (_random.random, _random.random_sample, _random.standard_normal):
-    infer_table[_f] = _sized(0)
-for _f in (_Generator.random, _Generator.standard_normal, _RandomState.standard_normal, _RandomState.random_sample):
-    infer_table[_f] = _sized(1)
+for _cls, _distributions in _DISTRIBUTIONS.items():
+    for _name, _parameters in _distributions.items():
+        for _holder in (_random, _Generator, _RandomState):
+            if hasattr(_holder, _name):
+                infer_table[getattr(_holder, _name)] = _samples(_cls, _holder, *_parameters)
 
+
+def _is_whole(t: T) -> bool:
+    t = widen(t)
+    return isinstance(t, Inst) and issubclass(t.cls, (int, np.integer))
+
+
+def _picked(args: Types, kwargs: dict[str, T]) -> T | None:
+    """What is drawn from a range; of other things the overlay tells."""
+    if len(args) < 2 or not _is_whole(args[1]):
+        return None
+    size = args[2] if len(args) > 2 else kwargs.get("size", Known(None))
+    if isinstance(size, Known) and size.value is None:
+        return Inst(int)
+    n = shape_ndim(size)
+    return None if n is None else Arr(np.dtype(np.int64), n)
+
+
+def _reordered(args: Types, kwargs: dict[str, T]) -> T | None:
+    return Arr(np.dtype(np.int64), 1) if len(args) > 1 and _is_whole(args[1]) else None
+
+
+if np.dtype("l") == np.int64:  # what the old generators give is as long as a C long
+    for _f in (drawn, _Generator.choice, _RandomState.choice):
+        infer_table[_f] = _picked
+    for _f in (order, _Generator.permutation, _RandomState.permutation):
+        infer_table[_f] = _reordered
 infer_table[_random.default_rng] = lambda args, kwargs: Inst(_Generator)
 infer_table[_random.RandomState] = lambda args, kwargs: Inst(_RandomState)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import bisect
 import copy
 import dataclasses
 import functools
-import heapq
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import drained, overlay, rrule, zero_derivative
+from mooncake_py.registry import drained, overlay, rrule
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, add_any, add_rdata, zero_fdata
 from mooncake_rules.containers.lists import give_parts, parts
@@ -163,56 +161,6 @@ def lru_cache_wrapper(f: CoDual, maxsize, typed, info):
     return CoDual(make(f.primal, maxsize, typed, info), f.fdata), pullback
 
 
-@overlay(sorted)
-def sorted_(xs, *, key=None, reverse=False):
-    ys = list(xs)
-    ys.sort(key=key, reverse=reverse)
-    return ys
-
-
-@overlay(sum)
-def sum_(xs, start=0):
-    for x in xs:
-        start = start + x
-    return start
-
-
-_MISSING = object()
-
-
-@overlay(max)
-def max_(*xs, key=None, default=_MISSING):
-    return _extreme(xs, key, default, _greater, "max")
-
-
-@overlay(min)
-def min_(*xs, key=None, default=_MISSING):
-    return _extreme(xs, key, default, _less, "min")
-
-
-def _greater(a, b):
-    return a > b
-
-
-def _less(a, b):
-    return a < b
-
-
-def _extreme(xs, key, default, better, name):
-    items = list(xs[0]) if len(xs) == 1 else xs
-    if len(items) == 0:
-        if default is _MISSING:
-            raise ValueError(f"{name}() iterable argument is empty")
-        return default
-    best = items[0]
-    mark = best if key is None else key(best)
-    for x in items[1:]:
-        k = x if key is None else key(x)
-        if better(k, mark):
-            best, mark = x, k
-    return best
-
-
 @rrule(tuple.__new__)
 def tuple_new(cls, items: CoDual):
     x, fx = items.primal, items.fdata
@@ -233,77 +181,3 @@ def namespace_(**values):
     for name in values:
         setattr(n, name, values[name])
     return n
-
-
-@overlay(heapq.heappush)
-def heappush_(heap, item):
-    heap.append(item)
-    heapq._siftdown(heap, 0, len(heap) - 1)  # type: ignore[attr-defined]
-
-
-@overlay(heapq.heappop)
-def heappop_(heap):
-    last = heap.pop()
-    if len(heap) == 0:
-        return last
-    return heapreplace_(heap, last)
-
-
-@overlay(heapq.heapreplace)
-def heapreplace_(heap, item):
-    first = heap[0]
-    heap[0] = item
-    heapq._siftup(heap, 0)  # type: ignore[attr-defined]
-    return first
-
-
-@overlay(heapq.heappushpop)
-def heappushpop_(heap, item):
-    if len(heap) > 0 and heap[0] < item:
-        return heapreplace_(heap, item)
-    return item
-
-
-@overlay(heapq.heapify)
-def heapify_(heap):
-    for i in range(len(heap) // 2 - 1, -1, -1):
-        heapq._siftup(heap, i)  # type: ignore[attr-defined]
-
-
-def heapify_max_(heap):
-    for i in range(len(heap) // 2 - 1, -1, -1):
-        heapq._siftup_max(heap, i)  # type: ignore[attr-defined]
-
-
-def heapreplace_max_(heap, item):
-    first = heap[0]
-    heap[0] = item
-    heapq._siftup_max(heap, 0)  # type: ignore[attr-defined]
-    return first
-
-
-def heappop_max_(heap):
-    last = heap.pop()
-    if len(heap) == 0:
-        return last
-    return heapreplace_max_(heap, last)
-
-
-for _stand_in in (heapify_max_, heapreplace_max_, heappop_max_):
-    if hasattr(heapq, "_" + _stand_in.__name__[:-1]):  # the names of `heapq.nsmallest` until Python 3.13
-        overlay(getattr(heapq, "_" + _stand_in.__name__[:-1]))(_stand_in)
-
-
-zero_derivative(bisect.bisect_left, bisect.bisect_right)
-
-
-@overlay(bisect.insort_right)
-def insort_right_(xs, x, lo=0, hi=None, *, key=None):
-    mark = x if key is None else key(x)
-    xs.insert(bisect.bisect_right(xs, mark, lo, len(xs) if hi is None else hi, key=key), x)
-
-
-@overlay(bisect.insort_left)
-def insort_left_(xs, x, lo=0, hi=None, *, key=None):
-    mark = x if key is None else key(x)
-    xs.insert(bisect.bisect_left(xs, mark, lo, len(xs) if hi is None else hi, key=key), x)
