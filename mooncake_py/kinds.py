@@ -64,7 +64,7 @@ Any_ = Kind("Any", object)
 
 Pattern = Kind | type
 
-_CONTAINERS = frozenset({list, dict, deque, OrderedDict})
+_CONTAINERS = frozenset({list, dict, tuple, deque, OrderedDict})
 
 
 def matches(want: Pattern, t: T) -> bool | None:
@@ -94,8 +94,8 @@ def matches(want: Pattern, t: T) -> bool | None:
         if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
             return None  # a subclass may do it in its own way
         return issubclass(t.cls, want)
-    cls = {"Arr": np.ndarray, "Tup": tuple, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
-    if isinstance(t, Dct):
+    cls = {"Arr": np.ndarray, "Lst": list, "Fn": pytypes.FunctionType}.get(type(t).__name__)
+    if isinstance(t, (Dct, Tup)):
         cls = t.cls
     if cls is not None and isinstance(want, type):
         return issubclass(cls, want)

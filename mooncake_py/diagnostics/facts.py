@@ -43,8 +43,8 @@ def conforms(x: Any, t: T) -> bool:
             return isinstance(x, _REALS)
         case Known(value=v):
             return x is v or (type(x) is type(v) and (Known(x) == t or (type(x) in _CONSTANTS and x == v)))
-        case Tup(items=items):
-            return isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
+        case Tup(items=items, cls=c):
+            return type(x) is c and isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
         case Lst(elem=e):
             return type(x) is list and all(conforms(v, e) for v in x[:SOME])
         case Dct(cls=c):

@@ -57,7 +57,7 @@ DEPTH = 5
 
 def _bounded(t: T, depth: int) -> T:
     if isinstance(t, Tup):
-        return Tup(tuple([_inner(x, depth) for x in t.items]))
+        return replace(t, items=tuple([_inner(x, depth) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
         return type(t)(_inner(t.elem, depth), t.act)
     if isinstance(t, Dct):
@@ -80,7 +80,7 @@ def _inner(t: T, depth: int) -> T:
 def _awake(t: T) -> T:
     """The type of what may be given an active value: what it holds is known by its own names."""
     if isinstance(t, Tup):
-        return Tup(tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
+        return replace(t, items=tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
     return replace(t, act=True) if isinstance(t, _HOLDERS) else activate(t)
 
 
@@ -90,7 +90,7 @@ _HOLDERS = (Lst, Dct, Cell, Obj)
 def _put(t: T, e: Effect, apart: bool = False) -> T:
     """`apart`: what is written to is not this container, but may be in it."""
     if isinstance(t, Tup):
-        return Tup(tuple([_put(x, e) for x in t.items]))
+        return replace(t, items=tuple([_put(x, e) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
         elem = _put(t.elem, e) if e.origin.held else t.elem
         if not apart and may_be(t, e.target):

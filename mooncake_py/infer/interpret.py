@@ -23,9 +23,11 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object, surely
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import NAMESPACES, is_kept_by, is_library
 from mooncake_py.infer.outside import is_data as is_outside_data
-from mooncake_py.infer.protocol import WRITES, Classes, Lookup, Plan, is_function
+from mooncake_py.infer.places import placed
+from mooncake_py.infer.protocol import WRITES, Classes, Lookup, Plan, asks, is_function
 from mooncake_py.infer.resolve import attribute, class_attribute, class_of, is_code_like, result_type
 from mooncake_py.infer.results import is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.types import (
@@ -146,6 +148,7 @@ _OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, in
 FRAME_NAMES = frozenset(f.__name__ for f in _OF_FRAMES)
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely})
+_ITEMS = frozenset({operator.getitem, tuple.__getitem__})
 
 
 class Inference:
@@ -394,7 +397,7 @@ class Inference:
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             return self.derived(s, fn, s.args, args)
-        if isinstance(fn, Obj) and self.classes is not None:
+        if isinstance(fn, (Obj, Tup)) and self.classes is not None:
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
             if plan is not None:
                 return self.planned(s, plan)
@@ -437,9 +440,16 @@ class Inference:
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:
                 return of_object
-        if f in _STRUCTURAL or (f is operator.getitem and isinstance(types[0], Tup) and isinstance(types[1], Known)):
+            places = placed(self.classes, f, args, types, s.kwargs, self.type_of)
+            if places is not None:
+                self.calls[s.out] = CallInfo("op", places.does, None, places.args, places.kwargs, types)
+                return places.type
+            if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
+                return self.dynamic(s, "the class of a named tuple decides")
+        if f in _STRUCTURAL or (f in _ITEMS and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:
+                f = operator.getitem if f in _ITEMS else f
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
                 return t
         kw = tuple((k, self.type_of(v)) for k, v in s.kwargs)
@@ -567,6 +577,8 @@ class Inference:
             found_ = None
             if isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
                 found_ = self.classes.read(s, args[0], t, name)
+            elif isinstance(t, Tup) and t.cls is not tuple:
+                found_ = self.classes.read_named(s, args[0], t, name)
             elif isinstance(t, Known) and isinstance(t.value, type) and len(args) == 2:
                 found_ = self.classes.read_class(s, t.value, name)
             if found_ is not None:
@@ -596,6 +608,8 @@ class Inference:
         if how is None:
             assert isinstance(t, Meth)
             self.calls[s.out] = CallInfo("op", getattr, None, (t.receiver, Const(None)), (), types)
+        elif isinstance(how, int):
+            self.calls[s.out] = CallInfo("op", operator.getitem, None, (args[0], Const(how)), (), types)
         elif how is getattr:
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
         else:
@@ -616,7 +630,7 @@ class Inference:
                 return Known(None)
         elif f is ops.load_super:
             match types[1:]:
-                case (Known(value=type() as cls), Obj() as x, Known(value=name)):
+                case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
                     found = classes.read_super(s, cls, x, name)
                     return None if found is None else self.found(s, *found, args[2:], types[2:])
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
@@ -660,8 +674,8 @@ class Inference:
             assert isinstance(n, Known)
             if isinstance(t, Known) and isinstance(t.value, tuple):
                 t = Tup(tuple(Known(v) for v in t.value))
-            return t if isinstance(t, Tup) and len(t.items) == n.value else None
-        if f is operator.getitem:
+            return Tup(t.items) if isinstance(t, Tup) and len(t.items) == n.value else None
+        if f in _ITEMS:
             t, i = types[0], types[1]
             assert isinstance(t, Tup) and isinstance(i, Known)
             if type(i.value) is int and -len(t.items) <= i.value < len(t.items):
@@ -754,7 +768,7 @@ def _may_be_asked(t: T) -> bool:
         case Inst(cls=cls):
             return t.active and is_user_class(cls)
         case Tup(items=items):
-            return any(map(_may_be_asked, items))
+            return any(map(_may_be_asked, items)) or (t.active and answers(t.cls))
         case Lst(elem=elem):
             return _may_be_asked(elem)
     return False

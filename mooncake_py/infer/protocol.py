@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooncake_py import fields
+from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.outside import is_library
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import BOT, Known, Meth, Obj, Real, T, abstract, activate, cut, is_scalar, join, widen
+from mooncake_py.infer.types import BOT, Known, Meth, Obj, Real, T, Tup, abstract, activate, cut, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.mirrors import constant_attributes
@@ -147,6 +148,20 @@ _SPECIAL = {
     operator.setitem: "__setitem__",
     operator.delitem: "__delitem__",
 }
+
+
+def asks(f: Any) -> tuple[str, ...]:
+    """The special methods that an operator asks for."""
+    if type(f).__hash__ is None:
+        return ()
+    if f in _IN_PLACE:
+        name, plain = _IN_PLACE[f]
+        return (name, *_BINARY[plain])
+    if f is operator.ne:
+        return ("__ne__",)
+    return _BINARY.get(f) or ((_SPECIAL[f],) if f in _SPECIAL else ())
+
+
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
@@ -213,6 +228,21 @@ class Classes:
             return held, fields.get_number if held.active else getattr
         return held, fields.get_field
 
+    def read_named(self, s: Call, x: Operand, t: Tup, name: str) -> tuple[T, Any] | None:
+        """The same for an attribute of a named tuple; the place of a field is that of the tuple's item."""
+        d = self.look(t.cls, name)
+        if (i := field_index(d)) is not None:
+            return t.items[i], i
+        if name == "__class__":
+            return Known(t.cls), getattr
+        if type(d) is tuple and all(type(k) is str for k in d):
+            return Known(d), getattr
+        if type(d) is property:
+            return (BOT, Plan(d.fget, (x,))) if is_function(d.fget) else None
+        if is_function(d) or replaces(d):
+            return Meth(d, s, t.active), None
+        return self.read_class(s, t.cls, name)
+
     def read_class(self, s: Call, cls: type, name: str) -> tuple[T, Any] | None:
         """The same for an attribute of a class; None for what is no function."""
         if type(cls) is not type and Lookup(type(cls)).get(name, MISSING) is not MISSING:
@@ -222,11 +252,11 @@ class Classes:
             return Known(d), getattr
         if type(d) is staticmethod and is_function(d.__func__):
             return Known(d.__func__), getattr
-        if type(d) is classmethod and is_function(d.__func__):
+        if type(d) is classmethod and (is_function(d.__func__) or makes(d.__func__)):
             return Meth(d.__func__, s, False, cls), None
         return None
 
-    def read_super(self, s: Call, after: type, t: Obj, name: str) -> tuple[T, Any] | None:
+    def read_super(self, s: Call, after: type, t: Obj | Tup, name: str) -> tuple[T, Any] | None:
         """`super(after, x).name`."""
         mro = t.cls.__mro__
         if after not in mro:
@@ -237,7 +267,9 @@ class Classes:
                 if isinstance(d, property):
                     return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
                 if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
-                    return Meth(d, s, t.act), None
+                    return Meth(d, s, t.active), None
+                if isinstance(t, Tup) and (i := field_index(d)) is not None:
+                    return t.items[i], i
                 return None
         return None
 
@@ -269,12 +301,12 @@ class Classes:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
         if isinstance(f, type) and f not in _SPECIAL:
             return self._construct(f, args, kwargs)
-        if kwargs or not any(isinstance(t, Obj) for t in types[:2]) or any(r.user for r in rules_of(f)):
+        if kwargs or not any(map(_is_asked, types[:2])) or any(r.user for r in rules_of(f)):
             return None
         if f in _IN_PLACE and len(types) == 2:
             name, plain = _IN_PLACE[f]
             t = types[0]
-            method = self.look(t.cls, name) if isinstance(t, Obj) else MISSING
+            method = self.look(t.cls, name) if isinstance(t, (Obj, Tup)) and _is_asked(t) else MISSING
             if method is not MISSING:
                 asked = (Const(method), *args, Const(plain), *args)
                 return Plan(one_answers, asked) if is_function(method) else None
@@ -283,7 +315,8 @@ class Classes:
             return self._binary(f, args, types)
         t = types[0]
         if not isinstance(t, Obj):
-            return None
+            method = self.look(t.cls, _SPECIAL[f]) if isinstance(t, Tup) and f in _SPECIAL else MISSING
+            return Plan(method, args) if is_function(method) else None
         if f is ops.truth or f is bool or f is operator.not_:
             for name in ("__bool__", "__len__"):
                 method = self.look(t.cls, name)
@@ -303,7 +336,7 @@ class Classes:
         """Is an object of this type true, having no say in it?"""
         return isinstance(t, Obj) and all(self.look(t.cls, name) is MISSING for name in ("__bool__", "__len__"))
 
-    def called(self, x: Operand, t: Obj, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
+    def called(self, x: Operand, t: Obj | Tup, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         """A call of an object."""
         method = self.look(t.cls, "__call__")
         return Plan(method, (x, *args), kwargs) if is_function(method) else None
@@ -313,14 +346,18 @@ class Classes:
         a, b = (exact_class(t) for t in types)
         if a is None or b is None:
             return None
-        if not all(isinstance(t, Obj) or c in _DEFER for t, c in zip(types, (a, b), strict=True)):
+        if not all(_is_asked(t) or c in _DEFER for t, c in zip(types, (a, b), strict=True)):
             return None
-        left = self.look(a, name) if isinstance(types[0], Obj) else MISSING
-        asked = isinstance(types[1], Obj) and (a is not b or back != f"__r{name[2:]}")
+        left = self.look(a, name) if _is_asked(types[0]) else MISSING
+        asked = _is_asked(types[1]) and (a is not b or back != f"__r{name[2:]}")
         right = self.look(b, back) if asked else MISSING
         found = [m for m in (left, right) if m is not MISSING and m is not getattr(object, name, None)]
         if not found or not all(is_function(m) for m in found):
             return None
+        if isinstance(types[0], Tup) or isinstance(types[1], Tup):
+            for k, n in ((a, name), (b, back)):
+                if issubclass(k, tuple) and hasattr(tuple, n) and not is_function(self.look(k, n)):
+                    return None  # what tuples do is tried, too
         whole = (Const(f), *args)
         if not is_function(right):
             return Plan(one_answers, (Const(left), *args, *whole))
@@ -339,6 +376,11 @@ class Classes:
         if init is object.__init__ and not args and not kwargs:
             return Plan(None, (), (), cls)
         return Plan(init, (MADE, *args), kwargs, cls) if is_function(init) else None
+
+
+def _is_asked(t: T) -> bool:
+    """Does an operator ask the class of this value, which is written in Python?"""
+    return isinstance(t, Obj) or (isinstance(t, Tup) and answers(t.cls))
 
 
 def exact_class(t: T) -> type | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.named import answers
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -64,8 +65,8 @@ def class_of(t: T) -> type | None:
             return c
         case Arr():
             return np.ndarray
-        case Tup():
-            return tuple
+        case Tup(cls=c):
+            return c
         case Lst():
             return list
         case Dct(cls=c):
@@ -204,8 +205,11 @@ def sample(t: T) -> Any:
             return range(2)
         case Inst(cls=c) if c is str:
             raise _NoSample
-        case Tup(items=items):
-            return tuple(sample(x) for x in items)
+        case Tup(items=items, cls=c):
+            if answers(c):
+                raise _NoSample
+            values = [sample(x) for x in items]
+            return tuple(values) if c is tuple else tuple.__new__(c, values)
         case Display(items=items):
             return [sample(x) for x in items]
         case Lst(elem=e):

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
+from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
@@ -148,9 +149,10 @@ class Arr(T):
 
 @_type
 class Tup(T):
-    """A tuple of known length."""
+    """A tuple of known length; `cls` is `tuple` itself or a class of named tuples."""
 
     items: tuple[T, ...]
+    cls: type = tuple
 
     @property
     def active(self) -> bool:
@@ -335,8 +337,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act)
     if cls is np.ndarray:
         return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
-    if cls is tuple:
-        return Tup(tuple(abstract(v, act, most, depth, within) for v in value))
+    if isinstance(value, tuple) and is_item_by_item(value):
+        return Tup(tuple([abstract(v, act, most, depth, within) for v in value]), cls)
     if value is None or value is Ellipsis or value is NotImplemented:
         return Known(value)
     if cls in (int, bool, str, bytes, range, slice):
@@ -369,6 +371,11 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     return Inst(cls, act)
 
 
+def is_item_by_item(value: tuple[Any, ...]) -> bool:
+    """Is the type of this tuple a `Tup`? Not where it does things its own way, or has attributes beside its items."""
+    return type(value) is tuple or (is_named_tuple(type(value)) and not getattr(value, "__dict__", None))
+
+
 NESTED = 4
 """How deep objects in objects are looked at."""
 
@@ -381,7 +388,7 @@ def cut(t: T, within: tuple[type, ...] = ()) -> T:
                 return Inst(c, act)
             return Obj(c, act, tuple([(k, cut(x, (*within, c))) for k, x in fields]), sure)
         case Tup(items=items):
-            return Tup(tuple([cut(x, within) for x in items]))
+            return replace(t, items=tuple([cut(x, within) for x in items]))
         case Dct():
             return t.mapped(lambda x: cut(x, within))
         case Lst(elem=e) | Cell(elem=e):
@@ -395,7 +402,7 @@ def unseen(t: T) -> T:
         case Obj(cls=c, act=act):
             return Inst(c, act)
         case Tup(items=items):
-            return Tup(tuple(map(unseen, items)))
+            return replace(t, items=tuple(map(unseen, items)))
         case Dct():
             return t.mapped(unseen)
         case Lst(elem=e) | Cell(elem=e):
@@ -467,8 +474,8 @@ def join(a: T, b: T) -> T:
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
         return Arr(a.dtype if same_dtype(a.dtype, b.dtype) else None, a.ndim if a.ndim == b.ndim else None, act)
-    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items):
-        return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items) and a.cls is b.cls:
+        return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
     if isinstance(a, (Lst, Cell)) and type(a) is type(b):
         return type(a)(join(a.elem, b.elem), act)
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
@@ -508,7 +515,7 @@ def activate(t: T, act: bool = True) -> T:
         case Arr(dtype=d, ndim=n):
             return Arr(d, n, act and differentiable_dtype(d))
         case Tup(items=items):
-            return Tup(tuple(activate(x, act) for x in items))
+            return replace(t, items=tuple([activate(x, act) for x in items]))
         case Lst(elem=e) | Cell(elem=e):
             return type(t)(activate(e, act), act)
         case Dct():

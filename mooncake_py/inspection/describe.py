@@ -24,7 +24,8 @@ def _plain(t: T) -> str:
         case Arr(dtype=d, ndim=n):
             return f"{d if d is not None else 'unknown'} array, {n if n is not None else '?'}-d"
         case Tup(items=items):
-            return "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 else "") + ")"
+            name = "" if t.cls is tuple else t.cls.__name__
+            return name + "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 and not name else "") + ")"
         case Lst(elem=e):
             return f"list of {_plain(e)}"
         case Dct(fields=fields, elem=e):

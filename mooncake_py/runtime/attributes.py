@@ -9,8 +9,11 @@ from typing import Any
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.runtime.coduals import is_active
 from mooncake_py.runtime.exceptions import read_args
+from mooncake_py.runtime.native import NoRule, field
 from mooncake_py.runtime.results import Call, Result, dropping, of_receiver, through
 from mooncake_py.runtime.stored import (
     ABSENT,
@@ -21,7 +24,7 @@ from mooncake_py.runtime.stored import (
     write_stored,
 )
 from mooncake_py.structure import is_user_class, slot_of, stored
-from mooncake_py.tangents import zero_fdata
+from mooncake_py.tangents import has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
 _MISSING = class_attribute(object, "")
@@ -155,8 +158,20 @@ def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
             found = bind_descriptor(call, d, x, fx, cls)
             if found is None and not hasattr(type(d), "__get__"):
                 return _class_attribute(call, k, name)
-            return found if found is not None else (getattr(s, name), fx, None)
+            return found if found is not None else _super_native(s, d, x, fx, name)
     return None
+
+
+def _super_native(s: Any, d: Any, x: Any, fx: Any, name: str) -> Result:
+    """The same where C code has the say: a method bound to x, or the field of a named tuple."""
+    if isinstance(x, tuple) and (i := field_index(d)) is not None:
+        return field(x, fx, i)
+    y = getattr(s, name)
+    if getattr(y, "__self__", ABSENT) is x:
+        return y, fx, lambda dy: dy
+    if is_active(x, fx) and has_tangent(y):
+        raise NoRule(getattr, (x, name), (fx, None))
+    return y, None, None
 
 
 def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -288,7 +303,7 @@ def handle_vars(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Re
 def handle_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     if len(args) != 2:
         return None
-    return super(*args), fargs[1], None
+    return super(*args), fargs[1], lambda dy: (None, None, dy)
 
 
 def handle_load_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:

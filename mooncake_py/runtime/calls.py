@@ -70,8 +70,7 @@ def call(
     if f is ops.call_ex:
         return _call_ex(args, fargs, protected)
     if f is ops.load_special:
-        y, fx = f(*args), fargs[0]
-        return y, fx, None if fx is None else lambda dy: (None, dy, None)
+        return f(*args), fargs[0], lambda dy: (None, dy, None)
     if type(f).__hash__ is not None:
         if f in NATIVE and not names:
             found = NATIVE[f](alike, args, fargs)
@@ -220,7 +219,7 @@ def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> 
     """Does f take item after item from its argument k, by Python code that is to be derived?"""
     if type(args[k]) in ITERATORS:
         return True
-    if fargs[k] is None or not iterates_in_python(args[k]):
+    if not is_active(args[k], fargs[k]) or not iterates_in_python(args[k]):
         return False
     if f is min or f is max:
         return len(args) == 1
@@ -234,7 +233,7 @@ def _call_ex(args: tuple[Any, ...], fargs: tuple[Any, ...], protected: bool) -> 
     f, star, double = args
     ff, fstar, fdouble = fargs
     listed: Pull | None = None
-    if not isinstance(star, (tuple, list)):
+    if not isinstance(star, (tuple, list)) or iterates_in_python(star):
         star, fstar, listed = call(list, None, (star,), (fstar,))
     items, fitems = _parts(star, fstar)
     names = tuple(double) if double is not None else ()

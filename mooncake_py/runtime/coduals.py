@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.infer.types import Obj, Tup, abstract
+from mooncake_py.infer.types import Obj, Tup, abstract, is_item_by_item
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
 """Classes of values that no run knows by their identity."""
@@ -39,9 +39,9 @@ def is_active(x: Any, fdata: Any) -> bool:
 
 def abstract_codual(x: Any, fx: Any) -> Any:
     """The type of a value with this fdata: things with identity are active where they have some."""
-    if type(x) is tuple:
+    if isinstance(x, tuple) and is_item_by_item(x):
         fs = fx if fx is not None else (None,) * len(x)
-        return Tup(tuple(abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)))
+        return Tup(tuple([abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)]), type(x))
     t = abstract(x, is_active(x, fx), MOST)
     if type(t) is Obj and not t.fields and id(x) in run.current().made:
         return Obj(t.cls, t.act, new=True)

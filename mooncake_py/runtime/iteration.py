@@ -45,7 +45,7 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
             assert r is not None
             return (None, tuple(r)) if any(t is not None for t in r) else None
 
-        return SequenceIterator(x), shadow, pullback
+        return SequenceIterator(tuple.__getitem__(x, slice(None))), shadow, pullback  # whatever x[i] means
     if isinstance(x, dict) and cls.__iter__ in (dict.__iter__, OrderedDict.__iter__):
         return iter(x), None, None
     method = _method_of_iteration(cls)
@@ -174,9 +174,12 @@ def drain(
 
     def pullback(dy: Any) -> Any:
         ds = None if pb is None else pb(dy)
-        if items is not None:
-            items(None)
-        return None if ds is None else (*ds[: k + 1], None, *ds[k + 2 :])
+        back = None if items is None else items(None)  # a tuple whose class iterates its own way has a cotangent
+        if ds is None:
+            if back is None:
+                return None
+            ds = (None,) * (1 + len(args) + len(given.names))
+        return (*ds[: k + 1], None if back is None else back[1], *ds[k + 2 :])
 
     return y, fy, pullback
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from mooncake_py import registry
 from mooncake_py.errors import MooncakeError
+from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.registry import find_rule_for_values, name_of
 from mooncake_py.runtime.coduals import is_active
 from mooncake_py.runtime.registered import run_rule
-from mooncake_py.runtime.results import Result
+from mooncake_py.runtime.results import Pull, Result
 from mooncake_py.tangents import has_tangent
 
 
@@ -46,8 +47,9 @@ def native_attribute(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
             return y, fargs[0], lambda dy: (None, dy, None)
     d = class_attribute(type(x), name)
     if is_active(x, fargs[0]):
-        if isinstance(x, tuple) and name in getattr(type(x), "_fields", ()):
-            return _field(x, fargs[0], type(x)._fields.index(name))  # type: ignore[attr-defined]
+        if isinstance(x, tuple) and (i := field_index(d)) is not None:
+            y, fy, give = field(x, fargs[0], i)
+            return y, fy, lambda dy: (None, give(dy), None)
         try:
             rule = find_rule_for_values(d, (x,))
         except TypeError:
@@ -64,12 +66,12 @@ def native_attribute(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
     return y, None, None
 
 
-def _field(x: tuple[Any, ...], fx: Any, i: int) -> Result:
-    """A field of a named tuple."""
+def field(x: tuple[Any, ...], fx: Any, i: int) -> tuple[Any, Any, Pull]:
+    """A field of a named tuple; the pullback gives the cotangent of the tuple."""
     fy = None if fx is None else fx[i]
 
     def pullback(dy: Any) -> Any:
-        return None if dy is None else ((None, tuple([dy if k == i else None for k in range(len(x))]), None))
+        return None if dy is None else tuple([dy if k == i else None for k in range(len(x))])
 
     return tuple.__getitem__(x, i), fy, pullback  # as the field does, whatever x[i] means
 

@@ -90,6 +90,8 @@ def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple
                 return y, fy, None
             return y, fy, _swapped(pb) if swapped else pb
         if name in ("__eq__", "__ne__"):
+            if isinstance(a, (tuple, list, dict)) or isinstance(b, (tuple, list, dict)):
+                return _OPERATORS[name](a, b), None, None  # these have something to say themselves
             return (a is b) is (name == "__eq__"), None, None
         _OPERATORS[name](a, b)  # raises the TypeError of Python
         return None
@@ -186,6 +188,8 @@ def _not(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | 
 def _ne(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     if any(_method(type(x), "__ne__") is not None for x in args):
         return _binary_ne(call, args, fargs)
+    if any(isinstance(x, (tuple, list, dict)) for x in args):  # these do not ask `__eq__` of classes derived from them
+        return None
     return _negated(PROTOCOL[operator.eq](call, args, fargs))
 
 

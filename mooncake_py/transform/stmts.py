@@ -10,6 +10,7 @@ import operator
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
@@ -73,18 +74,24 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
 def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     """Tuples and functions: forward, the statement; lanes and cotangents go between the whole and its parts."""
     out, f = s.out, call.target
-    info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), (), s.pos))
-    if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack):
+    info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), info.keywords(s), s.pos))
+    if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack) or isinstance(f, type):
         info.removable.add(out)
     tree = info.tree(out)
     if tree == NONE:
         return ADStmtInfo(s, None)
-    if f is ops.build_tuple:
+    if f is ops.build_tuple or isinstance(f, type):
         parts: list[tuple[Path, Operand, Path]] = [((i,), a, ()) for i, a in enumerate(call.args)]
     elif f is operator.getitem:
         i = call.args[1].value  # type: ignore[union-attr]
         n = len(info.tree(call.args[0]))
         parts = [((), call.args[0], (i % n,))]
+    elif replaces(f):
+        given = dict(call.kwargs)
+        parts = [
+            ((i,), given.get(k, call.args[0]), () if k in given else (i,))
+            for i, k in enumerate(info.types[out].cls._fields)  # type: ignore[attr-defined]
+        ]
     elif f in (ops.unpack, ops.check_bound):
         parts = [((), call.args[0], ())]
     elif f is getattr:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.types import BOT, Known, Lst, T, Tup, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import infer_table, maybe_none, pure, rrule, zero_derivative
+from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
 from mooncake_rules.containers.lists import elements, give_parts, item_fdata, parts, slice_shadow
 
@@ -135,6 +135,36 @@ def tuple_getitem(t: CoDual, i):
     return CoDual(x[i], None if f is None else part_fdata(f, i)), pullback
 
 
+@rrule(tuple.__getitem__, types=(tuple, int))
+@rrule(tuple.__getitem__, types=(tuple, np.integer))
+@rrule(tuple.__getitem__, types=(tuple, slice))
+def own_getitem(t: CoDual, i):
+    """The item of a tuple whose class may say something else."""
+    x, f = t.primal, t.fdata
+    n = len(x)
+
+    def pullback(dy):
+        return (spread(dy, i, n),)
+
+    return CoDual(tuple.__getitem__(x, i), None if f is None else part_fdata(f, i)), pullback
+
+
+@overlay(tuple.__add__)
+def own_add(a, b):
+    return tuple.__getitem__(a, slice(None)) + b
+
+
+@overlay(tuple.__mul__)
+@overlay(tuple.__rmul__)
+def own_mul(a, k):
+    return tuple.__getitem__(a, slice(None)) * k
+
+
+@overlay(tuple.__iter__)
+def own_iter(a):
+    return iter(tuple.__getitem__(a, slice(None)))
+
+
 def part_fdata(f: tuple, i: Any) -> Any:
     p = f[i]
     return None if isinstance(i, slice) and all(x is None for x in p) else p
@@ -171,10 +201,12 @@ def _display_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 
 
 def _tuple_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-    return args[0] if args and isinstance(args[0], Tup) else Known(()) if not args else None
+    return Tup(args[0].items) if args and isinstance(args[0], Tup) else Known(()) if not args else None
 
 
 infer_table[list] = infer_table[list.copy] = _list_type
 infer_table[ops.build_list] = _display_type
 infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
 zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, dict.__contains__)
+zero_derivative(tuple.__eq__, tuple.__ne__, tuple.__lt__, tuple.__le__, tuple.__gt__, tuple.__ge__)
+zero_derivative(tuple.__len__, tuple.__contains__, tuple.__hash__, tuple.__repr__)

@@ -1,0 +1,292 @@
+"""Named tuples: made, read, replaced, with methods and operators of their own, in containers and loops."""
+
+import math
+from collections import namedtuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([0.5, -1.2, 2.0])
+
+
+class Leg(NamedTuple):
+    length: Any
+    angle: Any = 0.5
+
+    @property
+    def reach(self) -> Any:
+        return self.length * math.cos(self.angle)
+
+    @classmethod
+    def straight(cls, length: Any) -> Any:
+        return cls(length, angle=2.0 * length)
+
+    def turned(self, by: Any) -> Any:
+        return self._replace(angle=self.angle + by)
+
+
+class Vec(namedtuple("Vec", "x y z", defaults=(0.0,))):
+    def __add__(self, other):
+        return Vec(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __mul__(self, k):
+        return Vec(*[k * t for t in self])
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return Vec(-self.x, -self.y, -self.z)
+
+    def __eq__(self, other):
+        return self.x == other.x
+
+    __hash__ = tuple.__hash__
+
+    def __call__(self, t):
+        return self.x + t * self.y
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+    @property
+    def norm(self):
+        return math.sqrt(self.x**2 + self.y**2 + self.z**2)
+
+
+class Sub(Vec):
+    def __add__(self, other):
+        return Sub(*super().__add__(other))
+
+    @property
+    def x(self):
+        return 3.0 * super().x
+
+
+class Swapped(Leg):
+    __slots__ = ()
+
+    def __getitem__(self, i):
+        return 3.0 * super().__getitem__(1 - i)
+
+
+class Sevens(Leg):
+    def __getitem__(self, i):
+        return 7.0
+
+    @property
+    def seven(self):
+        return self[0]
+
+
+class Backwards(Leg):
+    def __iter__(self):
+        yield 2.0 * self.angle
+        yield self.length
+
+
+class Squared(namedtuple("Squared", "x y")):
+    def __new__(cls, x):
+        return super().__new__(cls, x, x * x)
+
+
+class Shy(NamedTuple):
+    x: Any
+    y: Any
+
+    def __eq__(self, other):
+        return NotImplemented
+
+    def __radd__(self, other):
+        return NotImplemented
+
+
+@case(1.3, 0.4)
+def made_and_read(x, y):
+    p = Leg(x * y, angle=y)
+    return p.length * p.angle + p[0] * p[-1] + Leg(x).angle * Leg(y).length + Leg.straight(x).angle
+
+
+@case(1.3, 0.4)
+def replaced(x, y):
+    p = Leg(x, y)
+    q = p._replace(length=p.angle * x)
+    return q.length * q.angle + p.length, Leg._make((x, y * y)).angle, Leg._make([x, y * y]).angle
+
+
+@case(1.3, 0.4)
+def as_dict(x, y):
+    d = Leg(x, y)._asdict()
+    d["length"] *= y
+    return Leg(**d).length * sum(d.values())
+
+
+@case(1.3, 0.4)
+def unpacked(x, y):
+    a, b = Leg(y, x * x)
+    first, *rest = Leg(a * b, y)
+    return a * math.sin(b) + first * rest[0] + (lambda p, q: p * q * q)(*Leg(x, y))
+
+
+@case(1.3, 0.4)
+def sliced_added_repeated(x, y):
+    p = Vec(x, y, 2.0)
+    q = Leg(x, y)
+    return p[:2], p[1:][0] * x, (q + (x * y,))[2], ((y,) + q)[1] * x, (q * 2)[3] * x, len(p)
+
+
+@case(1.3, 0.4)
+def compared(x, y):
+    p = Leg(x, y)
+    s = 0.0
+    if p == (x, y):
+        s += x
+    if p != Leg(x, y):
+        s += 10.0 * x
+    if p < Leg(2.0, 0.0):
+        s += y * x
+    return s + (p.index(y) + p.count(x)) * y
+
+
+@case(1.3, 0.4)
+def compared_by_the_class(x, y):
+    p = Vec(x, y)
+    s = 0.0
+    if p == Vec(x, 1.0):
+        s += x
+    if p != Vec(x, 1.0):  # asks the tuple
+        s += 10.0 * y
+    return s
+
+
+@case(1.3, 0.4)
+def operators_that_leave_it_to_the_tuple(x, y):
+    p = Shy(x, y)
+    s = ((x, y) + p)[2] * y
+    if p == (x, y):
+        s += x * x
+    if (y, x) == p:
+        s += 10.0 * x
+    return s
+
+
+@case(Leg(1.3, V), Leg(0.7))
+def as_argument(p, q):
+    return p.length * p.angle.sum() + q.length * q.angle * p.angle[0]
+
+
+@case([Leg(1.3, 0.4), Leg(0.7)], {"a": Leg(1.3, V)})
+def in_arguments(legs, d):
+    return sum(leg.reach * leg.length for leg in legs) * d["a"].angle[0] * d["a"].length
+
+
+@case(1.3, V)
+def returned(x, v):
+    return Leg(x * v, Leg(x, 2.0))
+
+
+@case(1.3, V)
+def list_of_them(x, v):
+    legs = [Leg(x * v[i], v[i] * i) for i in range(3)]
+    legs.append(Leg(x))
+    legs[1] = legs[1]._replace(length=legs[0].angle + x)
+    legs.sort(key=lambda leg: leg.length)
+    return sum([leg.length * leg.angle for leg in legs]) + sum(leg.reach for leg in legs) + max(legs).length
+
+
+@case(1.3, 0.4)
+def methods(x, y):
+    p = Leg(x, y).turned(x * y)
+    return p.reach * p.angle
+
+
+@case(1.3, 0.4)
+def operators_of_the_class(x, y):
+    p = 2.0 * Vec(x, y) + -Vec(y, x * y) * y
+    with p as q:
+        return p.norm * q(x) + q.z
+
+
+@case(1.3, 0.4)
+def derived_class(x, y):
+    p = Sub(x, y) + Sub(y, x)
+    return p.x * p.y + p.norm + p[0]
+
+
+@case(V, 1.3)
+def array_in_two_of_them(v, x):
+    w = v * x
+    p, q = Leg(w, x), Leg(w)
+    p.length[0] = x * x
+    q.length[1] *= p.length[0]
+    return p.length.sum() * p.angle + q.length @ v
+
+
+@case(1.3, 0.4)
+def items_of_the_class(x, y):
+    p = Swapped(x, y * x)
+    a, b = p
+    s = p[0] * p.length + p[1] * p.angle + a * b * b
+    for t in p:
+        s = s * t
+    return s
+
+
+@case(1.3, 0.4)
+def constant_items_of_the_class(x, y):
+    p = Sevens(x, y)
+    s = p[0] * p.length + p.seven * y
+    for t in p:
+        s = s * t
+    return s + sum([t * t for t in p]) + p.angle
+
+
+@case(1.3, 0.4)
+def iteration_of_the_class(x, y):
+    a, b = Backwards(x, y)
+    first, *rest = Backwards(x, y)
+    s = a * b * b + first * rest[0] + (lambda p, q: p * q * q)(*Backwards(x, y)) + sum(Backwards(x, y))
+    for t in Backwards(x, y):
+        s = s * t
+    return s + list(Backwards(x, y))[0] * tuple(Backwards(x, y))[1] + [*Backwards(x, y)][0]
+
+
+@case(1.3, 0.4)
+def made_by_the_class(x, y):
+    p = Squared(x * y)
+    return p.x * p.y + Squared(y)._replace(x=x).x
+
+
+@case(1.3, 0.4)
+def attribute_beside_the_items(x, y):
+    p = Vec(x, y)
+    p.weight = 3.0
+    return p.weight * p.x + p.norm
+
+
+@case(1.3, 0.4)
+def in_a_branch(x, y):
+    p = Leg(x, y) if x > y else (y, x)
+    best = None
+    q = Leg(x)
+    for i in range(4):
+        q = Leg(q.angle * x, q.length + y)
+        if best is None or q.length * (i - 1) > best.length:
+            best = q
+    return p[0] * p[1] ** 2 + q.length * q.angle + best.angle
+
+
+@case(1.3, 0.4)
+def matched(x, y):
+    s = 0.0
+    for p in (Leg(x, y), Vec(x, y, x * y)):
+        match p:
+            case Leg(length=a, angle=b):
+                s += a * b
+            case Vec(a, b, c):
+                s += a + b * c
+    return s
