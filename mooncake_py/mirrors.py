@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from mooncake_py.errors import ArgumentError
-from mooncake_py.structure import attributes, is_object
+from mooncake_py.structure import attributes, is_object, with_items
 
 _C = TypeVar("_C", bound=type)
 
@@ -265,7 +265,7 @@ def _by_fields(own: Declaration, f: Callable[[Any, Any, Any], Any], a: Any, b: A
 
 
 def _rebuilt(a: Any, items: list[Any]) -> Any:
-    return type(a)(*items) if hasattr(a, "_fields") else type(a)(items)
+    return with_items(a, items) if isinstance(a, tuple) else type(a)(items)
 
 
 def _plain(x: Any, memo: dict[int, Any]) -> Any:

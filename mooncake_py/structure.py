@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import types as pytypes
+from collections.abc import Iterable
 from typing import Any
 
 _HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
@@ -41,6 +42,16 @@ def _looks_like_user_class(cls: type) -> bool:
         if isinstance(k.__dict__.get("__new__"), pytypes.BuiltinFunctionType):  # a class written in C
             return False
     return cls is not object and bool(cls.__flags__ & _HEAP)
+
+
+def items_of(x: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items of a tuple, also where its class says something else of iteration."""
+    return x if type(x) is tuple else tuple.__getitem__(x, slice(None))
+
+
+def with_items(x: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of these items: a named one of the class of x where that is named, whatever its `__new__` takes."""
+    return tuple.__new__(type(x) if hasattr(x, "_fields") else tuple, items)
 
 
 def is_object(x: Any) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.errors import MissingRule, RuleError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
-from mooncake_py.structure import attributes, is_user_class, stored
+from mooncake_py.structure import attributes, is_user_class, items_of, stored
 
 
 class CoDual:
@@ -353,7 +353,7 @@ def zero_fdata(x: Any) -> Any:
     if cls is np.ndarray:
         return shadow_of(x) if x.dtype.kind in "fc" else None
     if isinstance(x, tuple):
-        f = tuple(zero_fdata(v) for v in x)
+        f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None
     if cls is not CellType and not isinstance(x, (list, dict, deque)) and not is_user_class(cls):
         return None

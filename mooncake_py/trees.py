@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.mirrors import Tangent, constant_attributes, declared_tangent, tangent_fields
-from mooncake_py.structure import attributes, is_user_class, store
+from mooncake_py.structure import attributes, is_user_class, items_of, store, with_items
 
 
 def children(x: Any) -> list[Any] | None:
     """The parts of a container or an object (attributes that are declared constant as None); None where x is a leaf."""
     if isinstance(x, (tuple, list, deque)):
-        return list(x)
+        return list(items_of(x) if isinstance(x, tuple) else x)
     if isinstance(x, (dict, Tangent)):
         return list(x.values())
     if is_user_class(type(x)):
@@ -39,8 +39,10 @@ def tangents_of_parts(x: Any, t: Any) -> list[Any]:
 
 def rebuild(x: Any, parts: list[Any]) -> Any:
     """A container like x with these parts; for an object the tangent that has them for its attributes."""
-    if isinstance(x, (tuple, list)) and not isinstance(x, deque):
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, tuple):
+        return with_items(x, parts)
+    if isinstance(x, list):
+        return type(x)(parts)
     new = blank(x)
     fill(new, x, parts)
     return new if isinstance(x, (dict, deque, Tangent)) else declared_tangent(new)

@@ -122,7 +122,7 @@ class _Spelling:
             return self.in_class(x, list, "[" + ", ".join(words) + "]")
         inner = "".join(w + ", " for w in words)
         if hasattr(x, "_fields"):
-            return f"{self.constant(type(x))}({inner})"
+            return f"{self.constant(tuple.__new__)}({self.constant(type(x))}, ({inner}))"
         return self.in_class(x, tuple, f"({inner})")
 
     def in_class(self, x: Any, plain: type, word: str) -> str:

@@ -19,11 +19,21 @@ class Pair(NamedTuple):
     b: Any
 
 
+class Squared(Pair):
+    """Made of one value, and goes its own way when it is iterated over."""
+
+    def __new__(cls, a: Any) -> Any:
+        return super().__new__(cls, a, a * a)
+
+    def __iter__(self) -> Any:
+        return iter((7.0,))
+
+
 TREES: list[Any] = [
     3.0, np.arange(3.0), np.float32(2.0), np.arange(6.0).reshape(2, 3), np.array(1.5), 1.0 + 2.0j, np.arange(2) * 1j,
     np.ones(2, np.float32), np.ones((0, 3)), (1.0, 2.0), [1.0, [2.0, (3.0,)]], {"a": 1.0, "b": {"c": np.ones(2)}},
-    Pair(1.0, np.ones(2)), {"n": 3, "s": "x", "w": np.ones((2, 2)), 7: None, "ints": np.arange(3)}, (), {},
-    (np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(8.0)[::2]),
+    Pair(1.0, np.ones(2)), Squared(3.0), {"n": 3, "s": "x", "w": np.ones((2, 2)), 7: None, "ints": np.arange(3)}, (),
+    {}, (np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(8.0)[::2]),
 ]  # fmt: skip
 
 
@@ -164,3 +174,13 @@ def test_checks_of_objects() -> None:
 
 def test_structures_of_objects_are_described() -> None:
     assert describe(Body(1.0, np.ones(2))) == "Body(mass=float, place=array(2,) float64, name=str)"
+
+
+def test_tuples_that_go_their_own_way_are_their_items() -> None:
+    value, d = value_and_grad(lambda p: p.a * p.b)(Squared(3.0))
+    assert value == 27.0 and type(d) is Squared and (d.a, d.b) == (9.0, 3.0)
+    value, pullback = value_and_pullback(Squared, 3.0)
+    assert type(value) is Squared and pullback(Squared(2.0)) == (2.0 + 6.0 * 4.0,)
+    v = np.array([1.0, 2.0])
+    d, t = value_and_grad(lambda v, p: v.sum() * p.a.sum(), argnums=(0, 1))(v, tuple.__new__(Squared, (v, 1.0)))[1]
+    assert np.array_equal(d + t.a, [6.0, 6.0])  # one array, twice

@@ -24,6 +24,7 @@ from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function
 from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import seed_result
+from mooncake_py.structure import items_of, with_items
 from mooncake_py.tracebacks import entry
 
 PHASES = ("primal", "forward", "pullback")
@@ -270,8 +271,10 @@ def _run(clock: Clock, f: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _ones(y: Any) -> Any:
-    if isinstance(y, (tuple, list)):
-        return type(y)(*map(_ones, y)) if hasattr(y, "_fields") else type(y)(map(_ones, y))
+    if isinstance(y, tuple):
+        return with_items(y, map(_ones, items_of(y)))
+    if isinstance(y, list):
+        return list(map(_ones, y))
     if isinstance(y, dict):
         return {k: _ones(v) for k, v in y.items()}
     if isinstance(y, np.ndarray):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.infer.types import Obj, Tup, abstract, is_item_by_item
+from mooncake_py.structure import items_of
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
 """Classes of values that no run knows by their identity."""
@@ -34,7 +35,7 @@ def is_active(x: Any, fdata: Any) -> bool:
         return True
     if isinstance(x, (float, complex, np.inexact)):
         return True
-    return isinstance(x, tuple) and any(is_active(v, None) for v in x)
+    return isinstance(x, tuple) and any(is_active(v, None) for v in items_of(x))
 
 
 def abstract_codual(x: Any, fx: Any) -> Any:

@@ -23,8 +23,8 @@ def fit_of(t: T) -> Fit | None:
             return lambda x: x is value
         case Arr(dtype=np.dtype() as dtype, ndim=int(ndim)):
             return lambda x: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
-        case Tup(items=items):
-            return _tuple([fit_of(x) for x in items])
+        case Tup(items=items, cls=cls):
+            return _tuple(cls, [fit_of(x) for x in items])
         case Lst(elem=elem):
             return _list(elem, fit_of(elem))
         case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
@@ -50,11 +50,15 @@ def _object(cls: type, fields: list[tuple[str, Fit | None]]) -> Fit | None:
     return fits
 
 
-def _tuple(fits: list[Fit | None]) -> Fit | None:
-    if any(fit is None for fit in fits):
+def _tuple(cls: type[Any], fits: list[Fit | None]) -> Fit | None:
+    if any(fit is None for fit in fits) or cls.__dictoffset__:  # with attributes it is no tuple of this type
         return None
     n = len(fits)
-    return lambda x: type(x) is tuple and len(x) == n and all([fit(v) for fit, v in zip(fits, x)])  # type: ignore[misc]  # noqa: B905 (it is hot)
+
+    def fits_all(x: Any) -> bool:
+        return type(x) is cls and len(x) == n and all([fit(v) for fit, v in zip(fits, x)])  # type: ignore[misc]  # noqa: B905 (it is hot)
+
+    return fits_all
 
 
 def _list(elem: T, fit: Fit | None) -> Fit | None:

@@ -13,7 +13,7 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
-from mooncake_py.structure import attributes, is_user_class, store, unstore
+from mooncake_py.structure import attributes, is_user_class, items_of, store, unstore, with_items
 from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, has_tangent, shadow_of, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
@@ -32,13 +32,13 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
     here = run.current()
 
     def one(x: Any) -> Any:
-        if type(x) is not tuple and id(x) in seen:
+        if not isinstance(x, tuple) and id(x) in seen:
             state["aliased"] = True
             return seen[id(x)]
         if type(x) is np.ndarray and x.dtype.kind in "fc":
             f: Any = _array_shadow(x, arrays, state)
-        elif type(x) is tuple:
-            items = tuple(map(one, x))
+        elif isinstance(x, tuple):
+            items = tuple(map(one, items_of(x)))
             f = items if any(v is not None for v in items) else None
         elif isinstance(x, list):
             f = noted(x, ListShadow([], [None] * len(x)))
@@ -114,7 +114,7 @@ def seed(y: Any, fdata: Any, dy: Any, seen: set[tuple[int, int]] | None = None) 
     if type(fdata) is Shadow:
         fdata.add(dy)
     elif type(fdata) is tuple:
-        for v, f, d in zip(y, fdata, dy, strict=True):
+        for v, f, d in zip(items_of(y), fdata, dy, strict=True):
             seed(v, f, d, seen)
     elif type(fdata) is ListShadow:
         for i, d in enumerate(dy):
@@ -282,7 +282,9 @@ def _fitted_parts(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> An
     if not isinstance(dy, (tuple, list, deque)) or len(dy) != len(y):
         kind = f"a {type(y).__name__} of {len(y)}"
         raise _Misfit(f"{where}, {kind}, must be {kind}, got {_describe(dy)}")
-    return rebuild(y, [_fitted(v, d, f"{where}[{i}]", seen) for i, (v, d) in enumerate(zip(y, dy, strict=True))])
+    pairs = zip(children(y) or (), children(dy) or (), strict=True)
+    parts = [_fitted(v, d, f"{where}[{i}]", seen) for i, (v, d) in enumerate(pairs)]
+    return tuple(parts) if isinstance(y, tuple) else rebuild(y, parts)
 
 
 def _describe(x: Any) -> str:
@@ -327,13 +329,11 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
         seen[id(d)] = d
         return d
     if isinstance(x, tuple):
-        n = len(x)
         items = [
             report(v, None if fdata is None else fdata[i], None if rdata is None else rdata[i], seen, given)
-            for i, v in enumerate(x)
+            for i, v in enumerate(items_of(x))
         ]
-        assert len(items) == n
-        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+        return with_items(x, items)
     if isinstance(x, (list, deque, dict)):
         if -id(x) in seen:
             return seen[-id(x)]

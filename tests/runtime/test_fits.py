@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ class Slotted:
         self.a, self.b = a, b
 
 
+Pair = namedtuple("Pair", "x y")
 CYCLE = Plain(v=1.0)
 CYCLE.next = CYCLE
 
@@ -43,6 +45,8 @@ VALUES = [
     (1.0,),
     (1.0, 2),
     (1.0, np.ones(2)),
+    Pair(1.0, np.ones(2)),
+    Pair(1.0, 2),
     [],
     [1.0],
     [1.0, 2.0],
