@@ -62,14 +62,16 @@ def run_python(
         raise NotDerived(e) from None
     if rule.in_place:
         run.changed_in_place()
-    for i in rule.derived.written_args:
-        if fdatas[i] is None and type(inputs[i]) is np.ndarray and any(k == i for k, _ in rule.lanes):
+    kept = {i for i, _ in rule.lanes if i < len(inputs) and fdatas[i] is None and type(inputs[i]) is np.ndarray}
+    for i in kept:
+        if i in rule.derived.written_args:
             raise UnsupportedError(
                 f"writing a value with a derivative into an array from outside the run (argument {i} of {f.__name__})",
                 f.__code__.co_filename,
                 f.__code__.co_firstlineno,
                 "pass the array as an argument of the differentiated function",
             )
+        fdatas[i] = zero_fdata(inputs[i])  # a constant that an object keeps which has derivatives
     try:
         y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
     except BaseException as e:

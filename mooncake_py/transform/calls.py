@@ -6,14 +6,12 @@ import operator
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.interpret import CallInfo
-from mooncake_py.infer.types import Top
+from mooncake_py.infer.types import Arr, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo, Reverse
-from mooncake_py.transform.lanes import (
-    NONE,
-    NULL,
-)
+from mooncake_py.transform.lanes import NONE, NULL, REF, leaves, part_of
 from mooncake_py.transform.protect import at_site
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.spread import run_pullback, take_dynamic, take_tree
@@ -74,6 +72,9 @@ def through(
     for v in (triple, y, fdata, pb):
         info.types[v] = Top()
     info.types[y] = info.types.get(s.out, Top())
+    if any(kind == REF and isinstance(part_of(info.types[y], path), Arr) for path, kind in leaves(tree)):
+        fdata = info.emit(helpers.with_shadows, fdata, y)
+        info.types[fdata] = Top()
     info.f[s.out] = y
     info.set_lanes(s.out, fdata, tree)
     operands = [fn, *args, *(v for _, v in kwargs)]

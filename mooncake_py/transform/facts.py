@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mooncake_py.infer.types import Cell, Dct, Lst, Obj
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import (
     Const,
@@ -12,6 +13,8 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.lanes import NONE, REF, Tree, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
+
+_NO_ARRAYS = (Obj, Lst, Dct, Cell)
 
 
 class Facts:
@@ -43,9 +46,13 @@ class Facts:
         return tuple(i for i in by_value if zero(made[out].args[i]))
 
     def written_args(self) -> tuple[int, ...]:
-        """The parameters whose objects the function itself writes to."""
-        memory = self.inferred.memory
-        classes = {memory.find(v) for v in memory.written}
+        """The parameters whose memory the function itself may write numbers to.
+
+        An object that is written to has in its memory class whatever is kept in it. An array among that is written to
+        only where what is written to may be an array.
+        """
+        memory, types = self.inferred.memory, self.inferred.types
+        classes = {memory.find(v) for v in memory.written if not isinstance(types.get(v), _NO_ARRAYS)}
         return tuple(i for i, v in enumerate(self.canonical.fn.params) if memory.find(v) in classes)
 
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:

@@ -181,6 +181,13 @@ def fdata_of_result(y: Any) -> Any:
     return zero_fdata(y)
 
 
+def with_shadows(fdata: Any, y: Any) -> Any:
+    """fdata of what a call gave, with shadows for arrays that turned out to be constant."""
+    if isinstance(y, tuple):
+        return tuple(map(with_shadows, (None,) * len(y) if fdata is None else fdata, y))
+    return shadow_of(y) if fdata is None and isinstance(y, np.ndarray) else fdata
+
+
 def item_fdata(fdata: Any, i: int) -> Any:
     """The fdata of a tuple's item."""
     return None if fdata is None else fdata[i]

@@ -72,10 +72,16 @@ def subtree(tree: Tree, path: Path) -> Tree:
     return tree
 
 
-def fdata_type(t: T | None, path: Path) -> T:
-    """The type of the fdata of (part of) an active value of this type."""
+def part_of(t: T | None, path: Path) -> T | None:
+    """The type of part of a value of this type, None where it is not known."""
     for i in path:
         t = t.items[i] if isinstance(t, Tup) else None
+    return t
+
+
+def fdata_type(t: T | None, path: Path) -> T:
+    """The type of the fdata of (part of) an active value of this type."""
+    t = part_of(t, path)
     if isinstance(t, Arr):
         return Inst(Shadow)
     if isinstance(t, Lst):

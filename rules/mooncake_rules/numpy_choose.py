@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -115,22 +116,47 @@ def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
 
 def call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs):
     """What an `np.vectorize` does when it is called."""
-    if signature is not None or kwargs:
-        raise NotImplementedError("np.vectorize is differentiated without a signature and keyword arguments")
-    spread = [i for i in range(len(args)) if not (excluded and i in excluded)]
-    xs = [np.asarray(args[i]) for i in spread]
-    shape, places = common_places([np.shape(args[i]) for i in spread])
-    flat = [np.ravel(xs[k])[places[k]] for k in range(len(xs))]
+    names = [k for k in kwargs if not (excluded and k in excluded)]
+    places_of = [i for i in range(len(args)) if not (excluded and i in excluded)]
+    given = [args[i] for i in places_of] + [kwargs[k] for k in names]
+    if len(given) == 0:
+        return pyfunc(*args, **kwargs)
+    xs = [np.asarray(v) for v in given]
+    kept, results = core_dimensions(signature, len(given))
+    leads = [np.shape(x)[: np.ndim(x) - n] for x, n in zip(xs, kept, strict=True)]
+    shape, places = common_places(leads)
+    flat = [np.reshape(x, (-1, *np.shape(x)[len(lead) :])) for x, lead in zip(xs, leads, strict=True)]
     ys = []
     for i in range(len(places[0])):
+        items = [flat[k][places[k][i]] for k in range(len(flat))]
         call = list(args)
-        for k in range(len(spread)):
-            call[spread[k]] = flat[k][i]
-        ys.append(pyfunc(*call))
-    if len(ys) > 0 and isinstance(ys[0], tuple):
+        for k in range(len(places_of)):
+            call[places_of[k]] = items[k]
+        named = dict(kwargs)
+        for k in range(len(names)):
+            named[names[k]] = items[len(places_of) + k]
+        ys.append(pyfunc(*call, **named))
+    several = len(ys) > 0 and isinstance(ys[0], tuple) if results is None else results > 1
+    if several:
         n = len(ys[0])
-        return tuple([np.array([y[k] for y in ys], otypes[k] if otypes else None).reshape(shape) for k in range(n)])
-    return np.array(ys, otypes[0] if otypes else None).reshape(shape)
+        return tuple([stacked([y[k] for y in ys], otypes[k] if otypes else None, shape) for k in range(n)])
+    return stacked(ys, otypes[0] if otypes else None, shape)
+
+
+def stacked(ys, dtype, shape):
+    """The results of all calls, in the shape the arguments broadcast to."""
+    y = np.array(ys, dtype)
+    return np.reshape(y, (*shape, *np.shape(y)[1:]))
+
+
+def core_dimensions(signature: str | None, n: int) -> tuple[list[int], int | None]:
+    """How many axes of every argument a call takes, and how many results it gives (None where it is not said)."""
+    if signature is None:
+        return [0] * n, None
+    taken, given = (re.findall(r"\(([^()]*)\)", part) for part in signature.split("->"))
+    if len(taken) != n:
+        raise TypeError(f"wrong number of positional arguments: expected {len(taken)}, got {n}")
+    return [len([name for name in part.split(",") if name.strip()]) for part in taken], len(given)
 
 
 def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[np.ndarray]]:
@@ -139,7 +165,7 @@ def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[
     return shape, [np.broadcast_to(np.arange(math.prod(s)).reshape(s), shape).ravel() for s in shapes]
 
 
-zero_derivative(common_places)
+zero_derivative(common_places, core_dimensions)
 
 
 @overlay(np.vectorize)
@@ -180,6 +206,13 @@ def _vectorized(x: np.ndarray, k: float) -> Any:
     return f(x, 0.5), f(x[:, None], x[::-1]), g(x, x)
 
 
+def _signed(m: np.ndarray, k: float) -> Any:
+    f = np.vectorize(lambda r, s: r.sum() * r + s, signature="(n),()->(n)")
+    g = np.vectorize(lambda r: (r @ r, r[0]), signature="(n)->(),()")
+    h = np.vectorize(lambda a, b, c=2.0: a * b**c, excluded=["c"])
+    return f(m, m[:, 0]), g(m), h(m[0], b=m[1:], c=3.0), np.vectorize(lambda: k * 2.0)()
+
+
 def _power(x: float, y: float) -> float:
     return x * y + x
 
@@ -196,6 +229,7 @@ CASES: list[RuleCase] = [
     case(_rows, _M, 0.5), case(np.apply_along_axis, np.outer, 1, _T, np.array([0.5, 1.5])),
     case(np.apply_over_axes, np.sum, _T, [0, 2]), case(np.apply_over_axes, np.sum, _T, 1),
     case(lambda k: np.fromfunction(lambda i, j: i * k + j, (2, 3)), 0.5), case(_vectorized, _V, 0.5),
+    case(_signed, _M + 2, 0.5),
     case(lambda x: np.vectorize(np.hypot)(x, 2.0), 0.5), case(lambda x: np.vectorize(divmod)(x, 0.5)[1], _P),
     case(lambda x: np.vectorize(_power)(x, x.T[:1].T), _M + 2),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
-from mooncake_py.registry import folds, infer_table, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import folds, infer_table, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of
@@ -150,6 +151,19 @@ def fromiter(iter, dtype, count=-1):
         return (unstack(t, iter),)
 
     return np.fromiter(iter, dtype, count), pullback
+
+
+@overlay(np.fromiter)
+def fromiter_any(iter, dtype, count=-1):
+    items = list(iter if count < 0 else islice(iter, count))
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return np.array(items, dtype)
+
+
+def _items(x):
+    squares, few = np.fromiter((v * v for v in x), float), np.fromiter(map(np.sin, x), np.float32, count=2)
+    return squares, few, np.fromiter((v for v in x if v > 9.0), float)
 
 
 rrule(np.array, types=(Array,))(copy)
@@ -397,7 +411,7 @@ CASES: list[RuleCase] = [
     case(np.asfortranarray, _M), case(np.require, _M, None, ["C"]), case(np.asarray_chkfinite, _V),
     case(np.ndarray.view, _M), case(lambda z: z.view(float) * 2, _V * (1 + 0.5j)),
     case(lambda a: a.view(complex) ** 2, _V), case(np.ndarray.astype, _M, np.float32, "C", "same_kind"),
-    case(np.ndarray.astype, _M, np.int64), case(np.fromiter, [0.5, 1.5], float),
+    case(np.ndarray.astype, _M, np.int64), case(np.fromiter, [0.5, 1.5], float), case(_items, _V),
     case(np.fromiter, (0.5, 1.5, 2.5), float, count=2), case(np.copy, _M, order="F"), case(np.complex64, 0.5),
     case(np.float32, 0.5),
 ]  # fmt: skip

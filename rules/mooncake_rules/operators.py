@@ -255,6 +255,7 @@ binary(_mod, operator.mod, operator.imod, np.remainder)
 zero_derivative(operator.floordiv)
 
 
+@rrule(operator.ifloordiv, types=(Scalar, Array))
 @rrule(operator.ifloordiv, types=(Scalar, Scalar))
 def ifloordiv(a, b):
     def pullback(_):

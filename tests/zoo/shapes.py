@@ -191,3 +191,10 @@ def shape_driven_loops(m):
 @case(F, V)
 def fortran_order_arithmetic(f, a):
     return f * f + a.reshape((3, 2)).T, (f * 2).T
+
+
+@case(np.array([0.3, 0.2, 0.9, 0.2]), "same")
+def ranks_of_a_dtype_that_is_found_when_it_runs(x, name):
+    dtype = {"same": lambda v: v.dtype, "single": lambda v: np.float32}[name](x)
+    ordinal = np.broadcast_to(np.arange(1, 5, dtype=dtype), x.shape)
+    return np.sum(ordinal[x > 0.25] + 1.0) * x[0] * x[2]

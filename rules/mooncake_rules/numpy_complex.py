@@ -1,0 +1,95 @@
+"""Parts of complex numbers. Those of a real one are itself and zero, as NumPy has it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.kinds import Array, Scalar
+from mooncake_py.registry import inline, probed, rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import is_complex
+
+
+@inline
+def _complex_of(t: Any, like: Any) -> Any:
+    """A real cotangent as one of a complex argument."""
+    return t + 0j if is_complex(like) else t
+
+
+@inline
+def _imaginary_of(t: Any, like: Any) -> Any:
+    return t * 1j if is_complex(like) else None
+
+
+@rrule(np.real, types=(Scalar,))
+@rrule(np.real, types=(Array,), alias=(0,))
+@rrule(np.ndarray.real, alias=(0,))
+@rrule(np.generic.real)
+@rrule(np.complexfloating.real, float.real, complex.real)
+def real(z):
+    def pullback(dy):
+        return _complex_of(dy, z)
+
+    return z.real, pullback
+
+
+@rrule(np.imag, types=(Scalar,))
+@rrule(np.imag, types=(Array,), alias=(0,))
+@rrule(np.ndarray.imag, alias=(0,))
+@rrule(np.generic.imag)
+@rrule(np.complexfloating.imag, float.imag, complex.imag)
+def imag(z):
+    def pullback(dy):
+        return _imaginary_of(dy, z)
+
+    return z.imag, pullback
+
+
+@rrule(np.conjugate, types=(Scalar,))
+@rrule(np.conjugate, types=(Array,))
+def conjugate_copy(z):
+    def pullback(dy):
+        return dy.conjugate() if is_complex(z) else dy
+
+    return np.conjugate(z), pullback
+
+
+@rrule(np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate, alias=(0,))
+@rrule(complex.conjugate, float.conjugate)
+def conjugate(z):
+    def pullback(dy):
+        return dy.conjugate() if is_complex(z) else dy
+
+    return z.conjugate(), pullback
+
+
+@rrule(np.angle)
+def angle(z, deg=False):
+    def pullback(dy):
+        if not is_complex(z):
+            return None
+        t = dy * (1j * z) / (z.real * z.real + z.imag * z.imag)
+        return t * (180.0 / math.pi) if deg else t
+
+    return np.angle(z, deg), pullback
+
+
+probed.update({np.real, np.imag, np.conjugate, np.angle, np.ndarray.conj, np.ndarray.conjugate, np.generic.conj})
+probed.update({np.ndarray.real, np.ndarray.imag, np.generic.real, np.generic.imag, np.complexfloating.real})
+probed.update({np.complexfloating.imag, complex.conjugate, float.conjugate, np.generic.conjugate})
+probed.update({float.real, float.imag, complex.real, complex.imag})
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.6, -0.8, 0.9, 0.3])
+_Z = np.array([0.5 + 0.2j, -0.7 + 1.0j, 0.3 - 0.7j])
+
+CASES: list[RuleCase] = [
+    case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j), case(np.imag, _Z), case(np.imag, 0.3 + 0.2j),
+    case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z),
+    case(np.conjugate, _Z), case(np.ndarray.conjugate, _Z), case(lambda z: z.real * z.imag, _Z),
+    case(lambda x: x.real * 2, _V),
+]  # fmt: skip
