@@ -77,7 +77,9 @@ the adjoint equation. What the function given to a solver captured is differenti
 
 `scipy.stats`: `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf` of the continuous distributions, and
 `pmf`, `logpmf`, `cdf`, `logcdf`, `sf` and `logsf` of the discrete ones, by argument, location, scale and shapes, by
-each distribution's own Python code, frozen or not; `multivariate_normal.pdf` and `.logpdf`.
+each distribution's own Python code, frozen or not; `multivariate_normal.pdf` and `.logpdf`. Statistics and tests of
+samples (`zscore`, `skew`, `pearsonr`, `linregress`, `ttest_ind` and the like) by their own code too; what they compute
+from ranks alone is constant.
 
 `scipy.sparse`: products, sums, conversions and systems (`spsolve`) of CSR, CSC and COO matrices, by the numbers stored
 and by dense operands.

@@ -94,7 +94,7 @@ for _module, _packs in {
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_matrices"),
-    "scipy.stats": ("scipy_stats",),
+    "scipy.stats": ("scipy_stats", "scipy_samples"),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),

@@ -16,6 +16,13 @@ _NUMPY = np if hasattr(np, "unstack") else array_namespace(1.0)
 """NumPy itself where it has what SciPy asks for by the standard's names; else SciPy's wrappers around it."""
 _OTHERS = bool(getattr(_array_api, "SCIPY_ARRAY_API", False))
 
+_QUESTIONS = (
+    *("xp_device", "xp_result_device", "xp_result_type", "xp_size", "xp_default_dtype", "is_lazy_array", "is_numpy"),
+    *("is_cupy", "is_jax", "is_torch", "is_dask", "is_marray", "is_array_api_obj", "is_array_api_strict"),
+    *("is_cupy_array", "is_jax_array", "is_torch_array", "is_dask_array", "is_numpy_array", "is_complex"),
+)
+"""What is asked about arrays and their library."""
+
 
 def _namespace_type(args: Any, kwargs: Any) -> T | None:
     """NumPy's, whatever is asked, unless an environment variable tells SciPy that there are arrays of other libraries.
@@ -26,6 +33,7 @@ def _namespace_type(args: Any, kwargs: Any) -> T | None:
 
 
 zero_derivative(array_namespace)
+zero_derivative(*[getattr(_array_api, k) for k in _QUESTIONS if callable(getattr(_array_api, k, None))])
 infer_table[array_namespace] = _namespace_type
 pure.add(array_namespace)
 

@@ -1,0 +1,166 @@
+"""scipy.stats: statistics and tests of samples, whose wrappers see to `axis`, `nan_policy` and `keepdims`.
+
+One wrapper is around every such function, and it is long. Where there is nothing to see to (no number is missing, and
+the function itself works along the last axis or is given rows) it is differentiated as the few lines that are left of
+it; else by its own code.
+"""
+
+from __future__ import annotations
+
+import types as pytypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats as st
+from scipy.stats import _axis_nan_policy
+
+from mooncake_py.registry import overlay, zero_derivative
+from mooncake_py.testing import RuleCase, case
+
+_NAME = "axis_nan_policy_wrapper"
+_CELLS = frozenset(
+    "default_axis hypotest_fun_in is_too_small kwd_samples n_outputs n_samples override paired result_to_tuple "
+    "tuple_to_result".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the arguments of one call are passed on."""
+
+    names: tuple[str, ...]  # of the arguments given by position
+    samples: tuple[str, ...]
+    positional: int  # how many of the samples are passed by position
+    dtype: Any
+    last: bool  # are the axes to be reduced moved to the end?
+    axes: tuple[int, ...]
+    keepdims: bool
+    outputs: int
+
+
+_TAKEN = ("axis", "nan_policy", "keepdims")
+
+
+def _parameters(f: Any) -> tuple[list[str], bool]:
+    """The names of the positional parameters, and is there `*args`?"""
+    code = f.__code__
+    names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    return names, bool(code.co_flags & 0x04)
+
+
+def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> Plan | None:
+    """The plan of a call; None where the wrapper has work to do, or an error to raise."""
+    params, star = _parameters(of["hypotest_fun_in"])
+    if of["n_samples"] is None:
+        params = [f"arg{i}" for i in range(len(args))] + params
+    elif star or len(args) > len(params):
+        return None
+    names = tuple(params[: len(args)])
+    given = dict(zip(names, args, strict=True))
+    if given.keys() & kwds.keys() or "_no_deco" in kwds:
+        return None
+    given.update(kwds)
+    count = of["n_samples"](given) if callable(of["n_samples"]) else of["n_samples"] or len(args)
+    samples = [*params[:count], *(k for k in of["kwd_samples"] if given.get(k) is not None)]
+    if any(k not in given for k in samples):
+        return None
+    if any(isinstance(given[k], np.ndarray) and type(given[k]) is not np.ndarray for k in samples):
+        return None  # masked arrays
+    axis = given.get("axis", of["default_axis"])
+    arrays = [np.atleast_1d(given[k]) for k in samples]
+    dtype = np.result_type(*arrays)
+    if dtype.kind not in "fc" or any(np.isnan(x).any() for x in arrays):
+        return None
+    ndim = max(x.ndim for x in arrays)
+    axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
+    if axis is None or ndim == 1:
+        rows = [x.ravel() for x in arrays]
+    elif len({x.shape for x in arrays}) == 1 and "axis" in params and not of["override"]["vectorization"]:
+        rows = [np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*_kept(x.shape, axes), -1) for x in arrays]
+    else:
+        return None
+    options = {k: v for k, v in given.items() if k not in (*samples, *_TAKEN)}
+    if any(x.size == 0 for x in rows) or of["is_too_small"](rows, options):
+        return None
+    outputs = of["n_outputs"](options) if callable(of["n_outputs"]) else of["n_outputs"]
+    last = axis is not None and ndim > 1
+    return Plan(names, tuple(samples), count, dtype, last, axes, bool(given.get("keepdims", False)), outputs)
+
+
+def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
+    """The lengths of the axes that are not reduced."""
+    reduced = {k % len(shape) for k in axes}
+    return [n for k, n in enumerate(shape) if k not in reduced]
+
+
+def at_the_end(x, axes):
+    """The axes as one, the last."""
+    n = len(axes)
+    y = np.moveaxis(x, axes, tuple(range(-n, 0)))
+    return np.reshape(y, (*np.shape(y)[: np.ndim(y) - n], -1))
+
+
+def _spelled_out(f: Any) -> None:
+    cells = f.__closure__
+    of = {k: c.cell_contents for k, c in zip(f.__code__.co_freevars, cells, strict=True)}
+    inner, to_tuple, from_tuple = of["hypotest_fun_in"], of["result_to_tuple"], of["tuple_to_result"]
+    whole = pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, cells)
+    whole.__kwdefaults__ = f.__kwdefaults__
+
+    @overlay(f)
+    def of_samples(*args, **kwds):
+        plan = plan_of(of, args, kwds)
+        if plan is None:
+            return whole(*args, **kwds)
+        given = dict(kwds)
+        for k, v in zip(plan.names, args, strict=True):
+            given[k] = v
+        rows = []
+        for k in plan.samples:
+            x = np.asarray(given.pop(k), plan.dtype)
+            rows.append(at_the_end(x, plan.axes) if plan.last else np.ravel(x))
+        for k in _TAKEN:
+            given.pop(k, None)
+        if plan.last:
+            given["axis"] = -1
+        for k, x in zip(plan.samples[plan.positional :], rows[plan.positional :], strict=True):
+            given[k] = x
+        parts = to_tuple(inner(*rows[: plan.positional], **given), plan.outputs)
+        if plan.keepdims:
+            parts = [v if isinstance(v, int) else np.expand_dims(v, plan.axes) for v in parts]
+        return from_tuple(*parts)
+
+
+zero_derivative(plan_of)
+for _module in (st, st.mstats):
+    for _f in set(v for v in vars(_module).values() if isinstance(v, pytypes.FunctionType)):
+        if _f.__code__.co_name == _NAME and set(_f.__code__.co_freevars) >= _CELLS:
+            _spelled_out(_f)
+zero_derivative(st.rankdata, _axis_nan_policy._contains_nan)
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_X = np.array([0.9, -0.4, 1.7, 0.3, 2.2, -1.1, 0.6])
+_Y = np.array([1.2, 0.1, 1.1, 0.9, 2.9, -0.7, 0.2])
+_M = np.stack([_X, _Y, _X * _Y + 0.3])
+_WITH_NAN = np.array([0.9, -0.4, np.nan, 0.3, 2.2])
+
+
+def _ranked(x):
+    return st.rankdata(x) * x, st.spearmanr(x, _Y)[0] + x
+
+
+CASES: list[RuleCase] = [
+    case(lambda x, y: (st.pearsonr(x, y)[0], st.pearsonr(x, y).pvalue), _X, _Y), case(st.zscore, _X),
+    case(lambda x, y: (st.linregress(x, y).slope, st.linregress(x, y).intercept_stderr), _X, _Y),
+    case(lambda x, y: tuple(st.f_oneway(x, y)), _X, _Y), case(lambda x, y: st.ttest_ind(x, y).pvalue, _X, _Y),
+    case(lambda x: st.ttest_1samp(x, 0.1).statistic, _X), case(lambda x, y: st.ttest_rel(x, y).pvalue, _X, _Y),
+    case(st.skew, _X), case(st.skew, _M, axis=1), case(st.kurtosis, _M, axis=0, fisher=False),
+    case(st.kurtosis, _M, axis=None, keepdims=True), case(st.moment, _X, 3), case(st.sem, _M, axis=1, ddof=0),
+    case(st.variation, _M, axis=1, keepdims=True), case(st.gmean, _M**2, axis=1), case(st.hmean, _X**2),
+    case(lambda x, w: st.gmean(x, weights=w), _X**2, _Y**2), case(st.entropy, _X**2), case(st.iqr, _M, axis=1),
+    case(lambda p, q: st.entropy(p, q), _X**2, _Y**2), case(st.skew, _WITH_NAN, nan_policy="omit"),
+    case(st.gstd, _X**2 + 0.3), case(st.trim_mean, _X, 0.2), case(st.median_abs_deviation, _X),
+    case(lambda x: st.describe(x).variance, _X), case(_ranked, _X), case(st.circmean, _X),
+]  # fmt: skip
