@@ -19,10 +19,10 @@ from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
 
 _NAME = "axis_nan_policy_wrapper"
-_CELLS = frozenset(
-    "default_axis hypotest_fun_in is_too_small kwd_samples n_outputs n_samples override paired result_to_tuple "
-    "tuple_to_result".split()
-)
+_CELLS = {
+    *("default_axis", "hypotest_fun_in", "is_too_small", "kwd_samples", "n_outputs", "n_samples", "override", "paired"),
+    *("result_to_tuple", "tuple_to_result"),
+}
 
 
 @dataclass(frozen=True, slots=True)
