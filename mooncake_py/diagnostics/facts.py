@@ -404,29 +404,29 @@ def same_value(a: Any, b: Any, seen: set[tuple[int, int]] | None = None) -> str 
     return None
 
 
-def plain_data(x: Any, seen: set[int] | None = None) -> bool:
+def plain_data(x: Any) -> bool:
     """Numbers, strings, arrays and containers of such: what a call cannot have a side effect through."""
-    if type(x) is np.ndarray:
-        return x.dtype.kind != "O"
-    if type(x) in _IMMUTABLE:
-        return True
-    if isinstance(x, (tuple, list, dict)):
-        seen = set() if seen is None else seen
-        if id(x) in seen:
-            return True
-        seen.add(id(x))
-        return all(plain_data(v, seen) for v in (x.values() if isinstance(x, dict) else x))
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind != "O"
-    return type(x) in _IMMUTABLE or isinstance(x, (np.generic, np.dtype)) or x is Ellipsis or isinstance(x, type)
+    return all(
+        v.dtype.kind != "O"
+        if isinstance(v, np.ndarray)
+        else type(v) in _IMMUTABLE or isinstance(v, (np.generic, np.dtype, type)) or v is Ellipsis
+        for v in _held(x)
+    )
 
 
-def differentiable(x: Any, seen: set[int] | None = None) -> bool:
+def differentiable(x: Any) -> bool:
     """May a number in it have a derivative?"""
-    if isinstance(x, (tuple, list, dict)):
-        seen = set() if seen is None else seen
-        if id(x) in seen:
-            return False
-        seen.add(id(x))
-        return any(differentiable(v, seen) for v in (x.values() if isinstance(x, dict) else x))
-    return has_tangent(x)
+    return any(map(has_tangent, _held(x)))
+
+
+def _held(x: Any) -> Iterator[Any]:
+    """What is in a container and in those it holds, however deep, or x itself where it is none."""
+    seen: set[int] = set()
+    work = [x]
+    while work:
+        x = work.pop()
+        if not isinstance(x, (tuple, list, dict)):
+            yield x
+        elif id(x) not in seen:
+            seen.add(id(x))
+            work.extend(x.values() if isinstance(x, dict) else x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -38,7 +39,7 @@ class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
     __slots__ = (
-        *("classes", "filename", "function", "generation", "last", "line", "live", "protected", "rule"),
+        *("classes", "filename", "function", "generation", "last", "line", "live", "numeric", "protected", "rule"),
         "why",
     )
 
@@ -58,6 +59,7 @@ class DynamicSite:
         self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
         self.classes: tuple[type, ...] = ()
         self.rule: Rule | None = None
+        self.numeric: Callable[..., Any] | None = None  # the rule itself, where the arguments are numbers
         self.generation = -1
 
     @classmethod
@@ -104,6 +106,16 @@ class DynamicSite:
         kwvalues: tuple[Any, ...] = (),
         kwfdata: tuple[Any, ...] = (),
     ) -> Result:
+        if (
+            (numeric := self.numeric) is not None
+            and f is self.last
+            and not names
+            and tuple(map(type, args)) == self.classes
+            and self.generation == registry.generation
+        ):
+            y, pb = numeric(*args)
+            if type(y) in _FLOATING:
+                return y, None, _of_numbers(pb, len(args))
         try:
             fargs = known(args, fargs)
             if self.live is not None and any(self.live):
@@ -128,6 +140,8 @@ class DynamicSite:
                 rule = find_rule_for_values(f, args)
                 if rule is not None and rule.fn is not None and not any(map(decides, args)) and _settled(rule):
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
+                    plain = type(self) is DynamicSite and not (rule.user or rule.codual or rule.mutates)
+                    self.numeric = rule.fn if plain and _ARITHMETIC.issuperset(classes) else None
             if names:
                 kwfdata = known(kwvalues, kwfdata)
             if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
@@ -137,7 +151,8 @@ class DynamicSite:
             if type(y) is Raised:
                 leave(y.exc, pb)
             if fy is None and type(y) not in ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
-                fy = zero_fdata(y) if not isinstance(y, np.ndarray) else None
+                inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
+                fy = None if inner or isinstance(y, np.ndarray) else zero_fdata(y)
             return y, fy, pb
         except NoRule as e:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative
@@ -155,6 +170,22 @@ class DynamicSite:
             raise MissingRule(missing_rule(e.f, e.given, names, e.active, where, why)) from None
 
 
+def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
+    """The pullback of a call with n numbers, by that of a rule."""
+
+    def pullback(dy: Any) -> Any:
+        if dy is None:
+            return None
+        ds = pb(dy)
+        if type(ds) is not tuple:
+            ds = (ds,)
+        return (None, *ds) if len(ds) == n else (None, *ds, *[None] * (n - len(ds)))
+
+    return pullback
+
+
+_ARITHMETIC = frozenset({float, complex, int, np.float64})
+_FLOATING = frozenset({float, complex, np.float64})  # what the arithmetic of these gives where it has a derivative
 _CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
 _NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *NATIVE})
 

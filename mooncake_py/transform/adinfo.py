@@ -130,7 +130,8 @@ class ADInfo:
             items = [self.lane_of(v, (*path, i)) for i in range(len(tree))]
             if all(x is NULL for x in items):
                 return NULL
-            return self.emit(ops.build_tuple, *items)
+            known = any(kind == REF for _, kind in leaves(tree))
+            return self.emit(ops.build_tuple if known else helpers.tuple_fdata, *items)
         if tree in (REF, ANY):
             assert isinstance(v, Var)
             return self.lane[(v, path)]

@@ -188,6 +188,11 @@ def with_shadows(fdata: Any, y: Any) -> Any:
     return shadow_of(y) if fdata is None and isinstance(y, np.ndarray) else fdata
 
 
+def tuple_fdata(*items: Any) -> Any:
+    """The fdata of a tuple by that of its items, some of which may have none: a chain of tuples of numbers has none."""
+    return None if items.count(None) == len(items) else items
+
+
 def item_fdata(fdata: Any, i: int) -> Any:
     """The fdata of a tuple's item."""
     return None if fdata is None else fdata[i]

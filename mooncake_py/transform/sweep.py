@@ -27,7 +27,14 @@ ENGINE_PURE = frozenset(
         *(ops.load_global, getattr, operator.getitem, operator.is_, iter, range, reversed, slice),
         *(helpers.accum_num, helpers.accum_arr, helpers.accum_maybe, helpers.accum_any, add_rdata, helpers.cotangent),
         *(helpers.zeros_like, helpers.dense_zeros, helpers.zeros_unless),
-        *(helpers.shadow_of, helpers.item_fdata, zero_fdata, helpers.fdata_of_result, helpers.with_shadows),
+        *(
+            helpers.shadow_of,
+            helpers.item_fdata,
+            helpers.tuple_fdata,
+            zero_fdata,
+            helpers.fdata_of_result,
+            helpers.with_shadows,
+        ),
         *(helpers.view_shadow, helpers.CoDual, helpers.At, helpers.with_keywords, helpers.fdata_of, helpers.primal_of),
         helpers.is_codual,
     }

@@ -300,3 +300,17 @@ def test_frozen_dataclass_raises_as_it_does() -> None:
 
     with pytest.raises(AttributeError, match="cannot assign to field 'a'"):
         grad(f)(1.0)
+
+
+def test_a_long_chain_of_tuples() -> None:
+    def f(x):
+        head = None
+        for _ in range(4000):
+            head = (x, head)
+        total = 0.0
+        while head is not None:
+            total = 0.5 * total + head[0]
+            head = head[1]
+        return total
+
+    assert grad(f)(1.0) == pytest.approx(2.0)

@@ -168,3 +168,27 @@ def tuple_grown_in_place(x):
     t += (x * x, 2.0)
     t *= 2
     return sum(t) * t[4]
+
+
+@case([0.3, 0.7, 1.1])
+def linked_tuples(xs):
+    head = None
+    for i in range(60):
+        head = (xs[i % 3] * 0.5, head)
+    total = 0.0
+    while head is not None:
+        total = total * 0.9 + math.sin(head[0])
+        head = head[1]
+    return total
+
+
+@case(0.7, np.array([0.2, 0.4]))
+def linked_tuples_of_arrays(x, a):
+    head = ()
+    for i in range(4):
+        head = (a * (x + i), head)
+    total = 0.0
+    while head:
+        row, head = head
+        total = total * x + (row * row).sum()
+    return total
