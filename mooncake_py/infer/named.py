@@ -12,19 +12,20 @@ from mooncake_py.ir.nodes import Const, Operand
 _Example: Any = namedtuple("_Example", "x")  # for the functions that all named tuples have
 _REPLACE = _Example._replace.__code__
 _MAKE = _Example.__dict__["_make"].__func__.__code__
+_AS_DICT = _Example._asdict.__code__
 _FIELD = type(_Example.__dict__["x"])
 _GENERATED = frozenset(_Example.__dict__)
 
-# What operators ask a class for, and functions in C.
+# What operators ask a class for.
 _ASKED = frozenset({"__neg__", "__pos__", "__abs__", "__invert__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__"})
-_ASKED |= {"__ne__", "__hash__", "__repr__", "__str__", "__format__"}
+_ASKED |= {"__ne__", "__hash__"}
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     _ASKED |= {f"__{_name}__", f"__r{_name}__", f"__i{_name}__"}
 # Special names that a class may define without changing how its objects are made, read and gone through.
 _HARMLESS = _ASKED | {
     *("__annotations__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "__parameters__", "__dict__"),
     *("__class_getitem__", "__annotate__", "__annotate_func__", "__type_params__", "__weakref__", "__call__"),
-    *("__enter__", "__exit__"),
+    *("__enter__", "__exit__", "__repr__", "__str__", "__format__"),
 }
 
 _found: dict[type, bool] = {}
@@ -114,3 +115,13 @@ def replaces(f: Any) -> bool:
 def makes(f: Any) -> bool:
     """Is this the class method `_make`, unbound?"""
     return type(f) is pytypes.FunctionType and f.__code__ is _MAKE
+
+
+def is_as_dict(f: pytypes.FunctionType) -> bool:
+    """Is this the method `_asdict`?"""
+    return f.__code__ is _AS_DICT
+
+
+def takes_all(cls: Any) -> bool:
+    """Does a call of this class take exactly as many values as there are fields?"""
+    return is_named_tuple(cls) and not cls._field_defaults

@@ -239,7 +239,7 @@ class Classes:
             return Known(d), getattr
         if type(d) is property:
             return (BOT, Plan(d.fget, (x,))) if is_function(d.fget) else None
-        if is_function(d) or replaces(d):
+        if is_function(d) or replaces(d) or type(d) is pytypes.MethodDescriptorType:
             return Meth(d, s, t.active), None
         return self.read_class(s, t.cls, name)
 

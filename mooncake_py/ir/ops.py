@@ -102,6 +102,12 @@ def unpack(xs: Any, n: int) -> tuple:
     return out
 
 
+def check_fields(cls: Any, xs: Any, whole: bool) -> None:
+    """Raise what `cls(*xs)` or `cls._make(xs)` raises where xs are not as many as the named tuple has fields."""
+    if len(xs) != len(cls._fields):
+        cls._make(xs) if whole else cls(*xs)
+
+
 def unpack_ex(xs: Any, before: int, after: int) -> tuple:
     """`a, *b, c = xs` as a tuple of before + 1 + after items, the middle one a list."""
     items = list(xs)

@@ -16,6 +16,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.interpret import FRAME_NAMES, Guard, Inferred
+from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.outside import is_data, is_library
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import is_code_like
@@ -240,7 +241,7 @@ def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: di
     body, args = bound
     if here and f.__closure__ is None:
         return Callee(body, args, Const(()), f)
-    if is_library(f):
+    if is_library(f) and not is_as_dict(f):
         return None
     if f.__globals__ is not globals_ and any(is_const(s.fn, ops.make_function) for b in body.blocks for s in b.stmts):
         return None  # a function that is made in it looks its names up there

@@ -16,6 +16,7 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
@@ -259,8 +260,9 @@ class _Rewriter:
             return True
         if self._writes_out(s):
             return True
-        if not isinstance(s.fn, Const):
-            return False
+        if isinstance(s.fn, Var):
+            t = self.type_of(s.fn)
+            return isinstance(t, Meth) and self._make(s, t)
         f = s.fn.value
         if f is ops.unpack:
             return self._unpack(s)
@@ -272,7 +274,9 @@ class _Rewriter:
             return self._display(s)
         if f is operator.getitem:
             return self._known_item(s)
-        return False
+        if f in (operator.add, operator.iadd):
+            return self._sum(s)
+        return f is dict and self._dict(s)
 
     def _writes_out(self, s: Call) -> bool:
         """`f(x, out=z)`, which no rule takes, as `f(x)` written into z."""
@@ -346,9 +350,52 @@ class _Rewriter:
             items: list[Operand] = [Const(v) for v in t.value]
         elif isinstance(t, Tup):
             items = [self.emit(s.pos, operator.getitem, args, Const(i)) for i in range(len(t.items))]
+        elif isinstance(t, Lst) and t.active and isinstance(cls := self.type_of(f), Known) and takes_all(cls.value):
+            items = self._fields(s, cls.value, args, False)
         else:
             return False
         self.out.append(Call(s.out, f, tuple(items), tuple(keywords), s.pos))
+        return True
+
+    def _sum(self, s: Call) -> bool:
+        """Two tuples, one behind the other."""
+        if not all(isinstance(t := self.type_of(x), Tup) and t.active for x in s.args):
+            return False
+        if (info := self.inferred.calls.get(s.out)) is None or info.kind != "rule":
+            return False
+        read = [(x, Const(i)) for x in s.args for i in range(len(self.type_of(x).items))]  # type: ignore[attr-defined]
+        items = [self.emit(s.pos, operator.getitem, x, i) for x, i in read]
+        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
+        return True
+
+    def _dict(self, s: Call) -> bool:
+        """`dict(zip(names, values))` of tuples in sight: a display."""
+        d = self._combines(s.args[0]) if len(s.args) == 1 and not s.kwargs and isinstance(s.args[0], Var) else None
+        if d is None or not self._is(d, zip) or len(d.args) != 2:
+            return False
+        keys, t = self.type_of(d.args[0]), self.type_of(d.args[1])
+        if not isinstance(keys, Known) or type(keys.value) is not tuple or not isinstance(t, Tup) or not t.active:
+            return False
+        words: list[Operand] = []
+        for i, k in zip(range(len(t.items)), keys.value, strict=False):
+            words += [Const(k), self.emit(s.pos, operator.getitem, d.args[1], Const(i))]
+        if d in self.out:
+            self.out.remove(d)
+        self.out.append(Call(s.out, Const(ops.build_map), tuple(words), (), s.pos))
+        return True
+
+    def _fields(self, s: Call, cls: Any, xs: Operand, whole: bool) -> list[Operand]:
+        """The items of a list that is as long as a named tuple has fields."""
+        self.emit(s.pos, ops.check_fields, Const(cls), xs, Const(whole))
+        return [self.emit(s.pos, operator.getitem, xs, Const(i)) for i in range(len(cls._fields))]
+
+    def _make(self, s: Call, t: Meth) -> bool:
+        """`cls._make(xs)` for an active list."""
+        x = self.type_of(s.args[0]) if len(s.args) == 1 and not s.kwargs else None
+        if not is_named_tuple(t.owner) or not makes(t.func) or not isinstance(x, Lst) or not x.act:
+            return False
+        whole = self.emit(s.pos, ops.build_tuple, *self._fields(s, t.owner, s.args[0], True))
+        self.out.append(Call(s.out, s.fn, (whole,), (), s.pos))
         return True
 
     def _keywords(self, kwargs: Operand) -> list[tuple[str, Operand]] | None:

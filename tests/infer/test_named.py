@@ -101,6 +101,17 @@ def test_nothing_is_decided_late() -> None:
             best = p if p.x > best.y else best._replace(y=p.y)
         return best.x * best.y
 
+    def moved(x):
+        p = Pair._make([x, 2.0 * x])
+        q = Pair(*[v * v for v in p])
+        t = p + (x,)
+        t += q
+        d = q._asdict()
+        if p != q and p < q:
+            x += p.index(x) * t[-1]
+        return x * d["y"] * t[2]
+
+    assert sites(moved, 1.0) == 0
     assert sites(made, 1.0) == 0
     assert sites(of_argument, State(1.0, 2.0), [Pair(1.0, 2.0)]) == 0
     assert sites(carried, 1.0, 3) == 0

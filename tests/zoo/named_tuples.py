@@ -58,6 +58,9 @@ class Vec(namedtuple("Vec", "x y z", defaults=(0.0,))):
         return math.sqrt(self.x**2 + self.y**2 + self.z**2)
 
 
+Pair = namedtuple("Pair", "x y")
+
+
 class Sub(Vec):
     def __add__(self, other):
         return Sub(*super().__add__(other))
@@ -123,6 +126,18 @@ def as_dict(x, y):
     d = Leg(x, y)._asdict()
     d["length"] *= y
     return Leg(**d).length * sum(d.values())
+
+
+@case(1.3, 0.4)
+def made_of_lists(x, y):
+    p = Pair._make([x * y, x])
+    q = Pair(*[t * y for t in p])
+    for make in (lambda: Pair(*[x, y, y]), lambda: Pair._make([x])):
+        try:
+            q = make()
+        except TypeError as e:
+            q = q._replace(x=q.x + len(str(e)) * p.y)
+    return q.x * q.y * sum(dict(zip(q._fields, q)).values())
 
 
 @case(1.3, 0.4)

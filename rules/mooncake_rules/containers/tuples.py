@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Known, Lst, T, Tup, join, widen
+from mooncake_py.infer.types import BOT, Inst, Known, Lst, T, Tup, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
@@ -206,6 +206,8 @@ def _tuple_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 infer_table[list] = infer_table[list.copy] = _list_type
 infer_table[ops.build_list] = _display_type
+for _f in (list.index, list.count, tuple.index, tuple.count):
+    infer_table[_f] = lambda args, kwargs: Inst(int)
 infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
 zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, dict.__contains__)
 zero_derivative(tuple.__eq__, tuple.__ne__, tuple.__lt__, tuple.__le__, tuple.__gt__, tuple.__ge__)
