@@ -8,7 +8,7 @@ where nothing is differentiated.
 from __future__ import annotations
 
 import collections.abc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -85,6 +85,44 @@ class IteratorShadow:
     def __init__(self, f: Any, r: list | None):
         self.f = f
         self.r = r
+
+
+class DictValues(collections.abc.ValuesView):
+    """`dict.values()` where it is kept: what is put into the dict later is seen."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        d = self._mapping  # type: ignore[attr-defined]
+        for key in d:
+            yield dict.__getitem__(d, key)
+
+    def __reversed__(self) -> Iterator[Any]:
+        d = self._mapping  # type: ignore[attr-defined]
+        for key in reversed(d):
+            yield dict.__getitem__(d, key)
+
+    def __repr__(self) -> str:
+        return f"dict_values({list(self)!r})"
+
+
+class DictItems(collections.abc.ItemsView):
+    """`dict.items()` where it is kept."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        d = self._mapping  # type: ignore[attr-defined]
+        for key in d:
+            yield key, dict.__getitem__(d, key)
+
+    def __reversed__(self) -> Iterator[Any]:
+        d = self._mapping  # type: ignore[attr-defined]
+        for key in reversed(d):
+            yield key, dict.__getitem__(d, key)
+
+    def __repr__(self) -> str:
+        return f"dict_items({list(self)!r})"
 
 
 def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> tuple[bool, Any]:

@@ -69,6 +69,7 @@ class Memory:
         self.types = types
         self.marked: set[Var] = set()
         self.written: set[Var] = set()
+        self.unseen: dict[Var, list[Var]] = {}  # of calls that are not seen through: what they were given
         self.fn = fn
         self.escaping = _not_only_called(fn)
         self.wary = wary
@@ -148,7 +149,9 @@ class Memory:
     def _call(self, s: Call, info: CallInfo) -> None:
         rule = info.rule
         if info.kind == "dynamic" or (info.kind == "derived"):
-            for v in (*s.operands(), *info.args):
+            given = (*s.operands(), *info.args)
+            self.unseen[s.out] = [v for v in given if isinstance(v, Var) and self.identity(v)]
+            for v in given:
                 self._mark(v)
                 if not self.surely:
                     self.join(s.out, v)

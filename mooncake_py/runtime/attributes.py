@@ -11,6 +11,7 @@ from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.runtime.callables import part_of_partial
 from mooncake_py.runtime.coduals import is_active
 from mooncake_py.runtime.exceptions import read_args
 from mooncake_py.runtime.native import NoRule, field
@@ -24,7 +25,7 @@ from mooncake_py.runtime.stored import (
     write_stored,
 )
 from mooncake_py.structure import is_user_class, slot_of, stored
-from mooncake_py.tangents import has_tangent, zero_fdata
+from mooncake_py.tangents import PartialShadow, has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
 _MISSING = class_attribute(object, "")
@@ -46,6 +47,8 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return _class_attribute(call, x, name)
     if cls is super:
         return _super_attribute(call, x, fx, name)
+    if type(fx) is PartialShadow:
+        return part_of_partial(x, fx, name)
     if not is_user_class(cls) and not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):

@@ -149,6 +149,21 @@ def _partial(
     return y, fy, pullback
 
 
+def part_of_partial(x: functools.partial, shadow: PartialShadow, name: str) -> Result | None:
+    """`x.func`, `x.args` or `x.keywords`: what the partial was made with."""
+    if name == "args":
+        n = len(x.args)
+
+        def pullback(dy: Any) -> Any:
+            for i in range(n if dy is not None else 0):
+                shadow.args.add_item(i, dy[i])
+            return None
+
+        return x.args, tuple(shadow.args.f), pullback
+    known = {"func": shadow.func, "keywords": shadow.keywords}  # things with identity, which keep their cotangents
+    return (getattr(x, name), known[name], None) if name in known else None
+
+
 # -- functools.cache --------------------------------------------------------------------------------------
 
 

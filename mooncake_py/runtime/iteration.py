@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.iterators import Generator, IteratorShadow, SequenceIterator, advance
-from mooncake_py.registry import at_run_time
+from mooncake_py.iterators import DictItems, DictValues, Generator, IteratorShadow, SequenceIterator, advance
+from mooncake_py.registry import at_run_time, find_rule_for_values
+from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
-from mooncake_py.tangents import ListShadow, Shadow, add_rdata
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]
@@ -158,7 +159,14 @@ def drain(
 ) -> tuple[Any, Any, Any]:
     """A function that uses up the iterator in its argument k: given the list of its items."""
     args, fargs = given.args, given.fargs
-    xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
+    view = _VIEWED.get(type(args[k])) if type(fargs[k]) is ObjectShadow else None
+    if view is not None:
+        d = args[k]._mapping
+        rule = find_rule_for_values(view, (d,))
+        assert rule is not None
+        xs, fxs, items = run_rule(view, rule, (d,), (fargs[k].fdata("_mapping"),), {}, ())
+    else:
+        xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
     if type(xs) is Raised:
         return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
@@ -212,6 +220,21 @@ def listed(xs: Any) -> list:
     for x in xs:
         out.append(x)
     return out
+
+
+_VIEWED = {DictValues: dict.values, DictItems: dict.items}
+
+
+def dict_view(cls: type) -> Callable[[Call, Values, Values], tuple[Any, Any, Any] | None]:
+    """`d.values()` or `d.items()` of a dict whose values may have derivatives, as an object of this class."""
+
+    def handle(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
+        if len(args) != 1 or type(fargs[0]) is not DictShadow:
+            return None
+        y = cls(args[0])
+        return y, ObjectShadow(y, {"_mapping": fargs[0]}), None
+
+    return handle
 
 
 ITERATORS = frozenset({Generator, SequenceIterator})

@@ -8,10 +8,12 @@ What Python's C code does between two Python functions is done step by step (`at
 from __future__ import annotations
 
 import types as pytypes
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from mooncake_py.ir import ops
+from mooncake_py.iterators import DictItems, DictValues
 from mooncake_py.runtime.attributes import (
     behind_getattribute,
     generic_delete,
@@ -26,6 +28,7 @@ from mooncake_py.runtime.attributes import (
 )
 from mooncake_py.runtime.construction import bound_method, handle_new
 from mooncake_py.runtime.exceptions import exception_init
+from mooncake_py.runtime.iteration import dict_view
 from mooncake_py.runtime.results import Call, Result
 
 NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]] = {
@@ -45,5 +48,9 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     BaseException.__init__: exception_init,
     Exception.__init__: exception_init,
     ops.load_super: handle_load_super,
+    dict.values: dict_view(DictValues),
+    dict.items: dict_view(DictItems),
+    OrderedDict.values: dict_view(DictValues),
+    OrderedDict.items: dict_view(DictItems),
 }
 """Functions in C that read, write or make what objects store."""

@@ -41,6 +41,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
+from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit, protect_all
 from mooncake_py.transform.values import Cell
 
@@ -365,13 +366,19 @@ _CONSUMERS = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math
 
 
 def _is_used_up(generator: Var, inferred: Inferred) -> bool:
-    """Is the generator given to such a function, and to nothing else?"""
-    uses = [s for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
+    """Is the generator given to such a function, to nothing else, and before anything changes that it reads?"""
+    uses = [(b, s) for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
     if len(uses) != 1 or any(v is generator for b in inferred.fn.blocks for v in term_operands(b.term)):
         return False
-    (use,) = uses
+    ((block, use),) = uses
     callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else None
-    return isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS
+    if not (isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS):
+        return False
+    made = next((i for i, s in enumerate(block.stmts) if s.out is generator), None)
+    if made is None:
+        return False
+    between = block.stmts[made + 1 : block.stmts.index(use)]
+    return all(changes_nothing(s, inferred) for s in between)
 
 
 def _callee(site: Call, call: Call) -> Callee | None:

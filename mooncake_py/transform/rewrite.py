@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mooncake_py.infer.interpret import Inferred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.graph import loops, use_counts
 from mooncake_py.ir.mapping import all_vars, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -67,7 +68,7 @@ class _Rewriter:
                     self.uses.setdefault(v, []).append(s)
 
     def run(self) -> Function | None:
-        loops = self._loops()
+        found = self._loops()
         blocks: list[CFGBlock] = []
         for b in self.fn.blocks:
             stmts: list[Call] = []
@@ -78,9 +79,9 @@ class _Rewriter:
                 else:
                     stmts.append(s)
             term = b.term
-            if b.id in loops:
+            if b.id in found:
                 assert isinstance(term, ForNext)
-                count, item_blocks = self._item_blocks(term, loops[b.id])
+                count, item_blocks = self._item_blocks(term, found[b.id])
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
                 blocks.extend(item_blocks)
                 self.changed = True
@@ -164,6 +165,8 @@ class _Rewriter:
     def _sequence(self, x: Operand) -> bool:
         """Can x be read by index?"""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
+            if self._is(d, reversed) and self._may_grow(d.args[0]):
+                return False  # where it begins is settled when it is made
             return all(map(self._sequence, d.args[:1] if self._is(d, enumerate) else d.args)) and bool(d.args)
         t = self.type_of(x)
         if isinstance(t, Known):
@@ -171,17 +174,20 @@ class _Rewriter:
         return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
 
     def _may_grow(self, x: Operand) -> bool:
-        """Does the function write to a list that is iterated over? Then its length is asked for at each item."""
+        """May a list be written to while it is iterated over? Then its length is asked for at each item."""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             return any(map(self._may_grow, d.args))
         if self._view(x) is not None:
             return False
+        return isinstance(self.type_of(x), Lst) and isinstance(x, Var) and self.inferred.memory.find(x) in self.written
+
+    @cached_property
+    def written(self) -> set[Var]:
+        """What is written to, or given in a loop to calls that are not seen through."""
         memory = self.inferred.memory
-        return (
-            isinstance(self.type_of(x), Lst)
-            and isinstance(x, Var)
-            and memory.find(x) in {memory.find(v) for v in memory.written}
-        )
+        looping = set().union(*loops(self.fn).values())
+        given = [memory.unseen.get(s.out, ()) for b in self.fn.blocks if b.id in looping for s in b.stmts]
+        return {memory.find(v) for vs in (memory.written, *given) for v in vs}
 
     def _active(self, x: Operand) -> bool:
         if isinstance(x, Var) and (d := self._combines(x)) is not None:

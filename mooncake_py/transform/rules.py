@@ -31,7 +31,7 @@ from mooncake_py.transform.lanes import (
 )
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import Specialiser
-from mooncake_py.transform.spread import check_numbers, distribute, unknown, with_cotangent
+from mooncake_py.transform.spread import check_numbers, distribute, take_tree, unknown, with_cotangent
 from mooncake_py.transform.templates import Applied
 from mooncake_py.transform.values import AV, NotSpecialised, VClosure, VCoDual, VTuple
 
@@ -256,11 +256,8 @@ def _opaque_rule(
         def body(dy: Operand) -> None:
             distribute(p, unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred, check)
 
-        if rule.codual and tree in (REF, ANY):  # whether the rule gave the fdata is known when it has run
-            acc = p.take(s.out) if tree == ANY else NULL
-            dy = p.call(helpers.take_own, p.forward_value(given), acc, p.forward_value(info.lane[(s.out, ())]))
-            p.types[dy] = Top()
-            body(dy)
+        if rule.codual and has_fdata(tree):  # whether the rule gave the fdata is known when it has run
+            body(take_tree(info, p, s.out, tree, (), given))
         else:
             with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=False)
 

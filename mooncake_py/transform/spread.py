@@ -17,10 +17,10 @@ from mooncake_py.transform.lanes import (
     ARR,
     NONE,
     NULL,
-    NUM,
     REF,
     Path,
     Tree,
+    has_fdata,
     leaves,
 )
 from mooncake_py.transform.pullback import PullbackBuilder
@@ -44,28 +44,25 @@ def with_cotangent(
         dy: Operand = NULL
         if not always:
             return
-    elif isinstance(tree, tuple):
-        dy = take_tree(info, p, out, tree, ())
-    elif tree in (NUM, ARR):
-        dy = p.take(out)
-    elif given:
-        dy = p.take(out) if tree == ANY else NULL
-        always = True  # a rule that gives fdata decides itself what there is to do
-    elif tree == REF:
-        dy = p.call(helpers.shadow_take, p.forward_value(info.lane[(out, ())]))
-        p.types[dy] = info.types.get(out, Top())
     else:
-        dy = p.call(helpers.take_any, p.take(out), p.forward_value(info.lane[(out, ())]))
+        dy = take_tree(info, p, out, tree, (), given)
+        always = always or (given and has_fdata(tree))  # a rule that gives fdata decides itself what there is to do
     if always:
         body(dy)
     else:
         p.if_nonnull(dy, lambda: body(dy))
 
 
-def take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path) -> Operand:
-    """The cotangent of a tuple as one value."""
+def take_tree(
+    info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path, given: bool | Operand = False
+) -> Operand:
+    """The cotangent of a result as one value.
+
+    `given`: did the rule give the fdata? What is in there is then the rule's own business. An operand where that is
+    known when it runs.
+    """
     if isinstance(tree, tuple):
-        items = [take_tree(info, p, out, sub, (*path, i)) for i, sub in enumerate(tree)]
+        items = [take_tree(info, p, out, sub, (*path, i), given) for i, sub in enumerate(tree)]
         if all(p.is_zero(x) for x in items):
             return NULL
         v = p.call(ops.build_tuple, *items)
@@ -73,11 +70,22 @@ def take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path
         return v
     if tree == NONE:
         return NULL
-    if tree == REF:
-        return p.call(helpers.shadow_take, p.forward_value(info.lane[(out, path)]))
-    if tree == ANY:
-        return p.call(helpers.take_any, p.take(out, path), p.forward_value(info.lane[(out, path)]))
-    return p.take(out, path)
+    if tree not in (REF, ANY):
+        return p.take(out, path)
+    own = p.take(out, path) if tree == ANY else NULL
+    if given is True:
+        return own
+    fdata = p.forward_value(info.lane[(out, path)])
+    if isinstance(given, (Var, Const)):
+        dy = p.call(helpers.take_own, p.forward_value(given), own, fdata)
+        p.types[dy] = Top()
+    elif tree == ANY:
+        dy = p.call(helpers.take_any, own, fdata)
+    else:
+        dy = p.call(helpers.shadow_take, fdata)
+        if not path:
+            p.types[dy] = info.types.get(out, Top())
+    return dy
 
 
 def take_dynamic(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path = ()) -> Operand:

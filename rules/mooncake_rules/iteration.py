@@ -7,6 +7,7 @@ import itertools
 import math
 import operator
 from collections import deque
+from types import FunctionType
 from typing import Any
 
 from mooncake_py.infer.types import Inst, T, Top, Tup
@@ -95,7 +96,22 @@ def enumerate_(iterable, start=0):
 
 @overlay(reversed)
 def reversed_(sequence):
-    for i in range(len(sequence) - 1, -1, -1):
+    own: Any = getattr(type(sequence), "__reversed__", None)
+    if isinstance(sequence, dict) or isinstance(own, FunctionType):
+        return own(sequence)
+    return backwards(sequence, len(sequence) - 1)
+
+
+def backwards(sequence: Any, last: int) -> Any:
+    """The items of a sequence from number `last` on, which is found out before the first is asked for."""
+    return reversed(sequence[: last + 1])
+
+
+@overlay(backwards)
+def backwards_(sequence, last):
+    for i in range(last, -1, -1):
+        if i >= len(sequence):
+            return
         yield sequence[i]
 
 

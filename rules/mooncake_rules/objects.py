@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import drained, overlay, rrule
+from mooncake_py.registry import drained, maybe_none, overlay, rrule
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, add_any, add_rdata, zero_fdata
 from mooncake_rules.containers.lists import give_parts, parts
@@ -140,6 +140,7 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
 
 
 rrule(deep)(_of_copy(copy.deepcopy))
+maybe_none.add(give_back)
 rrule(dataclasses.asdict)(_of_copy(dataclasses.asdict))
 rrule(dataclasses.astuple)(_of_copy(dataclasses.astuple))
 

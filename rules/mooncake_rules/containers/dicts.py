@@ -352,7 +352,8 @@ def dict_of(d: CoDual):
     return CoDual(d.primal.copy(), new), pullback
 
 
-zero_derivative(dict.keys, dict.__iter__, OrderedDict.keys, OrderedDict.__iter__)
+zero_derivative(dict.keys, dict.__iter__, dict.__reversed__)
+zero_derivative(OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__)
 
 
 @overlay(dict)

@@ -1,0 +1,166 @@
+"""What is made before it is looked into: may what it looks into have changed by then?
+
+A generator may be replaced by the list of its items, and the view of a dict by that of its values, where nothing comes
+between that changes what they read. Where a view is kept, it is made as one that is live (`iterators.DictValues`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Dct, Fn, Known, Meth
+from mooncake_py.ir import ops
+from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.mapping import is_const, map_function
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    ForNext,
+    Function,
+    Raise,
+    Return,
+    Var,
+    brings_value,
+    edges,
+    term_operands,
+)
+from mooncake_py.iterators import DictItems, DictValues
+from mooncake_py.registry import is_pure
+
+_READS = frozenset({getattr, iter, ops.load_global, ops.make_function, ops.make_cell, ops.build_tuple, ops.build_map})
+_TAKES_ALL = frozenset(
+    {sum, min, max, list, tuple, set, frozenset, sorted, dict, len, math.fsum, math.prod, operator.contains, ops.unpack}
+)
+_LOOKS_LATER = frozenset({iter, zip, enumerate, reversed, map, filter, getattr})
+_END = 1 << 30  # where a block's terminator stands
+
+
+def changes_nothing(s: Call, inferred: Inferred) -> bool:
+    """Does the statement leave everything as it is that another one could read?"""
+    info = inferred.calls.get(s.out)
+    if info is not None and info.kind in ("dynamic", "derived", "planned"):
+        return False
+    f = info.target if info is not None and info.target is not None else s.fn.value if isinstance(s.fn, Const) else None
+    if f is None or type(f).__hash__ is None:
+        return False
+    return f in _READS or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
+
+
+def keep_views(inferred: Inferred) -> Function | None:
+    """The function with live views of dicts where what they show may change; None where there is none."""
+    found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := _viewed(inferred, s))]
+    kept: dict[Var, tuple[type, Meth]] = {}
+    for b, i, s, m in found:
+        if not _looped_over(inferred.fn, s.out) and _Uses(inferred, b, i, s).may_change(m):
+            kept[s.out] = (DictValues if m.func is dict.values else DictItems, m)
+    if not kept:
+        return None
+
+    def live(s: Call) -> Call:
+        if s.out not in kept:
+            return s
+        cls, m = kept[s.out]
+        return Call(s.out, Const(cls), (m.receiver,), (), s.pos)
+
+    blocks = tuple(CFGBlock(b.id, b.params, tuple(map(live, b.stmts)), b.term, b.handler) for b in inferred.fn.blocks)
+    fn = inferred.fn
+    return map_function(Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline), lambda v: v)
+
+
+def _viewed(inferred: Inferred, s: Call) -> Meth | None:
+    """The method, of a dict whose values have derivatives, that this is a call of."""
+    m = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+    if not isinstance(m, Meth) or m.func not in (dict.values, dict.items) or s.args or s.kwargs:
+        return None
+    t = inferred.types.get(m.receiver) if isinstance(m.receiver, Var) else None
+    return m if isinstance(t, Dct) and t.act else None
+
+
+def _looped_over(fn: Function, view: Var) -> bool:
+    """Is it used for one loop over it, and nothing else? That looks into the dict as it goes."""
+    counts = use_counts(fn)
+    its = [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, iter) and s.args == (view,)]
+    loops = [b for b in fn.blocks if isinstance(b.term, ForNext) and its and b.term.iterator is its[0]]
+    return counts[view] == 1 and len(its) == 1 and counts[its[0]] == 1 and len(loops) == 1
+
+
+class _Uses:
+    """Where a view, or what looks through it later, is used."""
+
+    def __init__(self, inferred: Inferred, block: CFGBlock, at: int, made: Call):
+        self.inferred, self.block, self.at = inferred, block, at
+        by_id = {b.id: b for b in inferred.fn.blocks}
+        self.after: dict[BlockId, set[BlockId]] = {}
+        for b in inferred.fn.blocks:
+            work, seen = [b.id], set()
+            while work:
+                for e in edges(by_id[work.pop()].term):
+                    if e.target not in seen:
+                        seen.add(e.target)
+                        work.append(e.target)
+            self.after[b.id] = seen
+        self.places: list[tuple[BlockId, int]] = []
+        self.escapes = False
+        names, grown = {made.out}, True
+        while grown:
+            size = len(names)
+            self.places = list(self._places(names, by_id))
+            grown = len(names) > size
+
+    def _places(self, names: set[Var], by_id: dict[BlockId, CFGBlock]) -> Iterator[tuple[BlockId, int]]:
+        """The uses of these names; what may look through them is added."""
+        for b in self.inferred.fn.blocks:
+            for i, s in enumerate(b.stmts):
+                if not names.isdisjoint(v for v in s.operands() if isinstance(v, Var)):
+                    yield b.id, i
+                    self._use(s, names)
+            if not names.isdisjoint(v for v in term_operands(b.term) if isinstance(v, Var)):
+                yield b.id, _END
+                if isinstance(b.term, (Return, Raise)):
+                    self.escapes = True
+            for e in edges(b.term):
+                params = by_id[e.target].params[1 if brings_value(b.term, e) else 0 :]
+                names.update(p for p, a in zip(params, e.args, strict=True) if a in names)
+
+    def _use(self, s: Call, names: set[Var]) -> None:
+        t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+        f = t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        if f in _TAKES_ALL:
+            return
+        names.add(s.out)
+        if f not in _LOOKS_LATER and type(t) is not Fn:  # a generator that is made here is called where it is made
+            self.escapes = True
+
+    def _comes_before(self, b: BlockId, i: int, c: BlockId, j: int) -> bool:
+        return (b == c and i < j) or c in self.after[b]
+
+    def may_change(self, m: Meth) -> bool:
+        """May the dict be written into between the view and a use of it, or where that is not seen?"""
+        memory = self.inferred.memory
+        assert isinstance(m.receiver, Var)
+        d = memory.find(m.receiver)
+        if self.escapes:
+            return True
+        if d not in {memory.find(v) for vs in (memory.written, *memory.unseen.values()) for v in vs}:
+            return False
+        return any(
+            self._comes_before(self.block.id, self.at, b.id, i)
+            and self._may_write(s, d)
+            and any(self._comes_before(b.id, i, c, j) for c, j in self.places)
+            for b in self.inferred.fn.blocks
+            for i, s in enumerate(b.stmts)
+        )
+
+    def _may_write(self, s: Call, d: Var) -> bool:
+        if changes_nothing(s, self.inferred):
+            return False
+        info = self.inferred.calls.get(s.out)
+        if info is not None and info.kind in ("dynamic", "derived", "planned"):
+            return True
+        find = self.inferred.memory.find
+        return any(isinstance(v, Var) and find(v) is d for v in (*s.operands(), *(info.args if info else ())))

@@ -1,0 +1,206 @@
+"""What looks at something later than it is made (generators, iterators, views of dicts), when that has changed."""
+
+from collections import OrderedDict
+from functools import partial
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = [1.0, 2.0]
+A = np.array([0.9, -0.2, -0.4])
+
+
+@case(V)
+def generator_over_a_variable_that_is_bound_again(v):
+    k = v[0]
+    g = (x * k for x in v)
+    k = v[1] * 2
+    return sum(g)
+
+
+@case(V)
+def generator_over_a_list_that_changes(v):
+    n = [1.0]
+    g = (x * n[0] for x in v)
+    n[0] = v[0] * 7
+    v.append(v[1] * 3)
+    return max(g) + n[0]
+
+
+@case(V)
+def map_of_a_closure_that_changes(v):
+    k = v[0]
+    m = map(lambda x: x * k, v)
+    k = k * 3
+    return sum(m)
+
+
+@case(V)
+def reversed_of_a_list_that_grows(v):
+    r = reversed(v)
+    v.append(v[0] * 3)
+    t = 0.0
+    for x in reversed(v):
+        t = t * 2 + x
+        v.append(x)
+    return sum(r) * t * len(v)
+
+
+@case(V)
+def reversed_of_a_list_that_shrinks(v):
+    t, w = 0.0, v * 2
+    for x in reversed(w):
+        t = t * 2 + x * x
+        w.remove(x)
+    return t
+
+
+class _Countdown:
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __iter__(self):
+        yield from self.items
+
+    def __reversed__(self):
+        return iter([x * 2 for x in self.items])
+
+
+@case(V)
+def reversed_as_a_class_says(v):
+    d = OrderedDict(a=v[0], b=v[1])
+    keys = [k for k in reversed(d)]
+    t = 0.0
+    for i, x in enumerate(reversed(_Countdown(v))):
+        t += (i + 1) * x * d[keys[i]]
+    return t
+
+
+def _append(v, n, x):
+    if n == 0:
+        v.append(x)
+    else:
+        _append(v, n - 1, x)
+
+
+@case(V)
+def queue_that_a_function_appends_to(v):
+    t = 0.0
+    for i, x in enumerate(v):
+        t = t * 2 + x
+        if i < 2:
+            _append(v, 2, x * 3)
+    return t
+
+
+class _Work:
+    def __init__(self, queue):
+        self.queue, self.done = queue, 0.0
+
+    def step(self, x):
+        self.done += x * x
+        if len(self.queue) < 5:
+            self.queue.append(x * 0.5)
+
+    def run(self):
+        for x in self.queue:
+            self.step(x)
+        return self.done
+
+
+@case(V)
+def queue_of_an_object(v):
+    steps = [_Work(v), _Work([v[0]])]
+    return sum(w.run() * len(w.queue) for w in steps)
+
+
+@case(V)
+def values_of_a_dict_that_changes(v):
+    d = {"a": v[0], "b": v[1]}
+    values, items, keys = d.values(), d.items(), d.keys()
+    d["c"] = v[0] * 3
+    d["a"] *= v[1]
+    return sum(values) * len(keys) + max(x for _, x in items) * len(items)
+
+
+@case(V)
+def iterator_over_a_dict_that_changes(v):
+    d = {"a": v[0], "b": v[1]}
+    it = iter(d.items())
+    _, x = next(it)
+    d["b"] = x * 9
+    return next(it)[1] * x
+
+
+class _Holder:
+    def __init__(self, **values):
+        self.d, self.me = values, None
+
+    def values(self):
+        return self.d.values()
+
+    def bump(self, x, n=2):
+        if n:
+            self.bump(x, n - 1)
+        else:
+            self.d["b"] = x
+
+
+@case(V)
+def view_that_is_returned_and_kept(v):
+    o = _Holder(a=v[0], b=v[1])
+    o.me = o
+    kept = o.values()
+    o.bump(v[0] * 5)
+    t = sum(kept)
+    for key, x in o.me.d.items():
+        t = t * 2 + x
+        if key == "a":
+            o.d["b"] = x * 3
+    return t * sum(reversed(kept))
+
+
+@case(V)
+def ordered_dict_that_changes_in_its_loop(v):
+    d, t = OrderedDict(a=v[0], b=v[1]), 0.0
+    for x in d.values():
+        t += x
+        d["b"] = x * 3
+    return t * len(d)
+
+
+@case(V)
+def dict_that_grows_in_its_loop(v):
+    d, t = {"a": v[0], "b": v[1]}, 0.0
+    try:
+        for key, x in d.items():
+            t += x
+            d[key + key] = x
+    except RuntimeError:
+        return t * d["aa"]
+    return t
+
+
+@case(0.3)
+def parts_of_a_partial(x):
+    f = partial(lambda a, *, b=1.0, c: a * b - c, x, c=x * x)
+    g = partial(f, b=3.0 * x)
+    return g() + g.keywords["c"] * f.args[0] + g.func(2.0, c=x)
+
+
+@case(A)
+def array_in_a_tuple_in_a_cell(b):
+    """What is written through one name is read through another, in a function that is not taken in."""
+    t = 0.7, b
+
+    def h(n):
+        if n > 3:
+            return h(n - 1)
+        t[1][2] = t[1][0] * b[1] * 3
+        return t[1][2] + t[0]
+
+    return h(4) * b[0]
