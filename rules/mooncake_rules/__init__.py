@@ -94,14 +94,16 @@ for _module, _packs in {
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_bessel"),
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_matrices"),
-    "scipy.stats": ("scipy_stats", "scipy_samples"),
+    "scipy.stats": ("scipy_stats", "scipy_samples", "scipy_density"),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_spatial",),
+    "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
-    "scipy.sparse": ("scipy_sparse",),
+    "scipy.sparse": ("scipy_sparse", "scipy_sparse_structure"),
+    "scipy.sparse.linalg": ("scipy_sparse_solve",),
     "scipy.interpolate": ("scipy_interpolate", "scipy_splines", "scipy_grid"),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

@@ -25,7 +25,7 @@ def mirrors(*targets: Any, types: tuple[Pattern, ...] = (), fallback: bool = Fal
 
     def decorate(g: Callable) -> Callable:
         for f in targets:
-            rrule(f, types=types, fallback=fallback)(_rule(f, g))
+            rrule(f, types=types, fallback=fallback)(mirror_rule(f, g))
             if f not in infer_table:
                 probed.add(f)
         return g
@@ -33,7 +33,8 @@ def mirrors(*targets: Any, types: tuple[Pattern, ...] = (), fallback: bool = Fal
     return decorate
 
 
-def _rule(f: Any, g: Callable) -> Callable:
+def mirror_rule(f: Any, g: Callable) -> Callable:
+    """The rule whose value is that of f, and whose pullback is that of g."""
     signature = inspect.signature(g)
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature.parameters.values()), g
 
