@@ -81,8 +81,8 @@ each distribution's own Python code, frozen or not; `multivariate_normal.pdf` an
 samples (`zscore`, `skew`, `pearsonr`, `linregress`, `ttest_ind` and the like) by their own code too; what they compute
 from ranks alone is constant.
 
-`scipy.sparse`: products, sums, conversions, slices, diagonals, triangles and stacks of CSR, CSC and COO matrices, by the
-numbers stored and by dense operands; systems by `spsolve`, `splu` and `factorized`, and by the iterative methods.
+`scipy.sparse`: products, sums, conversions, slices, diagonals, triangles and stacks of matrices, CSR, CSC or COO, by
+the numbers stored and by dense operands; systems by `spsolve`, `splu` and `factorized`, and by the iterative methods.
 
 `scipy.spatial.transform`: rotations, from and to every form, and what is done with them. `scipy.stats.gaussian_kde`.
 """
