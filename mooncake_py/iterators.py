@@ -149,3 +149,43 @@ def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> t
         return False, next(it)
     except StopIteration as e:
         return True, e.value
+
+
+def items_by_index(xs: Any) -> Iterator[Any]:
+    """What iterating over a sequence gives."""
+    i = 0
+    while i < len(xs):
+        yield xs[i]
+        i += 1
+
+
+# What asks for items, as loops: where the iterator is known these become part of its code.
+
+
+def next_item(it: Any) -> Any:
+    """`next(it)`."""
+    for x in it:
+        return x
+    raise StopIteration
+
+
+def next_or(it: Any, default: Any) -> Any:
+    """`next(it, default)`."""
+    for x in it:
+        return x
+    return default
+
+
+def item_within(it: Any) -> Any:
+    """`next(it)` in a generator: the end of the iterator is not the generator's."""
+    for x in it:
+        return x
+    raise RuntimeError("generator raised StopIteration")
+
+
+def items_left(it: Any) -> list:
+    """All that the iterator has yet to give."""
+    items = []
+    for x in it:
+        items.append(x)
+    return items

@@ -15,11 +15,11 @@ from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
+from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.derived import Observer, ignore
 from mooncake_py.transform.dissolve import dissolve
-from mooncake_py.transform.fuse import fuse
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.initial import note_first_writes
 from mooncake_py.transform.inline import inline_calls

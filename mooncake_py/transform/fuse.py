@@ -1,192 +1,291 @@
-"""Loops over generators whose code is known: the generator's body runs around the loop's.
+"""Generators whose code is known run around the loops that ask for their items.
 
     for v in g(x):           <body of g up to yield v>
         <body>         ->    <body>
                              <body of g goes on>
 
-There is no generator object, no frame to resume, and nothing of iteration left to differentiate.
+There is no generator object, no frame to resume, and nothing of iteration left to differentiate. Where several loops
+ask one generator, each has a copy of its body; the variables are the same in all of them, and so is the state, which
+says at which yield the generator waits. It is looked at only where the code does not tell. `next` and what uses up an
+iterator become loops first.
 """
 
 from __future__ import annotations
 
 import operator
-import types as pytypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mooncake_py.frontend.reducible import make_reducible
 from mooncake_py.frontend.ssa import Draft
-from mooncake_py.infer.interpret import Inferred
-from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import innermost_loop, loops, use_counts
+from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Return, Var
-from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, Callee, callee_of, item_of_closure, taken_in
-from mooncake_py.transform.protect import with_handlers, with_tries
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Function,
+    Operand,
+    Return,
+    edges,
+)
+from mooncake_py.transform.inline import (
+    Callee,
+    item_of_closure,
+    taken_in,
+)
 from mooncake_py.transform.rebuild import Handler, Rebuild
+from mooncake_py.transform.suspended import (
+    FINISHED,
+    NOWHERE,
+    START,
+    States,
+    next_states,
+    states_before,
+    yields,
+)
 
-MOST_YIELDS = 4
-
-
-def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
-    """The function with one loop over a generator fused with it, None where there is none."""
-    if not any(isinstance(b.term, ForNext) for b in inferred.fn.blocks):
-        return None
-    fn = with_handlers(inferred.fn)
-    if sum([len(b.stmts) for b in fn.blocks]) > MOST_TOTAL:
-        return None
-    defs: dict[Operand, tuple[Call, CFGBlock]] = {s.out: (s, b) for b in fn.blocks for s in b.stmts}
-    for b in fn.blocks:
-        if isinstance(b.term, ForNext) and not b.stmts and b.handler is None and b.id in inferred.reached:
-            found = _candidate(fn, defs, inferred, b, globals_)
-            if found is not None:
-                if found.callee.owner is not None:
-                    taken.add(found.callee.owner)
-                return with_tries(_Fusion(fn, found).function())
-    return None
+MOST_REPEATED = 200  # statements of all copies of a loop's body
 
 
 @dataclass(slots=True)
-class _Loop:
-    header: CFGBlock
-    inside: set[BlockId]
-    makes: Call  # the call that makes the generator
-    iterates: Call  # the `iter` of it
+class Uses:
+    """What is done with one iterator: loops over it, calls that ask it, and calls of `iter` that give it back."""
+
+    loops: list[CFGBlock]
+    calls: list[Call]
+    names: list[Call]
+
+
+@dataclass(slots=True)
+class Asked:
+    """A generator and the loops over it. `early`: calls of `iter` in its body, on which parameter each, that are as
+    well made with the generator."""
+
+    makes: Call
+    uses: Uses
     callee: Callee
+    body: Function
+    early: dict[Call, int]
 
 
-def _candidate(
-    fn: Function, defs: dict[Operand, tuple[Call, CFGBlock]], inferred: Inferred, b: CFGBlock, globals_: dict
-) -> _Loop | None:
-    assert isinstance(b.term, ForNext)
-    it = b.term.iterator
-    if it not in defs:
-        return None
-    d, _ = defs[it]
-    t: T | None = inferred.types.get(d.fn) if isinstance(d.fn, Var) else Known(d.fn.value)
-    if not isinstance(t, Known) or t.value is not iter or len(d.args) != 1 or d.args[0] not in defs:
-        return None
-    makes, home = defs[d.args[0]]
-    callee = callee_of(inferred, makes, globals_)
-    if callee is None or callee.body.kind != "generator" or _size(callee.body) > MOST_STATEMENTS:
-        return None
-    if home.handler is not None or _uses(fn, makes.out) != 1 or _uses(fn, d.out) != 1:
-        return None
-    found = loops(fn)
-    inside = found.get(b.id)
-    if inside is None or home.id in inside or innermost_loop(fn, found)[home.id] != _around(b.id, found):
-        return None  # a loop that is entered again goes on where it stopped
-    body = callee.body
-    yields = [s for x in body.blocks for s in x.stmts if is_const(s.fn, ops.yield_)]
-    if not yields or len(yields) > MOST_YIELDS or any(x.handler is not None for x in body.blocks):
-        return None
-    if any(is_const(s.fn, ops.yield_from) for x in body.blocks for s in x.stmts):
-        return None
-    return _Loop(b, inside, makes, d, callee)
+class Flow:
+    """Where the generator may stand, at the beginning of every block and at its end."""
+
+    def __init__(self, fn: Function, found: Asked):
+        self.makes, self.next = found.makes, next_states(found.body)
+        self.loops = {b.id: b for b in found.uses.loops}
+        self.fn = fn
+        self.before: dict[BlockId, States] = {fn.entry.id: NOWHERE}
+        by_id = {b.id: b for b in fn.blocks}
+        work = [fn.entry.id]
+        while work:
+            b = by_id[work.pop()]
+            for e, states in self._onward(b):
+                old = self.before.get(e.target)
+                if old is None or not states <= old:
+                    self.before[e.target] = (old or NOWHERE) | states
+                    work.append(e.target)
+
+    def _onward(self, b: CFGBlock) -> list[tuple[Edge, States]]:
+        states = self.after(b)
+        out = []
+        if b.id in self.loops:
+            assert isinstance(b.term, ForNext)
+            later = frozenset(x for k in states for x in self.next[k])
+            out = [(b.term.body, later - {FINISHED}), (b.term.done, frozenset({FINISHED}))]
+        else:
+            out = [(e, states) for e in edges(b.term)]
+        if b.handler is not None:
+            at_loop = frozenset({FINISHED}) if b.id in self.loops else NOWHERE
+            out.append((b.handler, self.before[b.id] | states | at_loop))
+        return out
+
+    def after(self, b: CFGBlock) -> States:
+        """Where it stands after the statements of a block."""
+        return frozenset({START}) if self.makes in b.stmts else self.before.get(b.id, NOWHERE)
+
+    def loops_that_run(self, body: Function, s: Call) -> int:
+        """How many of the loops may come to this statement of the generator's body."""
+        starts = states_before(body, s)
+        asked: dict[BlockId, States] = {b.id: self.after(b) if b.stmts else NOWHERE for b in self.loops.values()}
+        for b in (b for b in self.fn.blocks if b.id in self.before):
+            for e, states in self._onward(b):
+                if e.target in asked and not self.loops[e.target].stmts:
+                    asked[e.target] |= states
+        return sum(bool(states & starts) for states in asked.values())
 
 
-def _around(header: BlockId, found: dict[BlockId, set[BlockId]]) -> BlockId | None:
-    around = [h for h, body in found.items() if header in body and h != header]
-    return min(around, key=lambda h: len(found[h])) if around else None
+def _statements(fn: Function, inside: set[BlockId]) -> list[Call]:
+    return [s for b in fn.blocks if b.id in inside for s in b.stmts]
 
 
-def _uses(fn: Function, v: Var) -> int:
-    return use_counts(fn).get(v, 0)
-
-
-def _size(fn: Function) -> int:
-    return sum(len(b.stmts) for b in fn.blocks)
-
-
-class _Fusion(Rebuild):
-    def __init__(self, fn: Function, loop: _Loop):
+class Fusion(Rebuild):
+    def __init__(self, fn: Function, found: Asked):
         super().__init__()
-        self.fn, self.loop = fn, loop
-        self.body = taken_in(loop.callee.body, loop.header.term.pos)  # the loop asks for the items, and so runs it
-        self.resumes: list[Draft] = []
-        self.again = self.builder.new_block()  # where the loop's body goes on with the next item
+        self.whole, self.found = fn, found
+        self.flow = Flow(fn, found)
+        self.numbers = {s.out: k + 1 for k, s in enumerate(yields(found.body))}
+        self.headers = {b.id: b for b in found.uses.loops}
+        self.copies = {b.id: taken_in(found.body, b.term.pos) for b in found.uses.loops}  # each asks, and so runs it
+        self.asked_by = {body: self.headers[at] for at, body in self.copies.items()}
+        self.waits = {(at, k): self.builder.new_block() for at in self.headers for k in self.numbers.values()}
+        self.ended = {at: self.builder.new_block() for at in self.headers}
+        self.ways: dict[tuple[BlockId, States], Draft] = {}
+        self.inside = self._repeated()
+        # The loop's own blocks once for every yield, so that each goes on where the generator does.
+        body = tuple(b for b in fn.blocks if b.id in self.inside)
+        self.turns = {replace(fn, blocks=body): k for k in self.numbers.values()} if body else {}
+        self.turn_of = {k: turn for turn, k in self.turns.items()}
+        self.fn = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in self.inside))
+        self.now = NOWHERE  # where the generator may stand, at the end of the block that is being copied
+
+    def _repeated(self) -> set[BlockId]:
+        """The blocks of the one loop that asks, without its header, where it is worth it to have several of them."""
+        (header, *others), n = self.headers.values(), len(self.numbers)
+        inside = loops(self.whole).get(header.id)
+        if others or n == 1 or inside is None or header.stmts or self.found.makes in _statements(self.whole, inside):
+            return set()
+        size = len(_statements(self.whole, inside))
+        if any(b.handler is not None for b in self.whole.blocks if b.id in inside) or n * size > MOST_REPEATED:
+            return set()
+        return inside - {header.id}
 
     def function(self) -> Function:
-        fn, body, builder = self.fn, self.body, self.builder
+        fn, builder = self.whole, self.builder
         params = tuple(self.fresh.var(p.name) for p in fn.params)
         free = tuple(self.fresh.var(v.name) for v in fn.free)
         for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
             builder.write(builder.entry, old, new)
-        self.add(fn)
-        self.add(body)
-        self.copy(fn)
-        self.copy(body)
-        builder.goto(builder.entry, self.drafts[fn, fn.entry.id])
-        self._resume()
+        parts = (self.fn, *self.turns, *self.copies.values())
+        for part in parts:
+            self.add(part)
+        for part in (self.fn, *self.turns):
+            self.blocks.update({(part, b.id): b for b in fn.blocks})  # an edge may lead to another part
+        for part in parts:
+            self.copy(part)
+        for at, d in self.ended.items():
+            term = self.headers[at].term
+            assert isinstance(term, ForNext)
+            self._leave_by(d, self.headers[at], term.done, FINISHED)
+        builder.goto(builder.entry, self.drafts[self.fn, fn.entry.id])
         make_reducible(builder)
         blocks = builder.finish()
         return Function(fn.name, fn.filename, params, free, blocks, fn.kind, fn.firstline)
 
-    def _resume(self) -> None:
-        """From the end of the loop's body back to where the generator stands."""
-        here, pos = self.again, self.loop.header.term.pos
-        route = self.builder.read(here, self) if len(self.resumes) > 1 else None
-        for k, target in enumerate(self.resumes):
-            if route is None or k == len(self.resumes) - 1:
-                self.builder.goto(here, target, pos)
-                return
-            onward = self.builder.new_block()
-            self.builder.branch(here, self.emit(here, pos, operator.eq, route, Const(k)), target, onward, pos)
-            here = onward
+    # -- the function's own blocks --
 
     def block(self, fn: Function, b: CFGBlock) -> None:
-        if b is not self.loop.header:
+        if fn in self.asked_by:
+            super().block(fn, b)
+        elif b.id not in self.headers or b.stmts:
+            self.now = frozenset({self.turns[fn]}) if fn in self.turns else self.flow.after(b)
             super().block(fn, b)
 
+    def terminator(self, fn: Function, d: Draft, b: CFGBlock) -> None:
+        if fn in self.asked_by:
+            self._in_body(fn, d, b)
+        elif b.id in self.headers:
+            self.builder.goto(d, self._way(b, self.now), b.term.pos)
+        else:
+            super().terminator(fn, d, b)
+
     def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
-        if fn is self.fn and e.target == self.loop.header.id:
-            return self.again if source.id in self.loop.inside else self.drafts[self.body, self.body.entry.id]
-        return super().target(fn, source, e)
+        if fn in self.asked_by:
+            return super().target(fn, source, e)
+        header = self.headers.get(e.target)
+        if header is not None and not header.stmts:
+            return self._way(header, self.now)
+        return self.drafts[fn if e.target in self.inside else self.fn, e.target]
 
     def set_edges(self) -> None:
-        header = self.loop.header
-        to_header = [(via, e) for via, fn, _, e, _ in self._pending if fn is self.fn and e.target == header.id]
-        given = [[self.read(via, a) for a in e.args] for via, e in to_header]
+        pending = [(via, e, x) for via, fn, _, e, x in self._pending if fn not in self.asked_by]
+        past = [(via, e, x) for via, e, x in pending if e.target in self.headers]
+        given = [[*([] if x is None else [x]), *(self.read(via, a) for a in e.args)] for via, e, x in past]
         super().set_edges()
-        for (via, _), values in zip(to_header, given, strict=True):
-            for p, x in zip(header.params, values, strict=True):
+        for (via, e, _), values in zip(past, given, strict=True):
+            for p, x in zip(self.headers[e.target].params, values, strict=True):
                 self.builder.write(via, p, x)
 
-    def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
-        if fn is self.fn:
-            if s is self.loop.makes:
-                self._start(d)
-                return d
-            return d if s is self.loop.iterates else super().statement(fn, d, s, handler)
-        if is_const(s.fn, ops.yield_):
-            header = self.loop.header
-            assert isinstance(header.term, ForNext)
-            self.builder.write(d, self, Const(len(self.resumes)))
-            back = self.builder.new_block()
-            self.resumes.append(back)
-            self._pending = []
-            self.builder.goto(d, self.edge(self.fn, header, header.term.body, self.read(d, s.args[0])), s.pos)
-            self.set_edges()
-            self.builder.write(back, s.out, Const(None))
-            return back
-        return super().statement(fn, d, s, handler)
+    def _leave_by(self, d: Draft, b: CFGBlock, e: Edge, state: int, item: Operand | None = None) -> None:
+        self.now = frozenset({state})
+        self._pending = []
+        self.builder.goto(d, self.edge(self.turn_of.get(state, self.fn), b, e, item), b.term.pos)
+        self.set_edges()
+
+    def _way(self, header: CFGBlock, states: States) -> Draft:
+        """To where the generator goes on, from places where it may stand so."""
+        found = self.ways.get((header.id, states))
+        if found is not None:
+            return found
+        pos, builder = header.term.pos, self.builder
+        *others, last = sorted(states, reverse=True) or [START]
+        self.ways[header.id, states] = here = builder.new_block()
+        state = builder.read(here, self) if others else None
+        for k in others:
+            assert state is not None
+            onward = builder.new_block()
+            builder.branch(here, self.emit(here, pos, operator.eq, state, Const(k)), self._at(header, k), onward, pos)
+            here = onward
+        builder.goto(here, self._at(header, last), pos)
+        return self.ways[header.id, states]
+
+    def _at(self, header: CFGBlock, state: int) -> Draft:
+        if state == START:
+            return self.drafts[self.copies[header.id], self.found.body.entry.id]
+        return self.ended[header.id] if state == FINISHED else self.waits[header.id, state]
 
     def _start(self, d: Draft) -> None:
         """The generator's arguments, where it was made."""
-        callee = self.loop.callee
+        callee, body, pos = self.found.callee, self.found.body, self.found.makes.pos
         args: list[Operand] = [self.read(d, a) for a in callee.args]
-        for p, x in zip(self.body.params, args, strict=True):
+        for p, x in zip(body.params, args, strict=True):
             self.builder.write(d, p, x)
-        for i, cell in enumerate(self.body.free):
+        for i, cell in enumerate(body.free):
             closure = self.read(d, callee.closure)
-            item = self.emit(d, self.loop.makes.pos, item_of_closure, closure, Const(i), name=cell.name)
-            self.builder.write(d, cell, item)
+            self.builder.write(d, cell, self.emit(d, pos, item_of_closure, closure, Const(i), name=cell.name))
+        for s, k in self.found.early.items():
+            self.builder.write(d, s.out, self.emit(d, s.pos, iter, args[k]))
+        self.builder.write(d, self, Const(START))
+        self.builder.write(d, self.found.makes.out, Const(None))
 
-    def leave(self, fn: Function, d: Draft, term: Return) -> None:
-        if fn is self.fn:
-            super().leave(fn, d, term)
-            return
-        header = self.loop.header
+    # -- the copies of the generator's body --
+
+    def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
+        if fn not in self.asked_by:
+            if s is self.found.makes:
+                self._start(d)
+            elif s not in self.found.uses.names:
+                return super().statement(fn, d, s, handler)
+            else:
+                self.builder.write(d, s.out, Const(None))
+            return d
+        header = self.asked_by[fn]
+        if any(s.out is e.out for e in self.found.early):
+            return d
+        if not is_const(s.fn, ops.yield_):
+            return super().statement(fn, d, s, header.handler)
         assert isinstance(header.term, ForNext)
-        self._pending = []
-        self.builder.goto(d, self.edge(self.fn, header, header.term.done), term.pos)
+        number = self.numbers[s.out]
+        self.builder.write(d, self, Const(number))
+        self._leave_by(d, header, header.term.body, number, self.read(d, s.args[0]))
+        back = self.waits[header.id, number]
+        self.builder.write(back, s.out, Const(None))
+        return back
+
+    def _in_body(self, fn: Function, d: Draft, b: CFGBlock) -> None:
+        header = self.asked_by[fn]
+        if isinstance(b.term, Return):
+            self.builder.write(d, self, Const(FINISHED))
+            self.builder.goto(d, self.ended[header.id], b.term.pos)
+        else:
+            super().terminator(fn, d, b if isinstance(b.term, Branch) else replace(b, handler=header.handler))
+
+    def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
+        super().protect(self.fn, d, handler)
+        if fn in self.asked_by and d.handler is not None:
+            self.builder.write(d.handler.target, self, Const(FINISHED))  # it has ended by the exception

@@ -43,6 +43,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit, protect_all
+from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 
 _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys}
@@ -82,8 +83,11 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             n = sum(len(x.stmts) for x in found.body.blocks)
             if n > MOST_STATEMENTS or _makes_class(found.body):
                 continue
-            if found.body.kind == "generator" and not (_is_used_up(s.out, inferred) and _only_yields(found.body)):
-                continue
+            if found.body.kind == "generator":
+                if not (_is_used_up(s.out, inferred) and only_yields(found.body)):
+                    continue
+                scope = globals_ if found.owner is None else found.owner.__globals__
+                found = replace(found, body=simple_generator(found.body, "next" not in scope))
             if found.owner is not None:
                 taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -124,11 +128,11 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     if isinstance(t, Known):
         f = t.value
         if isinstance(f, pytypes.FunctionType) and (f in _STAND_INS or _is_packs(f)):
-            return _stand_in(f, s)
+            return stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return _known(f, s, inferred, globals_)
         python = overlay_of(f, len(s.args), bool(s.kwargs))
-        return None if python is None or (rules_of(f) and info.target is not python) else _stand_in(python, s)
+        return None if python is None or (rules_of(f) and info.target is not python) else stand_in(python, s)
     if isinstance(t, Fn):
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
@@ -141,7 +145,7 @@ def _is_packs(f: pytypes.FunctionType) -> bool:
     return f.__module__ in overlay_modules and not is_declared(f) and f not in at_run_time and not _recursive(f, {})
 
 
-def _stand_in(f: pytypes.FunctionType, call: Call) -> Callee | None:
+def stand_in(f: Any, call: Call) -> Callee | None:
     """A rule pack's Python function, with what its names mean put in and the call's position everywhere."""
     if f.__closure__ is not None:
         return None
@@ -392,18 +396,6 @@ def _callee(site: Call, call: Call) -> Callee | None:
     if n < 0 or (n > 0 and not c.co_flags & CO_VARARGS):
         return None
     return Callee(_with_rest(normalise(c), c, n), call.args, site.args[4])
-
-
-def _only_yields(body: Function) -> bool:
-    """A generator that does nothing with what `send` brings, delegates to no other and needs no cleaning up."""
-    if any(b.handler is not None for b in body.blocks):
-        return False
-    yields = {s.out for b in body.blocks for s in b.stmts if is_const(s.fn, ops.yield_)}
-    if any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts):
-        return False
-    return not any(
-        v in yields for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))
-    )
 
 
 def splice(

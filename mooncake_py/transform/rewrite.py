@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -113,12 +114,15 @@ class _Rewriter:
     def _loops(self) -> dict[BlockId, Var]:
         """The loops over an active sequence: block -> what is iterated over."""
         found = {}
+        loops = Counter(b.term.iterator for b in self.fn.blocks if isinstance(b.term, ForNext))
         for b in self.fn.blocks:
             if isinstance(b.term, ForNext) and isinstance(b.term.iterator, Var):
                 t = self.types.get(b.term.iterator)
                 if t is None or b.id not in self.inferred.reached:
                     continue
                 d = self.defs.get(b.term.iterator)
+                if d is not None and self.counts[d.out] != loops[d.out]:
+                    continue  # it is asked by more than loops
                 x = d.args[0] if d is not None and self._is(d, iter) and len(d.args) == 1 else None
                 if d is not None and isinstance(x, Var) and self._view(x) is not None:
                     found[b.id] = x

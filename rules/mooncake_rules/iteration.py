@@ -70,10 +70,26 @@ def zip_(*iterables, strict=False):
 def _zip_of_two(a, b):
     second = iter(b)
     for x in a:
-        done, y = advance(second)
-        if done:
+        for y in second:
+            yield x, y
+            break
+        else:
             return
-        yield x, y
+
+
+@overlay(zip, arity=3)
+def _zip_of_three(a, b, c):
+    second, third = iter(b), iter(c)
+    for x in a:
+        for y in second:
+            for z in third:
+                yield x, y, z
+                break
+            else:
+                return
+            break
+        else:
+            return
 
 
 def _check_all_ended(its, ended):

@@ -1,0 +1,304 @@
+"""Iterators of a function and what asks them for items: loops, `next`, and what uses them up."""
+
+from __future__ import annotations
+
+import types as pytypes
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.nodes import (
+    Call,
+    CFGBlock,
+    Const,
+    ForNext,
+    Fresh,
+    Function,
+    Operand,
+    Return,
+    Var,
+    edges,
+)
+from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or
+from mooncake_py.registry import drained, overlay_of
+from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
+from mooncake_py.transform.inline import (
+    MOST_STATEMENTS,
+    MOST_TOTAL,
+    callee_of,
+    splice,
+    stand_in,
+)
+from mooncake_py.transform.protect import explicit, with_handlers, with_tries
+from mooncake_py.transform.suspended import (
+    inner_iterators,
+    only_yields,
+    runs_again,
+    simple_generator,
+    yields,
+)
+
+MOST_YIELDS = 6
+MOST_COPIED = 4 * MOST_STATEMENTS  # statements of all copies of a generator's body
+
+
+def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The function with one iterator simpler: a generator run by what asks for its items, or what asks made a loop.
+
+    None where there is none.
+    """
+    search = _Search(inferred, globals_)
+    if not search.roots or sum([len(b.stmts) for b in search.fn.blocks]) > MOST_TOTAL:
+        return None
+    for root in search.roots:
+        simpler = search.simplified(root, taken)
+        if simpler is not None:
+            return simpler
+    return None
+
+
+_NOT_SEEN = Const(object())
+
+
+def _one_of(a: tuple[Operand, bool] | None, b: tuple[Operand, bool] | None) -> tuple[Operand, bool] | None:
+    """The value where two ways meet, None where they bring two."""
+    if a is None or b is None:
+        return None
+    unbound = a[1] or b[1]
+    if a[0] is b[0] or b[0] is _NOT_SEEN:
+        return a[0], unbound
+    return (b[0], unbound) if a[0] is _NOT_SEEN else None
+
+
+class _Search:
+    """The iterators of a function, and what is done with them."""
+
+    def __init__(self, inferred: Inferred, globals_: dict):
+        self.inferred, self.globals = inferred, globals_
+        self.roots: list[Call] = []
+        self.fn = fn = inferred.fn
+        asks = any(isinstance(b.term, ForNext) for b in fn.blocks)
+        if not asks and not any(self._asks(s) for b in fn.blocks for s in b.stmts):
+            return
+        self.fn = fn = with_handlers(inferred.fn)
+        self.blocks = {b.id: b for b in fn.blocks}
+        self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
+        self.same = self._same()
+        found: dict[Call, None] = {}
+        for b in fn.blocks:
+            asked = [s.args[k] for s in b.stmts if (k := self._asks(s)) is not None]
+            asked += [b.term.iterator] if isinstance(b.term, ForNext) else []
+            for it in asked:
+                root = self._root(it)
+                if root is not None:
+                    found[root] = None
+        self.roots = list(found)
+
+    def known(self, v: Operand) -> Any:
+        t: T | None = self.inferred.types.get(v) if isinstance(v, Var) else Known(v.value)
+        return t.value if isinstance(t, Known) else None
+
+    def _asks(self, s: Call) -> int | None:
+        """Which argument is asked for items by this call?"""
+        f = self.known(s.fn)
+        if f is None or type(f).__hash__ is None or s.kwargs:
+            return None
+        if f is next or f is item_within:
+            return 0 if 1 <= len(s.args) <= 2 else None
+        k = drained.get(f)
+        return k if k is not None and k < len(s.args) and f is not ops.call_ex else None
+
+    def _same(self) -> dict[Operand, tuple[Operand, bool]]:
+        """Parameters of blocks that have one value, whichever way they are reached; and may they have none?"""
+        given: dict[Operand, list[Operand | None]] = {}
+        for b in self.fn.blocks:
+            for to, x in self._passed(b):
+                given.setdefault(to, []).append(x)
+        found: dict[Operand, tuple[Operand, bool] | None] = {}
+        readers: dict[Operand, set[Operand]] = {}
+        for p, xs in given.items():
+            for x in xs:
+                if x is not None and x in given:
+                    readers.setdefault(x, set()).add(p)
+        work = list(given)
+        while work:
+            p = work.pop()
+            new: tuple[Operand, bool] | None = (_NOT_SEEN, False)
+            for x in given[p]:
+                came = None if x is None else found.get(x, (_NOT_SEEN, False)) if x in given else (x, False)
+                new = _one_of(new, (_NOT_SEEN, True) if x is not None and is_const(x, ops.UNBOUND) else came)
+            if new != found.get(p, (_NOT_SEEN, False)):
+                found[p] = new
+                work += readers.get(p, ())
+        return {p: one for p, one in found.items() if one is not None and one[0] is not _NOT_SEEN}
+
+    def _passed(self, b: CFGBlock) -> Iterator[tuple[Var, Operand | None]]:
+        """What a block gives to the parameters of others; None for an item or an exception."""
+        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+            params = self.blocks[e.target].params
+            first = len(params) - len(e.args)
+            yield from ((p, None) for p in params[:first])
+            yield from zip(params[first:], e.args, strict=True)
+
+    def find(self, v: Operand) -> Operand:
+        return self.same[v][0] if v in self.same else v
+
+    def _root(self, it: Operand) -> Call | None:
+        """The call that made this iterator."""
+        d = self.defs.get(self.find(it))
+        while d is not None and self.known(d.fn) is iter and len(d.args) == 1:
+            of = self.defs.get(self.find(d.args[0]))
+            if of is None or not (self.known(of.fn) is iter or self._makes_generator(of)):
+                return d
+            d = of
+        return d if d is not None and self._makes_generator(d) else None
+
+    def _makes_generator(self, s: Call) -> bool:
+        t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+        code = getattr(t, "code", None)
+        if isinstance(t, Known) and type(t.value).__hash__ is not None:
+            f = overlay_of(t.value, len(s.args), bool(s.kwargs)) or t.value
+            code = f.__code__ if isinstance(f, pytypes.FunctionType) else None
+        return code is not None and bool(code.co_flags & 0x20)
+
+    def uses(self, root: Call) -> Uses | None:
+        """None where the iterator is used for more than to be asked."""
+        values: set[Operand] = {root.out}
+        found = Uses([], [], [])
+        more = True
+        while more:
+            more = False
+            for s in self.defs.values():
+                if s.out not in values and self.known(s.fn) is iter and len(s.args) == 1:
+                    if self.find(s.args[0]) in values:
+                        values.add(s.out)
+                        found.names.append(s)
+                        more = True
+        for b in self.fn.blocks:
+            for s in b.stmts:
+                used = [i for i, v in enumerate(s.operands()) if self.find(v) in values]
+                if not used or s in found.names:
+                    continue
+                if len(used) > 1 or self._asks(s) != used[0] - 1 or b.id not in self.inferred.reached:
+                    return None
+                found.calls.append(s)
+            if isinstance(b.term, ForNext) and self.find(b.term.iterator) in values:
+                found.loops.append(b)
+            elif any(self.find(v) in values for v in _asked(b)):
+                return None
+            for p, x in self._passed(b):
+                if x is not None and self.find(x) in values and self.find(p) not in values:
+                    return None
+        return found
+
+    def simplified(self, root: Call, taken: set[pytypes.FunctionType]) -> Function | None:
+        """The function with this iterator asked by loops only, or with its body around the loops."""
+        uses = self.uses(root)
+        if uses is None:
+            return None
+        if self.known(root.fn) is iter:
+            if not _is_sequence(self._type(root.args[0])):
+                return None
+            if uses.calls or any(map(self._surely, uses.names)):
+                return self._as_loops(root, uses)
+            if all(b.term.iterator is root.out for b in uses.loops):  # type: ignore[union-attr]
+                return None  # loops over indices
+            callee = stand_in(items_by_index, root)
+            assert callee is not None
+            return with_tries(Fusion(self.fn, Asked(root, uses, callee, callee.body, {})).function())
+        if len(uses.calls) == 1 and not uses.loops and self.known(uses.calls[0].fn) in _MADE_LISTS:
+            return None  # a list of what the generator yields will do
+        found = self._generator(root, uses)
+        if found is None:
+            return None
+        if uses.calls:
+            return self._as_loops(root, uses)
+        if found.callee.owner is not None:
+            taken.add(found.callee.owner)
+        return with_tries(Fusion(self.fn, found).function())
+
+    def _surely(self, name: Call) -> bool:
+        """Is what `iter` is called with there, and not only where the iterator was made before?"""
+        return not (name.args[0] in self.same and self.same[name.args[0]][1])
+
+    def _type(self, v: Operand) -> T | None:
+        return Known(v.value) if isinstance(v, Const) else self.inferred.types.get(v)
+
+    def _as_loops(self, root: Call, uses: Uses) -> Function:
+        """The calls that ask as loops over the iterator itself."""
+        names = list(filter(self._surely, uses.names))
+        subst: dict[Operand, Operand] = {s.out: root.out for s in names}
+        fn = map_function(self.inferred.fn, lambda v: subst.get(v, v), set(names))
+        for out in [s.out for s in uses.calls]:
+            b = next(b for b in fn.blocks if any(s.out is out for s in b.stmts))
+            i = next(i for i, s in enumerate(b.stmts) if s.out is out)
+            s = b.stmts[i]
+            f = self.known(s.fn)
+            if f is item_within or f is next:
+                loop: Any = item_within if f is item_within else next_item if len(s.args) == 1 else next_or
+            else:
+                loop, k = items_left, drained[f]
+                fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
+                listed = Call(fresh.var(), Const(items_left), (s.args[k],), (), s.pos)
+                s = replace(s, args=(*s.args[:k], listed.out, *s.args[k + 1 :]))
+                whole = replace(b, stmts=(*b.stmts[:i], listed, s, *b.stmts[i + 1 :]))
+                fn = replace(fn, blocks=tuple(whole if x is b else x for x in fn.blocks))
+                b, s = whole, listed
+            callee = stand_in(loop, s)
+            assert callee is not None
+            fn = splice(fn, b, i, explicit(callee.body), callee.args, callee.closure)
+        return fn
+
+    def _generator(self, root: Call, uses: Uses) -> Asked | None:
+        callee = callee_of(self.inferred, root, self.globals)
+        if callee is None or callee.body.kind != "generator" or not only_yields(callee.body):
+            return None
+        scope = self.globals if callee.owner is None else callee.owner.__globals__
+        body = simple_generator(callee.body, "next" not in scope)
+        n = sum(len(b.stmts) for b in body.blocks)
+        if not 0 < len(yields(body)) <= MOST_YIELDS or n > MOST_STATEMENTS:
+            return None
+        if n * (len(uses.loops) + len(uses.calls)) > MOST_COPIED:
+            return None
+        if uses.calls:
+            if any(self.known(c.fn) is next and len(c.args) == 1 for c in uses.calls) and _returns(body):
+                return None  # what it returns is in the StopIteration
+            return Asked(root, uses, callee, body, {})
+        found = Asked(root, uses, callee, body, {})
+        flow = Flow(self.fn, found)
+        for s in inner_iterators(body):
+            if len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
+                k = body.params.index(s.args[0]) if s.args[0] in body.params else None
+                if k is None or runs_again(body, s):
+                    return None  # which of several iterators it is would be known when it runs
+                x = callee.args[k]
+                if not _is_sequence(self._type(x)) and self._root(x) is None:
+                    return None
+                found.early[s] = k
+        return found
+
+
+_MADE_LISTS = frozenset({sum, min, max, list, tuple, set, sorted, dict})
+
+
+def _asked(b: CFGBlock) -> tuple[Operand, ...]:
+    """What a terminator reads itself."""
+    own = [getattr(b.term, name, None) for name in ("cond", "value", "exc", "cause", "iterator")]
+    return tuple([v for v in own if isinstance(v, (Var, Const))])
+
+
+def _returns(body: Function) -> bool:
+    return not all(is_const(b.term.value, None) for b in body.blocks if isinstance(b.term, Return))
+
+
+def _is_sequence(t: T | None) -> bool:
+    """Is a value of this type iterated over as it is read by index?"""
+    if isinstance(t, Known):
+        return isinstance(t.value, (range, tuple))
+    if isinstance(t, Arr):
+        return bool(t.ndim)
+    return isinstance(t, (Lst, Tup)) or (isinstance(t, Inst) and t.cls is range)

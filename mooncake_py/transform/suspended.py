@@ -1,0 +1,151 @@
+"""Where a generator may stand: the places of its body at which it waits, and what lies between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mooncake_py.frontend.ssa import Draft
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Return, Var, edges, term_operands
+from mooncake_py.iterators import item_within
+from mooncake_py.transform.rebuild import Handler, Rebuild
+
+START = 0
+FINISHED = -1
+States = frozenset[int]
+"""START, FINISHED, and the numbers of the yields it may wait at, from 1."""
+NOWHERE: States = frozenset()
+
+
+def yields(body: Function) -> list[Call]:
+    """The yields; number k is item k - 1."""
+    return [s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.yield_)]
+
+
+def next_states(body: Function) -> dict[int, States]:
+    """For every state, those in which the generator may be when it has been asked for one more item."""
+    numbers = {s.out: k + 1 for k, s in enumerate(yields(body))}
+    found = {FINISHED: frozenset({FINISHED})}
+    for state, run in _runs(body).items():
+        ends = {FINISHED for b, _, stop in run if stop is None and isinstance(b.term, Return)}
+        found[state] = frozenset(ends | {numbers[stop.out] for _, _, stop in run if stop is not None})
+    return found
+
+
+def states_before(body: Function, s: Call) -> States:
+    """From where the generator may come to this statement before it waits again."""
+    return frozenset(
+        state
+        for state, run in _runs(body).items()
+        for b, at, stop in run
+        if s in b.stmts[at : None if stop is None else b.stmts.index(stop)]
+    )
+
+
+def _runs(body: Function) -> dict[int, list[tuple[CFGBlock, int, Call | None]]]:
+    """For every state, what may be run up to the next yield: blocks, from which statement on and up to which yield."""
+    numbers = {s.out: k + 1 for k, s in enumerate(yields(body))}
+    starts: dict[int, tuple[CFGBlock, int]] = {START: (body.blocks[0], 0)}
+    for b in body.blocks:
+        starts.update({numbers[s.out]: (b, i + 1) for i, s in enumerate(b.stmts) if s.out in numbers})
+    by_id = {b.id: b for b in body.blocks}
+    found: dict[int, list[tuple[CFGBlock, int, Call | None]]] = {}
+    for state, first in starts.items():
+        run = found[state] = []
+        seen: set[BlockId] = set()
+        work = [first]
+        while work:
+            b, at = work.pop()
+            stop = next((s for s in b.stmts[at:] if s.out in numbers), None)
+            run.append((b, at, stop))
+            for e in edges(b.term) if stop is None else ():
+                if e.target not in seen:
+                    seen.add(e.target)
+                    work.append((by_id[e.target], 0))
+    return found
+
+
+def only_yields(body: Function) -> bool:
+    """A generator that does nothing with what `send` brings and needs no cleaning up."""
+    if any(b.handler is not None for b in body.blocks):
+        return False
+    sent = {s.out for b in body.blocks for s in b.stmts if _gives_back(s)}
+    return sent.isdisjoint(_used(body))
+
+
+def _gives_back(s: Call) -> bool:
+    return is_const(s.fn, ops.yield_) or is_const(s.fn, ops.yield_from)
+
+
+def _used(body: Function) -> set[Any]:
+    return {v for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))}
+
+
+def inner_iterators(body: Function) -> list[Call]:
+    """The calls of `iter` that make what the loops of a body run over."""
+    looped = {b.term.iterator for b in body.blocks if isinstance(b.term, ForNext)}
+    return [s for b in body.blocks for s in b.stmts if s.out in looped and is_const(s.fn, iter)]
+
+
+def runs_again(body: Function, s: Call) -> bool:
+    """May this statement of a body be run more than once?"""
+    by_id = {b.id: b for b in body.blocks}
+    home = next(b for b in body.blocks if s in b.stmts)
+    seen: set[BlockId] = set()
+    work = [e.target for e in edges(home.term)]
+    while work:
+        t = work.pop()
+        if t not in seen:
+            seen.add(t)
+            work += [e.target for e in edges(by_id[t].term)]
+    return home.id in seen
+
+
+def simple_generator(body: Function, next_is_builtin: bool) -> Function:
+    """The body with every `yield from` as a loop that yields, as what is sent to the generator is of no interest; and
+    the end of another iterator that it asks is not mistaken for its own."""
+    names = {s.out for b in body.blocks for s in b.stmts if next_is_builtin and _loads_next(s)}
+    asks = any(is_const(s.fn, next) or s.fn in names for b in body.blocks for s in b.stmts)
+    if not asks and not any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts):
+        return body
+    return _Simple(body, names).function()
+
+
+def _loads_next(s: Call) -> bool:
+    return is_const(s.fn, ops.load_global) and is_const(s.args[0], "next")
+
+
+class _Simple(Rebuild):
+    def __init__(self, body: Function, names: set[Var]):
+        super().__init__()
+        self.body, self.names = body, names
+
+    def function(self) -> Function:
+        fn, builder = self.body, self.builder
+        params = tuple(self.fresh.var(p.name) for p in fn.params)
+        free = tuple(self.fresh.var(v.name) for v in fn.free)
+        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
+            builder.write(builder.entry, old, new)
+        self.add(fn)
+        self.copy(fn)
+        builder.goto(builder.entry, self.drafts[fn, fn.entry.id])
+        return Function(fn.name, fn.filename, params, free, builder.finish(), fn.kind, fn.firstline)
+
+    def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
+        if is_const(s.fn, ops.get_yield_from_iter):
+            s = Call(s.out, Const(iter), s.args, (), s.pos)
+        elif (is_const(s.fn, next) or s.fn in self.names) and len(s.args) == 1 and not s.kwargs:
+            s = Call(s.out, Const(item_within), s.args, (), s.pos)
+        if not is_const(s.fn, ops.yield_from):
+            return super().statement(fn, d, s, handler)
+        builder, pos = self.builder, s.pos
+        loop, item, done = builder.new_block(), builder.new_block(), builder.new_block()
+        it = self.read(d, s.args[0])
+        builder.goto(d, loop, pos)
+        x = builder.param(item)
+        builder.for_next(loop, it, item, done, pos)
+        self.emit(item, pos, ops.yield_, x)
+        builder.goto(item, loop, pos)
+        builder.write(done, s.out, Const(None))
+        return done

@@ -1,0 +1,91 @@
+"""Iterators whose code is known leave no iterator behind; where a generator may stand is known from its body."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mooncake_py
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.interpret import Inferred
+from mooncake_py.transform.suspended import FINISHED, START, next_states, runs_again, yields
+from tests.zoo import generators
+
+XS = generators.XS
+
+
+def islands(xs):
+    yield 0.0
+    for x in xs:
+        yield x
+        if x > 1.0:
+            yield x * x
+
+
+def asked_by_loops(xs):
+    g = generators.sums(xs)
+    total = next(g) * next(g)
+    for v in g:
+        total += v
+        if total > 3.0:
+            break
+    return total + next(g, 1.0) + sum(g)
+
+
+def delegated(xs):
+    total = 0.0
+    for v in generators.delegating(xs):
+        total += v
+    return total
+
+
+def zipped(xs):
+    total = 0.0
+    for a, b, c in zip(generators.sums(xs), xs, [1.0, 2.0, 3.0]):
+        total += a * b * c
+    return total
+
+
+def shared(xs):
+    it = iter(xs)
+    total = next(it)
+    for a, b in zip(it, it):
+        total += a * b
+    return total
+
+
+def accumulated(xs):
+    return sum(v * v for v in itertools.accumulate(generators.sums(xs)))
+
+
+@pytest.mark.parametrize("f", [asked_by_loops, delegated, zipped, shared, accumulated], ids=lambda f: f.__name__)
+def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:
+    inferred = mooncake_py.inspect(f, XS).stages["inferred"]
+    assert isinstance(inferred, Inferred)
+    reached = [s for b in inferred.fn.blocks if b.id in inferred.reached for s in b.stmts]
+    assert [s for s in reached if inferred.calls[s.out].kind == "dynamic"] == []
+
+
+def test_next_states() -> None:
+    body = normalise(islands.__code__)
+    zero, x, square = (
+        next(k + 1 for k, y in enumerate(yields(body)) if (y.pos.line or 0) - islands.__code__.co_firstlineno == line)
+        for line in (1, 3, 5)
+    )
+    assert next_states(body) == {
+        START: {zero},
+        zero: {x, FINISHED},
+        x: {x, square, FINISHED},
+        square: {x, FINISHED},
+        FINISHED: {FINISHED},
+    }
+
+
+def test_what_runs_again() -> None:
+    body = normalise(islands.__code__)
+    first, *others = yields(body)
+    assert not runs_again(body, first)
+    assert all(runs_again(body, y) for y in others)
