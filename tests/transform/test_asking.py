@@ -44,7 +44,7 @@ def delegated(xs):
 
 def zipped(xs):
     total = 0.0
-    for a, b, c in zip(generators.sums(xs), xs, [1.0, 2.0, 3.0]):
+    for a, b, c in zip(generators.sums(xs), xs, [1.0, 2.0, 3.0]):  # noqa: B905
         total += a * b * c
     return total
 
@@ -52,7 +52,7 @@ def zipped(xs):
 def shared(xs):
     it = iter(xs)
     total = next(it)
-    for a, b in zip(it, it):
+    for a, b in zip(it, it):  # noqa: B905
         total += a * b
     return total
 
