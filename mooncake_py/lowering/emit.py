@@ -139,6 +139,8 @@ class Emitter(TreeWriter):
             self._stubs.append((exit, done, pos, self.depth - 1, True))
         else:
             exit = self._label(self._target(done.target))
+        if p.handler is not None:
+            self.seq(V.PROTECTED_FOR, pos)
         self.ins("FOR_ITER", exit, 1, pos)
         self._end_protected(p)
         if not p.on_stack:

@@ -20,6 +20,7 @@ LIST_TO_TUPLE: Ins = ("LIST_TO_TUPLE", None, 0)
 IMPORT_STAR: tuple[Ins, ...] = (("IMPORT_STAR", None, -1),)
 GETSLICE: tuple[Ins, ...] = (("BUILD_SLICE", 2, -1), ("BINARY_SUBSCR", None, -1))
 SETSLICE: tuple[Ins, ...] = (("BUILD_SLICE", 2, -1), ("STORE_SUBSCR", None, -3))
+PROTECTED_FOR: tuple[Ins, ...] = ()  # before a FOR_ITER whose exceptions are caught
 FOR_DONE: tuple[Ins, ...] = ()  # what stands at the target of FOR_ITER (its stack effect is nil as seen from there)
 LOAD_LOCALS: tuple[Ins, ...] | None = None
 YIELD_FROM = (("YIELD_VALUE", None), ("RESUME", 2))

@@ -6,6 +6,7 @@ from mooncake_py.lowering.py311 import (  # noqa: F401
     CLOSURE_BY_LOAD_FAST,
     NOT,
     NULL_FIRST,
+    PROTECTED_FOR,
     SUPERINSTRUCTIONS,
     TRUTH,
     Ins,

@@ -35,6 +35,8 @@ CLOSURE_BY_LOAD_FAST = True
 BRANCH_NEEDS_BOOL = True
 TRUTH: tuple[Ins, ...] = (("TO_BOOL", None, 0),)
 NOT: tuple[Ins, ...] = (("TO_BOOL", None, 0), ("UNARY_NOT", None, 0))
+# The handler of what a generator raises whose frame FOR_ITER runs is looked up one code unit early.
+PROTECTED_FOR: tuple[Ins, ...] = (("NOP", None, 0),)
 FOR_DONE: tuple[Ins, ...] = (("END_FOR", None, 0), ("POP_TOP", None, 0))
 YIELD_FROM = (("YIELD_VALUE", 1), ("RESUME", 2))
 YIELD: tuple[Ins, ...] = (("YIELD_VALUE", 0, 0), ("RESUME", 1, 0))

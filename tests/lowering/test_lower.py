@@ -6,12 +6,14 @@ import dis
 import math
 import sys
 import traceback
+from collections.abc import Iterator
 from types import CellType, FunctionType
 from typing import Any
 
 import pytest
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
 from mooncake_py.ir.parser import parse
 from mooncake_py.ir.verify import verify
 from mooncake_py.lowering import lower
@@ -356,3 +358,25 @@ def test_many_locals_and_far_jumps() -> None:
         x += i
         expected += x
     assert f(True, 0.5) == expected and f(False, 0.5) == 0.5
+
+
+def _raising_third() -> Iterator[float]:
+    yield 1.0
+    yield 2.0
+    raise ValueError(3.0)
+
+
+def _caught_while_it_iterates() -> float:
+    total = 0.0
+    try:
+        for v in _raising_third():
+            total += v
+    except ValueError as e:
+        total *= e.args[0]
+    return total
+
+
+def test_what_a_generator_raises_in_a_loop_is_caught() -> None:
+    code = lower(normalise(_caught_while_it_iterates.__code__), like=_caught_while_it_iterates.__code__)
+    again = FunctionType(code, globals())
+    assert [again() for _ in range(50)] == [9.0] * 50  # also once FOR_ITER runs the generator's frame
