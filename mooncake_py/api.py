@@ -282,7 +282,9 @@ def _forward_site(
     """A call of what has a rule of its own, or is no Python function."""
     m = len(all_args)
     names = tuple(all_kwargs)
-    fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact))
+    own = registry.find_rule_for_values(g, all_args, names) if type(g).__hash__ is not None else None
+    apart = own is not None and not own.mutates
+    fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact), apart)
     entry = DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
     y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
     mine = _mine(all_args, all_kwargs, args, kwargs)
@@ -317,15 +319,15 @@ def _with_shadows(
     """fdata for the arguments whose memory the rule shares; where such arguments alias, the rule that knows it."""
     if not rule.has_lanes:
         return rule, (None,) * len(args)
-    fdata = _shadows(args, act)
+    fdata = _shadows(args, act, apart=rule.reusable)
     if fdata.aliased:
         rule = rule_for(g, types, tuple(abstract(c, is_wary()) for c in cells), aliased=True)
     return rule, tuple(fdata)
 
 
-def _shadows(args: tuple[Any, ...], act: tuple[bool, ...]) -> Shadows:
+def _shadows(args: tuple[Any, ...], act: tuple[bool, ...], apart: bool = False) -> Shadows:
     """fdata; an array that no gradient is asked of may be another name of one that is written to."""
-    return shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)))
+    return shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)), apart)
 
 
 def _forward_bound(

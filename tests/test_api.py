@@ -409,3 +409,18 @@ def test_a_pullback_that_ended_half_way_is_not_run_again() -> None:
         with pytest.raises(PullbackReuse, match="ended with an exception half way"):
             pullback(1.0)
         assert grad(lambda xs: f(xs[0]) + xs[1] * xs[0])([2.0, 3.0]) == [5.0, 2.0]
+
+
+@pytest.mark.parametrize("f", [np.hypot, lambda x, y: np.hypot(x, y), lambda x, *, y: np.hypot(x, y)], ids=range(3))
+def test_an_array_passed_twice_has_a_gradient_at_each_place(f: Any) -> None:
+    x = np.array([3.0, 4.0])
+    _, pullback = value_and_pullback(f, x, x) if f is np.hypot else value_and_pullback(f, x, y=x)
+    ds, named = pullback.with_keywords(np.ones(2))
+    assert np.allclose([*ds, *named.values()], np.full((2, 2), np.sqrt(0.5)))
+
+
+def test_an_array_in_two_places_has_a_gradient_at_each() -> None:
+    w = np.array([3.0, 4.0])
+    _, pullback = value_and_pullback(lambda p: np.sum(p["a"] * p["b"] ** 2 + p["c"][0]), {"a": w, "b": w, "c": [w[:]]})
+    (d,) = pullback(1.0)
+    assert d["a"].tolist() == [9.0, 16.0] and d["b"].tolist() == [18.0, 32.0] and d["c"][0].tolist() == [1.0, 1.0]

@@ -71,6 +71,9 @@ class DynamicSite:
     def __repr__(self) -> str:
         return f"<call site {self.filename}:{self.line}>"
 
+    def _where(self) -> str:
+        return f"{self.filename}:{self.line} ({self.function})" if self.line else self.filename
+
     def _check_write(
         self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], live: tuple[bool, ...]
     ) -> tuple[Any, ...]:
@@ -162,12 +165,11 @@ class DynamicSite:
             if why is not None and e.f not in registry.opaque:
                 raise MissingRule(
                     f"{name_of(e.f)} is not differentiated: {why}. It was given an active argument "
-                    f"(number {e.active + 1}), in {self.filename}:{self.line} ({self.function})"
+                    f"(number {e.active + 1}), in {self._where()}"
                 ) from None
             from mooncake_py.diagnostics.missing import missing_rule
 
-            where = f"{self.filename}:{self.line} ({self.function})"
-            raise MissingRule(missing_rule(e.f, e.given, names, e.active, where, why)) from None
+            raise MissingRule(missing_rule(e.f, e.given, names, e.active, self._where(), why)) from None
 
 
 def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:

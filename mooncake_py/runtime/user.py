@@ -24,14 +24,19 @@ class Shadows(tuple):
     aliased = False
 
 
-def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...]) -> Shadows:
-    """Fresh fdata for arguments; arguments that share memory share their fdata."""
+def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = False) -> Shadows:
+    """Fresh fdata for arguments; arguments that share memory share their fdata.
+
+    `apart`: nobody writes to them, so an array has fdata of its own at every place that it is found at.
+    """
     seen: dict[int, Any] = {}
     arrays: list[tuple[np.ndarray, Shadow]] = []
     state = {"aliased": False}
     here = run.current()
 
     def one(x: Any) -> Any:
+        if apart and type(x) is np.ndarray:
+            return zero_fdata(x)
         if not isinstance(x, tuple) and id(x) in seen:
             state["aliased"] = True
             return seen[id(x)]

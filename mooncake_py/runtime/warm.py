@@ -170,7 +170,7 @@ class WarmCall:
     def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
         """The same for containers and objects: their cotangents are collected in shadows."""
         with Run():
-            shadows = shadows_of(args, self.active)
+            shadows = shadows_of(args, self.active, apart=self.rule.reusable)
             if shadows.aliased:
                 return None
             cells = self.cells

@@ -379,8 +379,14 @@ tuple_classes("scipy.stats")  # the results of tests
 # -- the multivariate normal distribution -----------------------------------------------------------------
 
 
-def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, dist: Any) -> tuple[Any, ...]:
-    """Of the log density; of the covariance matrix the lower triangle is read."""
+_SMALL = 1e6 * np.finfo(float).eps  # below this part of the greatest, SciPy takes an eigenvalue for zero
+
+
+def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, allow_singular: bool) -> tuple[Any, ...]:
+    """Of the log density; of the covariance matrix the lower triangle is read.
+
+    A singular matrix has its pseudoinverse, as in the density: the derivative is that on matrices of the same rank.
+    """
     if isinstance(cov, st.Covariance):
         raise NotImplementedError(
             "multivariate_normal is differentiated by covariance matrices, not Covariance objects"
@@ -393,7 +399,10 @@ def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, dist: Any) -> tuple
     points = points[..., None] if dim == 1 and points.ndim and points.shape[-1:] != (1,) else points
     dev = np.atleast_1d(points) - (m.reshape(-1) if m.size else 0.0)
     weight = np.broadcast_to(np.asarray(dy, float), dev.shape[:-1])[..., None]
-    inverse = np.linalg.inv(matrix)
+    if allow_singular:
+        inverse = np.linalg.pinv(matrix, rcond=_SMALL, hermitian=True)
+    else:
+        inverse = np.linalg.inv(matrix)
     a = dev @ inverse
     flat, w = a.reshape(-1, dim), weight.reshape(-1, 1)
     dm = ((flat * w).T @ flat - np.sum(w) * inverse) / 2
@@ -412,7 +421,7 @@ def _multivariate(cls: type, log: bool) -> None:
         y = f(self, x, mean, cov, allow_singular)
 
         def pullback(dy):
-            return _normal_cotangents(dy if log else dy * y, x, mean, cov, self)
+            return _normal_cotangents(dy if log else dy * y, x, mean, cov, allow_singular)
 
         return y, pullback
 
@@ -494,4 +503,9 @@ CASES += [
     case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), _SOME[0], _SOME[1], np.array([0.5, 1.2])),
     case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), 0.4, 0.5, 1.2),
     case(lambda x: st.multivariate_normal.logpdf(x), np.array([0.4, 0.7])),
+    case(
+        lambda s, m: st.multivariate_normal.logpdf(np.array([1.0, 2.0]) * s, m * np.array([1.0, 2.0]),
+                                                   np.array([[1.0, 2.0], [2.0, 4.0]]), allow_singular=True),
+        0.7, 0.2,
+    ),
 ]  # fmt: skip

@@ -200,7 +200,7 @@ def test_structured_arguments_of_other_types_go_the_long_way() -> None:
     assert dd(short, x)["b"].dtype == np.float32
 
 
-def test_arguments_that_share_memory_go_the_long_way() -> None:
+def test_arguments_that_share_memory() -> None:
     def f(d):
         return np.sum(d["a"] * d["b"])
 
