@@ -8,8 +8,11 @@ where nothing is differentiated.
 from __future__ import annotations
 
 import collections.abc
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from mooncake_py.ir.ops import check_unchanged
 
 
 class Generator(collections.abc.Generator):
@@ -57,24 +60,36 @@ def make_generator(resume: Callable[[Any, Any], tuple[bool, Any]]) -> Generator:
 
 
 class SequenceIterator:
-    """The iterator over what has a length and items; what is appended while it runs is seen."""
+    """The iterator over what has a length and items; what is appended while it runs is seen, in a deque refused."""
 
-    __slots__ = ("position", "sequence")
+    __slots__ = ("length", "position", "sequence")
 
     def __init__(self, sequence: Any):
         self.sequence = sequence
         self.position = 0
+        self.length = len(sequence) if isinstance(sequence, deque) else None
 
     def __iter__(self) -> SequenceIterator:
         return self
 
     def __next__(self) -> Any:
-        i = self.position
-        if self.sequence is None or i >= len(self.sequence):
-            self.sequence = None  # an iterator that has ended stays so
+        i = self.place()
+        if i is None:
             raise StopIteration
-        self.position = i + 1
         return self.sequence[i]
+
+    def place(self) -> int | None:
+        """The place of the next item, which is given; None at the end, where the iterator stays."""
+        i = self.position
+        if self.sequence is None:
+            return None
+        if self.length is not None:
+            check_unchanged(self.sequence, self.length)
+        if i >= len(self.sequence):
+            self.sequence = None
+            return None
+        self.position = i + 1
+        return i
 
 
 class IteratorShadow:

@@ -202,7 +202,11 @@ class ListShadow:
     def take(self) -> list | None:
         """The cotangents of the items, leaving zero; None for zero."""
         items = [take_fdata(f, r) for f, r in zip(self.f, self.r, strict=True)]
-        self.r[:] = [None] * len(items)
+        if type(self.r) is list:
+            self.r[:] = [None] * len(items)
+        else:
+            for i in range(len(items)):
+                self.r[i] = None
         return items if any(x is not None for x in items) else None
 
     def reset(self, f: list) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import types as pytypes
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def conforms(x: Any, t: T) -> bool:
             return x is v or (type(x) is type(v) and (Known(x) == t or (type(x) in _CONSTANTS and x == v)))
         case Tup(items=items, cls=c):
             return type(x) is c and isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
-        case Lst(elem=e):
-            return type(x) is list and all(conforms(v, e) for v in x[:SOME])
+        case Lst(elem=e, cls=c):
+            return type(x) is c and isinstance(x, Iterable) and all(conforms(v, e) for v in islice(x, SOME))
         case Dct(cls=c):
             return type(x) is c and isinstance(x, dict) and all(conforms(x[k], t.value(k)) for k in list(x)[:SOME])
         case Cell():
@@ -69,8 +70,8 @@ def type_text(t: T) -> str:
             return f"{name_of(v) if callable(v) else repr(v)}"
         case Tup(items=items):
             return f"a tuple of {len(items)} ({', '.join(map(type_text, items))})"
-        case Lst(elem=e):
-            return f"a list of {type_text(e)}"
+        case Lst(elem=e, cls=c):
+            return f"a {c.__name__} of {type_text(e)}"
         case Dct():
             return f"a dict of {type_text(t.values())}"
     return "anything"

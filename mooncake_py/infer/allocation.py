@@ -7,6 +7,7 @@ of a list that a statement in sight made, and that came by assignments and joins
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mooncake_py.infer.interpret import CallInfo
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
+_MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
 _SAME = frozenset({ops.check_bound, surely})
 
 

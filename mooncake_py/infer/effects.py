@@ -59,7 +59,7 @@ def _bounded(t: T, depth: int) -> T:
     if isinstance(t, Tup):
         return replace(t, items=tuple([_inner(x, depth) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
-        return type(t)(_inner(t.elem, depth), t.act)
+        return t.holding(_inner(t.elem, depth), t.act)
     if isinstance(t, Dct):
         return t.mapped(lambda x: _inner(x, depth))
     if isinstance(t, Obj):
@@ -95,7 +95,7 @@ def _put(t: T, e: Effect, apart: bool = False) -> T:
         elem = _put(t.elem, e) if e.origin.held else t.elem
         if not apart and may_be(t, e.target):
             elem = join(elem, e.put if not isinstance(e.target, Dct) else Top(e.put.active))
-        return type(t)(elem, t.act)
+        return t.holding(elem, t.act)
     if isinstance(t, Dct):
         t = t.mapped(lambda x: _put(x, e)) if e.origin.held else t
         if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
@@ -135,6 +135,8 @@ def _kind(t: T) -> str:
     t = widen(t)
     if isinstance(t, Tup) or (isinstance(t, Inst) and issubclass(t.cls, tuple)):
         return "tuple"
-    if isinstance(t, (Lst, Cell, Dct, Arr)):
+    if isinstance(t, Lst):
+        return t.cls.__name__
+    if isinstance(t, (Cell, Dct, Arr)):
         return type(t).__name__
     return "number" if is_scalar(t) else "other"

@@ -330,7 +330,7 @@ class Inference:
         """The type of an operand, with those of the items of a list that only this call gets."""
         t = self.type_of(v)
         if isinstance(v, Var) and v in self.displays and type(t) is Lst:
-            return Display(t.elem, t.act, tuple(map(self.displayed, self.defs[v].args)))
+            return Display(t.elem, t.act, items=tuple(map(self.displayed, self.defs[v].args)))
         return t
 
     def item_type(self, it: Operand) -> T:

@@ -67,8 +67,8 @@ def class_of(t: T) -> type | None:
             return np.ndarray
         case Tup(cls=c):
             return c
-        case Lst():
-            return list
+        case Lst(cls=c):
+            return c
         case Dct(cls=c):
             return c
     return None
@@ -212,6 +212,6 @@ def sample(t: T) -> Any:
             return tuple(values) if c is tuple else tuple.__new__(c, values)
         case Display(items=items):
             return [sample(x) for x in items]
-        case Lst(elem=e):
-            return [sample(e), sample(e)]
+        case Lst(elem=e, cls=c):
+            return c([sample(e), sample(e)])
     raise _NoSample

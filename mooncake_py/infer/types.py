@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import types as pytypes
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
@@ -161,14 +161,19 @@ class Tup(T):
 
 @_type
 class Lst(T):
-    """A list; `elem` is the join of everything that may be in it."""
+    """A list, or a deque (`cls`); `elem` is the join of everything that may be in it."""
 
     elem: T
     act: bool = False
+    cls: type = list
 
     @property
     def active(self) -> bool:
         return self.act
+
+    def holding(self, elem: T, act: bool) -> T:
+        """The same with other items."""
+        return Lst(elem, act, self.cls)
 
 
 @_type
@@ -248,6 +253,10 @@ class Cell(T):
     @property
     def active(self) -> bool:
         return self.act
+
+    def holding(self, elem: T, act: bool) -> T:
+        """The same with another content."""
+        return Cell(elem, act)
 
 
 @_type
@@ -358,8 +367,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
             return Cell(BOT, act)
     if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return Known(value)
-    if cls is list:
-        return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act)
+    if cls is list or cls is deque:
+        return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act, cls)
     if cls is dict and act:
         return _dict_type(value, most, depth - 1, within) if depth else Dct(dict, Top(), (), Top(True), True)
     if is_user_class(cls) and not issubclass(cls, BaseException) and cls not in within and len(within) < NESTED:
@@ -392,7 +401,7 @@ def cut(t: T, within: tuple[type, ...] = ()) -> T:
         case Dct():
             return t.mapped(lambda x: cut(x, within))
         case Lst(elem=e) | Cell(elem=e):
-            return type(t)(cut(e, within), t.active)
+            return t.holding(cut(e, within), t.active)
     return t
 
 
@@ -406,7 +415,7 @@ def unseen(t: T) -> T:
         case Dct():
             return t.mapped(unseen)
         case Lst(elem=e) | Cell(elem=e):
-            return type(t)(unseen(e), t.active)
+            return t.holding(unseen(e), t.active)
     return t
 
 
@@ -421,7 +430,7 @@ def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) 
     return dict_of(dict, Inst(str), zip(d, types, strict=True), True)
 
 
-def _elements(xs: list, act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
+def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
     if most is not None and len(xs) > most:
         return Top(act)
     if len(xs) > FEW:  # mostly numbers of one kind, which is seen without looking at each
@@ -476,8 +485,8 @@ def join(a: T, b: T) -> T:
         return Arr(a.dtype if same_dtype(a.dtype, b.dtype) else None, a.ndim if a.ndim == b.ndim else None, act)
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items) and a.cls is b.cls:
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
-    if isinstance(a, (Lst, Cell)) and type(a) is type(b):
-        return type(a)(join(a.elem, b.elem), act)
+    if (isinstance(a, Lst) and isinstance(b, Lst) and a.cls is b.cls) or (isinstance(a, Cell) and isinstance(b, Cell)):
+        return a.holding(join(a.elem, b.elem), act)
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
         keys = sorted({k for k, _ in (*a.fields, *b.fields)})
         values = tuple((k, join(a.value(k), b.value(k))) for k in keys)
@@ -517,7 +526,7 @@ def activate(t: T, act: bool = True) -> T:
         case Tup(items=items):
             return replace(t, items=tuple([activate(x, act) for x in items]))
         case Lst(elem=e) | Cell(elem=e):
-            return type(t)(activate(e, act), act)
+            return t.holding(activate(e, act), act)
         case Dct():
             return replace(t.mapped(lambda x: activate(x, act)), act=act)
         case Top():
@@ -535,7 +544,7 @@ def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
     """A container of this kind that holds anything."""
     if isinstance(t, Dct):
         return Dct(t.cls, Top(), (), Top(act), act)
-    return type(t)(Top(act), act)
+    return t.holding(Top(act), act)
 
 
 def may_be_complex(t: T) -> bool:

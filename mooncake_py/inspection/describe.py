@@ -26,8 +26,8 @@ def _plain(t: T) -> str:
         case Tup(items=items):
             name = "" if t.cls is tuple else t.cls.__name__
             return name + "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 and not name else "") + ")"
-        case Lst(elem=e):
-            return f"list of {_plain(e)}"
+        case Lst(elem=e, cls=c):
+            return f"{c.__name__} of {_plain(e)}"
         case Dct(fields=fields, elem=e):
             parts = [f"{k!r}: {_plain(x)}" for k, x in fields] + ([] if isinstance(e, Bot) and fields else [_plain(e)])
             return f"dict of {', '.join(parts)}"

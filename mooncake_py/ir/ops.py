@@ -102,6 +102,12 @@ def unpack(xs: Any, n: int) -> tuple:
     return out
 
 
+def check_unchanged(d: Any, n: int) -> None:
+    """Raise what iterating over a deque raises when it has changed."""
+    if len(d) != n:
+        raise RuntimeError("deque mutated during iteration")
+
+
 def check_fields(cls: Any, xs: Any, whole: bool) -> None:
     """Raise what `cls(*xs)` or `cls._make(xs)` raises where xs are not as many as the named tuple has fields."""
     if len(xs) != len(cls._fields):

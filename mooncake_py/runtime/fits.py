@@ -25,8 +25,8 @@ def fit_of(t: T) -> Fit | None:
             return lambda x: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
         case Tup(items=items, cls=cls):
             return _tuple(cls, [fit_of(x) for x in items])
-        case Lst(elem=elem):
-            return _list(elem, fit_of(elem))
+        case Lst(elem=elem, cls=cls):
+            return _list(cls, elem, fit_of(elem))
         case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
             return _dict(fields, elem)
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
@@ -61,15 +61,15 @@ def _tuple(cls: type[Any], fits: list[Fit | None]) -> Fit | None:
     return fits_all
 
 
-def _list(elem: T, fit: Fit | None) -> Fit | None:
+def _list(cls: type[Any], elem: T, fit: Fit | None) -> Fit | None:
     if isinstance(elem, Bot):
-        return lambda x: type(x) is list and not x
+        return lambda x: type(x) is cls and not x
     if type(elem) is Inst and elem.cls in _SIMPLE:  # a long list is mostly numbers: no step of this is in Python
         only = {elem.cls}
-        return lambda x: type(x) is list and set(map(type, x)) == only
+        return lambda x: type(x) is cls and set(map(type, x)) == only
     if fit is None:
         return None
-    return lambda x: type(x) is list and 0 < len(x) <= FEW and all([fit(v) for v in x])
+    return lambda x: type(x) is cls and 0 < len(x) <= FEW and all([fit(v) for v in x])
 
 
 def _dict(fields: tuple[tuple[str, T], ...], elem: T) -> Fit | None:

@@ -80,12 +80,10 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
 
         return y, fy, resumed
     if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
-        i = it.position
-        if it.sequence is None or i >= len(it.sequence):
-            it.sequence = None
+        i = it.place()
+        if i is None:
             return (True, None), None, None
         sequence, r = it.sequence, fit.r
-        it.position = i + 1
         if r is not None:
             f = None if fit.f is None else fit.f[i]
 

@@ -338,7 +338,7 @@ class _Effects:
 
 def _is_builtin_sequence(t: T) -> bool:
     """Is this iterated over without a call of user code, and without end before its own?"""
-    return isinstance(t, Tup | Lst) or _class(t) in (range, tuple, list, str)
+    return isinstance(t, Tup) or (isinstance(t, Lst) and t.cls is list) or _class(t) in (range, tuple, list, str)
 
 
 def _class(t: T) -> type:

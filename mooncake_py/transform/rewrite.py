@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ from mooncake_py.ir.nodes import (
     Goto,
     Operand,
     Pos,
+    Try,
     Var,
 )
 from mooncake_py.ir.ops import UNBOUND
@@ -61,6 +62,8 @@ class _Rewriter:
         self.changed = False
         self.consumed: set[Var] = set()
         self.listed: dict[Operand, Var] = {}
+        self.handles = any(isinstance(b.term, Try) for b in self.fn.blocks)
+        self.fixed: dict[Operand, Operand] = {}  # deques, and how long they are
         self.counts = use_counts(self.fn)
         self.uses: dict[Var, list[Call]] = {}
         for s in self.defs.values():
@@ -175,15 +178,19 @@ class _Rewriter:
         t = self.type_of(x)
         if isinstance(t, Known):
             return isinstance(t.value, (range, tuple))
+        if isinstance(t, Lst) and t.cls is deque and self.handles and self._written(x):
+            return False  # a loop over a deque that changes raises, which a handler may take
         return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
 
     def _may_grow(self, x: Operand) -> bool:
         """May a list be written to while it is iterated over? Then its length is asked for at each item."""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             return any(map(self._may_grow, d.args))
-        if self._view(x) is not None:
-            return False
-        return isinstance(self.type_of(x), Lst) and isinstance(x, Var) and self.inferred.memory.find(x) in self.written
+        t = self.type_of(x)
+        return isinstance(t, Lst) and t.cls is list and self._view(x) is None and self._written(x)
+
+    def _written(self, x: Operand) -> bool:
+        return isinstance(x, Var) and self.inferred.memory.find(x) in self.written
 
     @cached_property
     def written(self) -> set[Var]:
@@ -240,6 +247,8 @@ class _Rewriter:
             self.out = []
         else:
             params = (index,)  # type: ignore[assignment]
+        if x in self.fixed:
+            self.emit(term.pos, ops.check_unchanged, x, self.fixed[x])
         if (view := self._view(x)) is not None:  # a view: what is written in the loop is seen
             item: Operand = self.emit(term.pos, operator.getitem, view[0], index)
             if view[1] is dict.items:
@@ -263,6 +272,9 @@ class _Rewriter:
             self._list_tuples(s.args[0], s.pos)
             grows = self._may_grow(s.args[0])
             n: Operand = Const(sys.maxsize) if grows else self._length(s.args[0], s.pos)
+            t = self.type_of(s.args[0])
+            if isinstance(t, Lst) and t.cls is deque and self._written(s.args[0]):
+                self.fixed[s.args[0]] = n
             r = self.emit(s.pos, range, n)
             new = self.subst.pop(s.out)
             assert isinstance(new, Var)

@@ -52,7 +52,7 @@ asking_items.update({
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
 incurious.update({ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length})
-incurious.add(ops.check_fields)
+incurious.update({ops.check_fields, ops.check_unchanged})
 incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
 
 
@@ -289,8 +289,9 @@ for _f in (ops.exc_match, users_match):
 for _f in (ops.pop_except, end_handler):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
-infer_table[ops.check_length] = infer_table[ops.check_fields] = lambda args, kwargs: Known(None)
-zero_derivative(ops.check_length, ops.check_fields, ops.import_name, ops.import_from)
+for _f in (ops.check_length, ops.check_fields, ops.check_unchanged):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+zero_derivative(ops.check_length, ops.check_fields, ops.check_unchanged, ops.import_name, ops.import_from)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

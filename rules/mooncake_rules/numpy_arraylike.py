@@ -12,8 +12,9 @@ from mooncake_py.kinds import Array
 from mooncake_py.registry import overlay, rules_of, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
+from mooncake_rules.sequences import SEQUENCES
 
-_LIKE = (list, tuple, float, complex, int, np.generic)
+_LIKE = (*SEQUENCES, float, complex, int, np.generic)
 
 
 def arrays_wanted(f: Any) -> int:
@@ -48,23 +49,23 @@ def _two(f: Any) -> None:
 def _ufunc(f: np.ufunc) -> None:
     @overlay(f)
     def array_like(*args, **kwargs):
-        if not any([isinstance(x, (list, tuple)) for x in args]):
+        if not any([isinstance(x, SEQUENCES) for x in args]):
             raise MissingRule(
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )
-        return f(*[np.asarray(x) if isinstance(x, (list, tuple)) else x for x in args], **kwargs)
+        return f(*[np.asarray(x) if isinstance(x, SEQUENCES) else x for x in args], **kwargs)
 
 
 def _operator(f: Any) -> None:
     """An operator between an array and a list or tuple."""
 
-    @overlay(f, classes=((np.ndarray, np.generic), (list, tuple)))
+    @overlay(f, classes=((np.ndarray, np.generic), SEQUENCES))
     def with_list(a, b):
         return f(a, np.asarray(b))
 
     if f not in _IN_PLACE:
 
-        @overlay(f, classes=((list, tuple), (np.ndarray, np.generic)))
+        @overlay(f, classes=(SEQUENCES, (np.ndarray, np.generic)))
         def of_list(a, b):
             return f(np.asarray(a), b)
 

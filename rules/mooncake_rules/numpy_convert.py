@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import islice
 from typing import Any
 
@@ -42,6 +43,7 @@ def _array_of(f: Any) -> None:
 
     @rrule(f, types=(list,))
     @rrule(f, types=(tuple,))
+    @rrule(f, types=(deque,))
     @rrule(f, types=(Scalar,))
     def rule(x, dtype=None):
         y = f(x, dtype)
@@ -175,6 +177,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 
 
 @rrule(np.copy, types=(list,))
+@rrule(np.copy, types=(deque,))
 @rrule(np.copy, types=(tuple,))
 @rrule(np.copy, types=(Scalar,))
 def copy_of_sequence(x):

@@ -16,6 +16,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
 from mooncake_rules.containers.lists import elements
+from mooncake_rules.sequences import SEQUENCES
 
 # -- types ------------------------------------------------------------------------------------------------
 
@@ -205,7 +206,7 @@ def setitem_sequence(a: CoDual, i, v):
 
 def _spread(d: Any, v: Any) -> Any:
     """The array d as cotangents of the nested sequence v."""
-    return tuple(_spread(x, y) for x, y in zip(d, v, strict=True)) if isinstance(v, (list, tuple)) else d
+    return tuple(_spread(x, y) for x, y in zip(d, v, strict=True)) if isinstance(v, SEQUENCES) else d
 
 
 # -- in place ---------------------------------------------------------------------------------------------

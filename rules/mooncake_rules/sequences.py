@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,13 @@ from mooncake_py.infer.types import Arr, T
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_rules.inference import nested
 
+SEQUENCES = (list, tuple, deque)
+
 
 def unstack(t: Any, like: Any) -> Any:
     """The cotangent of `np.array(like)` in the structure of `like`."""
-    if isinstance(like, (list, tuple)):
-        kind: Any = list if isinstance(like, list) else tuple
+    if isinstance(like, SEQUENCES):
+        kind: Any = tuple if isinstance(like, tuple) else list
         if all([type(x) is float for x in like]) and t.dtype.kind == "f":
             return kind(t.tolist())
         return kind([unstack(t[i], x) for i, x in enumerate(like)])
@@ -53,7 +56,7 @@ def also_of_sequences(f: Any, rule: Callable) -> None:
 
         return y, pullback
 
-    for kind in (list, tuple):
+    for kind in SEQUENCES:
         rrule(f, types=(kind,))(rule_of_sequence)
         rrule(f, types=(kind,))(rule_of_sequence_axis)
     inner = infer_table.get(f)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import deque
 
 import numpy as np
 import pytest
 
-from mooncake_py.infer.types import BOT, Arr, Inst, Known, Real, T, Top, Tup, abstract, activate, join, widen
+from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, Real, T, Top, Tup, abstract, activate, join, widen
 
 VALUES = [
     1, 2.5, 1j, True, "a", None, math.sin, np.sin, np, (1.0, 2), (1.0, 2.0), [1.0], np.float64(1), np.float32(1),
     np.ones(3), np.ones((2, 2)), np.ones(3, np.float32), np.arange(3), range(3), slice(1), {}, lambda x: x,
+    deque([1.0]),
 ]  # fmt: skip
 TYPES = [abstract(v, act) for v in VALUES for act in (False, True)] + [BOT, Top(), Top(True), Known(1.5), Real(True)]
 
@@ -62,3 +64,11 @@ def test_widen_and_activate() -> None:
     assert activate(Inst(int)) == Inst(int) and activate(Inst(float)) == Inst(float, True)
     assert activate(abstract(np.arange(3), False)) == abstract(np.arange(3), False)
     assert not activate(activate(Inst(float)), False).active
+
+
+def test_a_deque_is_no_list() -> None:
+    t = abstract(deque([1.0, 2.0]), True)
+    assert t == Lst(Inst(float, True), True, deque)
+    assert join(t, abstract([1.0], True)) == Top(True)
+    assert join(t, Lst(Inst(int), False, deque)) == Lst(Real(True), True, deque)
+    assert activate(t, False) == Lst(Inst(float), False, deque)

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import overlay, rrule, zero_derivative
+from mooncake_py.infer.types import BOT, Inst, Known, Lst, T, Top, widen
+from mooncake_py.registry import element_effects, infer_table, maybe_none, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow
 from mooncake_rules.containers.lists import (
+    elements,
     give_parts,
     list_delitem,
     list_getitem,
@@ -48,60 +50,150 @@ def _empty(r: Any) -> None:
         r[i] = None
 
 
-def _ends(right: bool) -> None:
-    """`append` and `pop` at one end."""
-    put, take = ("append", "pop") if right else ("appendleft", "popleft")
-    back = "appendleft" if right else "append"  # where a full deque loses an item
-
-    @rrule(getattr(deque, put), mutates=(0,))
-    def append(d: CoDual, x: CoDual):
-        primal, shadow = d.primal, d.fdata
-        full = len(primal) == primal.maxlen
-        lost = primal[0 if right else -1] if full and primal else None
-        lost_f = shadow.f[0 if right else -1] if full and primal and shadow is not None else None
-        getattr(primal, put)(x.primal)
-        if shadow is not None:
-            getattr(shadow.f, put)(x.fdata)
-            getattr(shadow.r, put)(None)
-
-        def pullback(_):
-            if primal.maxlen == 0:
-                return None
-            getattr(primal, take)()
-            if full:
-                getattr(primal, back)(lost)
-            if shadow is None:
-                return None
-            getattr(shadow.f, take)()
-            r = getattr(shadow.r, take)()
-            if full:
-                getattr(shadow.f, back)(lost_f)
-                getattr(shadow.r, back)(None)
-            return None, r
-
-        return None, pullback
-
-    @rrule(getattr(deque, take), mutates=(0,))
-    def pop(d: CoDual):
-        primal, shadow = d.primal, d.fdata
-        y = getattr(primal, take)()
-        fy = None
-        if shadow is not None:
-            fy = getattr(shadow.f, take)()
-            getattr(shadow.r, take)()
-
-        def pullback(dy):
-            getattr(primal, put)(y)
-            if shadow is not None:
-                getattr(shadow.f, put)(fy)
-                getattr(shadow.r, put)(dy)
-            return None
-
-        return CoDual(y, fy), pullback
+def push(d: deque, shadow: ListShadow | None, x: Any, fx: Any) -> tuple[Any, Any] | None:
+    """Append; the item that a full deque loses on the left, with its fdata."""
+    lost = None
+    if len(d) == d.maxlen:
+        if not d:
+            return _NOTHING
+        lost = d[0], None if shadow is None else shadow.f[0]
+    deque.append(d, x)
+    if shadow is not None:
+        shadow.f.append(fx)
+        shadow.r.append(None)
+    return lost
 
 
-_ends(right=True)
-_ends(right=False)
+def unpush(d: deque, shadow: ListShadow | None, lost: tuple[Any, Any] | None) -> Any:
+    """Undo `push`; the cotangent of what was put."""
+    if lost is _NOTHING:
+        return None
+    deque.pop(d)
+    if lost is not None:
+        deque.appendleft(d, lost[0])
+    if shadow is None:
+        return None
+    shadow.f.pop()
+    r = shadow.r.pop()
+    if lost is not None:
+        shadow.f.appendleft(lost[1])  # type: ignore[attr-defined]
+        shadow.r.appendleft(None)  # type: ignore[attr-defined]
+    return r
+
+
+def push_left(d: deque, shadow: ListShadow | None, x: Any, fx: Any) -> tuple[Any, Any] | None:
+    """`push` at the other end."""
+    lost = None
+    if len(d) == d.maxlen:
+        if not d:
+            return _NOTHING
+        lost = d[-1], None if shadow is None else shadow.f[-1]
+    deque.appendleft(d, x)
+    if shadow is not None:
+        shadow.f.appendleft(fx)  # type: ignore[attr-defined]
+        shadow.r.appendleft(None)  # type: ignore[attr-defined]
+    return lost
+
+
+def unpush_left(d: deque, shadow: ListShadow | None, lost: tuple[Any, Any] | None) -> Any:
+    """`unpush` at the other end."""
+    if lost is _NOTHING:
+        return None
+    deque.popleft(d)
+    if lost is not None:
+        deque.append(d, lost[0])
+    if shadow is None:
+        return None
+    shadow.f.popleft()  # type: ignore[attr-defined]
+    r = shadow.r.popleft()  # type: ignore[attr-defined]
+    if lost is not None:
+        shadow.f.append(lost[1])
+        shadow.r.append(None)
+    return r
+
+
+def drop(shadow: ListShadow | None) -> Any:
+    """The fdata of the last item, which goes."""
+    if shadow is None:
+        return None
+    shadow.r.pop()
+    return shadow.f.pop()
+
+
+def put_back(d: deque, shadow: ListShadow | None, y: Any, fy: Any, dy: Any) -> None:
+    """Undo a pop of y, of this fdata and cotangent."""
+    deque.append(d, y)
+    if shadow is not None:
+        shadow.f.append(fy)
+        shadow.r.append(dy)
+
+
+def drop_left(shadow: ListShadow | None) -> Any:
+    """`drop` at the other end."""
+    if shadow is None:
+        return None
+    shadow.r.popleft()  # type: ignore[attr-defined]
+    return shadow.f.popleft()  # type: ignore[attr-defined]
+
+
+def put_back_left(d: deque, shadow: ListShadow | None, y: Any, fy: Any, dy: Any) -> None:
+    """`put_back` at the other end."""
+    deque.appendleft(d, y)
+    if shadow is not None:
+        shadow.f.appendleft(fy)  # type: ignore[attr-defined]
+        shadow.r.appendleft(dy)  # type: ignore[attr-defined]
+
+
+_NOTHING: tuple[Any, Any] = (None, None)  # what a deque that takes no item loses
+maybe_none.update({unpush, unpush_left, drop, drop_left})
+
+
+@rrule(deque.append, types=(deque,), mutates=(0,))
+def deque_append(d: CoDual, x: CoDual):
+    primal, shadow = d.primal, d.fdata
+    lost = push(primal, shadow, x.primal, x.fdata)
+
+    def pullback(_):
+        return None, unpush(primal, shadow, lost)
+
+    return None, pullback
+
+
+@rrule(deque.appendleft, types=(deque,), mutates=(0,))
+def deque_appendleft(d: CoDual, x: CoDual):
+    primal, shadow = d.primal, d.fdata
+    lost = push_left(primal, shadow, x.primal, x.fdata)
+
+    def pullback(_):
+        return None, unpush_left(primal, shadow, lost)
+
+    return None, pullback
+
+
+@rrule(deque.pop, types=(deque,), mutates=(0,))
+def deque_pop(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    y = deque.pop(primal)
+    fy = drop(shadow)
+
+    def pullback(dy):
+        put_back(primal, shadow, y, fy, dy)
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(deque.popleft, types=(deque,), mutates=(0,))
+def deque_popleft(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    y = deque.popleft(primal)
+    fy = drop_left(shadow)
+
+    def pullback(dy):
+        put_back_left(primal, shadow, y, fy, dy)
+        return None
+
+    return CoDual(y, fy), pullback
 
 
 def _by_marks(name: str) -> None:
@@ -171,18 +263,58 @@ rrule(operator.iadd, deque.__iadd__, types=(deque,), mutates=(0,))(_extending(le
 
 @rrule(deque.copy)
 def deque_copy(d: CoDual):
-    y, pullback = deque_of(d, d.primal.maxlen)
-    return y, pullback
+    primal, fx = d.primal, d.fdata
+    _, fs = parts(primal, fx)
+    shadow = deque_shadow(fs, primal.maxlen)
+
+    def pullback(_):
+        r = list(shadow.r)
+        _empty(shadow.r)
+        return (give_parts(primal, fx, r),)
+
+    return CoDual(primal.copy(), shadow), pullback
 
 
 for _kind in (int, np.integer):
     rrule(operator.getitem, types=(deque, _kind))(list_getitem)
     rrule(operator.setitem, types=(deque, _kind), mutates=(0,))(list_setitem)
 rrule(operator.delitem, types=(deque,), mutates=(0,))(list_delitem)
-zero_derivative(deque.count, deque.index)
+zero_derivative(deque.count, deque.index, deque.__len__, deque.maxlen)
+
+
+@overlay(operator.add, classes=(deque, deque))
+def add_(a, b):
+    y = a.copy()
+    y.extend(b)
+    return y
 
 
 @overlay(deque.__init__)
 def init_(d, items=()):
     for x in list(items):
         d.append(x)
+
+
+def _deque_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    return Lst(elements(args[0]) if args else BOT, bool(args) and args[0].active, deque)
+
+
+infer_table[deque] = _deque_type
+infer_table[deque.copy] = lambda args, kwargs: args[0] if isinstance(args[0], Lst) else None
+for _f in (deque.pop, deque.popleft):
+    infer_table[_f] = lambda args, kwargs: args[0].elem if isinstance(args[0], Lst) else None
+    element_effects[_f] = lambda types: BOT
+for _f in (deque.count, deque.index):
+    infer_table[_f] = lambda args, kwargs: Inst(int)
+for _f in (deque.rotate, deque.reverse, deque.clear, deque.remove):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+    element_effects[_f] = lambda types: BOT
+for _f in (deque.append, deque.appendleft):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+    element_effects[_f] = lambda types: widen(types[1])
+for _f in (deque.extend, deque.extendleft):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+    element_effects[_f] = lambda types: elements(types[1])
+infer_table[deque.insert] = lambda args, kwargs: Known(None)
+element_effects[deque.insert] = lambda types: widen(types[2]) if len(types) == 3 else Top()
+infer_table[deque.maxlen] = lambda args, kwargs: Top()

@@ -28,8 +28,8 @@ _f: Any  # what a table registers, one at a time
 
 
 def is_exact(x: Any) -> bool:
-    """Is x a list, tuple or dict itself? A subclass may override what rules do to it (the engine asks the type)."""
-    return type(x) in (list, dict, tuple)
+    """Is x a container of C itself? A subclass may override what rules do to it (the engine asks the type)."""
+    return type(x) in (list, deque, dict, tuple)
 
 
 folds[is_exact] = lambda t: isinstance(t, Lst) or t.cls is dict if isinstance(t, (Lst, Dct)) else None
@@ -37,7 +37,16 @@ folds[is_exact] = lambda t: isinstance(t, Lst) or t.cls is dict if isinstance(t,
 
 def base_of(x: Any) -> Any:
     """The container in C that holds the items of x."""
-    return next(k for k in type(x).__mro__ if k in (list, deque, OrderedDict, dict))
+    cls = type(x)
+    known = _bases.get(cls)
+    if known is None:
+        if len(_bases) > 5000:
+            _bases.clear()
+        known = _bases[cls] = next(k for k in cls.__mro__ if k in (list, deque, OrderedDict, dict))
+    return known
+
+
+_bases: dict[type, Any] = {}
 
 
 def item_fdata(shadow: ListShadow | None, i: Any) -> Any:
@@ -108,7 +117,7 @@ def add_slice(shadow: ListShadow | None, i: slice, part: ListShadow | None) -> N
 
 
 def put_item(xs: list, shadow: ListShadow | None, i: Any, x: Any, fx: Any) -> tuple[Any, Any]:
-    if type(xs) is list:
+    if type(xs) in (list, deque):
         old = xs[i]
         xs[i] = x
     else:
@@ -124,7 +133,7 @@ def put_item(xs: list, shadow: ListShadow | None, i: Any, x: Any, fx: Any) -> tu
 
 def unput_item(xs: list, shadow: ListShadow | None, i: Any, old: tuple[Any, Any]) -> Any:
     """Undo `put_item`; the cotangent of what was put."""
-    if type(xs) is list:
+    if type(xs) in (list, deque):
         xs[i] = old[0]
     else:
         base_of(xs).__setitem__(xs, i, old[0])
@@ -320,22 +329,35 @@ def list_setslice(xs: CoDual, i, ys: CoDual):
     return None, pullback
 
 
+def drop_item(shadow: ListShadow | None, i: Any) -> Any:
+    """The fdata of item i, which goes."""
+    if shadow is None:
+        return None
+    shadow.r.pop(i)
+    return shadow.f.pop(i)
+
+
+def put_back(xs: list, shadow: ListShadow | None, at: int, y: Any, fy: Any, dy: Any) -> None:
+    """Undo a pop of y, of this fdata and cotangent."""
+    list.insert(xs, at, y)
+    if shadow is not None:
+        shadow.f.insert(at, fy)
+        shadow.r.insert(at, dy)
+
+
+maybe_none.add(drop_item)
+
+
 @rrule(list.pop, types=(list,), mutates=(0,))
 def list_pop(xs: CoDual, i=-1):
     primal, shadow = xs.primal, xs.fdata
     n = len(primal)
     y = list.pop(primal, i)
     at = i % n
-    fy = None
-    if shadow is not None:
-        fy = shadow.f.pop(i)
-        shadow.r.pop(i)
+    fy = drop_item(shadow, i)
 
     def pullback(dy):
-        list.insert(primal, at, y)
-        if shadow is not None:
-            shadow.f.insert(at, fy)
-            shadow.r.insert(at, dy)
+        put_back(primal, shadow, at, y, fy, dy)
         return None
 
     return CoDual(y, fy), pullback
@@ -346,19 +368,31 @@ def list_insert(xs: CoDual, i, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
     n = len(primal)
     at = min(max(i + n, 0) if i < 0 else i, n)
-    list.insert(primal, at, x.primal)
-    if shadow is not None:
-        shadow.f.insert(at, x.fdata)
-        shadow.r.insert(at, None)
+    insert_item(primal, shadow, at, x.primal, x.fdata)
 
     def pullback(_):
-        list.__delitem__(primal, at)
-        if shadow is None:
-            return None
-        del shadow.f[at]
-        return None, None, shadow.r.pop(at)
+        return None, None, remove_item(primal, shadow, at)
 
     return None, pullback
+
+
+def insert_item(xs: list, shadow: ListShadow | None, at: int, x: Any, fx: Any) -> None:
+    list.insert(xs, at, x)
+    if shadow is not None:
+        shadow.f.insert(at, fx)
+        shadow.r.insert(at, None)
+
+
+def remove_item(xs: list, shadow: ListShadow | None, at: int) -> Any:
+    """Undo `insert_item`; the cotangent of what was put there."""
+    list.__delitem__(xs, at)
+    if shadow is None:
+        return None
+    del shadow.f[at]
+    return shadow.r.pop(at)
+
+
+maybe_none.add(remove_item)
 
 
 def parts(x: Any, fx: Any) -> tuple[list, list]:
