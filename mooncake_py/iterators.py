@@ -174,6 +174,25 @@ def items_by_index(xs: Any) -> Iterator[Any]:
         i += 1
 
 
+def iterating(method: Any, x: Any) -> Iterator[Any]:
+    """What a loop over x gets, of which `method` is the `__iter__`."""
+    it = method(x)
+    while True:
+        try:
+            item = next(it)
+        except StopIteration:
+            return
+        yield item
+
+
+def next_of_object(it: Any, default: Any) -> Any:
+    """`next(it, default)` of an iterator of the user's."""
+    try:
+        return next(it)
+    except StopIteration:
+        return default
+
+
 # What asks for items, as loops: where the iterator is known these become part of its code.
 
 

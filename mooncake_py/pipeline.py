@@ -28,6 +28,7 @@ from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls, doubts, settle
 from mooncake_py.transform.rewrite import advance_iterators, rewrite
+from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.unroll import unroll
 
 
@@ -120,6 +121,6 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
         return localise(promote_cells(fused))
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
-        return localise(promote_cells(larger))
+        return localise(promote_cells(without_single_params(larger)))
     advanced = advance_iterators(inferred)
     return advanced if advanced is not None else dissolve(inferred)

@@ -14,6 +14,7 @@ import itertools
 import operator
 import sys
 import types as pytypes
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,7 +75,7 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
-from mooncake_py.iterators import Generator, SequenceIterator
+from mooncake_py.iterators import Generator, SequenceIterator, item_within, items_left, iterating
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
     Rule,
@@ -188,6 +189,10 @@ class Inference:
                 if isinstance(v, Var):
                     self.users.setdefault(v, set()).add(b.id)
                     counts[v] = counts.get(v, 0) + 1
+        loops = Counter(b.term.iterator for b in fn.blocks if isinstance(b.term, ForNext))
+        self.looped = {
+            v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n
+        }  # iterators that nothing else sees
         self.displays = {  # lists for one call, in the block where they are made
             s.out
             for b in fn.blocks
@@ -335,7 +340,7 @@ class Inference:
 
     def item_type(self, it: Operand) -> T:
         d = self.defs.get(it) if isinstance(it, Var) else None
-        if d is not None and isinstance(d.fn, Const) and d.fn.value is iter:
+        if d is not None and self.type_of(d.fn) == Known(iter) and len(d.args) == 1:
             return self.element_type(d.args[0])
         return Top(self.type_of(it).active)
 
@@ -351,7 +356,7 @@ class Inference:
                 return Tup(tuple(self.element_type(a) for a in d.args))
             if callee.value is enumerate and len(d.args) == 1:
                 return Tup((Inst(int), self.element_type(d.args[0])))
-            if callee.value is reversed and len(d.args) == 1:
+            if (callee.value is reversed or callee.value is iter) and len(d.args) == 1:
                 return self.element_type(d.args[0])
         match t:
             case Known(value=v) if isinstance(v, range):
@@ -482,6 +487,13 @@ class Inference:
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items:
                 rule = False  # there may be an object that is asked for a number, or compared
+        if (
+            (f is next or f is item_within)
+            and len(args) == 1
+            and not isinstance(t := self.item_type(args[0]), (Top, Bot))
+        ):
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "no rule")
+            return t
         if isinstance(rule, Rule):
             t = self.result_type(f, args, types, kw)
             if act and rule.fn is not None:
@@ -633,6 +645,15 @@ class Inference:
                 case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
                     found = classes.read_super(s, cls, x, name)
                     return None if found is None else self.found(s, *found, args[2:], types[2:])
+        elif f is iter and isinstance(t, Obj) and len(args) == 1:
+            method = classes.look(t.cls, "__iter__")
+            if is_function(method):
+                alone = s.out in self.looped and not method.__code__.co_flags & inspect.CO_GENERATOR
+                return self.planned(s, Plan(iterating, (Const(method), *args)) if alone else Plan(method, args))
+        elif any(isinstance(x, Obj) for x in types) and (k := uses_up(f, types)) is not None and not s.kwargs:
+            of = types[k]
+            if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
+                return self.planned(s, Plan(items_left, (args[k],), (), None, k))
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(None)
@@ -772,6 +793,14 @@ def _may_be_asked(t: T) -> bool:
         case Lst(elem=elem):
             return _may_be_asked(elem)
     return False
+
+
+def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
+    """Which of its positional arguments does a call of f iterate over to the end?"""
+    k = drained.get(f) if type(f).__hash__ is not None else None
+    if k is None or k >= len(types) or f is ops.call_ex or (f in (min, max) and len(types) != 1):
+        return None
+    return None if f is operator.iadd and not isinstance(types[0], Lst) else k
 
 
 _UNCHANGEABLE = (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType)

@@ -31,6 +31,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.ir.ops import load_global, load_special
+from mooncake_py.iterators import item_within
 from mooncake_py.registry import element_effects, is_pure
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def has_identity(t: T) -> bool:
 
 
 _OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
-_ITERATES = (iter, zip, enumerate, reversed)
+_ITERATES = (iter, zip, enumerate, reversed, next, item_within)
 
 
 # Functions that change nothing, but whose result is or holds what they were given: an item is the container's.

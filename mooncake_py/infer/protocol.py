@@ -22,6 +22,7 @@ from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, Known, Meth, Obj, Real, T, Tup, abstract, activate, cut, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.iterators import items_left, iterating, next_of_object
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import rules_of
 from mooncake_py.structure import attributes, is_user_class
@@ -44,13 +45,15 @@ class Plan:
     """The calls that an operation is: of `function`, whose result is the operation's.
 
     With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
-    its `__init__`, None where it has none.
+    its `__init__`, None where it has none. With `argument`, the result stands in the place of that argument of the
+    operation.
     """
 
     function: Any
     args: tuple[Operand, ...]
     kwargs: Keywords = ()
     makes: type | None = None
+    argument: int | None = None
 
 
 class Lookup:
@@ -127,7 +130,7 @@ def found_in(f, x, k):  # type: ignore[no-untyped-def]
     return bool(f(x, k))
 
 
-STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in})
+STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
 
 _BINARY: dict[Any, tuple[str, str]] = {}
 _IN_PLACE: dict[Any, tuple[str, Any]] = {}
@@ -144,6 +147,7 @@ _SPECIAL = {
     abs: "__abs__",
     len: "__len__",
     float: "__float__",
+    next: "__next__",
     operator.getitem: "__getitem__",
     operator.setitem: "__setitem__",
     operator.delitem: "__delitem__",
@@ -329,6 +333,8 @@ class Classes:
             return Plan(found_in, (Const(method), *args)) if is_function(method) else None
         if f in _SPECIAL:
             method = self.look(t.cls, _SPECIAL[f])
+            if f is next and len(args) == 2:
+                return Plan(next_of_object, args) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
         return None
 

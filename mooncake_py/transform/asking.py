@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.interpret import Inferred, uses_up
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
@@ -82,7 +82,7 @@ class _Search:
         self.roots: list[Call] = []
         self.fn = fn = inferred.fn
         asks = any(isinstance(b.term, ForNext) for b in fn.blocks)
-        if not asks and not any(self._asks(s) for b in fn.blocks for s in b.stmts):
+        if not asks and not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
             return
         self.fn = fn = with_handlers(inferred.fn)
         self.blocks = {b.id: b for b in fn.blocks}
@@ -109,8 +109,7 @@ class _Search:
             return None
         if f is next or f is item_within:
             return 0 if 1 <= len(s.args) <= 2 else None
-        k = drained.get(f)
-        return k if k is not None and k < len(s.args) and f is not ops.call_ex else None
+        return uses_up(f, list(map(self._type, s.args)))
 
     def _same(self) -> dict[Operand, tuple[Operand, bool]]:
         """Parameters of blocks that have one value, whichever way they are reached; and may they have none?"""

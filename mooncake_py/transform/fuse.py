@@ -268,7 +268,7 @@ class Fusion(Rebuild):
         if any(s.out is e.out for e in self.found.early):
             return d
         if not is_const(s.fn, ops.yield_):
-            return super().statement(fn, d, s, header.handler)
+            return super().statement(fn, d, s, handler or header.handler)
         assert isinstance(header.term, ForNext)
         number = self.numbers[s.out]
         self.builder.write(d, self, Const(number))
@@ -283,9 +283,14 @@ class Fusion(Rebuild):
             self.builder.write(d, self, Const(FINISHED))
             self.builder.goto(d, self.ended[header.id], b.term.pos)
         else:
-            super().terminator(fn, d, b if isinstance(b.term, Branch) else replace(b, handler=header.handler))
+            handled = isinstance(b.term, Branch) or b.handler is not None
+            super().terminator(fn, d, b if handled else replace(b, handler=header.handler))
 
     def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
+        header = self.asked_by.get(fn)
+        if header is None or handler is not header.handler:
+            super().protect(fn, d, handler)
+            return
         super().protect(self.fn, d, handler)
-        if fn in self.asked_by and d.handler is not None:
+        if d.handler is not None:
             self.builder.write(d.handler.target, self, Const(FINISHED))  # it has ended by the exception

@@ -48,7 +48,11 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
                     stmts.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
                     sure[x] = stmts[-1].out
                 args[i] = sure[x]
-        return [*stmts, Call(s.out, Const(plan.function), tuple(args), plan.kwargs, s.pos)]
+        if plan.argument is None:
+            return [*stmts, Call(s.out, Const(plan.function), tuple(args), plan.kwargs, s.pos)]
+        k, items = plan.argument, fresh.var()
+        whole = Call(s.out, s.fn, (*s.args[:k], items, *s.args[k + 1 :]), s.kwargs, s.pos)
+        return [*stmts, Call(items, Const(plan.function), tuple(args), (), s.pos), whole]
     made = Call(s.out, Const(fields.make_object), (Const(plan.makes),), (), s.pos)
     if plan.function is None:
         return [made]

@@ -59,7 +59,8 @@ def _runs(body: Function) -> dict[int, list[tuple[CFGBlock, int, Call | None]]]:
             b, at = work.pop()
             stop = next((s for s in b.stmts[at:] if s.out in numbers), None)
             run.append((b, at, stop))
-            for e in edges(b.term) if stop is None else ():
+            onward = [] if stop is not None else [*edges(b.term), *([b.handler] if b.handler is not None else [])]
+            for e in onward:
                 if e.target not in seen:
                     seen.add(e.target)
                     work.append((by_id[e.target], 0))
@@ -67,11 +68,11 @@ def _runs(body: Function) -> dict[int, list[tuple[CFGBlock, int, Call | None]]]:
 
 
 def only_yields(body: Function) -> bool:
-    """A generator that does nothing with what `send` brings and needs no cleaning up."""
-    if any(b.handler is not None for b in body.blocks):
+    """A generator that does nothing with what `send` brings, and needs no cleaning up where it waits."""
+    if any(b.handler is not None and any(map(_gives_back, b.stmts)) for b in body.blocks):
         return False
     sent = {s.out for b in body.blocks for s in b.stmts if _gives_back(s)}
-    return sent.isdisjoint(_used(body))
+    return sent.isdisjoint(_used(body)) and not may_end_by_another(body)
 
 
 def _gives_back(s: Call) -> bool:
@@ -80,6 +81,16 @@ def _gives_back(s: Call) -> bool:
 
 def _used(body: Function) -> set[Any]:
     return {v for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))}
+
+
+def may_end_by_another(body: Function) -> bool:
+    """Might the end of an iterator that is asked where exceptions are caught leave the generator as an exception?
+
+    Not where StopIteration is named.
+    """
+    names = {s.out for b in body.blocks for s in b.stmts if _loads_next(s)}
+    asks = any(b.handler is not None and (is_const(s.fn, next) or s.fn in names) for b in body.blocks for s in b.stmts)
+    return asks and not any(is_const(a, "StopIteration") or is_const(a, StopIteration) for a in _used(body))
 
 
 def inner_iterators(body: Function) -> list[Call]:
@@ -93,12 +104,13 @@ def runs_again(body: Function, s: Call) -> bool:
     by_id = {b.id: b for b in body.blocks}
     home = next(b for b in body.blocks if s in b.stmts)
     seen: set[BlockId] = set()
-    work = [e.target for e in edges(home.term)]
+    work = [home]
     while work:
-        t = work.pop()
-        if t not in seen:
-            seen.add(t)
-            work += [e.target for e in edges(by_id[t].term)]
+        b = work.pop()
+        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+            if e.target not in seen:
+                seen.add(e.target)
+                work.append(by_id[e.target])
     return home.id in seen
 
 
@@ -135,7 +147,7 @@ class _Simple(Rebuild):
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         if is_const(s.fn, ops.get_yield_from_iter):
             s = Call(s.out, Const(iter), s.args, (), s.pos)
-        elif (is_const(s.fn, next) or s.fn in self.names) and len(s.args) == 1 and not s.kwargs:
+        elif handler is None and (is_const(s.fn, next) or s.fn in self.names) and len(s.args) == 1 and not s.kwargs:
             s = Call(s.out, Const(item_within), s.args, (), s.pos)
         if not is_const(s.fn, ops.yield_from):
             return super().statement(fn, d, s, handler)

@@ -1,0 +1,162 @@
+"""Iterators of the user's own classes."""
+
+from tests.zoo.registry import case
+
+XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
+
+
+class Smoothed:
+    """An iterator that keeps what it computes."""
+
+    def __init__(self, xs):
+        self.xs, self.i, self.mean = xs, 0, 0.0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.i >= len(self.xs):
+            raise StopIteration
+        self.mean = 0.7 * self.mean + self.xs[self.i]
+        self.i += 1
+        return self.mean
+
+
+class Doubled:
+    """Iterable by a generator."""
+
+    def __init__(self, xs):
+        self.xs = xs
+
+    def __iter__(self):
+        for x in self.xs:
+            yield 2.0 * x
+
+
+class Wrapped:
+    """Iterable by what it holds."""
+
+    def __init__(self, xs):
+        self.xs = xs
+
+    def __iter__(self):
+        return iter(self.xs)
+
+    def __len__(self):
+        return len(self.xs)
+
+
+class Anew:
+    """Every loop gets an iterator of its own."""
+
+    def __init__(self, xs):
+        self.xs = xs
+
+    def __iter__(self):
+        return Smoothed(self.xs)
+
+
+class Restarted:
+    """An iterator that starts again in every loop."""
+
+    def __init__(self, n, k):
+        self.n, self.k = n, k
+
+    def __iter__(self):
+        self.i = 0
+        return self
+
+    def __next__(self):
+        self.i += 1
+        if self.i > self.n:
+            raise StopIteration()
+        return self.k * self.i
+
+
+class Failing(Smoothed):
+    def __next__(self):
+        if self.i == 3:
+            self.i += 1
+            raise ValueError(self.mean)
+        return super().__next__()
+
+
+@case(XS)
+def loops_over_objects(xs):
+    total = 0.0
+    for v in Smoothed(xs):
+        total += v * v
+    for v in Doubled(xs):
+        total = 0.9 * total + v
+    for i, v in enumerate(Wrapped(xs)):
+        total += i * v
+    wrapped = Wrapped(xs)
+    for v in wrapped:
+        total += v * len(wrapped)
+    return total
+
+
+@case(XS)
+def an_object_that_is_asked_in_parts(xs):
+    s = Smoothed(xs)
+    total = next(s)
+    for v in s:
+        total += v * v
+        if v > 1.0:
+            break
+    for v in s:
+        total += v
+    for v in s:
+        total += 100.0
+    return total * s.mean
+
+
+@case(XS)
+def objects_that_start_again(xs):
+    many, total = Anew(xs), 0.0
+    for v in many:
+        total += v
+        if total > 1.0:
+            break
+    for v in many:
+        total += v * v
+    outer = Restarted(4, xs[0])
+    for v in outer:
+        for u in Restarted(3, xs[1]):
+            total += u * v
+    return total + outer.i
+
+
+@case(XS)
+def objects_that_functions_use_up(xs):
+    total = sum(Smoothed(xs)) + max(Doubled(xs)) * min(Wrapped(xs)) + sum(x * x for x in Anew(xs))
+    a, b, *rest = Doubled(xs)
+    c, d = Wrapped(xs[:2])
+    listed = list(Smoothed(xs)) + [v * v for v in Doubled(xs)] + sorted(Doubled(xs))
+    for u, v in zip(Wrapped(xs), Doubled(xs)):
+        total += u * v
+    return total + a * b * sum(rest) + c * d + sum(i * v for i, v in enumerate(listed))
+
+
+@case(XS)
+def objects_that_are_asked_until_they_end(xs):
+    it, total = iter(Smoothed(xs)), 0.0
+    while True:
+        try:
+            total += next(it) ** 2
+        except StopIteration:
+            break
+    return total + next(it, xs[0] * xs[1])
+
+
+@case(XS)
+def objects_that_raise(xs):
+    s, total = Failing(xs), 0.0
+    try:
+        for v in s:
+            total += v
+    except ValueError as e:
+        total += e.args[0] ** 2
+    for v in s:
+        total += 0.5 * v
+    return total
