@@ -9,7 +9,9 @@ import scipy.fft as sf
 import scipy.signal as ss
 
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_fft import by_columns
 from mooncake_rules.scipy_library import library_rule
 
@@ -142,7 +144,7 @@ def lfilter_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, ...]:
     b, a, x, zi, axis = np.atleast_1d(o["b"]), np.atleast_1d(o["a"]), o["x"], o["zi"], o["axis"]
     if zi is not None:
         if dy[1] is not None and np.any(dy[1]):
-            raise NotImplementedError("the final state that scipy.signal.lfilter returns is not differentiated")
+            return _with_final_state(dy, o)
         dy, y = dy[0], y[0]
         if dy is None:
             return None, None, None, None
@@ -159,10 +161,58 @@ def lfilter_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, ...]:
     return db.reshape(np.shape(o["b"])), da.reshape(np.shape(o["a"])), np.moveaxis(dx, -1, axis), dzi
 
 
-def sosfilt_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
+def run_on(b, a, x, zi):
+    """A filter along the last axis with its final state.
+
+    It runs on without input for as many steps as the state is long: what it gives then is the state divided by a(z).
+    """
+    n, k = x.shape[-1], zi.shape[-1]
+    more = np.concatenate([x, np.zeros((*x.shape[:-1], k))], axis=-1)
+    y = ss.lfilter(b, a, more, zi=zi)[0]
+    late, a = y[..., n:], np.concatenate([a, np.zeros(max(k - len(a), 0))]) / a[0]
+    state = [sum([a[i] * late[..., j - i] for i in range(j + 1)]) for j in range(k)]
+    return y[..., :n], np.stack(state, axis=-1)
+
+
+def _with_final_state(dy: Any, o: Options) -> tuple[Any, ...]:
+    b, a, axis = np.atleast_1d(o["b"]), np.atleast_1d(o["a"]), o["axis"]
+    x, zi = (np.moveaxis(o[k], axis, -1) for k in ("x", "zi"))
+    whole = np.array(np.broadcast_to(zi, (*x.shape[:-1], zi.shape[-1])))
+    given = [None if d is None else np.moveaxis(d, axis, -1) for d in dy]
+    (y, z), pull = run(run_on, None, [v.astype(np.result_type(v, 1.0)) for v in (b, a, x, whole)])
+    t = tuple(np.zeros(v.shape, v.dtype) if d is None else d for v, d in zip((y, z), given, strict=True))
+    db, da, dx, dz = pull(t)
+    dz = unbroadcast(dz, zi.shape)
+    return (
+        db.reshape(np.shape(o["b"])),
+        da.reshape(np.shape(o["a"])),
+        np.moveaxis(dx, -1, axis),
+        np.moveaxis(dz, -1, axis),
+    )
+
+
+def sections(sos, x, zi):
+    """A cascade of second-order filters along the last axis, with the states that it starts with and ends with."""
+    ends = []
+    for i in range(len(sos)):
+        x, end = ss.lfilter(sos[i, :3], sos[i, 3:], x, zi=zi[i])
+        ends.append(end)
+    return x, np.stack(ends)
+
+
+def _sections_with_states(dy: Any, y: Any, o: Options) -> tuple[Any, Any, Any]:
+    sos, axis = o["sos"], o["axis"] % o["x"].ndim
+    x, zi = np.moveaxis(o["x"], axis, -1), np.moveaxis(o["zi"], axis + 1, -1)
+    _, pull = run(sections, None, [v.astype(np.result_type(v, 1.0)) for v in (sos, x, zi)])
+    t = [np.zeros(v.shape, v.dtype) if d is None else d for v, d in zip(y, dy, strict=True)]
+    dsos, dx, dz = pull((np.moveaxis(t[0], axis, -1), np.moveaxis(t[1], axis + 1, -1)))
+    return dsos, np.moveaxis(dx, -1, axis), np.moveaxis(dz, -1, axis + 1)
+
+
+def sosfilt_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any, Any]:
     sos, axis = o["sos"], o["axis"]
     if o["zi"] is not None:
-        raise NotImplementedError("scipy.signal.sosfilt is differentiated without zi")
+        return _sections_with_states(dy, y, o)
     steps = [np.moveaxis(o["x"], axis, -1)]
     for section in sos:
         steps.append(ss.lfilter(section[:3], section[3:], steps[-1]))
@@ -171,7 +221,24 @@ def sosfilt_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
     for i in range(len(sos) - 1, -1, -1):
         db, da, t, _ = filter_cotangents(t, steps[i + 1], sos[i, :3], sos[i, 3:], steps[i])
         dsos[i, :3], dsos[i, 3:] = db, da
-    return dsos, np.moveaxis(t, -1, axis)
+    return dsos, np.moveaxis(t, -1, axis), None
+
+
+def upfirdn_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
+    """The full convolution of h with x, zeros between its numbers, of which every `down`-th number is kept."""
+    h, x, up, down, axis = o["h"], o["x"], o["up"], o["down"], o["axis"]
+    if o["mode"] not in ("constant", None) or o["cval"] != 0:
+        raise NotImplementedError("scipy.signal.upfirdn is differentiated with zeros around the signal")
+    n, m = x.shape[axis], len(h)
+    rows = np.moveaxis(x, axis, -1).reshape(-1, n)
+    t = np.moveaxis(dy, axis, -1).reshape(len(rows), -1)
+    wide = np.zeros((len(rows), (n - 1) * up + 1), x.dtype)
+    wide[:, ::up] = rows
+    full = np.zeros((len(rows), wide.shape[1] + m - 1), np.result_type(t, h, x))
+    full[:, ::down][:, : t.shape[1]] = t[:, : len(range(0, full.shape[1], down))]
+    dx = np.stack([np.correlate(f, h, "valid")[::up] for f in full])
+    dh = np.sum([np.correlate(f, w, "valid") for f, w in zip(full, wide, strict=True)], axis=0)
+    return dh, np.moveaxis(dx.reshape(*np.moveaxis(x, axis, -1).shape[:-1], n), -1, axis)
 
 
 def hilbert_cotangent(dy: Any, y: Any, o: Options) -> Any:
@@ -206,8 +273,20 @@ def _along(name: str, first: str) -> None:
     library_rule(f, 1, cotangent)
 
 
+@mirrors(ss.lfilter_zi)
+def lfilter_zi(b, a):
+    """The state of a filter that has always been given ones; its own code does not divide by a[0] where that is 1."""
+    n = max(len(a), len(b))
+    p, q = (np.concatenate([np.asarray(v), np.zeros(n - len(v))]) for v in (b, a))
+    p, q = p / q[0], q / q[0]
+    shift = np.eye(n - 1) - np.eye(n - 1, k=1)
+    shift = shift + q[1:, None] * np.eye(1, n - 1)
+    return np.linalg.solve(shift, p[1:] - q[1:] * p[0])
+
+
 library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
-library_rule(ss.sosfilt, 2, sosfilt_cotangents)
+library_rule(ss.sosfilt, ("sos", "x", "zi"), sosfilt_cotangents)
+library_rule(ss.upfirdn, 2, upfirdn_cotangents)
 library_rule(ss.hilbert, 1, hilbert_cotangent)
 _along("detrend", "data")
 _along("savgol_filter", "x")
@@ -225,6 +304,10 @@ _MODES = ("full", "same", "valid")
 
 def _sections(b: Any, a: Any, x: Any) -> Any:
     return ss.sosfilt(np.concatenate([b, np.ones((2, 1)), a], axis=1), x)
+
+
+def _states(b: Any, a: Any, x: Any) -> Any:
+    return ss.sosfilt(np.concatenate([b, np.ones((2, 1)), a], axis=1), x, zi=np.outer(x[:2], x[2:4]))
 
 
 CASES: list[RuleCase] = [
@@ -245,6 +328,13 @@ CASES: list[RuleCase] = [
     case(lambda b, a, x, z: ss.lfilter(b, a, x, zi=z)[0], _W[:2], np.array([1.5, 0.3, 0.2]), _M, _M[:, :2]),
     case(ss.lfilter, 2.0, np.array([1.0, 0.5]), _V), case(_sections, _SOS[:, :3], _SOS[:, 4:], _V),
     case(lambda x: ss.sosfilt(_SOS, x, axis=0), _M),
+    case(lambda b, a, x, z: ss.lfilter(b, a, x, zi=z), _W, np.array([1.5, 0.3]), _V, np.array([0.3, -0.2])),
+    case(lambda b, a, x, z: ss.lfilter(b, a, x, 0, z), _W[:2], np.array([1.5, 0.3, 0.2]), _M, _M[:2]),
+    case(lambda x, z: ss.sosfilt(_SOS, x, zi=z), _V, _M[:2, :2]), case(_states, _SOS[:, :3], _SOS[:, 4:], _V),
+    case(ss.upfirdn, _W, _V, 2, 3),
+    case(ss.upfirdn, _W, _M, 1, 2, axis=0), case(ss.upfirdn, _V, _W, 5, 1), case(ss.upfirdn, _W[:1], _V, 1, 4),
+    case(ss.resample_poly, _V, 2, 3), case(ss.decimate, np.sin(np.arange(40.0)), 2), case(ss.resample_poly, _M, 3, 2),
+    case(lambda x: ss.sosfiltfilt(_SOS, x), np.sin(np.arange(30.0))), case(ss.filtfilt, [0.2, 0.3], [1.0, -0.3], _M[0], padlen=2),
     case(ss.hilbert, _V), case(ss.hilbert, _M, axis=0), case(ss.hilbert, _V, 5), case(ss.hilbert, _V, 10),
     case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
     case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),
