@@ -133,7 +133,7 @@ def call(
             return found
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
         d = class_attribute(type(f), "__call__")
-        if type(d) is pytypes.FunctionType:
+        if type(d) is pytypes.FunctionType or (type(d).__hash__ is not None and registry.rules_of(d)):
             return of_bound(call(d, None, *given.after(f, ff), protected))
     if not active:
         return run_plainly(f, args, kwargs, names, protected)
