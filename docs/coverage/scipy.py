@@ -84,8 +84,9 @@ from ranks alone is constant.
 `scipy.sparse`: products, sums, conversions, slices, diagonals, triangles and stacks of matrices, CSR, CSC or COO, by
 the numbers stored and by dense operands; systems by `spsolve`, `splu` and `factorized`, and by the iterative methods.
 
-`scipy.interpolate`: by the values, and by where it is evaluated; smoothing splines with a given penalty (`lam`), but not
-with a given residual (`s`), for which knots are placed by the values.
+`scipy.interpolate`: by the values, and by where it is evaluated; smoothing splines with a given penalty (`lam`), but
+not with a given residual (`s`), for which knots are placed by the values.
 
-`scipy.spatial.KDTree.query`: the distances. `scipy.spatial.transform`: rotations, from and to every form, and what is done with them. `scipy.stats.gaussian_kde`.
+`scipy.spatial.KDTree.query`: the distances. `scipy.stats.gaussian_kde`. `scipy.spatial.transform`: rotations, from and
+to every form, and what is done with them.
 """
