@@ -332,7 +332,7 @@ CASES: list[RuleCase] = [
     case(lambda b, a, x, z: ss.lfilter(b, a, x, 0, z), _W[:2], np.array([1.5, 0.3, 0.2]), _M, _M[:2]),
     case(lambda x, z: ss.sosfilt(_SOS, x, zi=z), _V, _M[:2, :2]), case(_states, _SOS[:, :3], _SOS[:, 4:], _V),
     case(ss.upfirdn, _W, _V, 2, 3),
-    case(ss.upfirdn, _W, _M, 1, 2, axis=0), case(ss.upfirdn, _V, _W, 5, 1), case(ss.upfirdn, _W[:1], _V, 1, 4),
+    case(ss.lfilter_zi, [0.2, 0.3], [1.5, -0.3]), case(ss.upfirdn, _W, _M, 1, 2, axis=0), case(ss.upfirdn, _V, _W, 5, 1), case(ss.upfirdn, _W[:1], _V, 1, 4),
     case(ss.resample_poly, _V, 2, 3), case(ss.decimate, np.sin(np.arange(40.0)), 2), case(ss.resample_poly, _M, 3, 2),
     case(lambda x: ss.sosfiltfilt(_SOS, x), np.sin(np.arange(30.0))),
     case(ss.filtfilt, [0.2, 0.3], [1.0, -0.3], _M[0], padlen=2),
