@@ -35,6 +35,7 @@ from mooncake_py.transform.control import Control
 from mooncake_py.transform.derived import Derived, Observer, Planned, ignore
 from mooncake_py.transform.facts import Facts
 from mooncake_py.transform.forward import ForwardAssembly
+from mooncake_py.transform.hoist import hoist
 from mooncake_py.transform.lanes import NONE, NULL, Lanes
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.reverse import PullbackAssembly
@@ -89,6 +90,7 @@ def derive(
     transfer.into_forward()
     builder.apply(builder.simplify_params())
     sweep(builder, info.removable, everything=False)
+    hoist(p)
     finish_helpers(p)
     tidy(p, types, options.tidy)
     if options.tidy:
