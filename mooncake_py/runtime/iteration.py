@@ -143,7 +143,8 @@ def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         return args[1], fargs[1], of_default
 
     def pullback(dy: Any) -> Any:
-        return None if pb is None else pb((None, dy))
+        ds = None if pb is None else pb((None, dy))
+        return None if ds is None else (*ds, *[None] * (len(args) - 1))
 
     return y, None if f is None else f[1], pullback
 

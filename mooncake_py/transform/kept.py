@@ -85,8 +85,9 @@ def _looped_over(fn: Function, view: Var) -> bool:
     """Is it used for one loop over it, and nothing else? That looks into the dict as it goes."""
     counts = use_counts(fn)
     its = [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, iter) and s.args == (view,)]
-    loops = [b for b in fn.blocks if isinstance(b.term, ForNext) and its and b.term.iterator is its[0]]
-    return counts[view] == 1 and len(its) == 1 and counts[its[0]] == 1 and len(loops) == 1
+    if counts.get(view) != 1 or len(its) != 1 or counts.get(its[0]) != 1:
+        return False
+    return any(isinstance(b.term, ForNext) and b.term.iterator is its[0] for b in fn.blocks)
 
 
 class _Uses:

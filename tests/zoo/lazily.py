@@ -1,5 +1,6 @@
 """What looks at something later than it is made (generators, iterators, views of dicts), when that has changed."""
 
+import math
 from collections import OrderedDict
 from functools import partial
 
@@ -204,3 +205,26 @@ def array_in_a_tuple_in_a_cell(b):
         return t[1][2] + t[0]
 
     return h(4) * b[0]
+
+
+@case(V)
+def view_that_nobody_looks_at(v):
+    d = {"a": v[0], "b": v[1]}
+    d.items()
+    d["a"] *= d["b"]
+    return d["a"]
+
+
+def _items(x):
+    yield x * x
+    yield x * 3.0
+
+
+@case(0.4, V)
+def next_with_a_default_that_is_not_needed(x, v):
+    """The default has a derivative, and no part in the result until the iterator has ended."""
+    it = map(math.sin, _items(x))
+    own = iter(_Countdown(v))
+    t = next(it, x) * next(own, x)
+    t += next(it, x) * next(it, x * 5.0)
+    return t
