@@ -49,6 +49,12 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return _super_attribute(call, x, fx, name)
     if type(fx) is PartialShadow:
         return part_of_partial(x, fx, name)
+    if cls is pytypes.MethodType and name in ("__self__", "__func__"):
+        return (x.__self__, fx, lambda dy: dy) if name == "__self__" else (x.__func__, None, None)
+    if cls is functools._lru_cache_wrapper and name == "__wrapped__":
+        return x.__wrapped__, fx, None  # fdata of what caches is that of its function
+    if isinstance(x, BaseException) and not is_user_class(cls) and name in x.__dict__:
+        return read_stored(x, None, name)
     if not is_user_class(cls) and not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):

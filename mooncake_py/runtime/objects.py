@@ -39,6 +39,9 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     vars: handle_vars,
     super: handle_super,
     pytypes.MethodType: bound_method,
+    pytypes.FunctionType.__get__: lambda call, args, fargs: (
+        bound_method(call, args[:2], fargs[:2]) if args[1] is not None else None
+    ),
     object.__setattr__: generic_set,
     object.__delattr__: generic_delete,
     type.__setattr__: generic_set,

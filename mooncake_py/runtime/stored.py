@@ -10,10 +10,17 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.runtime.results import Pull, Result
-from mooncake_py.structure import store, stored, unstore
+from mooncake_py.structure import is_user_class, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent
 
 ABSENT = object()
+
+
+def _apart(x: Any) -> bool:
+    """Are the attributes of this kind of object beside what it holds, whose tangent is another one?"""
+    if isinstance(x, BaseException):
+        return not is_user_class(type(x))
+    return isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType))
 
 
 def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
@@ -21,7 +28,7 @@ def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
     if type(fx) is ObjectShadow:
         return fx
     here = run.current()
-    if isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType)):
+    if _apart(x):
         found = here.memos.get(id(x))
         return found if type(found) is ObjectShadow else None
     known = here.shadow(x)
@@ -33,7 +40,7 @@ def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
     if shadow is None:
         shadow = ObjectShadow(x)
         here = run.current()
-        if isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType)):
+        if _apart(x):
             here.memos[id(x)] = shadow  # beside the shadow of the items; it keeps the object
         else:
             here.put(x, shadow)
@@ -78,7 +85,8 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
     """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
     shadow = shadow_of_attributes(x, fx)
     if shadow is None and not constant and _carries(v, fv):
-        if fx is None and run.current().shadow(x) is None and not run.is_wary() and not _numberless(v):
+        outside = fx is None and run.current().shadow(x) is None and not isinstance(x, BaseException)
+        if outside and not run.is_wary() and not _numberless(v):
             raise UnsupportedError(
                 f"writing a value with a derivative into an attribute of {named(x)} from outside the function",
                 "the call",

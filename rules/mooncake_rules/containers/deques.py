@@ -262,6 +262,7 @@ rrule(operator.iadd, deque.__iadd__, types=(deque,), mutates=(0,))(_extending(le
 
 
 @rrule(deque.copy)
+@rrule(deque.__copy__)
 def deque_copy(d: CoDual):
     primal, fx = d.primal, d.fdata
     _, fs = parts(primal, fx)

@@ -339,6 +339,7 @@ def dict_of_dict(d: CoDual):
 @rrule(dict.copy, types=(dict,))
 @rrule(OrderedDict.copy, types=(dict,))
 @rrule(defaultdict.copy, types=(dict,))
+@rrule(defaultdict.__copy__, types=(dict,))
 def dict_of(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
     new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, {})

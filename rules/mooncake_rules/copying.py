@@ -1,0 +1,213 @@
+"""Copies of containers and objects, shallow and deep; what `dataclasses` makes of data classes."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import types as pytypes
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.registry import maybe_none, overlay, rrule
+from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.tangents import (
+    CoDual,
+    DictShadow,
+    FunctionShadow,
+    ListShadow,
+    ObjectShadow,
+    PartialShadow,
+    add_any,
+    add_rdata,
+    zero_fdata,
+)
+
+
+@overlay(copy.copy)
+def copy_(x):
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if hasattr(type(x), "__copy__"):
+        return type(x).__copy__(x)
+    return shallow(x)
+
+
+@overlay(copy.deepcopy)
+def deepcopy_(x, memo=None):
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if hasattr(type(x), "__deepcopy__"):
+        return type(x).__deepcopy__(x, {} if memo is None else memo)
+    return deep(x)
+
+
+def shallow(x: Any) -> Any:
+    """A copy of a container or object that holds the same values."""
+    return copy.copy(x)
+
+
+def deep(x: Any) -> Any:
+    """A copy of a container or object, and of all it holds."""
+    return copy.deepcopy(x)
+
+
+def _refuse(what: str, x: Any) -> UnsupportedError:
+    hint = "make the copy yourself, of what it holds"
+    return UnsupportedError(f"{what} of a {type(x).__name__} that has a derivative", "the call", None, hint)
+
+
+@rrule(shallow)
+def _shallow(x: CoDual):
+    p, fx = x.primal, x.fdata
+    y = copy.copy(p)
+    fy = _same_parts(p, fx, y)
+
+    def pullback(dy):
+        if fy is fx or type(fy) is tuple or fy is None:
+            return (dy,)
+        items = fy.r.items() if hasattr(fy.r, "items") else list(enumerate(fy.r))
+        for k, t in list(items):
+            if t is not None:
+                fx.r[k] = add_rdata(fx.r.get(k) if hasattr(fx.r, "get") else fx.r[k], t)
+                fy.r[k] = None
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+def _same_parts(x: Any, fx: Any, y: Any) -> Any:
+    if y is x or fx is None or type(fx) is tuple:
+        return fx
+    if isinstance(x, functools.partial):
+        return fx  # both hold the same values, and neither can be given others
+    if type(fx) is ListShadow:
+        return ListShadow(list(fx.f), [None] * len(fx.f))
+    if type(fx) is DictShadow:
+        return DictShadow(dict(fx.f), {})
+    if type(fx) is ObjectShadow:
+        return ObjectShadow(y, {k: fx.fdata(k) for k in attributes(x)})
+    fy = zero_fdata(y)
+    if fy is None:
+        raise _refuse("a copy", x)
+    return fy
+
+
+def _of_copy(convert: Any) -> Any:
+    def rule(x: CoDual):
+        p, fx = x.primal, x.fdata
+        y = convert(p)
+        fy = mirrored(p, fx, y, {})
+
+        def pullback(dy):
+            return (give_back(p, fx, y, fy, dy, set()),)
+
+        return CoDual(y, fy), pullback
+
+    return rule
+
+
+def _pairs(x: Any, y: Any) -> list[tuple[Any, Any, Any, Any]]:
+    """What x holds beside what its deep copy y holds in its place, each behind its key.
+
+    y may hold a dict or tuple where x holds an object, as `dataclasses.asdict` makes them.
+    """
+    if isinstance(x, (tuple, list, deque)):
+        return [(i, a, i, b) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    if isinstance(x, dict):
+        return [(k, v, k, y[k]) for k, v in x.items()]
+    held = attributes(x)
+    if isinstance(y, tuple):
+        names = [f.name for f in dataclasses.fields(x)]
+        return [(k, held[k], i, y[i]) for i, k in enumerate(names)]
+    copied = y if isinstance(y, dict) else attributes(y)
+    return [(k, v, k, copied[k]) for k, v in held.items() if k in copied]  # one that is not there came later
+
+
+def _fdata_of(f: Any, key: Any) -> Any:
+    """The fdata of a part."""
+    if f is None or type(f) is tuple:
+        return None if f is None else f[key]
+    if type(f) is ObjectShadow:
+        return f.fdata(key)
+    return f.f[key] if type(f) is ListShadow else f.f.get(key)
+
+
+def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any]) -> Any:
+    """The fdata of y, a deep copy of x: new, one for all places where one thing is; that of x where y is no copy."""
+    if y is x:
+        return fx
+    if id(y) in seen:
+        return seen[id(y)]
+    if type(y) is pytypes.MethodType:
+        return mirrored(x.__self__, fx, y.__self__, seen)
+    if isinstance(y, tuple) and isinstance(x, tuple):
+        fs = tuple([mirrored(a, _fdata_of(fx, k), b, seen) for k, a, _, b in _pairs(x, y)])
+        return fs if any(f is not None for f in fs) else None
+    if type(fx) is PartialShadow:
+        if y.func is x.func and all(
+            a is b for _, a, _, b in (*_pairs(x.args, y.args), *_pairs(x.keywords, y.keywords))
+        ):
+            return fx
+        raise _refuse("a deep copy", x)
+    fy = zero_fdata(y)
+    if fy is None and fx is not None and type(fx) is not tuple:
+        raise _refuse("a deep copy", x)
+    if fx is None or isinstance(y, (np.ndarray, np.generic)) or type(fy) in (type(None), tuple):
+        seen[id(y)] = fy
+        return fy
+    if seen and isinstance(class_attribute(type(x), "__deepcopy__"), pytypes.FunctionType):
+        raise _refuse("a deep copy by its own __deepcopy__, in that of what holds it,", x)
+    seen[id(y)] = fy
+    for kx, a, ky, b in _pairs(x, y):
+        f = mirrored(a, _fdata_of(fx, kx), b, seen)
+        if f is not None:
+            fy.f[ky] = f
+    return fy
+
+
+def _taken(f: Any, r: Any, key: Any) -> Any:
+    """The cotangent of a part that travels beside fdata, leaving zero."""
+    if f is None or type(f) is tuple:
+        return None if r is None else r[key]
+    if type(f) is ListShadow:
+        t, f.r[key] = f.r[key], None
+        return t
+    return f.r.pop(key, None)
+
+
+def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
+    """Move the cotangent of y, a deep copy of x, to x: into its fdata, else as the rdata that is returned."""
+    if y is x:
+        return r
+    if isinstance(x, np.ndarray):
+        d = fy.take() if fy is not None else r
+        if d is not None and fx is not None:
+            fx.add(d)
+        return None
+    if isinstance(x, tuple):
+        ts = [
+            give_back(a, _fdata_of(fx, k), b, _fdata_of(fy, k), _taken(fy, r, k), seen) for k, a, _, b in _pairs(x, y)
+        ]
+        return tuple(ts) if any(t is not None for t in ts) else None
+    if type(x) is pytypes.MethodType:
+        return give_back(x.__self__, fx, y.__self__, fy, r, seen)
+    if id(y) in seen or fx is None or type(fx) in (PartialShadow, FunctionShadow):
+        return r if isinstance(x, (float, complex, np.inexact)) else None
+    seen.add(id(y))
+    if isinstance(x, (list, deque, dict)) or is_user_class(type(x)):
+        for kx, a, ky, b in _pairs(x, y):
+            t = give_back(a, _fdata_of(fx, kx), b, _fdata_of(fy, ky), _taken(fy, r, ky), seen)
+            if t is not None:
+                fx.r[kx] = add_any(fx.r[kx] if type(fx) is ListShadow else fx.r.get(kx), None, t)
+    return None
+
+
+rrule(deep)(_of_copy(copy.deepcopy))
+rrule(dataclasses.asdict)(_of_copy(dataclasses.asdict))
+rrule(dataclasses.astuple)(_of_copy(dataclasses.astuple))
+maybe_none.add(give_back)
