@@ -1,4 +1,4 @@
-"""Copies, shallow and deep, of whatever holds values with derivatives, and what else looks into functions and methods."""
+"""Copies, shallow and deep, of what holds values with derivatives; what looks into functions and methods."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""What random programs (tests/programs.py) found wrong, made as small as it goes."""
+"""What random programs (tests/programs) found wrong, made as small as it goes."""
 
 import numpy as np
 
