@@ -264,10 +264,11 @@ class ObjectShadow:
     The fdata of an attribute that has been there before the object was met is made when it is first asked for.
     """
 
-    __slots__ = ("constant", "f", "owner", "r")
+    __slots__ = ("constant", "f", "owner", "r", "viewed")
 
     def __init__(self, owner: Any, f: dict | None = None):
         self.owner = owner
+        self.viewed = False  # does somebody hold the dict of the attributes?
         self.f: dict[str, Any] = {} if f is None else f
         self.r: dict[str, Any] = Sums()
         self.constant = constant_attributes(type(owner))

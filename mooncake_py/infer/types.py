@@ -359,7 +359,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
         return Known(value)
     if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only
-        return Known(value) if value.__closure__ is None else Inst(cls, act)
+        carries = act and (value.__defaults__ or value.__kwdefaults__)
+        return Inst(cls, act) if carries or value.__closure__ is not None else Known(value)
     if cls is pytypes.CellType:
         try:
             return Cell(abstract(value.cell_contents, act, most, depth - 1, within) if depth else Top(act), act)

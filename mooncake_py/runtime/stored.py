@@ -102,6 +102,7 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
     here.touch(x)
     store(x, name, v)
     made = old is ABSENT and id(x) in here.made  # nobody has looked at it before: there is nothing to undo
+    made = made and (shadow is None or not shadow.viewed)
     if not made:
         here.in_place = True
     old_f = ABSENT
@@ -148,6 +149,7 @@ def delete_stored(x: Any, fx: Any, name: str) -> Pull:
 def vars_shadow(x: Any, fx: Any) -> DictShadow:
     """The fdata of `x.__dict__`: that of x by another name."""
     shadow = writable_shadow(x, fx)
+    shadow.viewed = True
     for name in x.__dict__:
         shadow.fdata(name)
     view = DictShadow(shadow.f, shadow.r)

@@ -155,7 +155,7 @@ def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any]) -> Any:
             return fx
         raise _refuse("a deep copy", x)
     fy = zero_fdata(y)
-    if fy is None and fx is not None and type(fx) is not tuple:
+    if fy is None and fx is not None and not isinstance(y, tuple):
         raise _refuse("a deep copy", x)
     if fx is None or isinstance(y, (np.ndarray, np.generic)) or type(fy) in (type(None), tuple):
         seen[id(y)] = fy

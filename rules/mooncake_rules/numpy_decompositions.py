@@ -276,8 +276,8 @@ pure.update({
 })  # fmt: skip
 infer_table[_linalg.cholesky] = like
 infer_table[_linalg.eigvalsh] = per_matrix(True, True)
-infer_table[_linalg.eigh] = all_of(per_matrix(True, True), like)
-infer_table[_linalg.qr] = all_of(like, like)
+infer_table[_linalg.eigh] = all_of(_linalg.eigh, per_matrix(True, True), like)
+infer_table[_linalg.qr] = all_of(_linalg.qr, like, like)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -309,12 +309,13 @@ def per_matrix(real: bool, vector: bool) -> Any:
     return infer
 
 
-def all_of(*parts: Any) -> Any:
-    """A tuple of results, whose own types are what `parts` say."""
+def all_of(f: Any, *parts: Any) -> Any:
+    """The tuple of results that f gives for a matrix, of the class it has; its items' types are what `parts` say."""
+    cls = type(f(np.eye(1)))
 
     def infer(args: Types, kwargs: dict[str, T]) -> T | None:
         items = [part(args, kwargs) for part in parts]
-        return None if kwargs or len(args) > 1 or None in items else Tup(tuple(items))
+        return None if kwargs or len(args) > 1 or None in items else Tup(tuple(items), cls)
 
     return infer
 
@@ -322,7 +323,7 @@ def all_of(*parts: Any) -> Any:
 infer_table[_linalg.inv] = infer_table[_linalg.matrix_power] = infer_table[_linalg.pinv] = like
 infer_table[_linalg.solve] = _solved
 infer_table[_linalg.det] = per_matrix(False, False)
-infer_table[_linalg.slogdet] = all_of(per_matrix(False, False), per_matrix(True, False))
+infer_table[_linalg.slogdet] = all_of(_linalg.slogdet, per_matrix(False, False), per_matrix(True, False))
 
 # -- cases ------------------------------------------------------------------------------------------------
 

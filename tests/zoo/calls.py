@@ -417,3 +417,26 @@ def many_parameters(x):
 @case(1.3)
 def global_constants(x):
     return x * SCALE + math.pi * np.e
+
+
+def _marked(name):
+    def mark(f):
+        f.name = name
+        return f
+
+    return mark
+
+
+@case(0.4)
+def default_with_a_derivative_behind_a_decorator(x):
+    @_marked("cube")
+    def cube(v, k=x, *, m=x * x):
+        return v**3 * k + m
+
+    table = {}
+
+    @table.setdefault("marked", _marked("square"))
+    def square(v, k=x):
+        return v * v * k
+
+    return cube(x) * square(2.0)

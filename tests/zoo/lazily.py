@@ -228,3 +228,21 @@ def next_with_a_default_that_is_not_needed(x, v):
     t = next(it, x) * next(own, x)
     t += next(it, x) * next(it, x * 5.0)
     return t
+
+
+class _Bag:
+    def __init__(self, **values):
+        for name, x in values.items():
+            setattr(self, name, x)
+
+    def total(self):
+        return sum(x for x in vars(self).values() if isinstance(x, float))
+
+
+@case(0.4)
+def attributes_that_are_set_after_they_were_listed(x):
+    o = _Bag(p=x, q=2.0 * x)
+    kept = vars(o).values()
+    o.r = o.total()
+    o.__dict__["s"] = o.r * x
+    return sum(kept) * o.total()

@@ -192,3 +192,11 @@ def linked_tuples_of_arrays(x, a):
         row, head = head
         total = total * x + (row * row).sum()
     return total
+
+
+@case(np.array([[2.0, 0.5], [0.5, 1.0]]))
+def decompositions_by_item_and_by_name(a):
+    w, v = np.linalg.eigh(a)
+    q = np.linalg.qr(a)
+    r = q[1]
+    return w[0] * v[0, 0] ** 2 + q.Q[0, 1] * r[0, 1] + np.linalg.slogdet(a)[1] * np.linalg.eigh(a)[0][1]
