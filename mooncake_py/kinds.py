@@ -90,12 +90,12 @@ def matches(want: Pattern, t: T) -> bool | None:
         return isinstance(t, Arr) or is_scalar(t)
     if want is Sequence_:
         return isinstance(t, (Lst, Tup, Inst)) and issubclass(t.cls, (list, tuple))
-    if isinstance(t, Inst) and isinstance(want, type):
+    if isinstance(t, (Inst, Dct)) and isinstance(want, type):
         if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
             return None  # a subclass may do it in its own way
         return issubclass(t.cls, want)
     cls = {"Arr": np.ndarray, "Fn": pytypes.FunctionType}.get(type(t).__name__)
-    if isinstance(t, (Dct, Tup, Lst)):
+    if isinstance(t, (Tup, Lst)):
         cls = t.cls
     if cls is not None and isinstance(want, type):
         return issubclass(cls, want)

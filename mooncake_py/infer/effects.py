@@ -100,7 +100,7 @@ def _put(t: T, e: Effect, apart: bool = False) -> T:
         t = t.mapped(lambda x: _put(x, e)) if e.origin.held else t
         if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
-            put = e.put if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act)
+            put = e.put if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
             assert isinstance(put, Dct)
             return join(t, replace(put, cls=t.cls, act=t.act))
     if isinstance(t, Obj):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,23 @@ from mooncake_py import fields
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.outside import is_library
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import BOT, Known, Meth, Obj, Real, T, Tup, abstract, activate, cut, is_scalar, join, widen
+from mooncake_py.infer.types import (
+    BOT,
+    Dct,
+    Fn,
+    Known,
+    Meth,
+    Obj,
+    Real,
+    T,
+    Tup,
+    abstract,
+    activate,
+    cut,
+    is_scalar,
+    join,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating, next_of_object
@@ -130,7 +147,22 @@ def found_in(f, x, k):  # type: ignore[no-untyped-def]
     return bool(f(x, k))
 
 
+def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
+    """`d[k]` of a defaultdict."""
+    if k not in d:
+        dict.__setitem__(d, k, f())
+    return dict.__getitem__(d, k)
+
+
+def item_or_zero(d, k):  # type: ignore[no-untyped-def]
+    """`d[k]` of a Counter."""
+    if k in d:
+        return dict.__getitem__(d, k)
+    return 0
+
+
 STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
+STAND_INS |= {item_or_made, item_or_zero}
 
 _BINARY: dict[Any, tuple[str, str]] = {}
 _IN_PLACE: dict[Any, tuple[str, Any]] = {}
@@ -170,13 +202,16 @@ def asks(f: Any) -> tuple[str, ...]:
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
 _TYPE_CALL = type.__dict__["__call__"]
+_MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
+_FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
 WRITES = frozenset(fields.INITIAL)
 
 
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
-    def __init__(self, cautious: bool = False) -> None:
+    def __init__(self, globals_: dict[str, Any] | None = None, cautious: bool = False) -> None:
+        self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
 
@@ -305,6 +340,8 @@ class Classes:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
         if isinstance(f, type) and f not in _SPECIAL:
             return self._construct(f, args, kwargs)
+        if f is operator.getitem and isinstance(types[0], Dct):
+            return self._item(types[0], args)
         if kwargs or not any(map(_is_asked, types[:2])) or any(r.user for r in rules_of(f)):
             return None
         if f in _IN_PLACE and len(types) == 2:
@@ -337,6 +374,26 @@ class Classes:
                 return Plan(next_of_object, args) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
         return None
+
+    def _item(self, t: Dct, args: tuple[Operand, ...]) -> Plan | None:
+        """An item of a dict that may make it."""
+        if t.cls is Counter and self.look(Counter, "__missing__") is _MISSING_OF_COUNTER:
+            return Plan(item_or_zero, args)
+        f = self._called_plainly(t.factory) if t.cls is defaultdict else None
+        if f is None:
+            return None
+        if f in _FACTORIES or (is_function(f) and f.__defaults__ is None and f.__kwdefaults__ is None):
+            return Plan(item_or_made, (*args, Const(f)))
+        return None
+
+    def _called_plainly(self, t: T) -> Any:
+        """The function or class; for a function that is made here and knows nothing, another one of its code."""
+        if isinstance(t, Known):
+            return t.value
+        if not isinstance(t, Fn) or t.code.co_freevars or self.globals is None:
+            return None
+        plain = all(isinstance(v, Const) and not v.value for v in t.site.args[1:])
+        return pytypes.FunctionType(t.code, self.globals) if plain else None
 
     def is_true(self, t: T) -> bool:
         """Is an object of this type true, having no say in it?"""

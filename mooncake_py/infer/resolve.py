@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import types as pytypes
 import warnings
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.types import (
     BOT,
+    DICTS,
     Arr,
     Dct,
     Display,
@@ -74,7 +75,7 @@ def class_of(t: T) -> type | None:
     return None
 
 
-_GENERIC = frozenset({np.ndarray, float, int, complex, tuple, list, str, dict, set, frozenset, deque, defaultdict})
+_GENERIC = frozenset({np.ndarray, float, int, complex, tuple, list, str, dict, set, frozenset, deque, *DICTS})
 
 
 def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
@@ -86,7 +87,7 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
     assert cls is not None
     d = class_attribute(cls, name)
     if _is_method(d):
-        if not _may_have_dict(cls) or cls in constant_classes:
+        if not _may_have_dict(cls) or cls in constant_classes or isinstance(t, Dct):
             return Meth(d, site, t.active), None
         return None
     if isinstance(d, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)) and not _may_have_dict(cls):

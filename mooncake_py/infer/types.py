@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
@@ -42,6 +42,9 @@ class T:
 @_type
 class Bot(T):
     """No value: code that has not been seen to run."""
+
+
+BOT = Bot()
 
 
 @node
@@ -188,7 +191,7 @@ class Dct(T):
     """A dict of exactly the class `cls`.
 
     `fields` are the types that the values of certain keys (strings) have where these are in it, in the order of the
-    keys; `elem` is the join of all other values, `key` that of all keys.
+    keys; `elem` is the join of all other values, `key` that of all keys. `factory` is what a `defaultdict` calls.
     """
 
     cls: type
@@ -196,6 +199,7 @@ class Dct(T):
     fields: tuple[tuple[str, T], ...]
     elem: T
     act: bool = False
+    factory: T = BOT
 
     @property
     def active(self) -> bool:
@@ -224,7 +228,7 @@ class Dct(T):
 
     def mapped(self, f: Callable[[T], T]) -> Dct:
         """The same with other types of the values."""
-        return Dct(self.cls, self.key, tuple([(k, f(x)) for k, x in self.fields]), f(self.elem), self.act)
+        return replace(self, fields=tuple([(k, f(x)) for k, x in self.fields]), elem=f(self.elem))
 
 
 _NO_OTHER_STRINGS = frozenset({str, int, bool, float, tuple, type(None)})
@@ -312,7 +316,6 @@ def same_dtype(a: np.dtype | None, b: np.dtype | None) -> bool:
     return a is b or (a is not None and b is not None and a == b)
 
 
-BOT = Bot()
 NONE = Known(None)
 _FLOATING = (float, complex, np.inexact)
 
@@ -370,8 +373,11 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Known(value)
     if cls is list or cls is deque:
         return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act, cls)
-    if cls is dict and act:
-        return _dict_type(value, most, depth - 1, within) if depth else Dct(dict, Top(), (), Top(True), True)
+    if act and cls in DICTS and not getattr(value, "__dict__", None):
+        factory = Known(value.default_factory) if cls is defaultdict else BOT
+        if not depth:
+            return Dct(cls, Top(), (), Top(True), True, factory)
+        return replace(_dict_type(value, most, depth - 1, within), cls=cls, factory=factory)
     if is_user_class(cls) and not issubclass(cls, BaseException) and cls not in within and len(within) < NESTED:
         constant = constant_attributes(cls)
         held = attributes(value)
@@ -386,6 +392,8 @@ def is_item_by_item(value: tuple[Any, ...]) -> bool:
     return type(value) is tuple or (is_named_tuple(type(value)) and not getattr(value, "__dict__", None))
 
 
+DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
+"""The classes of dicts that have types."""
 NESTED = 4
 """How deep objects in objects are looked at."""
 
@@ -420,7 +428,7 @@ def unseen(t: T) -> T:
     return t
 
 
-def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) -> T:
+def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) -> Dct:
     """The type of a dict with derivatives. Values of one type are not told apart: keys may come and go."""
     if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
         key = _elements(list(d), False, most, depth, within)
@@ -491,7 +499,8 @@ def join(a: T, b: T) -> T:
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
         keys = sorted({k for k, _ in (*a.fields, *b.fields)})
         values = tuple((k, join(a.value(k), b.value(k))) for k in keys)
-        return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act)
+        factory = join(a.factory, b.factory)
+        return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act, factory)
     return Top(act)
 
 
@@ -544,7 +553,7 @@ def activate(t: T, act: bool = True) -> T:
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
     """A container of this kind that holds anything."""
     if isinstance(t, Dct):
-        return Dct(t.cls, Top(), (), Top(act), act)
+        return Dct(t.cls, Top(), (), Top(act), act, Top())
     return t.holding(Top(act), act)
 
 

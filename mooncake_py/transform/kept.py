@@ -6,12 +6,13 @@ between that changes what they read. Where a view is kept, it is made as one tha
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Iterator
 
 from mooncake_py.infer.interpret import Inferred
-from mooncake_py.infer.types import Dct, Fn, Known, Meth
+from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const, map_function
@@ -43,6 +44,8 @@ _END = 1 << 30  # where a block's terminator stands
 def changes_nothing(s: Call, inferred: Inferred) -> bool:
     """Does the statement leave everything as it is that another one could read?"""
     info = inferred.calls.get(s.out)
+    if is_const(s.fn, iter) and isinstance(inferred.types.get(s.args[0]), (Lst, Dct, Tup)):  # type: ignore[arg-type]
+        return True  # no code of a user's
     if info is not None and info.kind in ("dynamic", "derived", "planned"):
         return False
     f = info.target if info is not None and info.target is not None else s.fn.value if isinstance(s.fn, Const) else None
@@ -157,8 +160,13 @@ class _Uses:
             for i, s in enumerate(b.stmts)
         )
 
+    def _only_starts(self, s: Call) -> bool:
+        """Is this a call of a generator function that is made here, which runs nothing of it yet?"""
+        t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+        return isinstance(t, Fn) and bool(t.code.co_flags & inspect.CO_GENERATOR)
+
     def _may_write(self, s: Call, d: Var) -> bool:
-        if changes_nothing(s, self.inferred):
+        if changes_nothing(s, self.inferred) or self._only_starts(s):
             return False
         info = self.inferred.calls.get(s.out)
         if info is not None and info.kind in ("dynamic", "derived", "planned"):

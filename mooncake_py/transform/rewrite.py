@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -44,6 +44,7 @@ from mooncake_py.iterators import advance
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
+_VIEWS = (dict.items, dict.values, OrderedDict.items, OrderedDict.values)
 
 
 def rewrite(inferred: Inferred) -> Function | None:
@@ -142,7 +143,7 @@ class _Rewriter:
         """The dict and the method of it, `dict.items` or `dict.values`, that gave x, where only this loop uses it."""
         d = self.defs.get(x) if isinstance(x, Var) else None
         m = self.types.get(d.fn) if d is not None and isinstance(d.fn, Var) else None
-        if d is None or d.args or not isinstance(m, Meth) or m.func not in (dict.items, dict.values):
+        if d is None or d.args or not isinstance(m, Meth) or m.func not in _VIEWS:
             return None
         of = m.receiver
         t = self.type_of(of)
@@ -251,7 +252,7 @@ class _Rewriter:
             self.emit(term.pos, ops.check_unchanged, x, self.fixed[x])
         if (view := self._view(x)) is not None:  # a view: what is written in the loop is seen
             item: Operand = self.emit(term.pos, operator.getitem, view[0], index)
-            if view[1] is dict.items:
+            if view[1] in (dict.items, OrderedDict.items):
                 item = self.emit(term.pos, ops.build_tuple, index, item)
         else:
             item = self._item(x, index, term.pos)

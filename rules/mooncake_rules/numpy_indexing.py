@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,8 @@ from mooncake_rules.sequences import SEQUENCES
 def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     """The type of `a[i]` from the number of axes that the index takes away and puts in."""
     a, i = args
-    if isinstance(a, Dct):
-        return a.item(i)
+    if isinstance(a, Dct):  # others make what is missing
+        return a.item(i) if a.cls in (dict, OrderedDict) else Top(a.act)
     if isinstance(a, Tup) and _is_int(i) and not isinstance(i, Known):
         return elements(a)
     if isinstance(a, Lst):

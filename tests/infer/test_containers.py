@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 
 from tests.infer.test_protocol import sites
 
@@ -37,3 +37,55 @@ def test_deques() -> None:
     assert sites(ends, XS) == 0
     assert sites(moved, XS) == 0
     assert sites(of_argument, deque(XS, 3), 2.0) == 0
+
+
+def test_dicts_that_make_what_is_missing() -> None:
+    def sums(xs):
+        d = defaultdict(float)
+        for i, x in enumerate(xs):
+            d[i % 2] += x * x
+        return sum(v * v for v in d.values()) + d["none"]
+
+    def lists(xs):
+        d = defaultdict(list)
+        for i, x in enumerate(xs):
+            d[i % 2].append(x * x)
+        return sum([sum(v) ** 2 for v in d.values()])
+
+    def made_here(xs):
+        d = defaultdict(lambda: 1.0)
+        for i, x in enumerate(xs):
+            d[i % 2] *= x
+        s = 0.0
+        for k, v in d.items():
+            s += k * v
+        return s
+
+    def counted(xs):
+        c = Counter()
+        for i, x in enumerate(xs):
+            c[i % 2] += x
+        return sum(c.values()) * c[0] + c["none"]
+
+    for f in (sums, lists, made_here, counted):
+        assert sites(f, XS) == 0
+
+
+def test_dicts_in_order() -> None:
+    def f(xs):
+        d = OrderedDict()
+        for i, x in enumerate(xs):
+            d[i] = x * x
+        d.move_to_end(0)
+        s = d.popitem()[1]
+        for k, v in d.items():
+            s += k * v
+        return s * d[1]
+
+    def of_argument(d, x):
+        d["b"] += x * d["a"]
+        return d["b"]
+
+    assert sites(f, XS) == 0
+    assert sites(of_argument, OrderedDict(a=1.0, b=2.0), 3.0) == 0
+    assert sites(of_argument, defaultdict(float, {"a": 1.0}), 3.0) == 0

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import replace
 from typing import Any
 
 from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import Rule, element_effects, infer_table, register
+from mooncake_rules.containers.lists import elements
 
 Types = tuple[T, ...]
-_f: Any  # what a table registers, one at a time
+_f: Any
+_cls: Any  # what a table registers, one at a time
 
 
 def _display(args: Types, kwargs: dict[str, T]) -> T:
@@ -41,7 +44,33 @@ def _popped(args: Types, kwargs: dict[str, T]) -> T | None:
 
 
 def _copied(args: Types, kwargs: dict[str, T]) -> T | None:
-    return args[0] if len(args) == 1 and isinstance(args[0], Dct) and args[0].cls is dict else None
+    if kwargs or len(args) > 1:
+        return None
+    if not args:
+        return Dct(dict, BOT, (), BOT)
+    return replace(args[0], cls=dict, factory=BOT) if isinstance(args[0], Dct) else None
+
+
+def _with_factory(args: Types, kwargs: dict[str, T]) -> T | None:
+    """`defaultdict(f)` and `defaultdict(f, d)`."""
+    d = args[1] if len(args) == 2 else Dct(dict, BOT, (), BOT)
+    if kwargs or len(args) > 2 or not isinstance(d, Dct):
+        return None
+    return replace(d, cls=defaultdict, factory=args[0] if args else NONE)
+
+
+def _ordered(args: Types, kwargs: dict[str, T]) -> T | None:
+    d = args[0] if args else Dct(dict, BOT, (), BOT)
+    return replace(d, cls=OrderedDict, factory=BOT) if isinstance(d, Dct) and not kwargs else None
+
+
+def _counted(args: Types, kwargs: dict[str, T]) -> T | None:
+    """What is counted is not active; of active values this is a mapping."""
+    if not args and not kwargs:
+        return Dct(Counter, BOT, (), BOT)
+    if kwargs or len(args) > 1 or args[0].active or isinstance(args[0], (Dct, Top)):
+        return None
+    return Dct(Counter, elements(args[0]), (), Inst(int))
 
 
 def _united(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -68,22 +97,40 @@ for _f in (dict.pop, OrderedDict.pop):
     infer_table[_f] = _popped
 for _f in (dict, dict.copy):
     infer_table[_f] = _copied
+for _f in (OrderedDict.copy, defaultdict.copy):
+    infer_table[_f] = lambda args, kwargs: args[0] if isinstance(args[0], Dct) else None
+infer_table[defaultdict] = _with_factory
+infer_table[OrderedDict] = _ordered
+infer_table[Counter] = _counted
 for _f in (operator.or_, operator.ior):
     infer_table[_f] = _united
-infer_table[dict.values] = lambda args, kwargs: Lst(args[0].values(), args[0].act) if isinstance(args[0], Dct) else None
-infer_table[dict.items] = lambda args, kwargs: (
-    Lst(Tup((args[0].key, args[0].values())), args[0].act) if isinstance(args[0], Dct) else None
-)
-infer_table[dict.popitem] = lambda args, kwargs: (
-    Tup((args[0].key, args[0].values())) if isinstance(args[0], Dct) else None
-)
+for _cls in (dict, OrderedDict):
+    infer_table[_cls.values] = lambda args, kwargs: (
+        Lst(args[0].values(), args[0].act) if isinstance(args[0], Dct) else None
+    )
+    infer_table[_cls.items] = lambda args, kwargs: (
+        Lst(Tup((args[0].key, args[0].values())), args[0].act) if isinstance(args[0], Dct) else None
+    )
+    infer_table[_cls.popitem] = lambda args, kwargs: (
+        Tup((args[0].key, args[0].values())) if isinstance(args[0], Dct) else None
+    )
 infer_table[dict.keys] = lambda args, kwargs: Inst(type({}.keys())) if isinstance(args[0], Dct) else None
-for _f in (ops.map_add, dict.__setitem__, dict.update, ops.dict_update, ops.dict_merge, dict.clear, dict.__delitem__):
+for _f in (
+    *(ops.map_add, dict.__setitem__, dict.update, ops.dict_update, ops.dict_merge, dict.clear, dict.__delitem__),
+    *(OrderedDict.__setitem__, OrderedDict.clear, OrderedDict.__delitem__, OrderedDict.move_to_end),
+):
     infer_table[_f] = lambda args, kwargs: Known(None)
-for _f in (ops.map_add, dict.__setitem__, dict.setdefault, operator.setitem):
+for _f in (
+    *(ops.map_add, dict.__setitem__, dict.setdefault, operator.setitem),
+    *(OrderedDict.__setitem__, OrderedDict.setdefault),
+):
     element_effects[_f] = _put
 for _f in (dict.update, ops.dict_update, ops.dict_merge, operator.ior):
     element_effects[_f] = _updated
-for _f in (dict.pop, dict.popitem, dict.clear, dict.__delitem__):
+for _f in (
+    *(dict.pop, dict.popitem, dict.clear, dict.__delitem__, OrderedDict.pop, OrderedDict.popitem),
+    *(OrderedDict.clear, OrderedDict.__delitem__, OrderedDict.move_to_end),
+):
     element_effects[_f] = lambda types: BOT
-register(Rule(iter, None, (dict,)))  # it gives keys
+for _cls in (dict, defaultdict, Counter):
+    register(Rule(iter, None, (_cls,)))  # it gives keys

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
+from mooncake_py.infer.types import DICTS
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import inline, maybe_none, overlay, pure, rrule, zero_derivative
@@ -14,6 +15,7 @@ from mooncake_py.tangents import CoDual, DictShadow, ListShadow, add_rdata
 from mooncake_rules.containers.lists import base_of, is_a_number, is_exact
 
 _cls: Any
+_of: Any
 _f: Any  # what a table registers, one at a time
 
 
@@ -67,7 +69,7 @@ _ABSENT = object()
 
 
 def put_value(d: dict, shadow: DictShadow | None, k: Any, x: Any, fx: Any) -> tuple[Any, Any]:
-    if type(d) is dict:
+    if type(d) in DICTS:
         old = d.get(k, _ABSENT)
         d[k] = x
     else:
@@ -82,11 +84,12 @@ def put_value(d: dict, shadow: DictShadow | None, k: Any, x: Any, fx: Any) -> tu
 
 def unput_value(d: dict, shadow: DictShadow | None, k: Any, old: tuple[Any, Any]) -> Any:
     """Undo `put_value`; the cotangent of what was put."""
-    base = base_of(d)
     if old[0] is _ABSENT:
-        base.__delitem__(d, k)
+        base_of(d).__delitem__(d, k)
+    elif type(d) in DICTS:
+        d[k] = old[0]
     else:
-        base.__setitem__(d, k, old[0])
+        base_of(d).__setitem__(d, k, old[0])
     if shadow is None:
         return None
     if old[0] is _ABSENT:
@@ -111,7 +114,21 @@ def _put(d: CoDual, k, x: CoDual):
 
 
 for _f in (operator.setitem, ops.map_add, dict.__setitem__, OrderedDict.__setitem__):
-    rrule(_f, types=(dict, Any_, Any_), mutates=(0,))(_put)
+    for _cls in (dict, defaultdict, Counter):
+        rrule(_f, types=(_cls, Any_, Any_), mutates=(0,))(_put)
+
+
+@rrule(dict.__getitem__, types=(defaultdict, Any_))
+@rrule(dict.__getitem__, types=(Counter, Any_))
+def own_getitem(d: CoDual, k):
+    """The item of a dict whose class makes those that are missing."""
+    shadow = d.fdata
+
+    def pullback(dy):
+        add_value(shadow, k, dy)
+        return None
+
+    return CoDual(dict.__getitem__(d.primal, k), dict_fdata(shadow, k)), pullback
 
 
 @rrule(dict.get)
@@ -130,6 +147,8 @@ def dict_get(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008 
     return CoDual(default.primal, default.fdata), pullback
 
 
+@rrule(dict.values, types=(Counter,))
+@rrule(dict.values, types=(defaultdict,))
 @rrule(dict.values, types=(dict,))
 def dict_values(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
@@ -142,6 +161,8 @@ def dict_values(d: CoDual):
     return CoDual(list(d.primal.values()), part), pullback
 
 
+@rrule(dict.items, types=(Counter,))
+@rrule(dict.items, types=(defaultdict,))
 @rrule(dict.items, types=(dict,))
 def dict_items(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
@@ -184,8 +205,10 @@ def _update(d: CoDual, other: CoDual):
 
 for _f in (dict.update, ops.dict_update, ops.dict_merge):
     rrule(_f, types=(dict, dict), mutates=(0,))(_update)
+    rrule(_f, types=(defaultdict, dict), mutates=(0,))(_update)
 
 
+@rrule(operator.ior, types=(defaultdict, dict), mutates=(0,))
 @rrule(operator.ior, types=(dict, dict), mutates=(0,))
 def dict_ior(d: CoDual, other: CoDual):
     _, pullback = _update(d, other)
@@ -229,6 +252,7 @@ def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]
     return y, fy, put_back
 
 
+@rrule(operator.delitem, dict.__delitem__, types=(defaultdict, Any_), mutates=(0,))
 @rrule(operator.delitem, dict.__delitem__, OrderedDict.__delitem__, types=(dict, Any_), mutates=(0,))
 def dict_delitem(d: CoDual, k):
     if k not in d.primal:
@@ -319,17 +343,19 @@ def _move_to_end(d: CoDual, k, last=True):
     return None, pullback
 
 
-for _cls in (dict, OrderedDict):
-    rrule(_cls.pop, types=(dict,), mutates=(0,))(_pop)
-    rrule(_cls.popitem, types=(dict,), mutates=(0,))(_popitem)
-    rrule(_cls.setdefault, types=(dict,), mutates=(0,))(_setdefault)
-    rrule(_cls.clear, types=(dict,), mutates=(0,))(_clear)
+for _cls, _of in ((dict, dict), (OrderedDict, dict), (dict, defaultdict), (dict, Counter)):
+    rrule(_cls.pop, types=(_of,), mutates=(0,))(_pop)
+    rrule(_cls.popitem, types=(_of,), mutates=(0,))(_popitem)
+    rrule(_cls.setdefault, types=(_of,), mutates=(0,))(_setdefault)
+    rrule(_cls.clear, types=(_of,), mutates=(0,))(_clear)
 rrule(OrderedDict.move_to_end, types=(dict,), mutates=(0,))(_move_to_end)
 rrule(OrderedDict.update, types=(dict, dict), mutates=(0,))(_update)
 rrule(OrderedDict.values, types=(dict,))(dict_values)
 rrule(OrderedDict.items, types=(dict,))(dict_items)
 
 
+@rrule(dict, types=(Counter,))
+@rrule(dict, types=(defaultdict,))
 @rrule(dict, types=(dict,))
 def dict_of_dict(d: CoDual):
     y, pullback = dict_of(d)
@@ -338,8 +364,7 @@ def dict_of_dict(d: CoDual):
 
 @rrule(dict.copy, types=(dict,))
 @rrule(OrderedDict.copy, types=(dict,))
-@rrule(defaultdict.copy, types=(dict,))
-@rrule(defaultdict.__copy__, types=(dict,))
+@rrule(defaultdict.copy, defaultdict.__copy__, types=(defaultdict,))
 def dict_of(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
     new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, {})

@@ -29,10 +29,11 @@ _f: Any  # what a table registers, one at a time
 
 def is_exact(x: Any) -> bool:
     """Is x a container of C itself? A subclass may override what rules do to it (the engine asks the type)."""
-    return type(x) in (list, deque, dict, tuple)
+    return type(x) in _EXACT
 
 
-folds[is_exact] = lambda t: isinstance(t, Lst) or t.cls is dict if isinstance(t, (Lst, Dct)) else None
+_EXACT = frozenset({list, deque, dict, OrderedDict, tuple})
+folds[is_exact] = lambda t: t.cls in _EXACT if isinstance(t, (Lst, Dct)) else None
 
 
 def base_of(x: Any) -> Any:

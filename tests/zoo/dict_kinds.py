@@ -1,0 +1,298 @@
+"""Dicts of `collections`: those that make what is missing, those in order, counters; and classes derived from them."""
+
+from collections import Counter, OrderedDict, defaultdict
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+XS = [1.3, 0.4, 0.9, 1.7, 0.6, 1.1]
+
+
+@case(XS)
+def lists_by_key(xs):
+    d = defaultdict(list)
+    d[0].append(xs[0])
+    e = d[0]
+    e.append(xs[1])
+    d[1] += [xs[2]]
+    d[0][0] *= xs[3]
+    return d[0][0] * d[0][1] + sum(d[1]) + len(d)
+
+
+@case(XS)
+def factory_of_an_active_value(xs):
+    d = defaultdict(lambda: xs[0])
+    d[1] += xs[1]
+    s = d[2] * d[1]
+    return s + sum(d.values())
+
+
+@case(XS)
+def no_factory(xs):
+    d = defaultdict(None)
+    try:
+        d[3]
+    except KeyError as e:
+        s = xs[0] * e.args[0]
+    d[3] = xs[1]
+    return s * d[3]
+
+
+@case(XS)
+def factory_taken_away(xs):
+    d = defaultdict(float, a=1.0)
+    d["a"] += xs[0]
+    d["b"] += xs[1]
+    d.default_factory = None
+    try:
+        return d["zz"]
+    except KeyError:
+        return d["a"] * d["b"]
+
+
+@case(XS)
+def methods_of_a_defaultdict(xs):
+    d = defaultdict(float, {"a": xs[0]})
+    d["b"] += d["a"] * xs[1]
+    e = d.copy()
+    e["c"] += xs[2]
+    f = dict(d)
+    f["b"] *= xs[3]
+    g = d | {"z": xs[4]}
+    d.update({"a": xs[5]})
+    d.setdefault("q", xs[2])
+    p = d.pop("b")
+    return e["c"] * e["b"] + f["b"] + g["z"] * g["a"] + d["a"] * d["q"] + p + d.get("nn", xs[0]) + len(d)
+
+
+@case(defaultdict(float, {"a": 1.0, "b": 2.0}), XS)
+def defaultdict_argument(d, xs):
+    d["c"] += d["a"] * d["b"] * xs[0]
+    return d["c"] * d["zz"] + d["c"] + len(d)
+
+
+@case(defaultdict(list, {"a": [1.0], "b": [2.0, 3.0]}), XS)
+def defaultdict_of_lists_argument(d, xs):
+    d["a"].append(xs[0])
+    d["c"].append(d["a"][0] * xs[1])
+    return sum(sum(v) ** 2 for v in d.values())
+
+
+def fill(d, xs):
+    for i, x in enumerate(xs):
+        d[i % 2] += x * x
+
+
+@case(XS)
+def filled_by_a_function(xs):
+    d = defaultdict(float)
+    fill(d, xs)
+    fill(d, xs[:2])
+    return d[0] * d[1]
+
+
+@case(XS)
+def counter_methods(xs):
+    c = Counter("abca")
+    w = Counter({"a": xs[0], "b": xs[1]})
+    w["a"] += c["a"] * xs[2]
+    w["z"] -= xs[3]
+    w.update({"b": xs[4]})
+    s = 0.0
+    for k, v in w.most_common(2):
+        s += v * len(k)
+    return s + w["nothing"] + w["z"] * c["b"] + sum(w.values())
+
+
+@case(XS)
+def counter_sums(xs):
+    c = Counter()
+    for i, x in enumerate(xs):
+        c["ab"[i % 2]] += x
+    del c["q"]
+    d = c.copy()
+    d["a"] *= xs[0]
+    t = c + d
+    return t["a"] * t["b"] + c.pop("a") + ("a" in c)
+
+
+@case(XS)
+def ordered_methods(xs):
+    od = OrderedDict()
+    for i, x in enumerate(xs):
+        od[i] = x * x
+    od.move_to_end(0)
+    od.move_to_end(3, last=False)
+    k, v = od.popitem(last=False)
+    s = v * k
+    od[1] *= xs[0]
+    for i, (k, v) in enumerate(od.items()):
+        s += v * (i + 1)
+    for v in od.values():
+        s = s * 0.9 + v
+    for k in od:
+        s += od[k] * k
+    e = od.copy()
+    e[9] = xs[1]
+    del e[1]
+    s += list(e)[-1] * sum(e.values())
+    s += od.pop(2) * od.setdefault(77, xs[3])
+    return s + next(iter(od.values()))
+
+
+@case(OrderedDict(a=1.0, b=2.0))
+def ordered_argument(d):
+    d["c"] = d["a"] * d["b"]
+    d.move_to_end("a")
+    return d["c"] * list(d.values())[-1]
+
+
+class Two(dict):
+    def __missing__(self, k):
+        return 2.0
+
+
+@case(XS)
+def class_with_missing_items(xs):
+    m = Two()
+    m["a"] = xs[0]
+    return m["a"] * m["q"] * xs[1]
+
+
+class Five(Counter):
+    def __missing__(self, k):
+        return 5.0
+
+
+@case(XS)
+def counter_of_its_own(xs):
+    m = Five()
+    m["a"] = xs[0]
+    return m["a"] * m["q"] * xs[1]
+
+
+class Three(defaultdict):
+    def __missing__(self, k):
+        self[k] = 3.0
+        return self[k]
+
+
+@case(XS)
+def defaultdict_of_its_own(xs):
+    m = Three()
+    m["a"] = xs[0]
+    m["b"] *= xs[1]
+    return m["a"] * m["q"] * m["b"]
+
+
+@case(XS)
+def dicts_by_key(xs):
+    g = defaultdict(dict)
+    g["a"]["x"] = xs[0]
+    g["a"]["y"] = xs[1] * xs[0]
+    g["b"]["x"] = 2.0
+    return sum(v for d in g.values() for v in d.values()) * g["a"]["y"]
+
+
+@case(XS)
+def two_names(xs):
+    a = defaultdict(float)
+    b = a
+    a["x"] += xs[0]
+    b["x"] *= xs[1]
+    l = [a, defaultdict(float)]
+    l[1]["x"] += xs[2]
+    l[0]["y"] += l[1]["x"]
+    return a["x"] * a["y"] + b["w"]
+
+
+@case(XS)
+def arrays_by_key(xs):
+    d = defaultdict(lambda: np.zeros(3))
+    for i, x in enumerate(xs):
+        d[i % 2] += np.array([x, x * x, 1.0])
+        d[i % 2][0] *= x
+    return sum((v * v).sum() for v in d.values())
+
+
+@case(XS)
+def lists_of_two_by_key(xs):
+    d = defaultdict(lambda: [0.0, 0.0])
+    for i, x in enumerate(xs):
+        d[i % 2][0] += x
+        d[i % 2][1] += x * x
+    return sum(a * b for a, b in d.values())
+
+
+@case(XS)
+def a_look_puts_it_in(xs):
+    d = defaultdict(float)
+    d["a"]
+    s = 0.0 if "a" not in d else xs[0]
+    for k in list(d):
+        s += d[k] + xs[1]
+    return s * len(d)
+
+
+@case(XS)
+def keys_of_comparisons(xs):
+    d = defaultdict(int)
+    for x in xs:
+        d[x > 1.0] += x
+    return d[True] * d[False]
+
+
+@case(XS)
+def function_with_a_cell(xs):
+    def make():
+        return xs[0] * 2
+
+    d = defaultdict(make)
+    return d["a"] * d["b"] + d["a"]
+
+
+def three():
+    return 3.0
+
+
+@case(XS)
+def global_factory(xs):
+    d = defaultdict(three)
+    d[0] *= xs[0]
+    return d[0] * d[1]
+
+
+@case(XS)
+def factory_that_counts(xs):
+    n = [0]
+
+    def make():
+        n[0] += 1
+        return float(n[0])
+
+    d = defaultdict(make)
+    s = 0.0
+    for i, x in enumerate(xs):
+        s += d[i % 3] * x
+    return s * len(d)
+
+
+class Holder:
+    def __init__(self):
+        self.d = defaultdict(float)
+        self.c = Counter()
+        self.o = OrderedDict()
+
+    def add(self, k, x):
+        self.d[k] += x
+        self.c[k] += x * x
+        self.o[k] = self.d[k]
+
+
+@case(XS)
+def in_an_object(xs):
+    h = Holder()
+    for i, x in enumerate(xs):
+        h.add(i % 2, x)
+    return h.d[0] * h.c[1] + h.o[0] * h.o[1]
