@@ -116,11 +116,11 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     straight = unroll(inferred)
     if straight is not None:
         return straight
-    fused = fuse(inferred, fn.__globals__, taken)
-    if fused is not None:
-        return localise(promote_cells(fused))
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
         return localise(promote_cells(without_single_params(larger)))
+    fused = fuse(inferred, fn.__globals__, taken)
+    if fused is not None:
+        return localise(promote_cells(fused))
     advanced = advance_iterators(inferred)
     return advanced if advanced is not None else dissolve(inferred)

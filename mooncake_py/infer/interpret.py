@@ -85,6 +85,7 @@ from mooncake_py.registry import (
     incurious,
     infer_table,
     is_pure,
+    item_types,
     probed,
     rules_of,
     seen_through,
@@ -203,6 +204,7 @@ class Inference:
     # -- driver --
 
     def run(self) -> Inferred:
+        times: Counter[Var] = Counter()  # how often more was found to be written into a value
         for round_ in itertools.count():
             result = self.flow()
             memory = Memory(self.fn, self.types, self.calls, self.aliased, wary=self.wary)
@@ -211,7 +213,9 @@ class Inference:
             for v, t in grown.items():
                 old = self.forced.get(v, BOT)
                 new = join(old, t)
-                if round_ > 8:  # a list in itself, say: there is no end to its type
+                if new != old:
+                    times[v] += 1
+                if times[v] > 8 or round_ > 100:  # a list in itself, say: there is no end to its type
                     new = Top(new.active)
                 if new != old:
                     self.forced[v] = new
@@ -356,6 +360,11 @@ class Inference:
                 return Tup(tuple(self.element_type(a) for a in d.args))
             if callee.value is enumerate and len(d.args) == 1:
                 return Tup((Inst(int), self.element_type(d.args[0])))
+            items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
+            if items_of is not None:
+                given = items_of([self.element_type(a) for a in d.args], [self.type_of(a) for a in d.args])
+                if given is not None:
+                    return given
             if (callee.value is reversed or callee.value is iter) and len(d.args) == 1:
                 return self.element_type(d.args[0])
         match t:
@@ -466,7 +475,7 @@ class Inference:
                 return Known(folded)
         if f in (operator.is_, operator.is_not) and len(types) == 2:
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
-            folded = _fold_is(types[0], types[1])
+            folded = fold_is(types[0], types[1])
             return Inst(bool) if folded is None else Known(folded is (f is operator.is_))
         if f is ops.truth or f is operator.not_:
             if isinstance(types[0], Known) and isinstance(types[0].value, (bool, int, float, str, type(None), tuple)):
@@ -841,7 +850,7 @@ def _fold_isinstance(t: T, cls: Any) -> bool | None:
     return issubclass(c, tuple(kinds))
 
 
-def _fold_is(a: T, b: T) -> bool | None:
+def fold_is(a: T, b: T) -> bool | None:
     """Are they the same object? None where the types do not tell."""
     if isinstance(a, Known) and isinstance(b, Known):
         return a.value is b.value

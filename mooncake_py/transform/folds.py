@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.infer.interpret import _fold_is, _fold_isinstance
+from mooncake_py.infer.interpret import _fold_isinstance, fold_is
 from mooncake_py.infer.types import Arr
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import (
@@ -148,7 +148,7 @@ def _isinstance(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None
 def _is(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
     if isinstance(args[0], (VTuple, VClosure, VCoDual)) or isinstance(args[1], (VTuple, VClosure, VCoDual)):
         return Const(args[0] is args[1])
-    r = _fold_is(sp.type_of(args[0]), sp.type_of(args[1]))
+    r = fold_is(sp.type_of(args[0]), sp.type_of(args[1]))
     return None if r is None else Const(r)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.outside import is_data, is_library
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import is_code_like
-from mooncake_py.infer.types import Fn, Known, Meth
+from mooncake_py.infer.types import Fn, Known
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
 from mooncake_py.ir.nodes import (
@@ -41,6 +40,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
+from mooncake_py.transform.answered import answered
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit, protect_all
 from mooncake_py.transform.suspended import only_yields, simple_generator
@@ -100,24 +100,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
     found = _callee_of(inferred, s, globals_)
-    return None if found is None else replace(found, body=_without_none(found, inferred))
-
-
-def _without_none(callee: Callee, inferred: Inferred) -> Function:
-    """The body without questions whether a parameter is None that its argument's type answers.
-
-    A function that is asked so would not be one whose calls were all taken in.
-    """
-    body = callee.body
-    types = {p: inferred.types.get(a) for p, a in zip(body.params, callee.args, strict=True) if isinstance(a, Var)}
-    answers: dict[Operand, Operand] = {}
-    dead: set[Call] = set()
-    for s in (s for b in body.blocks for s in b.stmts):
-        if (is_const(s.fn, operator.is_) or is_const(s.fn, operator.is_not)) and is_const(s.args[1], None):
-            if isinstance(types.get(s.args[0]), (Fn, Meth)):  # type: ignore[arg-type]
-                answers[s.out] = Const(is_const(s.fn, operator.is_not))
-                dead.add(s)
-    return map_function(body, lambda v: answers.get(v, v), dead) if dead else body
+    return None if found is None else replace(found, body=answered(found.body, found.args, inferred.types))
 
 
 def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:

@@ -6,14 +6,16 @@ import functools
 import itertools
 import math
 import operator
+import sys
 from collections import deque
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from mooncake_py.infer.types import Inst, T, Top, Tup
+from mooncake_py.infer.types import Inst, Known, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.iterators import advance, make_generator
-from mooncake_py.registry import drained, infer_table, overlay, pure, rrule
+from mooncake_py.registry import drained, infer_table, item_types, overlay, pure, rrule
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
 _f: Any  # what a table registers, one at a time
@@ -275,36 +277,142 @@ def product_(*iterables, repeat=1):
         yield tuple([pool[i] for pool, i in zip(pools, places)])
 
 
-def _picks(choose):
-    """Combinations and the like: those of the places, read."""
-
-    def picked(iterable, r=None):
-        pool = tuple(iterable)
-        for places in choose(range(len(pool)), len(pool) if r is None else r):
-            yield tuple([pool[i] for i in places])
-
-    return picked
+@overlay(itertools.product, arity=2)
+def _product_of_two(a, b):
+    return _pairs(list(a), list(b))
 
 
-for _f in (itertools.permutations, itertools.combinations, itertools.combinations_with_replacement):
-    overlay(_f)(_picks(_f))
+@overlay(itertools.product, arity=3)
+def _product_of_three(a, b, c):
+    return _triples(list(a), list(b), list(c))
 
 
-@overlay(itertools.islice)
-def islice_(iterable, *args):
-    s = slice(*args)
-    start = 0 if s.start is None else s.start
-    step = 1 if s.step is None else s.step
-    it = iter(iterable)
+def _pairs(a, b):
+    for x in a:
+        for y in b:
+            yield x, y
+
+
+def _triples(a, b, c):
+    for x in a:
+        for y in b:
+            for z in c:
+                yield x, y, z
+
+
+@overlay(itertools.combinations)
+def combinations_(iterable, r):
+    if r == 2:
+        return _two_of(list(iterable))
+    if r == 3:
+        return _three_of(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.combinations(range(len(pool)), r), pool)
+
+
+@overlay(itertools.combinations_with_replacement)
+def combinations_with_replacement_(iterable, r):
+    if r == 2:
+        return _two_in_order(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.combinations_with_replacement(range(len(pool)), r), pool)
+
+
+@overlay(itertools.permutations)
+def permutations_(iterable, r=None):
+    if r == 2:
+        return _two_apart(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.permutations(range(len(pool)), r), pool)
+
+
+def _at(choices, pool):
+    for places in choices:
+        yield tuple([pool[i] for i in places])
+
+
+def _two_of(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i + 1, n):
+            yield pool[i], pool[j]
+
+
+def _three_of(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i + 1, n):
+            for k in range(j + 1, n):
+                yield pool[i], pool[j], pool[k]
+
+
+def _two_in_order(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i, n):
+            yield pool[i], pool[j]
+
+
+def _two_apart(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(n):
+            if j != i:
+                yield pool[i], pool[j]
+
+
+# `islice` takes what it skips from the iterator, up to its stop where it is asked once more.
+
+
+@overlay(itertools.islice, arity=2)
+def _first_of(iterable, stop):
+    limit = sys.maxsize if stop is None else stop
+    if limit < 0:
+        raise ValueError(_NO_INDEX)
     i = 0
-    while s.stop is None or start < s.stop:
-        while i <= start:
-            done, x = advance(it)
-            if done:
-                return
+    if limit > 0:
+        for x in iterable:
+            yield x
             i += 1
-        yield x
-        start += step
+            if i >= limit:
+                return
+
+
+@overlay(itertools.islice, arity=3)
+def _between(iterable, start, stop):
+    first = 0 if start is None else start
+    limit = sys.maxsize if stop is None else stop
+    if first < 0 or limit < 0:
+        raise ValueError(_NO_INDEX)
+    i = 0
+    if first > 0 or limit > 0:
+        for x in iterable:
+            if i >= first:
+                yield x
+            i += 1
+            if i >= first and i >= limit:
+                return
+
+
+@overlay(itertools.islice, arity=4)
+def _every(iterable, start, stop, step):
+    at = 0 if start is None else start
+    limit = sys.maxsize if stop is None else stop
+    stride = 1 if step is None else step
+    if at < 0 or limit < 0 or stride < 1:
+        raise ValueError(_NO_INDEX)
+    i = 0
+    if at > 0 or limit > 0:
+        for x in iterable:
+            if i == at:
+                yield x
+                at = min(at + stride, limit)
+            i += 1
+            if i >= at and i >= limit:
+                return
+
+
+_NO_INDEX = "an index of islice() must be None or an integer: 0 <= x <= sys.maxsize"
 
 
 @overlay(itertools.count)
@@ -485,6 +593,20 @@ def _batches(source, n, strict):
             raise ValueError("batched(): incomplete batch")
         yield tuple(batch)
 
+
+def _several(gives: Sequence[T], given: Sequence[T]) -> T | None:
+    """Combinations and the like of a number of items that is known."""
+    r = given[1] if len(given) == 2 else None
+    return Tup((widen(gives[0]),) * r.value) if isinstance(r, Known) and type(r.value) is int and r.value >= 0 else None
+
+
+for _f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations):
+    item_types[_f] = _several
+item_types[itertools.product] = lambda gives, given: Tup(tuple(map(widen, gives)))
+item_types[itertools.pairwise] = lambda gives, given: Tup((widen(gives[0]), widen(gives[0])))
+item_types[itertools.islice] = item_types[itertools.cycle] = lambda gives, given: widen(gives[0])
+item_types[itertools.chain] = lambda gives, given: functools.reduce(join, map(widen, gives)) if gives else None
+item_types[itertools.repeat] = lambda gives, given: widen(given[0])
 
 if hasattr(itertools, "batched"):
     overlay(itertools.batched)(batched_)

@@ -1,0 +1,70 @@
+"""The body of a callee without the questions that the arguments of the call answer: is a parameter None, is it 2.
+
+What is not run then is left out. So a function that is asked whether it is None is one whose calls can all be taken in,
+and what is returned in the one case that there is, is known.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+from mooncake_py.infer.interpret import fold_is
+from mooncake_py.infer.types import Known, T
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import map_function
+from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Function, Goto, Operand, Var, edges
+
+_PLAIN = (int, str, bool, type(None))
+
+
+def answered(body: Function, args: tuple[Operand, ...], types: dict[Var, T]) -> Function:
+    """The body of a callee that gets these arguments, of these types."""
+    values = dict(zip(body.params, args, strict=True))
+    answers: dict[Operand, Operand] = {}
+    dead: set[Call] = set()
+
+    def type_of(v: Operand) -> T | None:
+        v = answers.get(v, values.get(v, v) if isinstance(v, Var) else v)
+        return Known(v.value) if isinstance(v, Const) else types.get(v) if v in args else None
+
+    for s in (s for b in body.blocks for s in b.stmts):
+        f = s.fn.value if isinstance(s.fn, Const) else None
+        given = [type_of(a) for a in s.args]
+        answer = _answer(f, given) if given and None not in given else None
+        if answer is not None:
+            answers[s.out] = Const(answer)
+            dead.add(s)
+    if not dead:
+        return body
+    body = map_function(body, lambda v: answers.get(v, v), dead)
+    by_id = {b.id: _decided(b) for b in body.blocks}
+    reached = {body.entry.id}
+    work = [body.entry.id]
+    while work:
+        b = by_id[work.pop()]
+        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+            if e.target not in reached:
+                reached.add(e.target)
+                work.append(e.target)
+    return replace(body, blocks=tuple(b for b in by_id.values() if b.id in reached))
+
+
+def _answer(f: Any, given: list[T | None]) -> bool | None:
+    if f is operator.is_ or f is operator.is_not:
+        a, b = given
+        same = None if a is None or b is None else fold_is(a, b)
+        return None if same is None else same is (f is operator.is_)
+    values = [t.value for t in given if isinstance(t, Known) and type(t.value) in _PLAIN]
+    if len(values) < len(given):
+        return None
+    if f is operator.eq:
+        return values[0] == values[1]
+    return bool(values[0]) if f is ops.truth else None
+
+
+def _decided(b: CFGBlock) -> CFGBlock:
+    if isinstance(b.term, Branch) and isinstance(b.term.cond, Const):
+        return replace(b, term=Goto(b.term.then if b.term.cond.value else b.term.orelse, b.term.pos))
+    return b
