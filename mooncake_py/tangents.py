@@ -176,10 +176,17 @@ class Shadow:
         return v
 
 
+_FLOAT = np.dtype(float)
+
+
 def shadow_of(a: np.ndarray) -> Shadow:
-    """A zero shadow for an array."""
+    """A zero shadow for an array. That of whole numbers, as which the run found them, takes what nobody asks for."""
     flags = a.flags
-    return Shadow(a.shape, a.dtype, "F" if flags.f_contiguous and not flags.c_contiguous else "C")
+    return Shadow(
+        a.shape,
+        a.dtype if a.dtype.kind in "fc" else _FLOAT,
+        "F" if flags.f_contiguous and not flags.c_contiguous else "C",
+    )
 
 
 class ListShadow:

@@ -163,6 +163,40 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
     return CoDual(y, None), pullback
 
 
+@rrule(si.quad_vec)
+def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1,
+             points=None, quadrature=None, full_output=False, *, args: CoDual = _EMPTY):  # fmt: skip
+    """The integral of numbers or arrays; the error that is estimated has no derivative."""
+    if full_output:
+        raise NotImplementedError("scipy.integrate.quad_vec is differentiated without full_output")
+    options = {"norm": norm, "cache_size": cache_size, "limit": limit, "points": points, "quadrature": quadrature}
+    y, error = si.quad_vec(f.primal, a, b, epsabs, epsrel, args=_as_tuple(args.primal), **options)
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        t = take_fdata(fy, None if dy is None else dy[0])
+        if t is None:
+            return None
+        d, single = _arguments(f, args)
+
+        def at(x: float) -> np.ndarray:
+            _, pull = d.at(float(x))
+            return np.atleast_1d(pull(t)[1])
+
+        vector = at(b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
+        if vector.size:
+            vector, _ = si.quad_vec(at, a, b, max(epsabs, 1e-12), min(epsrel, 1e-10), "max", points=points)
+        ds = d.give(np.ravel(vector))
+        ends = [np.sum(t * np.asarray(f.primal(x, *d.extra))) if np.isfinite(x) else 0.0 for x in (a, b)]
+        return None, -ends[0], ends[1], *[None] * 9, ds[0] if single else ds
+
+    return CoDual((y, error), (fy, None)), pullback
+
+
+def _as_tuple(args: Any) -> tuple[Any, ...]:
+    return args if isinstance(args, tuple) else (args,)
+
+
 @rrule(si.fixed_quad)
 def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
     y = si.fixed_quad(func.primal, a, b, args.primal, n)
@@ -307,6 +341,8 @@ CASES: list[RuleCase] = [
     case(lambda a, b, p: si.quad(lambda x: np.exp(-p * x * x), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda b, p, q: si.quad(lambda x, u, v: u * np.sin(v * x), 0.0, b, args=(p, q))[0], 1.7, 0.8, 1.3),
     case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf)[0], 0.8),
+    case(lambda a, b, p: si.quad_vec(lambda x: np.array([np.sin(p * x), x * p]), a, b)[0], 0.2, 1.7, 0.8),
+    case(lambda p, q: si.quad_vec(lambda x, u: np.exp(-u * x) * q, 0.0, 2.0, args=(p,))[0], 0.8, np.array([0.3, 1.1])),
     case(lambda p: si.quad(lambda x, v: np.cos(v * x), 0.0, 1.0, args=p)[0], 0.8),
     case(lambda w: si.quad(lambda x: np.sum(w * np.array([1.0, x, x * x])), 0.0, 1.5)[0], np.array([0.3, -0.5, 1.0])),
     case(lambda a, b, p: si.fixed_quad(lambda x: np.exp(-p * x * x), a, b, n=4)[0], 0.2, 1.7, 0.8),

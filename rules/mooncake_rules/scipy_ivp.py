@@ -3,8 +3,8 @@
 SciPy's own solver runs and notes its accepted steps; the reverse goes through their stages backwards (E. Hairer et al.,
 "Geometric Numerical Integration", II.4: the adjoint of a Runge-Kutta method), the lengths of the steps being taken as
 they are: how they depend on the parameters changes the result within the tolerance only. The dense output at `t_eval`
-is a polynomial in the stages. Every other call (implicit methods, events, `dense_output`) is differentiated through
-SciPy's Python code.
+is a polynomial in the stages. BDF and LSODA are differentiated by the adjoint equation. Every other call (Radau, events,
+`dense_output`) is differentiated through SciPy's Python code.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_resul
 from mooncake_py.runtime.user import seed
 from mooncake_py.tangents import CoDual, DictShadow, add_any, add_rdata, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.callables import number_part
-from mooncake_rules.scipy_integrate import _as
+from mooncake_rules.callables import Dependence, number_part
+from mooncake_rules.scipy_integrate import Motion, _as, adjoint
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import record_class
 
 record_class(OdeResult)
 _METHODS: dict[Any, Any] = {m.__name__: m for m in (si.RK23, si.RK45, si.DOP853)}
 _METHODS.update({m: m for m in list(_METHODS.values())})
+_MULTISTEP = ("BDF", "LSODA", si.BDF, si.LSODA)
 _THROUGH = pytypes.FunctionType(
     si.solve_ivp.__code__, si.solve_ivp.__globals__, "solve_ivp", si.solve_ivp.__defaults__, si.solve_ivp.__closure__
 )
@@ -193,6 +194,8 @@ def solve_ivp(
         _METHODS.get(method.primal) if type(method.primal) in (str, type) or isinstance(method.primal, type) else None
     )
     plain = not (dense_output.primal or vectorized.primal) and events.primal is None
+    if plain and method.primal in _MULTISTEP and not np.iscomplexobj(y0.primal):
+        return by_adjoint_equation(fun, t_span, y0, method.primal, t_eval, args, options)
     if base is None or not plain or np.iscomplexobj(y0.primal) or (base is si.DOP853 and t_eval.primal is not None):
         names = tuple(options)
         values = [options[k] for k in names]
@@ -230,6 +233,40 @@ def solve_ivp(
         out.append(fitted(dts, t_eval.primal) if inside else None)
         out += [None, None, None, dextra if args.primal is not None else None]
         return tuple(out)
+
+    return CoDual(sol, shadow), pullback
+
+
+def by_adjoint_equation(
+    fun: CoDual, t_span: CoDual, y0: CoDual, method: Any, t_eval: CoDual, args: CoDual, options: dict[str, CoDual]
+) -> tuple[Any, Any]:
+    """The multistep methods: not their steps are turned round but the differential equation."""
+    named = {k: v.primal for k, v in options.items()}
+    sol = si.solve_ivp(fun.primal, t_span.primal, y0.primal, method, t_eval.primal, args=args.primal, **named)
+    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()}, {})
+
+    def pullback(dy):
+        dt, dys = take_fdata(shadow.f["t"], None), take_fdata(shadow.f["y"], None)
+        if dt is None and dys is None:
+            return None
+        extra = args if args.primal is not None else CoDual((), None)
+        d = Dependence(fun.primal, fun.fdata, extra.primal, extra.fdata)
+        start = float(t_span.primal[0])
+        ts = np.concatenate([[start], sol.t])
+        ys = np.concatenate([np.asarray(y0.primal, float)[None], sol.y.T])
+        dys = np.concatenate([np.zeros((1, len(sol.y))), np.zeros(sol.y.T.shape) if dys is None else dys.T])
+        state, dts, vector = adjoint(
+            Motion(d, True), ts, ys, dys, float(np.min(named.get("rtol", 1e-3))), named.get("atol", 1e-6)
+        )
+        inner = dts[1:] if dt is None else dts[1:] + dt
+        inside = t_eval.primal is not None
+        span = np.array([dts[0], 0.0])
+        if not inside and len(inner) > 1:
+            span += [inner[0], inner[-1]]
+        out = [None, _spread(span, t_span.primal), fitted(state, y0.primal), None]
+        out += [fitted(inner, t_eval.primal) if inside else None, None, None, None]
+        dextra = d.give(vector)
+        return *out, dextra if args.primal is not None else None
 
     return CoDual(sol, shadow), pullback
 
@@ -278,11 +315,20 @@ def _backwards(p, z0):
     return si.solve_ivp(lambda t, z: -p * z, (2.0, 0.0), z0, t_eval=_T[::-1], method="RK23", rtol=1e-9, atol=1e-9).y
 
 
-def _stiff(p, z0):
+def _stiff(method):
+    def run(p, z0, t):
+        return si.solve_ivp(
+            lambda t, z: [z[1], -p * z[0] - 3.0 * z[1]], (0.0, 0.5), z0, method, t, rtol=1e-9, atol=1e-10
+        ).y  # fmt: skip
+
+    return run
+
+
+def _stiff_with_args(p, k, z0, a, b):
     sol = si.solve_ivp(
-        lambda t, z: [z[1], -p * z[0] - 3.0 * z[1]], (0.0, 0.5), z0, "Radau", _T[:3] / 4.0, rtol=1e-9, atol=1e-9
+        lambda t, z, p, k: [k * z[1], -p * z[0]], (a, b), z0, "LSODA", args=(p, k), rtol=1e-9, atol=1e-10
     )
-    return sol.y
+    return sol.y[:, -1], sol.t[-1]
 
 
 def _ball(g, v):
@@ -299,7 +345,8 @@ def _ball(g, v):
 
 _Z = np.array([1.0, 0.7])
 CASES: list[RuleCase] = [
-    case(_stiff, 2.0, _Z), case(_ball, 9.8, 2.0),
+    *[case(_stiff(m), 2.0, _Z, _T[:3] / 4.0) for m in ("Radau", "BDF", "LSODA")],
+    case(_stiff_with_args, 2.0, 0.7, _Z, 0.1, 0.6), case(_ball, 9.8, 2.0),
     case(_fit, np.array([1.5, 1.0, 3.0, 1.0]), _Z), case(_captured, np.array([1.2, 0.3]), _Z),
     case(_ends, 0.3, 1.2, _Z, 0.8), case(_times, np.array([0.3, 1.1, 2.9]), _Z, 0.7), case(_backwards, 0.4, _Z),
 ]  # fmt: skip
