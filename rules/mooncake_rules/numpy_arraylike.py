@@ -14,7 +14,8 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
 from mooncake_rules.sequences import SEQUENCES
 
-_LIKE = (*SEQUENCES, float, complex, int, np.generic)
+_LISTED = (*SEQUENCES, np.flatiter)
+_LIKE = (*_LISTED, float, complex, int, np.generic)
 
 
 def arrays_wanted(f: Any) -> int:
@@ -49,11 +50,11 @@ def _two(f: Any) -> None:
 def _ufunc(f: np.ufunc) -> None:
     @overlay(f)
     def array_like(*args, **kwargs):
-        if not any([isinstance(x, SEQUENCES) for x in args]):
+        if not any([isinstance(x, _LISTED) for x in args]):
             raise MissingRule(
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )
-        return f(*[np.asarray(x) if isinstance(x, SEQUENCES) else x for x in args], **kwargs)
+        return f(*[np.asarray(x) if isinstance(x, _LISTED) else x for x in args], **kwargs)
 
 
 def _operator(f: Any) -> None:

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Inst, Known
+from mooncake_py.ir import ops
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, overlay, pure, refuse, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, Shadow, add_at
+from mooncake_py.tangents import CoDual, ListShadow, Shadow, add_at, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import as_dtype
 from mooncake_rules.numpy_indexing import put_back, take_at
 from mooncake_rules.numpy_ufunc import of_value
+from mooncake_rules.sequences import give_flat
 
 # -- assignments ------------------------------------------------------------------------------------------
 
@@ -165,6 +168,68 @@ def flat_setitem(it: CoDual, i, v):
         return None, None, take_flat(shadow, i, v)
 
     return None, pullback
+
+
+@rrule(ops.unpack, types=(np.flatiter,))
+def flat_unpack(it: CoDual, n):
+    first, shadow = it.primal.index, it.fdata
+    y = ops.unpack(it.primal, n)
+
+    def pullback(dy):
+        if dy is not None and shadow is not None:
+            give_flat(shadow, first, dy)
+        return None
+
+    return CoDual(y, None), pullback
+
+
+@rrule(tuple, types=(np.flatiter,))
+def flat_tuple(it: CoDual):
+    first, shadow = it.primal.index, it.fdata
+    y = tuple(it.primal)
+
+    def pullback(dy):
+        if dy is not None and shadow is not None:
+            give_flat(shadow, first, dy)
+        return None
+
+    return CoDual(y, None), pullback
+
+
+@rrule(list, types=(np.flatiter,))
+def flat_list(it: CoDual):
+    first, shadow = it.primal.index, it.fdata
+    y = list(it.primal)
+    items = ListShadow([None] * len(y), [None] * len(y))
+
+    def pullback(_):
+        r = list(items.r)
+        items.r[:] = [None] * len(r)
+        if shadow is not None:
+            give_flat(shadow, first, r)
+        return None
+
+    return CoDual(y, items), pullback
+
+
+def _array_of_flat(f: Any) -> None:
+    @rrule(f, types=(np.flatiter,))
+    def rule(it: CoDual, dtype=None):
+        shadow = it.fdata
+        y = np.array(f(it.primal, dtype))
+        fy = zero_fdata(y)
+
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            if shadow is not None and dy is not None:
+                shadow.add(as_dtype(np.reshape(dy, shadow.shape), shadow.dtype))
+            return None
+
+        return CoDual(y, fy), pullback
+
+
+for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
+    _array_of_flat(_f)
 
 
 zero_derivative(np.flatiter.index, np.flatiter.coords)
@@ -341,6 +406,20 @@ def _in_place(a: np.ndarray) -> Any:
     return b * a, c * a
 
 
+def _through_flat(m: np.ndarray) -> Any:
+    """What takes the elements of `flat`, one by one or all at once."""
+    a, b, *rest = m.flat
+    c, d, e = m[0, :3].flat
+    more = [1.0]
+    more.extend(m.flat)
+    whole = [*m.T.flat]
+    line = np.asarray(m.flat) * np.array(m.T.flat)
+    sums = np.sum(m.flat) * np.prod(m[0].flat) + sum(m.flat) + max(m.flat)
+    it = m.flat
+    first = it[0] + tuple(it)[2] * list(m.flat)[3]
+    return a * b + rest[1] * rest[-1], c * d * e, more[2] * whole[1], line, sums, first, np.exp(m.T.flat)
+
+
 CASES: list[RuleCase] = [
     case(_written(np.put), _V, [0, 2, 2], _P[:3]), case(_written(np.put), _M, np.array([1, -1]), 0.5),
     case(_written(np.put, "wrap"), _V, [0, 7, 9], _P[:2]), case(_written(np.ndarray.put, "clip"), _V, [0, 9], _P[:3]),
@@ -353,7 +432,8 @@ CASES: list[RuleCase] = [
     case(np.ndarray.put, _V, 1, 0.5), case(np.place, _V, _V > 0.5, _P[:2]), case(np.putmask, _V, _V > 0.5, _P),
     case(lambda a: a.flat[2] * a.flat[-1], _M), case(lambda a: a.T.flat[1:5] * 2, _M),
     case(lambda a: a.flat[np.array([0, 0, 3])] * a.flat[[1, 2, 2]], _M), case(_flat_write, _M, _P),
-    case(_diagonals, _A, _P), case(np.fill_diagonal, _A, 0.5), case(_in_place, _M), case(np.ndarray.sort, _M, 0),
+    case(_diagonals, _A, _P), case(np.fill_diagonal, _A, 0.5), case(_in_place, _M), case(_through_flat, _M),
+    case(np.ndarray.sort, _M, 0),
     case(np.ndarray.partition, _V, 2), case(np.ndarray.partition, _M, [0, 1], 0),
     case(np.ndarray.sort, _V, kind="stable"),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ All interpolants are linear in the values. Over a triangulation the weights are 
 
 from __future__ import annotations
 
+import types as pytypes
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.interpolate as sip
 from scipy.spatial import KDTree, cKDTree
 
 from mooncake_py import run
-from mooncake_py.registry import rrule
+from mooncake_py.registry import overlay, rrule
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
@@ -206,6 +207,24 @@ def _to(x: Any, d: Any) -> Any:
         x.fdata.add(d)
         return None
     return d
+
+
+_WHOLE = pytypes.FunctionType(
+    sip.griddata.__code__, sip.griddata.__globals__, "griddata", sip.griddata.__defaults__, sip.griddata.__closure__
+)
+"""griddata by its own code, which puts points in order where they have one dimension."""
+
+
+@overlay(sip.griddata)
+def griddata(points, values, xi, method="linear", fill_value=np.nan, rescale=False):
+    ndim = len(points) if isinstance(points, tuple) else np.shape(points)[-1] if np.ndim(points) > 1 else 1
+    if ndim > 1 and method == "nearest":
+        return sip.NearestNDInterpolator(points, values, rescale=rescale)(xi)
+    if ndim > 1 and method == "linear":
+        return sip.LinearNDInterpolator(points, values, fill_value=fill_value, rescale=rescale)(xi)
+    if ndim == 2 and method == "cubic":
+        return sip.CloughTocher2DInterpolator(points, values, fill_value=fill_value, rescale=rescale)(xi)
+    return _WHOLE(points, values, xi, method, fill_value, rescale)
 
 
 for _cls in _CLASSES:

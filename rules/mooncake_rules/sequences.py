@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,3 +73,11 @@ def also_of_sequences(f: Any, rule: Callable) -> None:
         return inner((Arr(n[1], n[0], act), *args[1:]), kwargs)
 
     infer_table[f] = infer
+
+
+def give_flat(shadow: Any, first: int, r: Sequence[Any]) -> None:
+    """Add cotangents to those of an array's elements from `first` on, in the order of `a.flat`."""
+    if any(t is not None for t in r):
+        d = np.zeros(shadow.shape, shadow.dtype)
+        d.flat[first : first + len(r)] = [0.0 if t is None else t for t in r]
+        shadow.add(d)

@@ -23,6 +23,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
+from mooncake_rules.sequences import give_flat
 
 _f: Any  # what a table registers, one at a time
 
@@ -423,6 +424,8 @@ def give_parts(x: Any, fx: Any, r: list) -> Any:
                 if t is not None:
                     d[i] += t
         return None
+    if isinstance(x, np.flatiter) and fx is not None:
+        return give_flat(fx, x.base.size - len(r), r)
     return tuple(r) if isinstance(x, tuple) and any(t is not None for t in r) else None
 
 

@@ -41,8 +41,8 @@ def unpack(xs: CoDual, n):
 @rrule(ops.unpack_ex)
 def unpack_ex(xs: CoDual, before, after):
     x, fx = xs.primal, xs.fdata
-    y = ops.unpack_ex(x, before, after)
     items, fs = parts(x, fx)
+    y = ops.unpack_ex(items, before, after)
     cut = len(items) - after
     middle = ListShadow(fs[before:cut], [None] * (cut - before))
 
