@@ -22,7 +22,7 @@ ABSENT = _Absent()
 
 def make_object(cls: type) -> Any:
     """An object of a class written in Python, before `__init__`."""
-    return object.__new__(cls)
+    return cls.__new__(cls)  # type: ignore[call-overload]
 
 
 def surely(x: Any, cls: type) -> Any:

@@ -14,6 +14,7 @@ import types as pytypes
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from mooncake_py import fields
@@ -62,8 +63,8 @@ class Plan:
     """The calls that an operation is: of `function`, whose result is the operation's.
 
     With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
-    its `__init__`, None where it has none. With `argument`, the result stands in the place of that argument of the
-    operation.
+    its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
+    the place of that argument of the operation.
     """
 
     function: Any
@@ -201,6 +202,8 @@ def asks(f: Any) -> tuple[str, ...]:
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
+_PLAIN_READS = frozenset({object.__getattribute__, SimpleNamespace.__getattribute__})
+_PLAIN_WRITES = frozenset({object.__setattr__, SimpleNamespace.__setattr__})
 _TYPE_CALL = type.__dict__["__call__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
@@ -227,7 +230,7 @@ class Classes:
     def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
         """The type of `x.name`, and what it is: a Plan, a function with a rule, `getattr` (plain), or None (bound)."""
         cls = t.cls
-        if self.look(cls, "__getattribute__") is not object.__getattribute__ or name == "__dict__":
+        if self.look(cls, "__getattribute__") not in _PLAIN_READS or name == "__dict__":
             return None
         if name == "__class__":
             return Known(cls), getattr
@@ -319,7 +322,7 @@ class Classes:
             hook = self.look(cls, "__setattr__")
             if is_function(hook):
                 return Plan(hook, (args[0], Const(name), args[2]))
-            if hook is not object.__setattr__:
+            if hook not in _PLAIN_WRITES:
                 return None
         d = self.look(cls, name)
         if type(d) is property and is_function(d.fset):
@@ -431,6 +434,8 @@ class Classes:
         return Plan(two_answer, (Const(left), Const(right), *args, *whole))
 
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
+        if cls is SimpleNamespace and not args:
+            return Plan(None, (), kwargs, cls)
         if not is_user_class(cls) or issubclass(cls, BaseException) or is_library(cls) or rules_of(cls):
             return None
         if self.look(type(cls), "__call__") is not _TYPE_CALL or self.look(cls, "__new__") is not object.__new__:

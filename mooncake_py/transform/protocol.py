@@ -55,7 +55,8 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
         return [*stmts, Call(items, Const(plan.function), tuple(args), (), s.pos), whole]
     made = Call(s.out, Const(fields.make_object), (Const(plan.makes),), (), s.pos)
     if plan.function is None:
-        return [made]
+        sets = [Call(fresh.var(), Const(setattr), (s.out, Const(k), v), (), s.pos) for k, v in plan.kwargs]
+        return [made, *sets]
     given: tuple[Operand, ...] = tuple([s.out if v is MADE else v for v in plan.args])
     return [made, Call(fresh.var(), Const(plan.function), given, plan.kwargs, s.pos)]
 

@@ -68,8 +68,12 @@ drained[tuple.__new__] = 1
 
 
 @overlay(SimpleNamespace)
-def namespace_(**values):
-    n = SimpleNamespace()
+def namespace_(*mapping, **values):
+    n = SimpleNamespace(*[{} for _ in mapping])  # raises where it takes none
+    for m in mapping:
+        d = dict(m)
+        for name in d:
+            setattr(n, name, d[name])
     for name in values:
         setattr(n, name, values[name])
     return n

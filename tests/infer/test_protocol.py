@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,15 @@ def test_nothing_is_decided_late_where_classes_are_known() -> None:
         p.y = p.x * x + p.norm
         return (p + p).y
 
+    def namespace(x):
+        s = SimpleNamespace(x=x, v=0.0)
+        for _ in range(3):
+            s = SimpleNamespace(x=s.x + 0.1 * s.v, v=s.v - 0.1 * s.x)
+            s.v *= x
+        return s.x
+
     assert sites(f, 1.0) == 0
+    assert sites(namespace, 1.0) == 0
     assert sites(of_argument, Vec(1.0, 2.0), 3.0) == 0
     with options(objects=False):
         assert sites(f, 1.0) > 0
