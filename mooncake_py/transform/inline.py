@@ -50,6 +50,7 @@ _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
+MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
 
 def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
-    if info is None or info.kind not in ("dynamic", "derived"):
+    if info is None or info.kind not in ("dynamic", "derived") or len(s.pos.calls("")) > MOST_NESTED:
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):

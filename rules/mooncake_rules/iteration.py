@@ -133,6 +133,18 @@ def backwards_(sequence, last):
         yield sequence[i]
 
 
+@overlay(iter, arity=2)
+def _until(f, sentinel):
+    while True:
+        try:
+            x = f()
+        except StopIteration:
+            return
+        if x == sentinel:
+            return
+        yield x
+
+
 @overlay(map)
 def map_(f, *iterables):
     for xs in zip(*iterables):

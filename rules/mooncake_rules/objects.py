@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +66,11 @@ def tuple_new(cls, items: CoDual):
 
 
 drained[tuple.__new__] = 1
+
+
+@overlay(operator.methodcaller)
+def methodcaller_(name, /, *args, **kwargs):
+    return lambda x: getattr(x, name)(*args, **kwargs)
 
 
 @overlay(SimpleNamespace)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 
 import numpy as np
 
@@ -440,3 +441,15 @@ def default_with_a_derivative_behind_a_decorator(x):
         return v * v * k
 
     return cube(x) * square(2.0)
+
+
+@case(0.4)
+def a_function_that_is_given_itself(x):
+    fix = lambda f: (lambda z: z(z))(lambda z: f(lambda *a: z(z)(*a)))  # noqa: E731
+    return fix(lambda again: lambda n, a: a if n == 0 else again(n - 1, a * x + n))(5, 1.0)
+
+
+@case(0.4, 1.5)
+def a_method_called_by_name_with_a_value(x, y):
+    add, scale = operator.methodcaller("__add__", x), operator.methodcaller("__mul__", 2.0)
+    return add(y) * scale(x)

@@ -246,3 +246,16 @@ def attributes_that_are_set_after_they_were_listed(x):
     o.r = o.total()
     o.__dict__["s"] = o.r * x
     return sum(kept) * o.total()
+
+
+@case([0.5, 1.2, -0.3, 0.8])
+def iterator_that_calls_until_a_value_comes(v):
+    rest = iter(v)
+    t = 0.0
+    for x in iter(lambda: next(rest), v[3]):
+        t = t * 2 + x
+
+    def read(left=list(v)):
+        return left.pop(0) if left else None
+
+    return t * sum(iter(read, None)) + sum(iter(lambda: next(rest), 100.0))
