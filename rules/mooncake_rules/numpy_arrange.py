@@ -257,6 +257,20 @@ def pad(array, pad_width, mode="constant"):
     return np.pad(array, pad_width, mode), pullback
 
 
+@rrule(np.pad, types=(Array,), fallback=True)
+def pad_reflected(array, pad_width, mode="reflect", reflect_type="even"):
+    """Every axis by the matrix of its padding: odd reflections are linear too."""
+    shape = array.shape
+
+    def pullback(dy):
+        for k, (width, n) in enumerate(zip(pairs_of(pad_width, len(shape)), shape, strict=True)):
+            matrix = np.pad(np.eye(n, dtype=dy.dtype), [width, (0, 0)], mode, reflect_type=reflect_type)
+            dy = np.moveaxis(np.tensordot(dy, matrix, (k, 0)), -1, k)
+        return (dy,)
+
+    return np.pad(array, pad_width, mode, reflect_type=reflect_type), pullback
+
+
 def pairs_of(x: Any, ndim: int) -> list[Any]:
     """For every axis what is given for before and after it."""
     if isinstance(x, dict):
@@ -391,7 +405,9 @@ CASES: list[RuleCase] = [
     case(np.meshgrid, _V[:2], _V[:3]), case(np.meshgrid, _V[:2], _V[:3], indexing="ij"),
     case(np.meshgrid, _V[:2], _V[:3], _V[:4], sparse=True), case(np.pad, _V, 2), case(np.pad, _M, ((1, 0), (2, 1))),
     case(np.pad, _M, 1, "edge"), case(np.pad, _M, 1, mode="reflect"), case(np.pad, _M, 1, mode="wrap"),
-    case(np.pad, _M, 1, constant_values=0.5), case(np.delete, _V, 2), case(np.delete, _M, [0, 2], axis=1),
+    case(np.pad, _M, 1, constant_values=0.5),
+    *[case(np.pad, _M, ((1, 2), (2, 1)), m, reflect_type="odd") for m in ("reflect", "symmetric")],
+    case(np.pad, _V, 3, "reflect", reflect_type="even"), case(np.delete, _V, 2), case(np.delete, _M, [0, 2], axis=1),
     case(np.insert, _V, 2, 0.5), case(np.insert, _V, [1, 4], np.array([0.5, 0.7])),
     case(np.insert, _M, 1, np.array([0.5, 0.7]), axis=1), case(np.insert, _V, 1, np.array([0.5, 0.7])),
     case(np.insert, _M, 0, 0.5, axis=0), case(np.insert, _V, [4, 1], np.array([0.5, 0.7])),

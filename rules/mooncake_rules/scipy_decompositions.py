@@ -55,6 +55,26 @@ def cho_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
     return _cholesky(keep(dy[0]), keep(y[0]), lower) + other(dy[0], 1 if lower else -1)
 
 
+def rq_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    """A = R Q turned by half a turn and transposed is a QR decomposition."""
+    a = o["a"]
+    if o["mode"] == "r" or (o["mode"] == "full" and a.shape[0] != a.shape[1]):
+        raise NotImplementedError("scipy.linalg.rq is differentiated in mode 'economic'")
+    if a.shape[0] > a.shape[1]:
+        raise NotImplementedError("scipy.linalg.rq of a tall matrix is not differentiated")
+    r, q = y
+    dr, dq = dy
+
+    def turned(x: Any) -> Any:
+        return None if x is None else x[::-1].T
+
+    def square(x: Any) -> Any:
+        return None if x is None else x[::-1, ::-1].T
+
+    t = qr_cotangent(turned(dq), square(dr), turned(a), turned(q), square(r))
+    return t.T[::-1]
+
+
 def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
     a, mode = o["a"], o["mode"]
     if mode == "raw":
@@ -182,6 +202,7 @@ def scipy_eig_cotangent(dy: Any, y: Any, o: Options) -> Any:
 library_rule(sl.cholesky, 1, lambda dy, y, o: _cholesky(np.tril(dy) if o["lower"] else np.triu(dy), y, o["lower"]))
 library_rule(sl.cho_factor, 1, cho_factor_cotangent)
 library_rule(sl.qr, 1, scipy_qr_cotangent)
+library_rule(sl.rq, 1, rq_cotangent)
 library_rule(sl.svd, 1, scipy_svd_cotangent)
 library_rule(sl.svdvals, 1, singular_values_cotangent)
 library_rule(sl.eigh, 2, scipy_eigh_cotangents)
@@ -247,6 +268,7 @@ def _tridiagonal(d: Any, e: Any) -> Any:
 CASES: list[RuleCase] = [
     *[case(sl.cholesky, a, lower=w) for a in (_H, _ZH, _H.astype(_F32)) for w in (False, True)],
     *[case(_via_cholesky, a, b, w) for a, b in ((_H, _V), (_H, _M.T), (_ZH, _V)) for w in (False, True)],
+    case(sl.rq, _A), case(sl.rq, _M, mode="economic"), case(sl.rq, _Z),
     *[case(_qr, a) for a in (_A, _M, _M.T, _Z)], case(_qr, _A, "full"), case(_qr, _A, "economic", True),
     case(_qr, _M.T, "economic", True), case(lambda a: sl.qr(a, mode="r")[0] * np.arange(1.0, 4.0), _A),
     case(_svd, _M), case(_svd, _A), case(_svd, _Z), case(sl.svdvals, _M), case(sl.svd, _M, compute_uv=False),
