@@ -15,6 +15,7 @@ from mooncake_py.lowering import lower
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
+from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.cells import localise
@@ -27,7 +28,7 @@ from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls, doubts, settle
-from mooncake_py.transform.rewrite import advance_iterators, rewrite
+from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.unroll import unroll
 

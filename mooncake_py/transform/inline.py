@@ -169,7 +169,7 @@ def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Functio
     code = f.__code__
     n = code.co_argcount
     rest = call.args[n:]
-    if code.co_flags & CO_VARKEYWORDS or (rest and not code.co_flags & CO_VARARGS):
+    if rest and not code.co_flags & CO_VARARGS:
         return None
     keywords = dict(call.kwargs)
     defaults: dict[str, Any] = dict(f.__kwdefaults__ or {})
@@ -186,22 +186,27 @@ def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Functio
             args.append(Const(default))
         else:
             return None
-    if keywords:
+    if keywords and not code.co_flags & CO_VARKEYWORDS:
         return None
-    return _with_rest(body, code, len(rest)), (*args, *rest)
+    return _with_rest(body, code, len(rest), tuple(keywords)), (*args, *rest, *keywords.values())
 
 
-def _with_rest(body: Function, code: pytypes.CodeType, n: int) -> Function:
-    """The body of a function that takes `*args`, of which there are n, with a parameter for each of them."""
-    if not code.co_flags & CO_VARARGS:
+def _with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, ...] = ()) -> Function:
+    """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and those of these names."""
+    if not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return body
     fresh = Fresh(1 + max(v.id for v in all_vars(body)))
-    *params, rest = body.params
-    more = [fresh.var() for _ in range(n)]
+    params, pos = list(body.params), Pos(body.firstline)
+    more, named = [fresh.var() for _ in range(n)], [fresh.var(name) for name in names]
+    made: list[Call] = []
+    if code.co_flags & CO_VARKEYWORDS:
+        items = [x for name, v in zip(names, named, strict=True) for x in (Const(name), v)]
+        made.append(Call(params.pop(), Const(ops.build_map), tuple(items), (), pos))
+    if code.co_flags & CO_VARARGS:
+        made.append(Call(params.pop(), Const(ops.build_tuple), tuple(more), (), pos))
     first = body.blocks[0]
-    whole = Call(rest, Const(ops.build_tuple), tuple(more), (), Pos(body.firstline))
-    entry = CFGBlock(first.id, first.params, (whole, *first.stmts), first.term, first.handler)
-    return replace(body, params=(*params, *more), blocks=(entry, *body.blocks[1:]))
+    entry = CFGBlock(first.id, first.params, (*made, *first.stmts), first.term, first.handler)
+    return replace(body, params=(*params, *more, *named), blocks=(entry, *body.blocks[1:]))
 
 
 def _in_closure_of_itself(site: Call) -> bool:
@@ -265,7 +270,7 @@ def _from_elsewhere(
                     x = cell.cell_contents
                 except ValueError:
                     return None
-                if not is_fixed(x):
+                if not is_fixed(x) and (inferred.wary or not isinstance(x, float)):
                     return None
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:

@@ -40,7 +40,6 @@ from mooncake_py.ir.nodes import (
     Var,
 )
 from mooncake_py.ir.ops import UNBOUND
-from mooncake_py.iterators import advance
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
@@ -78,6 +77,7 @@ class _Rewriter:
         for b in self.fn.blocks:
             stmts: list[Call] = []
             self.out = stmts
+            self.beside = set(b.stmts)
             for s in b.stmts:
                 if b.id in self.inferred.reached and self._statement(s):
                     self.changed = True
@@ -293,6 +293,8 @@ class _Rewriter:
             return self._unpack_ex(s)
         if f is ops.call_ex:
             return self._call_ex(s)
+        if f is ops.dict_merge:
+            return self._merged(s)
         if f is ops.list_to_tuple:
             return self._display(s)
         if f is operator.getitem:
@@ -421,6 +423,22 @@ class _Rewriter:
         self.out.append(Call(s.out, s.fn, (whole,), (), s.pos))
         return True
 
+    def _merged(self, s: Call) -> bool:
+        """A dict of keywords for one call, with those of another dict that is made for it alone."""
+        whole, part = (self.defs.get(v) if isinstance(v, Var) else None for v in s.args[:2])
+        if whole is None or part is None or whole is part or self.counts.get(s.out) or self.counts.get(part.out) != 1:
+            return False
+        others = [u for u in self.uses.get(whole.out, ()) if u is not s]
+        if len(others) != 1 or self.counts[whole.out] != 2:
+            return False
+        if others[0] not in self.beside or not self._is(others[0], ops.call_ex):
+            return False
+        keys = [k.value if isinstance(k, Const) else None for d in (whole, part) for k in d.args[::2]]
+        if not (self._is(whole, ops.build_map) and self._is(part, ops.build_map)) or len({*keys, None}) <= len(keys):
+            return False
+        self.subst[whole.out] = self.emit(s.pos, ops.build_map, *whole.args, *part.args)
+        return True
+
     def _keywords(self, kwargs: Operand) -> list[tuple[str, Operand]] | None:
         """The items of a dict that is built for this call only, keys being constants."""
         d = self.defs.get(kwargs) if isinstance(kwargs, Var) else None
@@ -481,34 +499,6 @@ class _Rewriter:
 
 def _is_none(t: T) -> bool:
     return isinstance(t, Known) and t.value is None
-
-
-def advance_iterators(inferred: Inferred) -> Function | None:
-    """Loops over iterators of active values that nothing simpler was found for, as calls that are decided when they
-    run; None where there is none."""
-    fn = inferred.fn
-    fresh = Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
-    blocks: list[CFGBlock] = []
-    for b in fn.blocks:
-        term = b.term
-        t = inferred.types.get(term.iterator) if isinstance(term, ForNext) else None  # type: ignore[arg-type]
-        if t is None or not t.active or b.id not in inferred.reached:
-            blocks.append(b)
-            continue
-        assert isinstance(term, ForNext)
-        pair, done, item, read = fresh.var(), fresh.var(), fresh.var(), fresh.block()
-        calls = (
-            Call(pair, Const(advance), (term.iterator,), (), term.pos),
-            Call(done, Const(operator.getitem), (pair, Const(0)), (), term.pos),
-        )
-        branch = Branch(done, term.done, Edge(read), term.pos)
-        blocks.append(CFGBlock(b.id, b.params, (*b.stmts, *calls), branch, b.handler))
-        reads = Call(item, Const(operator.getitem), (pair, Const(1)), (), term.pos)
-        to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
-        blocks.append(CFGBlock(read, (), (reads,), to))
-    if len(blocks) == len(fn.blocks):
-        return None
-    return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
 
 
 def _is_range(t: T) -> bool:

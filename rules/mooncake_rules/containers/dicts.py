@@ -203,9 +203,22 @@ def _update(d: CoDual, other: CoDual):
     return None, pullback
 
 
-for _f in (dict.update, ops.dict_update, ops.dict_merge):
+for _f in (dict.update, ops.dict_update):
     rrule(_f, types=(dict, dict), mutates=(0,))(_update)
     rrule(_f, types=(defaultdict, dict), mutates=(0,))(_update)
+
+
+def refuse_repeated(d: dict, other: dict) -> None:
+    """Keywords may be given once."""
+    for k in other:
+        if k in d:
+            raise TypeError(f"got multiple values for keyword argument {k!r}")
+
+
+@rrule(ops.dict_merge, types=(dict, dict), mutates=(0,))
+def dict_merge(d: CoDual, other: CoDual):
+    refuse_repeated(d.primal, other.primal)
+    return _update(d, other)
 
 
 @rrule(operator.ior, types=(defaultdict, dict), mutates=(0,))

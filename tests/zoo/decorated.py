@@ -1,0 +1,107 @@
+"""Functions that hand on what they are given."""
+
+import functools
+import math
+
+from tests.zoo.registry import case
+
+
+def traced(f):
+    @functools.wraps(f)
+    def wrapper(*args, **kwargs):
+        return f(*args, **kwargs)
+
+    return wrapper
+
+
+def scaled(k):
+    def decorate(f):
+        def inner(*args):
+            return k * f(*args)
+
+        return inner
+
+    return decorate
+
+
+def clipped(f):
+    def inner(x, *rest, limit=10.0, **options):
+        y = f(x, *rest, **options)
+        return y if y < limit else limit * math.tanh(y)
+
+    return inner
+
+
+@traced
+def powers(x, k=2.0, *, offset=0.0):
+    return k * x**2 + offset
+
+
+@scaled(2.5)
+def product(x, y):
+    return x * y
+
+
+@clipped
+@traced
+def sum_of(x, *others, weight=1.0):
+    total = weight * x
+    for y in others:
+        total += y * y
+    return total
+
+
+def call(f, *args, **kwargs):
+    return f(*args, **kwargs)
+
+
+def call_with(f, x, **kwargs):
+    kwargs["k"] = 3.0
+    return f(x, **kwargs)
+
+
+def options_of(**kwargs):
+    total = 0.0
+    for name in kwargs:
+        total += len(name) * kwargs[name]
+    return total + kwargs.get("missing", 1.0)
+
+
+@case([0.5, -1.2, 2.0])
+def decorated_functions(xs):
+    total = 0.0
+    for x in xs:
+        total += powers(x) + powers(x, k=x) + powers(x, 3.0, offset=total)
+        total += product(x, total) * 0.1
+    return total
+
+
+@case([0.5, -1.2, 2.0])
+def decorated_twice(xs):
+    total = sum_of(xs[0]) + sum_of(xs[1], xs[2], weight=xs[0])
+    return total + sum_of(3.0, xs[2], 2.0, limit=xs[2]) + sum_of(xs[0], limit=20.0, weight=2.0)
+
+
+@case(0.7, 1.3)
+def keywords_handed_on(x, y):
+    total = call(powers, x, k=y) + call(math.sin, x) + call(powers, y, offset=x, k=2.0) + call_with(powers, x, offset=y)
+    return total + call(options_of, a=x, bc=y) + options_of() + options_of(**{"a": x}, **{"abc": y * x})
+
+
+@case(0.7)
+def keywords_that_come_twice(x):
+    try:
+        return call(powers, x, **{"k": 2.0}, **{"k": x})
+    except TypeError:
+        return call(powers, x, k=x) * 2.0
+
+
+@case(0.7, 1.3)
+def local_functions_with_any_arguments(x, y):
+    def apply(f, *args, **kwargs):
+        return f(*args, **kwargs) * x
+
+    def weighted(a, b=2.0, *, w=1.0):
+        return w * a * b
+
+    return apply(weighted, y) + apply(weighted, x, y, w=y) + apply(weighted, a=x, b=y)
