@@ -192,7 +192,7 @@ def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Functio
 
 
 def _with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, ...] = ()) -> Function:
-    """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and those of these names."""
+    """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and these names."""
     if not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return body
     fresh = Fresh(1 + max(v.id for v in all_vars(body)))
