@@ -10,7 +10,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from mooncake_py import registry
+from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
@@ -250,7 +250,10 @@ def _run_forward(
     act = (*(wary and is_data(x) for x in all_args[:extra]), *active[:n])
     kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
     if type(g) is not pytypes.FunctionType or registry.is_declared(g):
-        return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+        python = _differentiated_as(g, all_args, all_kwargs)
+        if python is None:
+            return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+        g = python
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
         return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
@@ -267,6 +270,13 @@ def _run_forward(
     pullback = Pullback(y, args, shadows[extra : extra + n], run, _may_run_again(rule), rule.outside(cells))
     pullback.always_zero = tuple(i - extra for i in rule.derived.always_zero if i >= extra)
     return y, pullback
+
+
+def _differentiated_as(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> pytypes.FunctionType | None:
+    """The Python function that a call of g, which has no rule for it, is differentiated as."""
+    if kwargs or registry.find_rule_for_values(g, args) is not None or outputs.writes_out(g, len(args), ()):
+        return None
+    return registry.seen_through(g, len(args), False, tuple(map(type, args)))
 
 
 def _forward_site(
