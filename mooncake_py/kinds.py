@@ -59,7 +59,7 @@ Numbers = Kind("Numbers", _NumbersClass)
 """An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
 Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
 """A number or an array."""
-Sequence_ = Kind("Sequence", (list, tuple))
+Sequence_ = Kind("Sequence", (list, tuple, deque))
 Any_ = Kind("Any", object)
 
 Pattern = Kind | type
@@ -89,7 +89,7 @@ def matches(want: Pattern, t: T) -> bool | None:
     if want is Numeric:
         return isinstance(t, Arr) or is_scalar(t)
     if want is Sequence_:
-        return isinstance(t, (Lst, Tup, Inst)) and issubclass(t.cls, (list, tuple))
+        return isinstance(t, (Lst, Tup, Inst)) and issubclass(t.cls, (list, tuple, deque))
     if isinstance(t, (Inst, Dct)) and isinstance(want, type):
         if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
             return None  # a subclass may do it in its own way

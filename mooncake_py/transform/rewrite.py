@@ -18,7 +18,6 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.infer.interpret import Inferred
-from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops, use_counts
@@ -39,7 +38,7 @@ from mooncake_py.ir.nodes import (
     Try,
     Var,
 )
-from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.transform.displays import Displays
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
@@ -51,7 +50,7 @@ def rewrite(inferred: Inferred) -> Function | None:
     return _Rewriter(inferred).run()
 
 
-class _Rewriter:
+class _Rewriter(Displays):
     def __init__(self, inferred: Inferred):
         self.fn = inferred.fn
         self.inferred = inferred
@@ -105,14 +104,6 @@ class _Rewriter:
 
         return map_function(new, find)
 
-    def type_of(self, v: Operand) -> T:
-        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Known(UNBOUND))
-
-    def emit(self, pos: Pos, fn: object, *args: Operand, name: str | None = None) -> Var:
-        out = self.fresh.var(name)
-        self.out.append(Call(out, Const(fn), args, (), pos))
-        return out
-
     # -- loops --
 
     def _loops(self) -> dict[BlockId, Var]:
@@ -156,19 +147,6 @@ class _Rewriter:
             self.consumed.add(d.out)
             for a in d.args:
                 self._consume(a)
-
-    def _is(self, s: Call, f: object) -> bool:
-        t = self.type_of(s.fn)
-        return isinstance(t, Known) and t.value is f and not s.kwargs
-
-    def _combines(self, x: Var) -> Call | None:
-        """The call of zip, enumerate or reversed that made x, where only this loop uses it."""
-        d = self.defs.get(x)
-        if d is None or self.counts[x] != 1:
-            return None
-        if self._is(d, zip) or (self._is(d, enumerate) and len(d.args) in (1, 2)):
-            return d
-        return d if self._is(d, reversed) and len(d.args) == 1 else None
 
     def _sequence(self, x: Operand) -> bool:
         """Can x be read by index?"""
@@ -339,90 +317,6 @@ class _Rewriter:
             return [self.emit(pos, operator.getitem, out, Const(i)) for i in range(len(t.items))]
         return [out] if isinstance(t, Arr) or _is_none(t) else None
 
-    def _unpack(self, s: Call) -> bool:
-        """`a, b = xs` for an active array or list: its length checked, its items read."""
-        x, n = s.args[0], s.args[1].value  # type: ignore[union-attr]
-        t = self.type_of(x)
-        if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.ndim):
-            return False
-        self.emit(s.pos, ops.check_length, x, Const(n))
-        items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(n)]
-        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
-        return True
-
-    def _unpack_ex(self, s: Call) -> bool:
-        x, before, after = s.args[0], s.args[1].value, s.args[2].value  # type: ignore[union-attr]
-        t = self.type_of(x)
-        if not isinstance(t, Tup) or len(t.items) < before + after or not t.active:
-            return False
-        items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(len(t.items))]
-        cut = len(items) - after
-        middle = self.emit(s.pos, ops.build_list, *items[before:cut])
-        self.out.append(Call(s.out, Const(ops.build_tuple), (*items[:before], middle, *items[cut:]), (), s.pos))
-        return True
-
-    def _call_ex(self, s: Call) -> bool:
-        """`f(*args, **kwargs)` where the tuple's length and the dict's keys are known."""
-        f, args, kwargs = s.args
-        t = self.type_of(args)
-        keywords: list[tuple[str, Operand]] = []
-        if not (isinstance(kwargs, Const) and kwargs.value is None):
-            found = self._keywords(kwargs)
-            if found is None:
-                return False
-            keywords = found
-        if isinstance(t, Known) and isinstance(t.value, tuple):
-            items: list[Operand] = [Const(v) for v in t.value]
-        elif isinstance(t, Tup):
-            items = [self.emit(s.pos, operator.getitem, args, Const(i)) for i in range(len(t.items))]
-        elif isinstance(t, Lst) and t.active and isinstance(cls := self.type_of(f), Known) and takes_all(cls.value):
-            items = self._fields(s, cls.value, args, False)
-        else:
-            return False
-        self.out.append(Call(s.out, f, tuple(items), tuple(keywords), s.pos))
-        return True
-
-    def _sum(self, s: Call) -> bool:
-        """Two tuples, one behind the other."""
-        if not all(isinstance(t := self.type_of(x), Tup) and t.active for x in s.args):
-            return False
-        if (info := self.inferred.calls.get(s.out)) is None or info.kind != "rule":
-            return False
-        read = [(x, Const(i)) for x in s.args for i in range(len(self.type_of(x).items))]  # type: ignore[attr-defined]
-        items = [self.emit(s.pos, operator.getitem, x, i) for x, i in read]
-        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
-        return True
-
-    def _dict(self, s: Call) -> bool:
-        """`dict(zip(names, values))` of tuples in sight: a display."""
-        d = self._combines(s.args[0]) if len(s.args) == 1 and not s.kwargs and isinstance(s.args[0], Var) else None
-        if d is None or not self._is(d, zip) or len(d.args) != 2:
-            return False
-        keys, t = self.type_of(d.args[0]), self.type_of(d.args[1])
-        if not isinstance(keys, Known) or type(keys.value) is not tuple or not isinstance(t, Tup) or not t.active:
-            return False
-        words: list[Operand] = []
-        for i, k in zip(range(len(t.items)), keys.value, strict=False):
-            words += [Const(k), self.emit(s.pos, operator.getitem, d.args[1], Const(i))]
-        if d in self.out:
-            self.out.remove(d)
-        self.out.append(Call(s.out, Const(ops.build_map), tuple(words), (), s.pos))
-        return True
-
-    def _fields(self, s: Call, cls: Any, xs: Operand, whole: bool) -> list[Operand]:
-        """The items of a list that is as long as a named tuple has fields."""
-        self.emit(s.pos, ops.check_fields, Const(cls), xs, Const(whole))
-        return [self.emit(s.pos, operator.getitem, xs, Const(i)) for i in range(len(cls._fields))]
-
-    def _make(self, s: Call, t: Meth) -> bool:
-        """`cls._make(xs)` for an active list."""
-        x = self.type_of(s.args[0]) if len(s.args) == 1 and not s.kwargs else None
-        if not is_named_tuple(t.owner) or not makes(t.func) or not isinstance(x, Lst) or not x.act:
-            return False
-        whole = self.emit(s.pos, ops.build_tuple, *self._fields(s, t.owner, s.args[0], True))
-        self.out.append(Call(s.out, s.fn, (whole,), (), s.pos))
-        return True
-
     def _merged(self, s: Call) -> bool:
         """A dict of keywords for one call, with those of another dict that is made for it alone."""
         whole, part = (self.defs.get(v) if isinstance(v, Var) else None for v in s.args[:2])
@@ -438,63 +332,6 @@ class _Rewriter:
             return False
         self.subst[whole.out] = self.emit(s.pos, ops.build_map, *whole.args, *part.args)
         return True
-
-    def _keywords(self, kwargs: Operand) -> list[tuple[str, Operand]] | None:
-        """The items of a dict that is built for this call only, keys being constants."""
-        d = self.defs.get(kwargs) if isinstance(kwargs, Var) else None
-        if d is None or not self._is(d, ops.build_map) or len(self.uses.get(d.out, ())) != 1:
-            return None
-        keys = d.args[::2]
-        if not all(isinstance(k, Const) and type(k.value) is str for k in keys):
-            return None
-        return list(zip((k.value for k in keys), d.args[1::2], strict=True))  # type: ignore[union-attr]
-
-    def _display(self, s: Call) -> bool:
-        """`(*a, b)`: the tuple of the items, where the list behind it is used for nothing else."""
-        d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
-        if d is None or not self._is(d, ops.build_list):
-            return False
-        items: list[Operand] = list(d.args)
-        grown = [u for u in self.uses.get(d.out, ()) if u is not s]
-        for u in grown:
-            t = self.type_of(u.args[1]) if len(u.args) > 1 else None
-            known = isinstance(t, Tup) or (isinstance(t, Known) and isinstance(t.value, tuple))
-            if u.args[0] is not d.out or not (self._is(u, ops.list_append) or (self._is(u, ops.list_extend) and known)):
-                return False
-        for u in grown:
-            t = self.type_of(u.args[1])
-            if self._is(u, ops.list_append):
-                items.append(u.args[1])
-            elif isinstance(t, Tup):
-                items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
-            elif isinstance(t, Known):
-                items += [Const(v) for v in t.value]
-        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
-        return True
-
-    def _known_item(self, s: Call) -> bool:
-        """An item of a tuple that was put together in sight, or a slice of one."""
-        t, i = self.type_of(s.args[0]), self.type_of(s.args[1])
-        if not isinstance(t, Tup) or not isinstance(i, Known) or not t.active:
-            return False
-        if isinstance(i.value, slice):
-            items = [
-                self.emit(s.pos, operator.getitem, s.args[0], Const(k)) for k in range(*i.value.indices(len(t.items)))
-            ]
-            self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
-            return True
-        d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
-        while d is not None and self._is(d, ops.unpack) and isinstance(d.args[0], Var):
-            d = self.defs.get(d.args[0])
-        if (
-            d is not None
-            and self._is(d, ops.build_tuple)
-            and type(i.value) is int
-            and -len(d.args) <= i.value < len(d.args)
-        ):
-            self.subst[s.out] = d.args[i.value]
-            return True
-        return False
 
 
 def _is_none(t: T) -> bool:

@@ -19,7 +19,7 @@ from mooncake_py.registry import inline, probed, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
-from mooncake_rules.sequences import unstack
+from mooncake_rules.sequences import SEQUENCES, unstack
 
 Partial = Callable[..., Any] | None
 
@@ -160,7 +160,7 @@ def register(module: str, f: Any, partials: tuple[Partial, ...]) -> None:
     rule = _spelled(f, rule, n)
 
     def rule_of_lists(*xs):
-        y, pb = rule(*[np.array(x) if type(x) in (list, tuple) else x for x in xs])
+        y, pb = rule(*[np.array(x) if type(x) in SEQUENCES else x for x in xs])
 
         def pullback(dy):
             ds = pb(dy)

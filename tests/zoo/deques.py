@@ -166,3 +166,9 @@ def in_an_object(xs):
         if i % 3 == 2:
             s += line.get() * x
     return s + sum(line.waiting)
+
+
+@case(XS)
+def chosen_by_numpy(xs):
+    d = deque(xs)
+    return (np.where(np.array(d) > 1.0, d, 0.5) * np.fromiter(d, float)).sum()
