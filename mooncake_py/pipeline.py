@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import Inference, Inferred
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir.nodes import Function

@@ -12,7 +12,8 @@ from mooncake_py.diagnostics import facts
 from mooncake_py.diagnostics.mode import Mode, current
 from mooncake_py.diagnostics.where import Where, describe
 from mooncake_py.errors import DebugError
-from mooncake_py.infer.interpret import ABSENT, Inferred
+from mooncake_py.fields import ABSENT
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.ir.nodes import Pos
 from mooncake_py.runtime.rule import DerivedRule

@@ -20,7 +20,7 @@ import numpy as np
 
 from mooncake_py.api import value_and_pullback
 from mooncake_py.errors import AlwaysZeroWarning, MooncakeError, user_position
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.ir import ops

@@ -7,7 +7,7 @@ import types as pytypes
 from typing import TYPE_CHECKING
 
 from mooncake_py import registry
-from mooncake_py.infer.interpret import ABSENT
+from mooncake_py.fields import ABSENT
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.inspection.describe import name_of, type_text
 

@@ -12,7 +12,7 @@ from mooncake_py.diagnostics.quick import QuickSite, is_quick
 from mooncake_py.diagnostics.rules import PlainSite, RuleSite, Watch
 from mooncake_py.diagnostics.where import Where, name_of
 from mooncake_py.errors import DebugError
-from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import T
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos

@@ -18,7 +18,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges
 
 if TYPE_CHECKING:
-    from mooncake_py.infer.interpret import CallInfo
+    from mooncake_py.infer.inferred import CallInfo
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}

@@ -35,7 +35,7 @@ from mooncake_py.iterators import item_within
 from mooncake_py.registry import element_effects, is_pure
 
 if TYPE_CHECKING:
-    from mooncake_py.infer.interpret import CallInfo
+    from mooncake_py.infer.inferred import CallInfo
 
 
 def has_identity(t: T) -> bool:

@@ -13,7 +13,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, unseen, widen
 
 if TYPE_CHECKING:
-    from mooncake_py.infer.interpret import Guard
+    from mooncake_py.infer.inferred import Guard
 
 _SPECIAL = (
     inspect.CO_VARARGS

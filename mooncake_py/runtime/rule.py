@@ -14,7 +14,8 @@ import numpy as np
 
 from mooncake_py import registry
 from mooncake_py.diagnostics.mode import current as debug_frame
-from mooncake_py.infer.interpret import ABSENT, Guard
+from mooncake_py.fields import ABSENT
+from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.run import is_wary, observer
 from mooncake_py.switches import current

@@ -13,7 +13,7 @@ import numpy as np
 
 from mooncake_py import registry, run
 from mooncake_py.errors import MissingRule, UnsupportedError
-from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Cell, Dct, Known, Lst, T, Top
 from mooncake_py.ir import ops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto
 from mooncake_py.iterators import advance

@@ -10,7 +10,7 @@ import operator
 from dataclasses import replace
 from typing import Any
 
-from mooncake_py.infer.interpret import fold_is
+from mooncake_py.infer.predicates import fold_is
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import map_function

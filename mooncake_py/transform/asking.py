@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from mooncake_py.infer.interpret import Inferred, uses_up
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import may_be_complex
 from mooncake_py.ir import ops

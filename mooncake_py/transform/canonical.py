@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir.graph import dominators, innermost_loop, loops, rpo
 from mooncake_py.ir.mapping import map_terminator

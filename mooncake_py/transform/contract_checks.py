@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, overload
 
-from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import (
     Arr,
     Inst,

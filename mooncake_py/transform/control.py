@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Inst
 from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops

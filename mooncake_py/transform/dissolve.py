@@ -12,7 +12,7 @@ from types import MemberDescriptorType
 
 from mooncake_py.fields import make_object
 from mooncake_py.frontend.ssa import UNBOUND, Draft
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import MISSING, WRITES, Lookup
 from mooncake_py.infer.types import Known, Obj
 from mooncake_py.ir import ops

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.infer.interpret import _fold_isinstance, fold_is
+from mooncake_py.infer.predicates import fold_is, fold_isinstance
 from mooncake_py.infer.types import Arr
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import (
@@ -140,7 +140,7 @@ def _isinstance(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None
     if isinstance(args[1], VTuple) and all(isinstance(c, Const) for c in args[1].items):
         args[1] = Const(tuple(c.value for c in args[1].items))  # type: ignore[union-attr]
     if isinstance(args[1], Const):
-        r = _fold_isinstance(sp.type_of(args[0]), args[1].value)
+        r = fold_isinstance(sp.type_of(args[0]), args[1].value)
         return None if r is None else Const(r)
     return None
 

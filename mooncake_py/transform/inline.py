@@ -14,7 +14,8 @@ from typing import Any
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import FRAME_NAMES, Guard, Inferred
+from mooncake_py.infer.codes import FRAME_NAMES
+from mooncake_py.infer.inferred import Guard, Inferred
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.outside import is_data, is_library
 from mooncake_py.infer.protocol import STAND_INS, is_fixed

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Iterator
 
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts

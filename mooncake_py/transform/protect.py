@@ -13,7 +13,7 @@ from typing import Any
 
 from mooncake_py import unwinding
 from mooncake_py.frontend.ssa import can_raise
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mooncake_py import fields
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.memory import only_called
 from mooncake_py.infer.protocol import MADE, STAND_INS, Plan, exact_class
 from mooncake_py.infer.types import BOT, Bot, Meth, T

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import outputs
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops, use_counts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mooncake_py.errors import DroppedDerivative
-from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import Arr, Top
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import Rule

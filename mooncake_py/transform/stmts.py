@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.interpret import CallInfo
+from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
 from mooncake_py.ir import ops

@@ -10,7 +10,7 @@ import operator
 from dataclasses import replace
 
 from mooncake_py.frontend.ssa import Draft
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Known, T, Tup
 from mooncake_py.ir.graph import loops, use_counts
 from mooncake_py.ir.mapping import is_const

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.ir.nodes import Call, ForNext, Operand, Return, Var, brings_value, edges
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import NONE, Lanes, has_fdata

@@ -7,7 +7,7 @@ a local variable of the pullback, added to the base's where the view was made.
 
 from __future__ import annotations
 
-from mooncake_py.infer.interpret import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Arr, Meth
 from mooncake_py.ir.nodes import Call, CFGBlock, Operand, Var, term_operands
 from mooncake_py.transform.canonical import Canonical

@@ -10,7 +10,7 @@ import pytest
 
 import mooncake_py
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.interpret import Inferred
+from mooncake_py.infer.inferred import Inferred
 from mooncake_py.transform.suspended import FINISHED, START, next_states, runs_again, yields
 from tests.zoo import generators
 

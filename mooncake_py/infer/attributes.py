@@ -1,0 +1,168 @@
+"""What a name or an attribute is, and what calls come to by the classes of objects."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types as pytypes
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import ABSENT
+from mooncake_py.infer.inferred import CallInfo, Guard
+from mooncake_py.infer.outside import NAMESPACES, is_kept_by
+from mooncake_py.infer.outside import is_data as is_outside_data
+from mooncake_py.infer.predicates import uses_up
+from mooncake_py.infer.protocol import Classes, Plan, is_function
+from mooncake_py.infer.resolve import attribute, is_code_like
+from mooncake_py.infer.state import State
+from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, abstract, activate, widen
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.iterators import items_left, iterating
+from mooncake_py.registry import Rule, find_rule, rules_of
+from mooncake_py.structure import is_user_class
+
+_OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
+
+
+class Attributes(State):
+    """What a name or an attribute is."""
+
+    def global_type(self, name: str) -> T:
+        g = self.globals
+        if name in g:
+            scope, value = g, g[name]
+        elif name in self.builtins:
+            scope, value = self.builtins, self.builtins[name]
+            self.guards[(id(g), name)] = Guard(g, name, ABSENT)
+        else:
+            return Top()
+        typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
+        if is_code_like(value) and not typed and not (self.wary and is_outside_data(value)):
+            self.guards[(id(scope), name)] = Guard(scope, name, value)
+            return Known(value)
+        t = abstract(value, False)
+        # The attributes of an object may be of other types next time, so it is looked at even if it is the same.
+        same = value if self.classes is None or not isinstance(t, Obj) else ABSENT
+        self.guards[(id(scope), name)] = Guard(scope, name, same, t)
+        return abstract(value, True) if self.wary and is_outside_data(value) else self.seen(t)
+
+    def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        assert isinstance(types[1], Known)
+        t, name = types[0], types[1].value
+        if self.wary and isinstance(t, Known) and isinstance(t.value, NAMESPACES) and is_kept_by(t.value, name):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+            return Top(True)
+        if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):
+            value = getattr(t.value, name, ABSENT)
+            if value is not ABSENT and (is_code_like(value) or isinstance(value, (int, float, str))):
+                self.guards[(id(t.value), name)] = Guard(t.value.__dict__, name, value)
+                self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+                return Known(value)
+        if isinstance(t, Known) and isinstance(t.value, (type, np.ufunc)):
+            value = getattr(t.value, name, ABSENT)
+            if isinstance(
+                value, (pytypes.BuiltinFunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+            ):
+                self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+                return Known(value)
+        if self.classes is not None:
+            found_ = None
+            if isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
+                found_ = self.classes.read(s, args[0], t, name)
+            elif isinstance(t, Tup) and t.cls is not tuple:
+                found_ = self.classes.read_named(s, args[0], t, name)
+            elif isinstance(t, Known) and isinstance(t.value, type) and len(args) == 2:
+                found_ = self.classes.read_class(s, t.value, name)
+            if found_ is not None:
+                return self.found(s, *found_, args[:2], types[:2])
+        if self.wary and (not isinstance(t, Known) or isinstance(t.value, (type, pytypes.FunctionType))):
+            if not isinstance(t, Known) or not is_code_like(getattr(t.value, name, ABSENT)):
+                if isinstance(t, (Top, Known)) or (isinstance(t, Inst) and is_user_class(t.cls)):
+                    self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+                    return Top(True)
+        if name == "f_locals" or (name in _OF_FUNCTIONS and t.active):
+            raise UnsupportedError(f"reading {name} of what may have derivatives", self.fn.filename, s.pos.line)
+        found = attribute(widen(t), name, s)
+        if found is not None:
+            r, descriptor = found
+            if descriptor is None:
+                self.calls[s.out] = CallInfo("op", getattr, None, args, (), types)
+                return r
+            return self.resolved_attribute(s, descriptor, args[:1], (widen(t),), r)
+        act = t.active
+        self.calls[s.out] = CallInfo("dynamic" if act else "plain", getattr, None, args, (), types, f"attribute {name}")
+        return Top(act)
+
+    def found(self, s: Call, t: T, how: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """An attribute of an object or class that is known: see `Classes.read`."""
+        if isinstance(how, Plan):
+            return self.planned(s, how)
+        if how is None:
+            assert isinstance(t, Meth)
+            self.calls[s.out] = CallInfo("op", getattr, None, (t.receiver, Const(None)), (), types)
+        elif isinstance(how, int):
+            self.calls[s.out] = CallInfo("op", operator.getitem, None, (args[0], Const(how)), (), types)
+        elif how is getattr:
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+        else:
+            self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+        return t
+
+    def resolved_attribute(self, s: Call, d: Any, args: tuple[Operand, ...], types: tuple[T, ...], r: T) -> T:
+        rule = find_rule(d, types)
+        if isinstance(rule, Rule) and rule.fn is None:
+            self.calls[s.out] = CallInfo("plain", getattr, rule, s.args, (), types)
+            return activate(r, False)
+        if not types[0].active:
+            self.calls[s.out] = CallInfo("plain", getattr, None, s.args, (), types)
+            return r
+        if isinstance(rule, Rule):
+            self.calls[s.out] = CallInfo("rule", d, rule, args, (), types)
+            return r
+        self.calls[s.out] = CallInfo("dynamic", getattr, None, s.args, (), types, f"no rule for attribute {d!r}")
+        return Top(True)
+
+    def of_object(self, s: Call, classes: Classes, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """A call that comes down to what the classes of objects say; None for any other."""
+        t = types[0] if types else BOT
+        if f is setattr or f is object.__setattr__:
+            if len(types) != 3 or not isinstance(t, Obj) or not isinstance(types[1], Known) or s.out in self.late:
+                return None
+            how = classes.write(t, args, types[1].value, types[2], raw=f is not setattr)
+            if isinstance(how, Plan):
+                return self.planned(s, how)
+            if how is not None:
+                self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+                return Known(None)
+        elif f is ops.load_super:
+            match types[1:]:
+                case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
+                    found = classes.read_super(s, cls, x, name)
+                    return None if found is None else self.found(s, *found, args[2:], types[2:])
+        elif f is iter and isinstance(t, Obj) and len(args) == 1:
+            method = classes.look(t.cls, "__iter__")
+            if is_function(method):
+                alone = s.out in self.looped and not method.__code__.co_flags & inspect.CO_GENERATOR
+                return self.planned(s, Plan(iterating, (Const(method), *args)) if alone else Plan(method, args))
+        elif any(isinstance(x, Obj) for x in types) and (k := uses_up(f, types)) is not None and not s.kwargs:
+            of = types[k]
+            if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
+                return self.planned(s, Plan(items_left, (args[k],), (), None, k))
+        elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(None)
+        elif f is type and len(args) == 1 and isinstance(t, Obj):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(t.cls)
+        elif (f is ops.truth or f is operator.not_ or f is bool) and len(args) == 1 and classes.is_true(t):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(f is not operator.not_)
+        elif type(f).__hash__ is not None:
+            plan = classes.call(f, args, types, s.kwargs)
+            if plan is not None:
+                return self.planned(s, plan)
+        return None

@@ -1,0 +1,269 @@
+"""What a call means, by the types of callee and arguments."""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import make_object, surely
+from mooncake_py.infer.attributes import Attributes
+from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
+from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.named import answers
+from mooncake_py.infer.outside import is_library
+from mooncake_py.infer.places import placed
+from mooncake_py.infer.predicates import fold_is, fold_isinstance, may_be_asked, may_be_iterator, may_be_written
+from mooncake_py.infer.protocol import Plan, asks, is_function
+from mooncake_py.infer.resolve import class_of, result_type
+from mooncake_py.infer.results import is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.types import (
+    BOT,
+    Arr,
+    Bot,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    T,
+    Top,
+    Tup,
+    activate,
+    is_scalar,
+    widen,
+)
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.iterators import item_within
+from mooncake_py.outputs import can_be_split, writes_out
+from mooncake_py.registry import (
+    Rule,
+    asking_items,
+    drained,
+    find_rule,
+    incurious,
+    infer_table,
+    is_pure,
+    probed,
+    rules_of,
+    seen_through,
+)
+
+_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely})
+
+
+_ITEMS = frozenset({operator.getitem, tuple.__getitem__})
+
+
+# What a container answers without asking its items.
+_OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
+
+
+class Calls(Attributes):
+    """What each call means."""
+
+    def call(self, s: Call) -> T:
+        fn = self.type_of(s.fn)
+        if isinstance(fn, Bot):
+            return BOT
+        args = tuple(map(self.type_of, s.args))
+        for t in args:
+            if t is BOT:
+                return BOT
+        if isinstance(fn, Meth):
+            x = fn.receiver
+            if self.classes is not None and is_function(fn.func):
+                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
+            return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
+        if isinstance(fn, Known):
+            return self.resolved(s, fn.value, s.args, args)
+        if isinstance(fn, Fn):
+            return self.derived(s, fn, s.args, args)
+        if isinstance(fn, (Obj, Tup)) and self.classes is not None:
+            plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
+            if plan is not None:
+                return self.planned(s, plan)
+        return self.dynamic(s, "the callee is not known")
+
+    def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """A call of a known object."""
+        if f is ops.load_global:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return self.global_type(s.args[0].value)  # type: ignore[union-attr]
+        if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
+            return self.getattr(s, args, types)
+        if f in OF_FRAMES and (len(args) < OF_FRAMES[f]) and self.active():
+            raise UnsupportedError(
+                f"{f.__name__}() in a function that computes with values that have derivatives",
+                self.fn.filename,
+                s.pos.line,
+                "name the variables",
+            )
+        if self.classes is not None:
+            of_object = self.of_object(s, self.classes, f, args, types)
+            if of_object is not None:
+                return of_object
+            places = placed(self.classes, f, args, types, s.kwargs, self.type_of)
+            if places is not None:
+                self.calls[s.out] = CallInfo("op", places.does, None, places.args, places.kwargs, types)
+                return places.type
+            if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
+                return self.dynamic(s, "the class of a named tuple decides")
+        if f in _STRUCTURAL or (f in _ITEMS and isinstance(types[0], Tup) and isinstance(types[1], Known)):
+            t = self.structural(s, f, args, types)
+            if t is not None:
+                f = operator.getitem if f in _ITEMS else f
+                self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
+                return t
+        kw = tuple((k, self.type_of(v)) for k, v in s.kwargs)
+        act = any(t.active for t in types) or any(t.active for _, t in kw)
+        if f is isinstance and isinstance(types[1], Known):
+            folded = fold_isinstance(types[0], types[1].value)
+            if folded is not None:
+                self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                return Known(folded)
+        if f in (operator.is_, operator.is_not) and len(types) == 2:
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+            folded = fold_is(types[0], types[1])
+            return Inst(bool) if folded is None else Known(folded is (f is operator.is_))
+        if f is ops.truth or f is operator.not_:
+            if isinstance(types[0], Known) and isinstance(types[0].value, (bool, int, float, str, type(None), tuple)):
+                self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                return Known(bool(types[0].value) is (f is ops.truth))
+        rules = rules_of(f)
+        rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
+        if rule is not None and (k := drained.get(f, len(types))) < len(types) and may_be_iterator(types[k]):
+            rule = False  # it may be an iterator
+        if act and f is slice and any(is_scalar(x) and x.active for x in types):
+            raise UnsupportedError(
+                "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
+            )
+        given = (*types, *(t for _, t in kw))
+        if f in _OF_THE_WHOLE:
+            given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
+        asked = act and f not in incurious and any(map(may_be_asked, given))
+        if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
+            if f in probed or f in asking_items:
+                rule = False  # there may be an object that is asked for a number, or compared
+        if (
+            (f is next or f is item_within)
+            and len(args) == 1
+            and not isinstance(t := self.item_type(args[0]), (Top, Bot))
+        ):
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "no rule")
+            return t
+        if isinstance(rule, Rule):
+            t = self.result_type(f, args, types, kw)
+            if act and rule.fn is not None:
+                self.refuse_objects(s, types[0] if rule.mutates and types else t)
+            if rule.fn is None:
+                why = "the method of an object may be called"
+                self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
+                return activate(t, False)
+            if not act and not rule.mutates and not (f is make_object and self.with_forced(s.out, t).active):
+                self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
+                return t
+            self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
+            return t
+        if rule is False:
+            decided_late = act or any(r.mutates for r in rules)
+            why = "the types of the arguments are not known"
+            self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
+            t = self.result_type(f, args, types, kw)
+            return Top(act) if isinstance(t, Top) else t
+        if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
+            method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs
+            return self.resolved(s, method, (Const(f.__self__), *args), (Known(f.__self__), *types))
+        classes = [class_of(widen(t)) for t in types]
+        python = None if f is ops.load_special else seen_through(f, len(types), bool(kw), classes)
+        split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
+        if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
+            return self.derived(s, Known(python), args, types)
+        t = self.result_type(f, args, types, kw)
+        if self.wary and isinstance(f, type) and f.__flags__ & 1 << 9:
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "a class")
+            return Top(True)
+        pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(may_be_written, types)))
+        self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
+        return activate(t) if act else t
+
+    def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
+        """The result type of a primitive. An array made of a list has the dtype of just these items."""
+        t = result_type(f, types, kw)
+        if isinstance(t, (Arr, Top)) and (shown := tuple(map(self.displayed, args))) != types:
+            better = result_type(f, shown, kw)
+            return better if isinstance(better, Arr) or is_scalar(better) else t
+        return t
+
+    def refuse_objects(self, s: Call, t: T) -> None:
+        """Derivatives are followed through arrays of numbers only."""
+        if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
+            raise UnsupportedError(
+                f"a value with a derivative in an array of dtype {t.dtype}",
+                self.fn.filename,
+                s.pos.line,
+                "use arrays of floats or complex numbers, lists or dicts",
+            )
+
+    def structural(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        if f is ops.build_tuple:
+            return Tup(types)
+        if f is surely:
+            return types[0]
+        if f is ops.check_bound:
+            return types[0] if not (isinstance(types[0], Known) and types[0].value is ops.UNBOUND) else BOT
+        if f is ops.unpack:
+            t, n = types[0], types[1]
+            assert isinstance(n, Known)
+            if isinstance(t, Known) and isinstance(t.value, tuple):
+                t = Tup(tuple(Known(v) for v in t.value))
+            return Tup(t.items) if isinstance(t, Tup) and len(t.items) == n.value else None
+        if f in _ITEMS:
+            t, i = types[0], types[1]
+            assert isinstance(t, Tup) and isinstance(i, Known)
+            if type(i.value) is int and -len(t.items) <= i.value < len(t.items):
+                return t.items[i.value]
+            return None
+        if f is ops.make_function:
+            code = types[0]
+            assert isinstance(code, Known)
+            return Fn(code.value, s, any(t.active for t in types))
+        return None
+
+    def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """A call of a Python function: known by its rule where only numbers go in and out, else decided late."""
+        kw = [self.type_of(v) for _, v in s.kwargs]
+        target = fn.value if isinstance(fn, Known) else None
+        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
+        act = act or may_receive(fn.code if isinstance(fn, Fn) else target.__code__)  # type: ignore[union-attr]
+        result: T = Top()
+        if (
+            target is not None
+            and not s.kwargs
+            and not self.wary
+            and target.__closure__ is None
+            and is_plain(target.__code__)
+            and len(types) == target.__code__.co_argcount
+            and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
+            and (found := result_of(target, types)) is not None
+        ):
+            numeric = is_numeric_call(target, types) and (only_numbers(found.type) or isinstance(found.type, Bot))
+            if numeric and not (s.out in self.protected and may_carry(target, set())):
+                self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
+                return found.type
+            self.guards |= found.guards
+            self.relied |= found.functions
+            result = found.type
+        act = act or self.wary
+        written = any(map(may_be_written, (*types, *kw)))
+        self.calls[s.out] = CallInfo(
+            "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
+        )
+        if target in infer_table:
+            result = result_type(target, types, ())
+        return activate(result, act)

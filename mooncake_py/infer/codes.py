@@ -1,0 +1,51 @@
+"""What a function may do by its code: look at its frame, raise what it makes, receive what is sent."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types as pytypes
+
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import Raise, term_operands
+
+OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
+"""Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
+FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
+
+
+def may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
+    """May a function raise an exception that it makes of its arguments, or call one that does?"""
+    if f.__code__ in seen:
+        return False
+    seen.add(f.__code__)
+    if raises_something(f.__code__):
+        return True
+    named = (f.__globals__.get(name) for name in f.__code__.co_names)
+    return any(isinstance(g, pytypes.FunctionType) and may_carry(g, seen) for g in named)
+
+
+@functools.cache
+def raises_something(code: pytypes.CodeType) -> bool:
+    from mooncake_py.frontend import normalise
+
+    blocks = normalise(code).blocks
+    return any(isinstance(b.term, Raise) and not b.term.reraise and b.term.exc is not None for b in blocks)
+
+
+@functools.cache
+def may_receive(code: pytypes.CodeType) -> bool:
+    """Is this a generator function whose generators look at what is sent to them?"""
+    from mooncake_py.frontend import normalise
+
+    if not code.co_flags & inspect.CO_GENERATOR:
+        return False
+    body = normalise(code)
+    used = {v for b in body.blocks for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term))}
+    return any(
+        is_const(s.fn, ops.yield_from) or (is_const(s.fn, ops.yield_) and s.out in used)
+        for b in body.blocks
+        for s in b.stmts
+    )

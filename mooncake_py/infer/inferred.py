@@ -1,0 +1,65 @@
+"""What inference finds out: a type for every value, a meaning for every call, and what both rely on."""
+
+from __future__ import annotations
+
+import types as pytypes
+from dataclasses import dataclass, field
+from typing import Any
+
+from mooncake_py.fields import ABSENT
+from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.types import T, abstract
+from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
+from mooncake_py.registry import Rule
+
+
+@dataclass(slots=True)
+class CallInfo:
+    """What a call does.
+
+    kind: "plain" (nothing to differentiate), "rule" (`rule`), "op" (the engine's own: tuples, cells, functions),
+    "derived" (a Python function, `target`), "dynamic" (decided when it runs), "planned" (other calls, those of the Plan
+    `target`, are to stand there; nothing is known of it until they do). `args` are the operands after a
+    method's receiver has been put in front, `types` theirs.
+    """
+
+    kind: str
+    target: Any = None
+    rule: Rule | None = None
+    args: tuple[Operand, ...] = ()
+    kwargs: tuple[tuple[str, Operand], ...] = ()
+    types: tuple[T, ...] = ()
+    why: str = ""
+    callee: Any = None  # for "derived": the result of the callee's own inference
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A name whose meaning the rule relies on: `scope[name]` is `value` (or, if typed, of type `type`)."""
+
+    scope: Any
+    name: str
+    value: Any
+    type: T | None = None
+
+    def holds(self) -> bool:
+        """Is it still so? What is in a list may have changed."""
+        now = self.scope.get(self.name, ABSENT)
+        if now is self.value and type(now) is not list:
+            return True
+        return self.type is not None and now is not ABSENT and abstract(now, False) == self.type
+
+
+@dataclass(slots=True)
+class Inferred:
+    """The result: types and calls by the variable they define, the return type, the guards."""
+
+    fn: Function
+    types: dict[Var, T]
+    calls: dict[Var, CallInfo]
+    result: T
+    guards: dict[tuple[int, str], Guard]
+    memory: Memory
+    reached: set[BlockId] = field(default_factory=set)
+    wary: bool = False
+    relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have

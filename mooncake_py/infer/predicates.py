@@ -1,0 +1,88 @@
+"""What types answer: whether two values are the same object, whether one may be asked, written to or used up."""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.named import answers
+from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
+from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup
+from mooncake_py.ir import ops
+from mooncake_py.iterators import Generator, SequenceIterator
+from mooncake_py.registry import drained
+from mooncake_py.structure import constant_classes, is_user_class
+
+
+def may_be_asked(t: T) -> bool:
+    """Could this value be, or hold, an object with derivatives whose class is written in Python?"""
+    match t:
+        case Top():
+            return t.active
+        case Inst(cls=cls):
+            return t.active and is_user_class(cls)
+        case Tup(items=items):
+            return any(map(may_be_asked, items)) or (t.active and answers(t.cls))
+        case Lst(elem=elem):
+            return may_be_asked(elem)
+    return False
+
+
+_UNCHANGEABLE = (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType)
+
+
+def may_be_written(t: T) -> bool:
+    """Could a function that is given this value change it, in a way that matters to derivatives?"""
+    match t:
+        case Known(value=v):
+            return not is_code_like(v) and not isinstance(v, (int, float, complex, str, bytes, tuple, range, slice))
+        case Tup(items=items):
+            return any(map(may_be_written, items))
+        case Inst(cls=c):
+            return not issubclass(c, (*_UNCHANGEABLE, *constant_classes))
+        case Arr() | Lst() | Dct() | Top():
+            return True
+    return False
+
+
+def may_be_iterator(t: T) -> bool:
+    if isinstance(t, Inst):
+        by_class = (class_attribute(t.cls, name) for name in ("__iter__", "__getitem__"))
+        return t.cls in (Generator, SequenceIterator) or any(type(d) is pytypes.FunctionType for d in by_class)
+    return t == Top(True)
+
+
+def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
+    """Which of its positional arguments does a call of f iterate over to the end?"""
+    k = drained.get(f) if type(f).__hash__ is not None else None
+    if k is None or k >= len(types) or f is ops.call_ex or (f in (min, max) and len(types) != 1):
+        return None
+    return None if f is operator.iadd and not isinstance(types[0], Lst) else k
+
+
+def fold_isinstance(t: T, cls: Any) -> bool | None:
+
+    if isinstance(t, Known):
+        return isinstance(t.value, cls)
+    c = class_of(t)
+    if c is None or type(c) is not type:
+        return None
+    kinds = cls if isinstance(cls, tuple) else (cls,)
+    if not all(type(k) is type for k in kinds):
+        return None
+    return issubclass(c, tuple(kinds))
+
+
+def fold_is(a: T, b: T) -> bool | None:
+    """Are they the same object? None where the types do not tell."""
+    if isinstance(a, Known) and isinstance(b, Known):
+        return a.value is b.value
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Known) and isinstance(y, (Inst, Arr, Tup, Lst, Dct, Real, Fn, Meth)):
+            if x.value is None or x.value is NotImplemented:
+                return isinstance(y, Inst) and y.cls is type(x.value)
+    return None

@@ -1,0 +1,192 @@
+"""What an inference knows as it goes on: types and calls so far, and the types of operands."""
+
+from __future__ import annotations
+
+import builtins
+import types as pytypes
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from mooncake_py.infer.inferred import CallInfo, Guard
+from mooncake_py.infer.predicates import may_be_written
+from mooncake_py.infer.protocol import Classes, Plan
+from mooncake_py.infer.types import (
+    BOT,
+    Arr,
+    Bot,
+    Cell,
+    Dct,
+    Display,
+    Inst,
+    Known,
+    Lst,
+    Obj,
+    T,
+    Top,
+    Tup,
+    activate,
+    join,
+    unknown_items,
+    unseen,
+    widen,
+)
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import BlockId, Call, Const, ForNext, Function, Operand, Try, Var, term_operands
+from mooncake_py.registry import item_types
+
+
+class State:
+    """What is known so far of one function, and the types of its operands."""
+
+    def __init__(
+        self,
+        fn: Function,
+        arg_types: Sequence[T],
+        globals_: dict[str, Any],
+        free_types: Sequence[T] = (),
+        aliased: bool = False,
+        wary: bool = False,
+        classes: Classes | None = None,
+    ):
+        self.classes = None if wary else classes  # where attributes of objects are looked into
+        self.late: set[Var] = set()  # writes of attributes that are decided when they run
+        self.aliased = aliased
+        self.wary = wary  # what is outside may be written to: `infer/outside.py`
+        self.fn = fn
+        self.globals = globals_
+        self.builtins = globals_.get("__builtins__", builtins)
+        if isinstance(self.builtins, pytypes.ModuleType):
+            self.builtins = self.builtins.__dict__
+        self.arg_types = list(arg_types)
+        self.free_types = list(free_types)
+        self.guards: dict[tuple[int, str], Guard] = {}
+        self.relied: set[pytypes.FunctionType] = set()
+        self.types: dict[Var, T] = {}
+        self.calls: dict[Var, CallInfo] = {}
+        self.forced: dict[Var, T] = {}
+        self.blocks = {b.id: b for b in fn.blocks}
+        self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
+        self.tried = {b.term.body.target: b.id for b in fn.blocks if isinstance(b.term, Try)}
+        bodies = [b for b in fn.blocks if b.id in self.tried]
+        self.protected = {s.out for b in bodies for s in b.stmts}
+        self.users: dict[Var, set[BlockId]] = {}
+        counts: dict[Var, int] = {}
+        for b in fn.blocks:
+            for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
+                if isinstance(v, Var):
+                    self.users.setdefault(v, set()).add(b.id)
+                    counts[v] = counts.get(v, 0) + 1
+        loops = Counter(b.term.iterator for b in fn.blocks if isinstance(b.term, ForNext))
+        self.looped = {
+            v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n
+        }  # iterators that nothing else sees
+        self.displays = {  # lists for one call, in the block where they are made
+            s.out
+            for b in fn.blocks
+            for s in b.stmts
+            if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1 and self.users[s.out] == {b.id}
+        }
+
+    def seen(self, t: T) -> T:
+        """A type that comes from outside, with what is known of objects where that is wanted."""
+        return t if self.classes is not None else unseen(t)
+
+    def with_forced(self, v: Var, t: T) -> T:
+        f = self.forced.get(v)
+        if f is None or isinstance(t, Bot):
+            return t
+        if isinstance(t, Obj):
+            if not isinstance(f, Obj) or f.cls is not t.cls:
+                return Inst(t.cls, t.act or f.active)
+            fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
+            return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
+        if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
+            return unknown_items(t, t.act or f.act)
+        if isinstance(t, (Lst, Dct, Cell, Tup)):
+            return join(t, f)
+        return activate(t) if f.active and isinstance(t, (Arr, Inst, Top)) else t
+
+    def type_of(self, v: Operand) -> T:
+        if isinstance(v, Const):
+            return Known(v.value)
+        return self.types.get(v, BOT)
+
+    def displayed(self, v: Operand) -> T:
+        """The type of an operand, with those of the items of a list that only this call gets."""
+        t = self.type_of(v)
+        if isinstance(v, Var) and v in self.displays and type(t) is Lst:
+            return Display(t.elem, t.act, items=tuple(map(self.displayed, self.defs[v].args)))
+        return t
+
+    def item_type(self, it: Operand) -> T:
+        d = self.defs.get(it) if isinstance(it, Var) else None
+        if d is not None and self.type_of(d.fn) == Known(iter) and len(d.args) == 1:
+            return self.element_type(d.args[0])
+        return Top(self.type_of(it).active)
+
+    def element_type(self, x: Operand) -> T:
+        """What iterating over x gives."""
+        t = self.type_of(x)
+        if isinstance(t, Bot):
+            return t
+        d = self.defs.get(x) if isinstance(x, Var) else None
+        callee = self.type_of(d.fn) if d is not None else None
+        if d is not None and isinstance(callee, Known) and not d.kwargs:
+            if callee.value is zip:
+                return Tup(tuple(self.element_type(a) for a in d.args))
+            if callee.value is enumerate and len(d.args) == 1:
+                return Tup((Inst(int), self.element_type(d.args[0])))
+            items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
+            if items_of is not None:
+                given = items_of([self.element_type(a) for a in d.args], [self.type_of(a) for a in d.args])
+                if given is not None:
+                    return given
+            if (callee.value is reversed or callee.value is iter) and len(d.args) == 1:
+                return self.element_type(d.args[0])
+        match t:
+            case Known(value=v) if isinstance(v, range):
+                return Inst(int)
+            case Known(value=v) if isinstance(v, (tuple, list)):
+                e: T = BOT
+                for item in v:
+                    e = join(e, widen(Known(item)))
+                return e
+            case Inst(cls=c) if c is range:
+                return Inst(int)
+            case Inst(cls=c) if c is str:
+                return Inst(str)
+            case Arr(dtype=dt, ndim=n, act=act) if n is not None and n > 1:
+                return Arr(dt, n - 1, act)
+            case Arr(dtype=dt, ndim=1, act=act) if dt is not None:
+                return Inst(dt.type, act)
+            case Lst(elem=e):
+                return e
+            case Dct(key=k):
+                return k
+            case Tup(items=items):
+                e = BOT
+                for i in items:
+                    e = join(e, i)
+                return e
+        return Top(t.active)
+
+    def active(self) -> bool:
+        """Does the function get anything with a derivative?"""
+        return any(t.active for t in (*self.arg_types, *self.free_types))
+
+    def planned(self, s: Call, plan: Plan) -> T:
+        """Other calls are to stand here: until they do, what comes of them is not seen.
+
+        The hope is that it changes no type that this or another plan relies on; a cautious inference has none.
+        """
+        self.calls[s.out] = CallInfo("planned", plan, None, s.args, s.kwargs)
+        return Top(True) if self.classes is not None and self.classes.cautious else BOT
+
+    def dynamic(self, s: Call, why: str) -> T:
+        types = [self.type_of(v) for v in s.operands()]
+        act = any(t.active for t in types) or self.wary
+        seen = act or any(map(may_be_written, types))  # what it changes is put back
+        self.calls[s.out] = CallInfo("dynamic" if seen else "plain", None, None, s.args, s.kwargs, (), why)
+        return Top(act)
