@@ -1,0 +1,414 @@
+"""`itertools`: what CPython writes in C, as the Python that is differentiated in its place."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from mooncake_py.infer.types import Known, T, Tup, join, widen
+from mooncake_py.iterators import advance
+from mooncake_py.registry import item_types, overlay, pure
+
+_f: Any  # what a table registers, one at a time
+
+
+@overlay(itertools.accumulate)
+def accumulate_(iterable, func=operator.add, *, initial=None):
+    it = iter(iterable)
+    acc = initial
+    if initial is None:
+        done, acc = advance(it)
+        if done:
+            return
+    yield acc
+    for x in it:
+        acc = acc + x if func is None else func(acc, x)
+        yield acc
+
+
+@overlay(itertools.accumulate, arity=1)
+def _accumulate_sums(iterable):
+    started = False
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        else:
+            acc = acc + x
+        yield acc
+
+
+@overlay(itertools.accumulate, arity=2)
+def _accumulate_by(iterable, func):
+    started = False
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        elif func is None:
+            acc = acc + x
+        else:
+            acc = func(acc, x)
+        yield acc
+
+
+@overlay(itertools.chain)
+def chain_(*iterables):
+    for xs in iterables:
+        for x in xs:
+            yield x
+
+
+@overlay(itertools.chain.from_iterable)
+def chain_from_iterable_(iterables):
+    for xs in iterables:
+        for x in xs:
+            yield x
+
+
+@overlay(itertools.product)
+def product_(*iterables, repeat=1):
+    pools = [tuple(xs) for xs in iterables] * repeat
+    for places in itertools.product(*[range(len(pool)) for pool in pools]):
+        yield tuple([pool[i] for pool, i in zip(pools, places)])
+
+
+@overlay(itertools.product, arity=2)
+def _product_of_two(a, b):
+    return _pairs(list(a), list(b))
+
+
+@overlay(itertools.product, arity=3)
+def _product_of_three(a, b, c):
+    return _triples(list(a), list(b), list(c))
+
+
+def _pairs(a, b):
+    for x in a:
+        for y in b:
+            yield x, y
+
+
+def _triples(a, b, c):
+    for x in a:
+        for y in b:
+            for z in c:
+                yield x, y, z
+
+
+@overlay(itertools.combinations)
+def combinations_(iterable, r):
+    if r == 2:
+        return _two_of(list(iterable))
+    if r == 3:
+        return _three_of(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.combinations(range(len(pool)), r), pool)
+
+
+@overlay(itertools.combinations_with_replacement)
+def combinations_with_replacement_(iterable, r):
+    if r == 2:
+        return _two_in_order(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.combinations_with_replacement(range(len(pool)), r), pool)
+
+
+@overlay(itertools.permutations)
+def permutations_(iterable, r=None):
+    if r == 2:
+        return _two_apart(list(iterable))
+    pool = tuple(iterable)
+    return _at(itertools.permutations(range(len(pool)), r), pool)
+
+
+def _at(choices, pool):
+    for places in choices:
+        yield tuple([pool[i] for i in places])
+
+
+def _two_of(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i + 1, n):
+            yield pool[i], pool[j]
+
+
+def _three_of(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i + 1, n):
+            for k in range(j + 1, n):
+                yield pool[i], pool[j], pool[k]
+
+
+def _two_in_order(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(i, n):
+            yield pool[i], pool[j]
+
+
+def _two_apart(pool):
+    n = len(pool)
+    for i in range(n):
+        for j in range(n):
+            if j != i:
+                yield pool[i], pool[j]
+
+
+# `islice` takes what it skips from the iterator, up to its stop where it is asked once more.
+
+
+@overlay(itertools.islice, arity=2)
+def _first_of(iterable, stop):
+    limit = sys.maxsize if stop is None else stop
+    if limit < 0:
+        raise ValueError(_NO_INDEX)
+    i = 0
+    if limit > 0:
+        for x in iterable:
+            yield x
+            i += 1
+            if i >= limit:
+                return
+
+
+@overlay(itertools.islice, arity=3)
+def _between(iterable, start, stop):
+    first = 0 if start is None else start
+    limit = sys.maxsize if stop is None else stop
+    if first < 0 or limit < 0:
+        raise ValueError(_NO_INDEX)
+    i = 0
+    if first > 0 or limit > 0:
+        for x in iterable:
+            if i >= first:
+                yield x
+            i += 1
+            if i >= first and i >= limit:
+                return
+
+
+@overlay(itertools.islice, arity=4)
+def _every(iterable, start, stop, step):
+    at = 0 if start is None else start
+    limit = sys.maxsize if stop is None else stop
+    stride = 1 if step is None else step
+    if at < 0 or limit < 0 or stride < 1:
+        raise ValueError(_NO_INDEX)
+    i = 0
+    if at > 0 or limit > 0:
+        for x in iterable:
+            if i == at:
+                yield x
+                at = min(at + stride, limit)
+            i += 1
+            if i >= at and i >= limit:
+                return
+
+
+_NO_INDEX = "an index of islice() must be None or an integer: 0 <= x <= sys.maxsize"
+
+
+@overlay(itertools.count)
+def count_(start=0, step=1):
+    while True:
+        yield start
+        start = start + step
+
+
+@overlay(itertools.repeat)
+def repeat_(x, times=None):
+    n = 0
+    while times is None or n < times:
+        yield x
+        n += 1
+
+
+@overlay(itertools.cycle)
+def cycle_(iterable):
+    seen = []
+    for x in iterable:
+        yield x
+        seen.append(x)
+    while seen:
+        for x in seen:
+            yield x
+
+
+@overlay(itertools.pairwise)
+def pairwise_(iterable):
+    started = False
+    for b in iterable:
+        if not started:
+            a = b
+            started = True
+        else:
+            yield a, b
+            a = b
+
+
+@overlay(itertools.starmap)
+def starmap_(f, iterable):
+    for xs in iterable:
+        yield f(*xs)
+
+
+@overlay(itertools.takewhile)
+def takewhile_(f, iterable):
+    for x in iterable:
+        if not f(x):
+            return
+        yield x
+
+
+@overlay(itertools.dropwhile)
+def dropwhile_(f, iterable):
+    it = iter(iterable)
+    for x in it:
+        if not f(x):
+            yield x
+            break
+    for x in it:
+        yield x
+
+
+@overlay(itertools.filterfalse)
+def filterfalse_(f, iterable):
+    for x in iterable:
+        if not (x if f is None else f(x)):
+            yield x
+
+
+@overlay(itertools.compress)
+def compress_(data, selectors):
+    for x, keep in zip(data, selectors):
+        if keep:
+            yield x
+
+
+@overlay(itertools.zip_longest)
+def zip_longest_(*iterables, fillvalue=None):
+    its = [iter(x) for x in iterables]
+    n = len(its)
+    open_ = [True] * n
+    while True:
+        items = []
+        for i in range(n):
+            x = fillvalue
+            if open_[i]:
+                done, y = advance(its[i])
+                if done:
+                    open_[i] = False
+                else:
+                    x = y
+            items.append(x)
+        if not any(open_):
+            return
+        yield tuple(items)
+
+
+@overlay(itertools.groupby)
+def groupby_(iterable, key=None):
+    source = iter(iterable)
+    # Is there an item that no group has given; the item; its key; how many groups there were.
+    state: list[Any] = [False, None, None, 0]
+    if not _next_of_group(source, key, state):
+        return
+    while True:
+        state[3] += 1
+        mine = state[2]
+        yield mine, _group(source, key, state, mine, state[3])
+        while state[2] == mine:
+            if not _next_of_group(source, key, state):
+                return
+
+
+def _next_of_group(source, key, state):
+    done, x = advance(source)
+    if done:
+        return False
+    state[0] = True
+    state[1] = x
+    state[2] = x if key is None else key(x)
+    return True
+
+
+def _group(source, key, state, mine, number):
+    while state[3] == number:
+        if not state[0] and not _next_of_group(source, key, state):
+            return
+        if state[2] != mine:
+            return
+        state[0] = False
+        yield state[1]
+
+
+@overlay(itertools.tee)
+def tee_(iterable, n=2):
+    if n < 0:
+        raise ValueError("n must be >= 0")
+    source = iter(iterable)
+    seen: list[Any] = []
+    branches = []
+    for _ in range(n):
+        branches.append(_branch(source, seen))
+    return tuple(branches)
+
+
+def _branch(source, seen):
+    i = 0
+    while True:
+        if i == len(seen):
+            done, x = advance(source)
+            if done:
+                return
+            seen.append(x)
+        yield seen[i]
+        i += 1
+
+
+def batched_(iterable, n, *, strict=False):
+    if n < 1:
+        raise ValueError("n must be at least one")
+    return _batches(iter(iterable), n, strict)
+
+
+def _batches(source, n, strict):
+    while True:
+        batch: list[Any] = []
+        while len(batch) < n:
+            done, x = advance(source)
+            if done:
+                break
+            batch.append(x)
+        if not batch:
+            return
+        if strict and len(batch) < n:
+            raise ValueError("batched(): incomplete batch")
+        yield tuple(batch)
+
+
+def _several(gives: Sequence[T], given: Sequence[T]) -> T | None:
+    """Combinations and the like of a number of items that is known."""
+    r = given[1] if len(given) == 2 else None
+    return Tup((widen(gives[0]),) * r.value) if isinstance(r, Known) and type(r.value) is int and r.value >= 0 else None
+
+
+for _f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations):
+    item_types[_f] = _several
+item_types[itertools.product] = lambda gives, given: Tup(tuple(map(widen, gives)))
+item_types[itertools.pairwise] = lambda gives, given: Tup((widen(gives[0]), widen(gives[0])))
+item_types[itertools.islice] = item_types[itertools.cycle] = lambda gives, given: widen(gives[0])
+item_types[itertools.chain] = lambda gives, given: functools.reduce(join, map(widen, gives)) if gives else None
+item_types[itertools.repeat] = lambda gives, given: widen(given[0])
+
+if hasattr(itertools, "batched"):
+    overlay(itertools.batched)(batched_)
+
+pure.update({zip, enumerate, reversed})
