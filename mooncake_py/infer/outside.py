@@ -49,6 +49,24 @@ _TO_SCALARS = frozenset(
     | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
 
+# Functions and attributes by which code reaches methods whose names it does not show.
+_ANY_NAME = frozenset(
+    {"getattr", "setattr", "delattr", "vars", "__dict__", "attrgetter", "methodcaller", "__getattribute__"}
+)
+
+_OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
+"""Methods that Python calls for objects and classes when they are made."""
+
+_PLAIN = frozenset({int, float, complex, bool, str, type(None)})
+_PLAIN_CONTAINERS = frozenset({list, dict, deque})
+_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.getitem})
+_MAKES_NEW = frozenset(
+    {list, tuple, dict, set, sorted, sum, operator.iadd, ops.list_extend, ops.dict_update, ops.dict_merge}
+)
+"""Of containers of numbers these give numbers and new containers, as arithmetic does, or put their items into one."""
+_GIVES_NEW = frozenset({"copy", "get", "index", "count"})
+_GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
+
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 _answers: dict[Any, bool] = {}
@@ -80,6 +98,11 @@ def is_data(x: Any) -> bool:
     return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
 
 
+def _is_mark(x: Any) -> bool:
+    """An object of a library that holds nothing: the default of a data class's field that a factory makes, say."""
+    return is_user_class(type(x)) and is_library(type(x)) and not attributes(x)
+
+
 def is_kept_by(holder: Any, name: str) -> bool:
     """Is this attribute of a class, function or module something that a run may set, or write into?"""
     if isinstance(holder, pytypes.ModuleType) and _of_library(holder.__name__):
@@ -103,12 +126,53 @@ class _Code:
     params: set[int] = field(default_factory=set)
 
 
+class _Tracks:
+    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
+
+    def __init__(self, c: _Code):
+        self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
+        self.deep: set[Operand] = set(self.outside)
+        held = zip(c.body.free, c.code.co_freevars, strict=False)
+        self.cells: dict[Operand, Any] = {cell: c.free[n] for cell, n in held if n in c.free and is_data(c.free[n])}
+
+    def size(self) -> int:
+        return len(self.outside) + len(self.deep)
+
+    def add(self, v: Operand, flat: bool = False) -> None:
+        self.outside.add(v)
+        if not flat:
+            self.deep.add(v)
+
+    def source(self, v: Var, x: Any) -> None:
+        """v is x, which a name or a cell holds."""
+        if is_data(x):
+            items = x.values() if isinstance(x, dict) else x if isinstance(x, (list, deque)) else None
+            self.add(v, type(x) in _PLAIN_CONTAINERS and items is not None and _PLAIN.issuperset(map(type, items)))
+
+    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock) -> None:
+        """From the end of a block into those that follow it."""
+        first = isinstance(b.term, ForNext)
+        for k, e in enumerate(edges(b.term)):
+            params = params_of[e.target]
+            if first and k == 0:
+                if b.term.iterator in self.deep:  # type: ignore[union-attr]
+                    self.add(params[0])
+                params = params[1:]
+            for p, a in zip(params, e.args, strict=True):
+                if a in self.outside:
+                    self.add(p, a not in self.deep)
+
+
 class _Walk:
     def __init__(self) -> None:
         self.codes: dict[tuple[pytypes.CodeType, int], _Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
         self.of_classes: set[str] = set()  # names of containers that classes hold, and all their objects read
+        self.names: set[str] = set()  # that the code may read, or call by
+        self.stores: set[str] = set()  # that it sets or deletes
+        self.waiting: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}  # methods that no name calls so far
+        self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
         self.sources = False
         self.unseen = False
         self.returns = False
@@ -165,15 +229,48 @@ class _Walk:
             if _of_library(k.__module__):
                 continue
             self.of_classes.update(name for name, d in k.__dict__.items() if is_data(d))
-            for d in list(k.__dict__.values()):
+            for name, d in list(k.__dict__.items()):
                 f = d.__func__ if isinstance(d, (classmethod, staticmethod)) else d
-                for g in (d.fget, d.fset, d.fdel) if isinstance(d, property) else (f,):
-                    if isinstance(g, pytypes.FunctionType):
-                        c = self.function(g)
-                        if c is not None and outside and not isinstance(d, staticmethod):
-                            c.params.add(0)
-                if not isinstance(d, (pytypes.FunctionType, property)) and not isinstance(f, pytypes.FunctionType):
+                inner = outside and not isinstance(d, staticmethod) and name not in _OF_NEW
+                if isinstance(d, property):
+                    self._method(name, d.fget, inner)
+                    for g in (d.fset, d.fdel):
+                        self._method(name, g, inner, stores=True)
+                elif isinstance(f, pytypes.FunctionType):
+                    self._method(name, f, inner)
+                else:
                     self.value(d)
+
+    def _method(self, name: str, f: Any, outside: bool, stores: bool = False) -> None:
+        """A method, which runs if some code asks for its name, or Python does."""
+        if not isinstance(f, pytypes.FunctionType):
+            return
+        names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
+        special = name.startswith("__") and name.endswith("__")
+        if not (special or name in names or not names.isdisjoint(_ANY_NAME)):
+            waiting.setdefault(name, []).append((f, outside))
+            return
+        c = self.function(f)
+        if c is not None and outside:
+            c.params.add(0)
+
+    def _asked_for(self, code: pytypes.CodeType, body: Function) -> None:
+        """Names that this code reads or sets: methods of that name may run."""
+        changed = {
+            str(s.args[1].value)
+            for b in body.blocks
+            for s in b.stmts
+            if isinstance(s.fn, Const) and s.fn.value in (setattr, delattr) and isinstance(s.args[1], Const)
+        }
+        any_name = _ANY_NAME.intersection(code.co_names)
+        self.names.update(code.co_names)
+        self.stores |= changed | any_name
+        for names, waiting in ((self.names, self.waiting), (self.stores, self.waiting_to_store)):
+            for name in [n for n in waiting if any_name or n in names]:
+                for f, outside in waiting.pop(name, ()):
+                    c = self.function(f)
+                    if c is not None and outside:
+                        c.params.add(0)
 
     def function(self, f: pytypes.FunctionType) -> _Code | None:
         if _of_library(f.__module__ or ""):
@@ -187,7 +284,7 @@ class _Walk:
         c = self.code(f.__code__, f.__globals__, held)
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)
-            c.params.update(first + i for i, d in enumerate(f.__defaults__) if is_data(d))
+            c.params.update(first + i for i, d in enumerate(f.__defaults__) if is_data(d) and not _is_mark(d))
             self.sources = self.sources or any(map(is_data, f.__defaults__))
         for d in (f.__kwdefaults__ or {}).values():
             self.sources = self.unseen = self.unseen or is_data(d)
@@ -206,6 +303,7 @@ class _Walk:
         except MooncakeError:
             self.unseen = True
             return None
+        self._asked_for(code, c.body)
         for name in code.co_names:
             if name in globals_:
                 x = globals_[name]
@@ -225,75 +323,66 @@ class _Walk:
 
     def _touches(self, c: _Code) -> bool:
         fn = c.body
+        tracks = _Tracks(c)
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
-        tainted: set[Operand] = {p for i, p in enumerate(fn.params) if i in c.params}
-        outside_cells = {
-            cell for cell, n in zip(fn.free, c.code.co_freevars, strict=False) if n in c.free and is_data(c.free[n])
-        }
         params_of = {b.id: b.params for b in fn.blocks}
         while True:
-            before = len(tainted)
+            before = tracks.size()
             for b in fn.blocks:
                 for s in b.stmts:
-                    if self._statement(c, s, tainted, outside_cells, defs):
+                    if self._statement(c, s, tracks, defs):
                         return True
-                self._flow(params_of, b, tainted)
-                if isinstance(b.term, Return) and b.term.value in tainted:
+                tracks.flow(params_of, b)
+                if isinstance(b.term, Return) and b.term.value in tracks.outside:
                     self.returns = True
-            if len(tainted) == before:
+            if tracks.size() == before:
                 return False
 
-    def _flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, tainted: set[Operand]) -> None:
-        first = isinstance(b.term, ForNext)
-        for k, e in enumerate(edges(b.term)):
-            params = params_of[e.target]
-            if first and k == 0:
-                if b.term.iterator in tainted:  # type: ignore[union-attr]
-                    tainted.add(params[0])
-                params = params[1:]
-            tainted.update(p for p, a in zip(params, e.args, strict=True) if a in tainted)
-
-    def _statement(self, c: _Code, s: Call, tainted: set[Operand], cells: set[Var], defs: dict[Var, Call]) -> bool:
+    def _statement(self, c: _Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
         """Follow what is from outside through one statement. Does it change such a thing?"""
         f = s.fn.value if isinstance(s.fn, Const) else None
         operands = [v for v in s.operands() if isinstance(v, Var)]
         if f is ops.load_global:
-            if is_data(c.globals.get(s.args[0].value)):  # type: ignore[union-attr]
-                tainted.add(s.out)
+            tracks.source(s.out, c.globals.get(s.args[0].value))  # type: ignore[union-attr]
             return False
-        if f is ops.cell_get and s.args[0] in cells:
-            tainted.add(s.out)
+        if f is ops.cell_get and s.args[0] in tracks.cells:
+            tracks.source(s.out, tracks.cells[s.args[0]])
             return False
         if f is ops.store_global:
             return True
-        touched = [v for v in operands if v in tainted]
+        touched = [v for v in operands if v in tracks.outside]
         if not touched:
             if f is setattr and isinstance(self._known(c, s.args[0], defs), NAMESPACES):
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 holder, word = self._known(c, s.args[0], defs), str(s.args[1].value)
                 if word in self.of_classes or (isinstance(holder, NAMESPACES) and is_data(getattr(holder, word, None))):
-                    tainted.add(s.out)
+                    tracks.add(s.out)
             if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
-                tainted.add(s.out)
+                tracks.add(s.out)
             return False
-        if f in _WRITES and s.args[0] in tainted:
+        if f in _WRITES and s.args[0] in tracks.outside:
             return True
         if f in (setattr, operator.setitem):
             if isinstance(s.args[0], Var):
-                tainted.add(s.args[0])
+                tracks.add(s.args[0])
             return False
+        flat = tracks.deep.isdisjoint(touched)
         if f is getattr:
             name = s.args[1]
             if isinstance(name, Const) and name.value in _MUTATORS:
                 return True
-            tainted.add(s.out)
+            if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
+                tracks.add(s.out, flat)
             return False
-        if f is None and s.fn not in tainted and not self._is_library(c, s.fn, defs):
-            return True
         known = f if f is not None else self._known(c, s.fn, defs)
-        if type(known).__hash__ is None or known not in _TO_SCALARS:
-            tainted.add(s.out)
+        named = known if type(known).__hash__ is not None else None
+        if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
+            return False
+        if f is None and s.fn not in tracks.outside and not self._is_library(c, s.fn, defs):
+            return True
+        if named is None or named not in _TO_SCALARS:
+            tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
 
     def _known(self, c: _Code, v: Operand, defs: dict[Var, Call]) -> Any:

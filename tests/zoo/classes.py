@@ -659,3 +659,25 @@ def objects_without_derivatives_in_a_list_get_some(x):
     for i, h in enumerate(holders):
         h.v = x * i
     return sum(h.v for h in holders) * x
+
+
+@dataclass
+class Accumulator:
+    scale: float
+    sums: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    seen: list = field(default_factory=list)
+
+    def add(self, x):
+        self.sums[0] += x * self.scale
+        self.sums[1] += x * x
+        self.seen.append(x)
+
+
+@case(1.3)
+def data_class_with_factories_that_is_written_to(x):
+    a = Accumulator(2.0)
+    b = Accumulator(x, np.ones(2))
+    for k in range(3):
+        a.add(x * k)
+        b.add(a.sums[1])
+    return (a.sums * b.sums).sum() + sum(a.seen) * b.seen[1]

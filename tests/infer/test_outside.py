@@ -1,0 +1,188 @@
+"""Which functions may change what they find outside: too many and they are slow, too few and they are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import registry, value_and_grad
+from mooncake_py.infer.outside import may_write_outside
+
+TABLE = [1.0, 2.0, 3.0]
+ROWS = [[1.0], [2.0]]
+SETTINGS = {"rate": 0.1}
+
+
+class Model:
+    def __init__(self) -> None:
+        self.k, self.seen = 2.0, []
+
+    def fit(self, x):
+        self.k = x
+        self.seen.append(x)
+
+    def predict(self, x):
+        return self.k * x
+
+    def step(self, x):
+        return self._count(x)
+
+    def _count(self, x):
+        self.seen.append(1)
+        return x
+
+    @property
+    def gain(self):
+        return self.k
+
+    @gain.setter
+    def gain(self, v):
+        self.k = v
+
+
+@dataclass
+class Made:
+    sums: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    seen: list = field(default_factory=list)
+
+
+MODEL = Model()
+
+
+def goes_through(x):
+    return sum([v * x for v in TABLE])
+
+
+def goes_through_with_a_list(x):
+    out = []
+    for i, (v, w) in enumerate(zip(TABLE, SETTINGS.values(), strict=False)):
+        out.append(v * w * x + i)
+    return sum(out)
+
+
+def copies(x):
+    table, settings = list(TABLE), SETTINGS.copy()
+    table.append(x)
+    settings.update(x=x)
+    more = [x]
+    more += TABLE
+    more.append(x)
+    return sum(table) * settings["x"] + more[1]
+
+
+def uses_the_model(x):
+    return MODEL.predict(x) * MODEL.gain
+
+
+def makes_a_data_class(x):
+    made = Made()
+    made.sums[0] += x
+    made.seen.append(x)
+    return made.sums[0] * made.seen[0]
+
+
+def appends(x):
+    table = TABLE
+    table.append(1.0)
+    return x
+
+
+def writes_one_of_two(x):
+    held = TABLE if x > 0 else MODEL.seen
+    held[0] = 1.0
+    return x
+
+
+def appends_in_a_display(x):
+    for held in [TABLE]:
+        held.append(2.0)
+    return x
+
+
+def appends_to_rows(x):
+    for row in ROWS:
+        row.append(1.0)
+    return x
+
+
+def hands_on(x):
+    return change(TABLE) + x
+
+
+def change(xs):
+    xs.append(1.0)
+    return 0.0
+
+
+def keeps(x):
+    d = {}
+    d["table"] = TABLE
+    d["table"].append(1.0)
+    return x
+
+
+def gets_from_a_function(x):
+    def inner():
+        return TABLE
+
+    inner().append(1.0)
+    return x
+
+
+def greatest(x):
+    most = max(TABLE, [0.0])
+    most[0] = 2.0
+    return x
+
+
+def fits_the_model(x):
+    MODEL.fit(2.0)
+    return MODEL.k * x
+
+
+def steps(x):
+    return MODEL.step(x)
+
+
+def sets_a_property(x):
+    MODEL.gain = 3.0
+    return x
+
+
+def by_a_name(x, name="step"):
+    return getattr(MODEL, name)(x)
+
+
+READS = [goes_through, goes_through_with_a_list, copies, uses_the_model, makes_a_data_class]
+WRITES = [
+    *(appends, writes_one_of_two, appends_in_a_display, appends_to_rows, hands_on, keeps, gets_from_a_function),
+    *(greatest, fits_the_model, steps, sets_a_property, by_a_name),
+]
+
+
+@pytest.mark.parametrize("f", READS, ids=lambda f: f.__name__)
+def test_functions_that_only_read(f: Callable[[Any], Any]) -> None:
+    registry.load_packs()
+    assert not may_write_outside(f)
+    y, d = value_and_grad(f)(1.5)
+    assert y == f(1.5)
+    assert d == pytest.approx((f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
+def test_functions_that_may_write(f: Callable[[Any], Any]) -> None:
+    registry.load_packs()
+    assert may_write_outside(f)
+
+
+def test_bound_methods_are_asked_for_by_name() -> None:
+    model = Model()
+    assert not may_write_outside(Model.predict, (model,))  # type: ignore[arg-type]
+    assert may_write_outside(Model.step, (model,))  # type: ignore[arg-type]
+    assert value_and_grad(model.predict)(3.0) == (6.0, 2.0)
+    assert value_and_grad(model.step)(3.0) == (3.0, 1.0)
+    assert model.seen == [1]
