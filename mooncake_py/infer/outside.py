@@ -67,6 +67,8 @@ _MAKES_NEW = frozenset(
 _GIVES_NEW = frozenset({"copy", "get", "index", "count"})
 _GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
 
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 _answers: dict[Any, bool] = {}
@@ -379,6 +381,8 @@ class _Walk:
         named = known if type(known).__hash__ is not None else None
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
             return False
+        if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
+            return False
         if f is None and s.fn not in tracks.outside and not self._is_library(c, s.fn, defs):
             return True
         if named is None or named not in _TO_SCALARS:
@@ -406,3 +410,11 @@ class _Walk:
         f = self._known(c, v, defs)
         module = getattr(f, "__module__", None) or ""
         return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or _of_library(module))
+
+
+def _is_comprehension(made: Call | None) -> bool:
+    """Is this function the body of a comprehension or generator expression, which takes an iterator and keeps it?"""
+    if made is None or not isinstance(made.fn, Const) or made.fn.value is not ops.make_function:
+        return False
+    code = made.args[0]
+    return isinstance(code, Const) and code.value.co_name in _COMPREHENSIONS

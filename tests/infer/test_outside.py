@@ -57,6 +57,10 @@ def goes_through(x):
     return sum([v * x for v in TABLE])
 
 
+def goes_through_with_a_generator(x):
+    return sum(v * x for v in TABLE) * max(v for v in SETTINGS.values())
+
+
 def goes_through_with_a_list(x):
     out = []
     for i, (v, w) in enumerate(zip(TABLE, SETTINGS.values(), strict=False)):
@@ -157,7 +161,10 @@ def by_a_name(x, name="step"):
     return getattr(MODEL, name)(x)
 
 
-READS = [goes_through, goes_through_with_a_list, copies, uses_the_model, makes_a_data_class]
+READS = [
+    *(goes_through, goes_through_with_a_generator, goes_through_with_a_list, copies),
+    *(uses_the_model, makes_a_data_class),
+]
 WRITES = [
     *(appends, writes_one_of_two, appends_in_a_display, appends_to_rows, hands_on, keeps, gets_from_a_function),
     *(greatest, fits_the_model, steps, sets_a_property, by_a_name),
