@@ -71,7 +71,8 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
-_answers: dict[Any, bool] = {}
+_answers: dict[Any, tuple[bool, list[tuple[dict[str, Any], str]]]] = {}
+"""The answer, and the names of containers of numbers that it relies on."""
 
 
 def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) -> bool:
@@ -79,15 +80,15 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
     receivers = [x for x in receivers if is_data(x)]
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
     known = _answers.get(key)
-    if known is None:
+    if known is None or not all(_holds_numbers(scope.get(name)) for scope, name in known[1]):
         walk = _Walk()
         walk.function(f)
         for x in receivers:
             walk.data(x)
         if len(_answers) > 5000:
             _answers.clear()
-        known = _answers[key] = walk.answer()
-    return known
+        known = _answers[key] = walk.answer(), walk.relied
+    return known[0]
 
 
 def is_library(x: Any) -> bool:
@@ -103,6 +104,11 @@ def is_data(x: Any) -> bool:
 def _is_mark(x: Any) -> bool:
     """An object of a library that holds nothing: the default of a data class's field that a factory makes, say."""
     return is_user_class(type(x)) and is_library(type(x)) and not attributes(x)
+
+
+def _holds_numbers(x: Any) -> bool:
+    """Is this a container of numbers and names, and of nothing that could be written into?"""
+    return type(x) in _PLAIN_CONTAINERS and _PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x))
 
 
 def is_kept_by(holder: Any, name: str) -> bool:
@@ -135,7 +141,7 @@ class _Tracks:
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
         held = zip(c.body.free, c.code.co_freevars, strict=False)
-        self.cells: dict[Operand, Any] = {cell: c.free[n] for cell, n in held if n in c.free and is_data(c.free[n])}
+        self.cells = {cell for cell, n in held if n in c.free and is_data(c.free[n])}
 
     def size(self) -> int:
         return len(self.outside) + len(self.deep)
@@ -144,12 +150,6 @@ class _Tracks:
         self.outside.add(v)
         if not flat:
             self.deep.add(v)
-
-    def source(self, v: Var, x: Any) -> None:
-        """v is x, which a name or a cell holds."""
-        if is_data(x):
-            items = x.values() if isinstance(x, dict) else x if isinstance(x, (list, deque)) else None
-            self.add(v, type(x) in _PLAIN_CONTAINERS and items is not None and _PLAIN.issuperset(map(type, items)))
 
     def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock) -> None:
         """From the end of a block into those that follow it."""
@@ -178,6 +178,7 @@ class _Walk:
         self.sources = False
         self.unseen = False
         self.returns = False
+        self.relied: list[tuple[dict[str, Any], str]] = []  # names of containers that were taken to hold numbers only
 
     def answer(self) -> bool:
         if self.sources and self.unseen:
@@ -345,10 +346,16 @@ class _Walk:
         f = s.fn.value if isinstance(s.fn, Const) else None
         operands = [v for v in s.operands() if isinstance(v, Var)]
         if f is ops.load_global:
-            tracks.source(s.out, c.globals.get(s.args[0].value))  # type: ignore[union-attr]
+            name = s.args[0].value  # type: ignore[union-attr]
+            x = c.globals.get(name)
+            flat = _holds_numbers(x)
+            if flat:
+                self.relied.append((c.globals, name))
+            if is_data(x):
+                tracks.add(s.out, flat)
             return False
         if f is ops.cell_get and s.args[0] in tracks.cells:
-            tracks.source(s.out, tracks.cells[s.args[0]])
+            tracks.add(s.out)
             return False
         if f is ops.store_global:
             return True

@@ -193,3 +193,37 @@ def test_bound_methods_are_asked_for_by_name() -> None:
     assert value_and_grad(model.predict)(3.0) == (6.0, 2.0)
     assert value_and_grad(model.step)(3.0) == (3.0, 1.0)
     assert model.seen == [1]
+
+
+CHANGING: list[Any] = [1.0, 2.0]
+
+
+def appends_to_lists_in_it(x):
+    for row in CHANGING:
+        if isinstance(row, list):
+            row.append(x)
+    return x * len(CHANGING)
+
+
+def test_what_a_container_holds_is_looked_at_again() -> None:
+    registry.load_packs()
+    assert not may_write_outside(appends_to_lists_in_it)
+    CHANGING[:] = [[], []]
+    assert may_write_outside(appends_to_lists_in_it)
+    assert value_and_grad(appends_to_lists_in_it)(2.0) == (4.0, 2.0)
+    assert CHANGING == [[2.0], [2.0]]
+
+
+def test_closures_of_one_function_are_not_confused() -> None:
+    def over(rows):
+        def f(x):
+            for row in rows:
+                if isinstance(row, list):
+                    row.append(x)
+            return x * len(rows)
+
+        return f
+
+    rows: list[list[float]] = [[], []]
+    assert value_and_grad(over([1.0, 2.0]))(2.0) == value_and_grad(over(rows))(2.0) == (4.0, 2.0)
+    assert rows == [[2.0], [2.0]]
