@@ -160,7 +160,7 @@ class Memory:
         elif info.kind == "op":
             if isinstance(self.types[s.out], Meth) and s.out not in self.escaping:
                 return  # a method that is called and nothing else: its receiver is an argument of the call
-            for v in info.args:
+            for v in (*info.args, *(x for _, x in info.kwargs)):  # `_replace` takes items by name
                 self.join(s.out, v)
         elif rule is not None:
             for i in rule.alias:

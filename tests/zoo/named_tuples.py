@@ -305,3 +305,24 @@ def matched(x, y):
             case Vec(a, b, c):
                 s += a + b * c
     return s
+
+
+@case(V, 3)
+def replaced_item_kept_in_a_list(x, n):
+    p, seen = Vec(x, x * 0.0), []
+    for _ in range(n):
+        p = p._replace(x=p.x + p.y * 0.1, y=p.y - p.x * 0.1)
+        seen.append(p.x)
+    return sum(s.sum() * (i + 1.0) for i, s in enumerate(seen))
+
+
+@case(V)
+def replaced_items_written_to(x):
+    p = Vec(y=x * 2.0, x=[x * 1.0])
+    q = p._replace(y=[1.0], z=x * x)
+    q.x[0][1] = x[0] * 3.0
+    q.x.append(q.z)
+    q.y.append(q.z[1])
+    q.z[0] *= 5.0
+    p.y[2] = x[1]
+    return sum((r * r).sum() for r in p.x) + q.y[1] * p.y.sum()
