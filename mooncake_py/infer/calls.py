@@ -15,6 +15,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import is_library
+from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import fold_is, fold_isinstance, may_be_asked, may_be_iterator, may_be_written
 from mooncake_py.infer.protocol import Plan, asks, is_function
@@ -81,11 +82,19 @@ class Calls(Attributes):
                 return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
         if isinstance(fn, Known):
+            if self.classes is not None and (bound := found_outside(fn.value, s)) is not None:
+                for g in bound[1]:
+                    self.guards[(id(g.scope.keywords), g.name)] = g
+                return self.planned(s, bound[0])
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             return self.derived(s, fn, s.args, args)
         if isinstance(fn, (Obj, Tup)) and self.classes is not None:
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
+            if plan is not None:
+                return self.planned(s, plan)
+        if self.classes is not None and (made := self.defs.get(s.fn)) is not None:  # type: ignore[arg-type]
+            plan = made_there(made, self.type_of(made.fn), s)
             if plan is not None:
                 return self.planned(s, plan)
         return self.dynamic(s, "the callee is not known")

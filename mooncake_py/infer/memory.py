@@ -8,7 +8,7 @@ shadows that travel with the values. Everything else is only read: its cotangent
 from __future__ import annotations
 
 import operator
-from collections.abc import Container
+from collections.abc import Collection, Container
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -295,9 +295,9 @@ class Memory:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
 
 
-def only_called(fn: Function, values: set[Var]) -> set[Var]:
-    """Those of the values that are used as the callee of calls and not otherwise."""
-    return values - _not_only_called(fn)
+def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:
+    """Those of the values that are used as the callee of calls and not otherwise, once some statements are gone."""
+    return values - _not_only_called(fn, gone)
 
 
 def _is_in_c(f: Any) -> bool:
@@ -305,11 +305,13 @@ def _is_in_c(f: Any) -> bool:
     return f is not None and not isinstance(f, (FunctionType, type))
 
 
-def _not_only_called(fn: Function) -> set[Operand]:
+def _not_only_called(fn: Function, gone: Collection[Var] = ()) -> set[Operand]:
     """Values that are used otherwise than as the callee of a call."""
     out: set[Operand] = set()
     for b in fn.blocks:
         for s in b.stmts:
+            if s.out in gone:
+                continue
             out.update(s.args)
             out.update(v for _, v in s.kwargs)
         out.update(term_operands(b.term))

@@ -10,6 +10,7 @@ of no that is wrong is found when it happens, and refused (`UnsupportedError`).
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import sys
 import types as pytypes
@@ -201,8 +202,9 @@ class _Walk:
         if isinstance(x, pytypes.FunctionType):
             self.function(x)
         elif isinstance(x, pytypes.MethodType):
-            self.value(x.__func__)
-            self.value(x.__self__)
+            self.bound(x.__func__, (x.__self__,), {})
+        elif isinstance(x, functools.partial):
+            self.bound(x.func, x.args, x.keywords)
         elif isinstance(x, (classmethod, staticmethod)):
             self.value(x.__func__)
         elif isinstance(x, property):
@@ -214,6 +216,20 @@ class _Walk:
             self.value(x.__wrapped__)
         elif is_data(x):
             self.data(x)
+
+    def bound(self, f: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """A function with arguments that it will be called with."""
+        for part in (f, *args, *keywords.values()):
+            self.value(part)
+        if isinstance(f, pytypes.MethodType):
+            f, args = f.__func__, (f.__self__, *args)
+        c = self.function(f) if isinstance(f, pytypes.FunctionType) else None
+        if c is not None:
+            given = {
+                **dict(enumerate(args)),
+                **{c.code.co_varnames.index(k): v for k, v in keywords.items() if k in c.code.co_varnames},
+            }
+            c.params.update(i for i, v in given.items() if is_data(v))
 
     def data(self, x: Any) -> None:
         """An object from outside."""

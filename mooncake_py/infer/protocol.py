@@ -62,6 +62,7 @@ MADE = Const(_Made())
 class Plan:
     """The calls that an operation is: of `function`, whose result is the operation's.
 
+    A function in an operand is called whatever the classes of the arguments are.
     With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
     its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
     the place of that argument of the operation.

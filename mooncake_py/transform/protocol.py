@@ -5,8 +5,9 @@ from __future__ import annotations
 from mooncake_py import fields
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.memory import only_called
+from mooncake_py.infer.partials import partials
 from mooncake_py.infer.protocol import MADE, STAND_INS, Plan, exact_class
-from mooncake_py.infer.types import BOT, Bot, Meth, T
+from mooncake_py.infer.types import BOT, Bot, Known, Meth, T
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 
@@ -18,9 +19,17 @@ def as_calls(inferred: Inferred) -> Function | None:
     if not plans:
         return None
     types = inferred.types
+
+    def type_of(v: Operand) -> T:
+        return Known(v.value) if isinstance(v, Const) else types.get(v, BOT)
+
     fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
     bound = {v for v, t in inferred.types.items() if isinstance(t, Meth)}
-    gone = {v for v in only_called(fn, bound) if all(s.out in plans for s in _calls_of(fn, v))}
+    bound |= partials(fn, type_of)
+    bound -= {p.function for p in plans.values() if isinstance(p.function, Var)}
+    gone: set[Var] = set()
+    while len(gone) < len(more := {v for v in only_called(fn, bound, gone) if _calls_of(fn, v) <= plans.keys()}):
+        gone = more
     blocks = []
     for b in fn.blocks:
         stmts: list[Call] = []
@@ -34,6 +43,8 @@ def as_calls(inferred: Inferred) -> Function | None:
 
 
 def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call]:
+    if isinstance(plan.function, (Var, Const)):
+        return [Call(s.out, plan.function, plan.args, plan.kwargs, s.pos)]
     if plan.makes is None:
         stmts: list[Call] = []
         args = list(plan.args)
@@ -85,5 +96,5 @@ def _last(known: dict[Operand, Operand], v: Operand) -> Operand:
     return v
 
 
-def _calls_of(fn: Function, v: Operand) -> list[Call]:
-    return [s for b in fn.blocks for s in b.stmts if s.fn is v]
+def _calls_of(fn: Function, v: Operand) -> set[Var]:
+    return {s.out for b in fn.blocks for s in b.stmts if s.fn is v}

@@ -1,0 +1,63 @@
+"""Calls of `functools.partial` objects whose parts are known: calls of the function in them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mooncake_py.infer.inferred import Guard
+from mooncake_py.infer.outside import is_data
+from mooncake_py.infer.protocol import Keywords, Plan, is_fixed
+from mooncake_py.infer.resolve import is_code_like
+from mooncake_py.infer.types import Fn, Known, Meth, T
+from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
+
+
+class Keyword:
+    """One keyword argument of a partial, or with no name their number, as a scope that guards look into."""
+
+    __slots__ = ("keywords",)
+
+    def __init__(self, keywords: dict[str, Any]):
+        self.keywords = keywords
+
+    def get(self, name: str, default: Any) -> Any:
+        """The value; the number of keyword arguments where the name is empty."""
+        return self.keywords.get(name, default) if name else len(self.keywords)
+
+
+def made_there(made: Call, callee: T, call: Call) -> Plan | None:
+    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight. None where it is something else."""
+    if callee != Known(functools.partial) or not made.args:
+        return None
+    keywords = {**dict(made.kwargs), **dict(call.kwargs)}
+    return Plan(made.args[0], (*made.args[1:], *call.args), tuple(keywords.items()))
+
+
+def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
+    """A call of a partial that is known, and what that relies on; None where it holds what may be written to."""
+    if type(f) is not functools.partial or f.__dict__ or not all(map(_stays, (*f.args, *f.keywords.values()))):
+        return None
+    scope = Keyword(f.keywords)
+    guards = [Guard(scope, k, v) for k, v in f.keywords.items()]
+    guards.append(Guard(scope, "", len(f.keywords)))
+    given: dict[str, Operand] = {k: Const(v) for k, v in f.keywords.items()}
+    keywords: Keywords = tuple({**given, **dict(call.kwargs)}.items())
+    return Plan(Const(f.func), (*map(Const, f.args), *call.args), keywords), guards
+
+
+def _stays(x: Any) -> bool:
+    return isinstance(x, float) or is_fixed(x) or (is_code_like(x) and not is_data(x))
+
+
+def partials(fn: Function, type_of: Callable[[Operand], T]) -> set[Var]:
+    """The values that are new partials for sure: to make them does nothing else."""
+    found: set[Var] = set()
+    for b in fn.blocks:
+        for s in b.stmts:
+            if s.args and type_of(s.fn) == Known(functools.partial):
+                t = type_of(s.args[0])
+                if s.args[0] in found or isinstance(t, (Fn, Meth)) or (isinstance(t, Known) and callable(t.value)):
+                    found.add(s.out)
+    return found

@@ -1,0 +1,60 @@
+"""Partials whose parts are known are calls; what such a call relies on is looked at again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mooncake_py import grad
+from tests.infer.test_protocol import sites
+from tests.zoo import partials as zoo
+
+KEPT: list[float] = []
+
+
+def power(x: Any, k: Any = 2.0, c: Any = 1.0) -> Any:
+    return c * x**k
+
+
+def noted(into: list[float], x: Any) -> Any:
+    into.append(1.0)
+    return x * x
+
+
+cube = partial(power, k=3.0)
+note = partial(noted, KEPT)
+
+
+def test_nothing_is_decided_late() -> None:
+    for f in (zoo.partial_called_at_once, zoo.partial_in_a_variable, zoo.partial_of_a_partial):
+        assert sites(f, 0.7) == 0
+    assert sites(zoo.partial_given_to_a_function, 0.4) == 0
+    assert sites(zoo.partial_from_outside, 0.7, 1.2) == 0
+
+
+def test_keywords_of_a_partial_from_outside_may_change() -> None:
+    f = grad(lambda x: cube(x))
+    assert f(2.0) == 12.0
+    try:
+        cube.keywords["k"] = 2.0
+        assert f(2.0) == 4.0
+        cube.keywords["c"] = 5.0
+        assert f(2.0) == 20.0
+    finally:
+        cube.keywords.pop("c", None)
+        cube.keywords["k"] = 3.0
+    assert f(2.0) == 12.0
+
+
+def test_a_list_in_a_partial_from_outside_is_written_to_once_per_call() -> None:
+    KEPT.clear()
+    assert grad(lambda x: note(x) + note(2.0 * x))(3.0) == 30.0
+    assert KEPT == [1.0, 1.0]
+
+
+def test_a_partial_that_is_rebound_is_seen() -> None:
+    f = partial(power, k=2.0)
+    g = grad(lambda x: f(x))
+    assert g(3.0) == 6.0
+    f = partial(power, k=3.0)
+    assert g(3.0) == 27.0
