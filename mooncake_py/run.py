@@ -74,7 +74,7 @@ class Run:
 
 def _parts(x: Any) -> list[Any]:
     parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, deque)) else attributes(x).values()
-    return [v for v in parts if type(v) not in _PLAIN]
+    return [] if _PLAIN.issuperset(map(type, parts)) else [v for v in parts if type(v) not in _PLAIN]
 
 
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})

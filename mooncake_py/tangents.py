@@ -382,7 +382,8 @@ def zero_fdata(x: Any) -> Any:
     if isinstance(x, list):
         shadow = ListShadow([None] * len(x), [None] * len(x))
         here.meet(x, shadow)
-        shadow.f[:] = [zero_fdata(v) for v in x]
+        if not _PLAIN.issuperset(map(type, x)):
+            shadow.f[:] = [zero_fdata(v) for v in x]
     elif isinstance(x, deque):
         none = [None] * len(x)
         shadow = ListShadow(deque(none, x.maxlen), deque(none, x.maxlen))  # type: ignore[arg-type]
