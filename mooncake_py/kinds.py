@@ -53,12 +53,23 @@ class _ConstantClass(metaclass=_Constants):
     """A class for `isinstance`."""
 
 
+class _Never(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        return False
+
+
+class _NeverClass(metaclass=_Never):
+    """A class for `isinstance`."""
+
+
 Constant = Kind("Constant", _ConstantClass)
 """What has no derivative: no float or complex number, nor a tuple with one."""
 Numbers = Kind("Numbers", _NumbersClass)
 """An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
 Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
 """A number or an array."""
+NumberList = Kind("NumberList", _NeverClass)
+"""A list of numbers, where that is known before the run: at run time a list is a list."""
 Sequence_ = Kind("Sequence", (list, tuple, deque))
 Any_ = Kind("Any", object)
 
@@ -71,6 +82,8 @@ def matches(want: Pattern, t: T) -> bool | None:
     """Is a value of type t one of what is wanted? None where that is known only when it is there."""
     if want is Any_:
         return True
+    if want is NumberList:
+        return isinstance(t, Lst) and t.cls is list and is_scalar(t.elem)
     if isinstance(t, Top):
         return None
     if want is Numbers and not isinstance(t, Known):

@@ -229,14 +229,26 @@ class ListShadow:
             self.r[i] = add_rdata(self.r[i], t) if f is None else add_any(self.r[i], f, t)
 
 
+class Sums(dict):
+    """Cotangents by the key or name of what they belong to: `sums[key] + t` is t where there is none."""
+
+    __slots__ = ()
+
+    def __missing__(self, key: Any) -> float:
+        return 0.0
+
+
 class DictShadow:
-    """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r` (absent is zero)."""
+    """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r`.
+
+    A key that is absent has none in `f`, and a cotangent of zero in `r`.
+    """
 
     __slots__ = ("f", "r")
 
-    def __init__(self, f: dict, r: dict):
+    def __init__(self, f: dict, r: Sums | None = None):
         self.f = f
-        self.r = r
+        self.r: dict[Any, Any] = Sums() if r is None else r
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every key of ts."""
@@ -254,15 +266,6 @@ class DictShadow:
             r = add_any(self.r.get(k), self.f.get(k), t)
             if r is not None:
                 self.r[k] = r
-
-
-class Sums(dict):
-    """Cotangents by the name of what they belong to: `sums[name] + t` is t where there is none."""
-
-    __slots__ = ()
-
-    def __missing__(self, name: str) -> float:
-        return 0.0
 
 
 class ObjectShadow:
@@ -391,7 +394,7 @@ def zero_fdata(x: Any) -> Any:
         for i, v in enumerate(x):
             shadow.f[i] = zero_fdata(v)
     elif isinstance(x, dict):
-        shadow = DictShadow({}, {})
+        shadow = DictShadow({})
         here.meet(x, shadow)
         shadow.f.update({k: zero_fdata(v) for k, v in x.items()})
     elif cls is CellType:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mooncake_py.fields import surely
-from mooncake_py.infer.types import Inst, Lst, Meth, T
+from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges
 
@@ -56,7 +56,7 @@ def makes_container(info: CallInfo) -> bool:
     if not info.types or not isinstance(info.types[0], Lst):
         return False
     if f is operator.getitem:
-        return isinstance(info.types[1], Inst) and info.types[1].cls is slice
+        return isinstance(t := widen(info.types[1]), Inst) and t.cls is slice
     return f is operator.mul or f is operator.add
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.allocation import Allocations
+from mooncake_py.infer.allocation import Allocations, makes_container
 from mooncake_py.infer.effects import Effect, after
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, is_scalar, join
@@ -167,10 +167,12 @@ class Memory:
                 if i < len(info.args):
                     self.join(s.out, info.args[i])
             n = len(info.args)
+            apart = isinstance(t := self.types[s.out], Lst) and is_scalar(t.elem) and makes_container(info)
             for i in range(n) if rule.variadic and rule.codual else rule.codual:
                 if i < n:
                     self._mark(info.args[i], i in rule.mutates)
-                    self.join(s.out, info.args[i])
+                    if not apart:
+                        self.join(s.out, info.args[i])
             for i in rule.mutates:
                 if i < n:
                     for k in rule.codual:

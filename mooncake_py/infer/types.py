@@ -442,7 +442,7 @@ def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) 
 def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
     if most is not None and len(xs) > most:
         return Top(act)
-    if len(xs) > FEW:  # mostly numbers of one kind, which is seen without looking at each
+    if len(xs) > 2:  # mostly numbers of one kind, which is seen without looking at each
         classes = set(map(type, xs))
         if len(classes) == 1 and (cls := classes.pop()) in (float, int, complex, bool, str):
             return abstract(cls(), act)

@@ -299,6 +299,16 @@ def put_back(x: Any, name: str, old: Any) -> None:
     setattr(x, name, old)
 
 
+def put_back_item(x: Any, i: Any, old: Any) -> None:
+    """Set an item to what it was before it was set."""
+    x[i] = old
+
+
+def put_back_last(xs: list, x: Any) -> None:
+    """Append what was taken from a list's end."""
+    xs.append(x)
+
+
 def load_super(super_type: Any, cls: Any, self: Any, name: str) -> Any:
     """`super(cls, self).name`; super_type is what the name `super` means there."""
     return getattr(super_type(cls, self), name)

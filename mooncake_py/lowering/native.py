@@ -84,12 +84,13 @@ def _plain_table() -> dict[int, Plain]:
     add(operator.truth, 1, V.TRUTH, kind="truth")
     add(ops.truth, 1, V.TRUTH, kind="truth")
     add(operator.getitem, 2, (("BINARY_SUBSCR", None, -1),), kind="getitem")
-    table[id(operator.setitem)] = (3, (2, 0, 1), (("STORE_SUBSCR", None, -3),), "setitem", None, True)
+    for put in (operator.setitem, ops.put_back_item):
+        table[id(put)] = (3, (2, 0, 1), (("STORE_SUBSCR", None, -3),), "setitem", None, True)
     add_void(operator.delitem, 2, (("DELETE_SUBSCR", None, -2),))
     add(ops.getslice, 3, V.GETSLICE)
     add_void(ops.setslice, 4, V.SETSLICE, order=(3, 0, 1, 2))
     add(builtins.iter, 1, (("GET_ITER", None, 0),))
-    for push in (ops.list_append, ops.push):
+    for push in (ops.list_append, ops.put_back_last, ops.push):
         table[id(push)] = (2, None, (("LIST_APPEND", 1, -1), POP), "push", None, True)
     add_void(ops.list_extend, 2, (("LIST_EXTEND", 1, -1), POP))
     add_void(ops.set_add, 2, (("SET_ADD", 1, -1), POP))

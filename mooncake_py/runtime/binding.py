@@ -88,7 +88,7 @@ class Slots:
             f = tuple(map(self.fdata, v))
             return f if any(x is not None for x in f) else None
         if type(v) is dict and any(type(x) is Box for x in v.values()):
-            shadow = DictShadow({k: self.fdata(x) for k, x in v.items()}, {})
+            shadow = DictShadow({k: self.fdata(x) for k, x in v.items()})
             self.dicts.append((v, shadow))
             return shadow
         return None

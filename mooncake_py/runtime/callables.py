@@ -93,7 +93,7 @@ def make_partial(
         inner_f = inner
         bound = [None] * skipped + bound
     keywords.update(zip(names, kwfdata, strict=True))
-    shadow = PartialShadow(inner_f, ListShadow(bound, [None] * len(bound)), DictShadow(keywords, {}))
+    shadow = PartialShadow(inner_f, ListShadow(bound, [None] * len(bound)), DictShadow(keywords))
 
     def pullback(_: Any) -> Any:
         r, shadow.args.r[:] = list(shadow.args.r), [None] * len(bound)

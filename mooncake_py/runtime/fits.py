@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,10 @@ def _list(cls: type[Any], elem: T, fit: Fit | None) -> Fit | None:
         return lambda x: type(x) is cls and not x
     if type(elem) is Inst and elem.cls in _SIMPLE:  # a long list is mostly numbers: no step of this is in Python
         only = {elem.cls}
-        return lambda x: type(x) is cls and set(map(type, x)) == only
+        return lambda x: type(x) is cls and {*map(type, x)} == only
+    if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and elem.elem.cls in _SIMPLE:
+        only, rows = {elem.elem.cls}, {list}
+        return lambda x: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
     if fit is None:
         return None
     return lambda x: type(x) is cls and 0 < len(x) <= FEW and all([fit(v) for v in x])

@@ -45,7 +45,7 @@ def run_python(
         inputs = [slots.primal(v) for v in params]
         fdatas = [slots.fdata(v) for v in params]
         if f.__code__.co_flags & 0x08 and fdatas[-1] is None:
-            fdatas[-1] = DictShadow({}, {})  # `**kwargs` is made for this call: the function may write to it
+            fdatas[-1] = DictShadow({})  # `**kwargs` is made for this call: the function may write to it
     else:
         params, binding = [], None
         inputs, fdatas = list(args), list(given.fargs)

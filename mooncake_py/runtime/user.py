@@ -52,7 +52,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
             f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen)))  # type: ignore[arg-type]
             f.f.extend([one(v) for v in x])
         elif isinstance(x, dict):
-            f = noted(x, DictShadow({}, {}))
+            f = noted(x, DictShadow({}))
             f.f.update({k: one(v) for k, v in x.items()})
         elif is_user_class(type(x)):
             f = noted(x, ObjectShadow(x))

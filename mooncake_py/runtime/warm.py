@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types as pytypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mooncake_py import registry
+from mooncake_py.errors import MooncakeError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
@@ -15,8 +17,9 @@ from mooncake_py.infer.types import Arr, T, abstract, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import Fit, fit_of
+from mooncake_py.runtime.passage import Aliased, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import report, shadows_of
+from mooncake_py.runtime.user import put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
@@ -34,6 +37,7 @@ class WarmCall:
     __slots__ = (
         *("active", "cell_types", "cells", "chosen", "code", "fits", "forward", "function", "generation", "guards"),
         *("light", "n", "one", "options", "pullback", "rule", "scalar", "single", "specs", "stacks", "taken", "tree"),
+        "ways",
     )
 
     def __init__(
@@ -46,6 +50,7 @@ class WarmCall:
         single: bool,
         one: Any,
         fits: tuple[Fit, ...] | None,
+        types: tuple[T, ...],
     ):
         self.one = one  # of the class that the value had
         self.rule, self.options = rule, current()
@@ -64,6 +69,8 @@ class WarmCall:
         self.scalar, self.single = self.tree == NUM, single
         self.fits = fits  # None where no argument is a container or an object
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
+        found = [ways(t, rule.reusable) for t in types] if fits is not None else [None]
+        self.ways = None if None in found else tuple([way for way in found if way is not None])
         self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
 
     @classmethod
@@ -83,22 +90,18 @@ class WarmCall:
         types = tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args))
         rule = rule_for(g, types, cell_types)
         fits = None
-        if not all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args):
+        plain = all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args)
+        if rule.has_lanes or not plain:
             found = [fit_of(t) for t in types]
-            if everything or rule.derived.dynamic or rule.derived.touched_args or None in found:
+            if everything or rule.derived.dynamic or None in found:
                 return None
             fits = tuple([fit for fit in found if fit is not None])
         tree = rule.derived.result_tree
         if has_aux and rule.reusable and isinstance(tree, tuple) and len(tree) == 2:
             tree = tree[0]
-        if (
-            (rule.has_lanes and fits is None)
-            or tree != NUM
-            or rule.derived.touched_globals
-            or rule.derived.touched_cells
-        ):
+        if tree != NUM or rule.derived.touched_globals or rule.derived.touched_cells:
             return None
-        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits)
+        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
 
     def call(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
         """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
@@ -169,19 +172,40 @@ class WarmCall:
 
     def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
         """The same for containers and objects: their cotangents are collected in shadows."""
-        with Run():
-            shadows = shadows_of(args, self.active, apart=self.rule.reusable)
-            if shadows.aliased:
+        with Run() as run:
+            shadows = self._shadows(args, run)
+            if shadows is None:
                 return None
+            touched = self.rule.derived.touched_args
+            saved = snapshot([args[i] for i in touched]) if touched else []
             cells = self.cells
-            y, fy, *captures = self.rule.run([*args, *cells], [*shadows, *[None] * len(cells)])
+            try:
+                y, fy, *captures = self.rule.run([*args, *cells], [*shadows, *[None] * len(cells)])
+            except MooncakeError:
+                put_back(saved)
+                raise
             if self.stacks:
                 captures[0] = read_once(captures[0], self.stacks)
             one = type(y)(1.0) if self.scalar else (type(y[0])(1.0), None)
             ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
-        seen: dict[int, Any] = {}
-        grads = tuple([report(args[k], shadows[k], ds[k], seen, _NOTHING) for k in self.chosen])
+        if self.ways is not None:
+            grads = tuple([self.ways[k][1](args[k], shadows[k], ds[k]) for k in self.chosen])
+        else:
+            seen: dict[int, Any] = {}
+            grads = tuple([report(args[k], shadows[k], ds[k], seen, _NOTHING) for k in self.chosen])
         return y, grads[0] if self.single else grads
+
+    def _shadows(self, args: tuple[Any, ...], run: Run) -> Sequence[Any] | None:
+        """fdata of the arguments; None where some of it is in two places."""
+        if self.ways is None:
+            shadows = shadows_of(args, self.active, apart=self.rule.reusable)
+            return None if shadows.aliased else shadows
+        seen: dict[int, Any] = {}
+        try:
+            active = self.active
+            return [way[0](a, seen, run) if act else None for way, a, act in zip(self.ways, args, active)]  # noqa: B905
+        except Aliased:
+            return None
 
 
 def _is_small(kept: Kept) -> bool:

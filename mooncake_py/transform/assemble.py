@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.infer.allocation import makes_container
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import may_be_complex
@@ -142,7 +143,7 @@ def _drop_undoing(info: ADInfo, p: PullbackBuilder) -> bool:
             call = calls.get(s.out)
             if call is None or call.kind == "dynamic" or call.target is ops.load_global:
                 outside.update(v for v in (s.out, *s.operands()) if isinstance(v, Var))
-            elif call.kind == "plain" and call.rule is None and not is_pure(call.target):
+            elif call.kind == "plain" and call.rule is None and not is_pure(call.target) and not makes_container(call):
                 outside.add(s.out)
     primal_of = {f: v for v, f in info.f.items() if isinstance(f, Var)}
     for b in fn.blocks:

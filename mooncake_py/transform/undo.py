@@ -17,10 +17,10 @@ from mooncake_py.infer.types import Inst, T, Top
 from mooncake_py.ir.builder import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Var
 from mooncake_py.registry import undoes
-from mooncake_py.tangents import CellShadow, ListShadow, ObjectShadow, Shadow
+from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
 from mooncake_py.transform.pullback import PullbackBuilder
 
-SHADOWS = frozenset({Shadow, ListShadow, CellShadow, ObjectShadow})
+SHADOWS = frozenset({Shadow, ListShadow, DictShadow, CellShadow, ObjectShadow})
 _FRESH = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
 

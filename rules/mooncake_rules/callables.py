@@ -184,7 +184,7 @@ class Copies:
         if type(fx) is ListShadow:
             return ListShadow([], [None] * len(fx.f))
         if type(fx) is DictShadow:
-            return DictShadow({}, {})
+            return DictShadow({})
         if type(fx) is CellShadow:
             return CellShadow(None)
         if type(fx) is FunctionShadow:
@@ -192,7 +192,7 @@ class Copies:
         if type(fx) is ObjectShadow:
             return ObjectShadow(x)
         if type(fx) is PartialShadow:
-            return PartialShadow(None, ListShadow([], []), DictShadow({}, {}))
+            return PartialShadow(None, ListShadow([], []), DictShadow({}))
         raise UnsupportedError(f"a function that captured a {type(x).__name__} with a derivative", "a rule", None)
 
     def _fill(self, x: Any, fx: Any, copy: Any) -> None:

@@ -88,7 +88,7 @@ def _same_parts(x: Any, fx: Any, y: Any) -> Any:
     if type(fx) is ListShadow:
         return ListShadow(list(fx.f), [None] * len(fx.f))
     if type(fx) is DictShadow:
-        return DictShadow(dict(fx.f), {})
+        return DictShadow(dict(fx.f))
     if type(fx) is ObjectShadow:
         return ObjectShadow(y, {k: fx.fdata(k) for k in attributes(x)})
     fy = zero_fdata(y)

@@ -34,6 +34,8 @@ def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
         if isinstance(i, Inst) and issubclass(i.cls, (int, np.integer)):
             return a.elem
         return a if isinstance(i, Inst) and i.cls is slice else None
+    if isinstance(w := widen(a), Inst) and w.cls is str:
+        return w
     if not isinstance(a, Arr) or a.dtype is None or a.ndim is None or a.dtype.kind not in "fciub":
         return Inst(int) if isinstance(a, Inst) and a.cls is range and _is_int(i) else None
     parts: tuple[T, ...] = i.items if isinstance(i, Tup) else (i,)

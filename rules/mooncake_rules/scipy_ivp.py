@@ -209,7 +209,7 @@ def solve_ivp(
         fun.primal, t_span.primal, y0.primal, recorder, t_eval.primal, args=args.primal,
         **{k: v.primal for k, v in options.items()},
     )  # fmt: skip
-    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()}, {})
+    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()})
 
     def pullback(dy):
         dt, dys = take_fdata(shadow.f["t"], None), take_fdata(shadow.f["y"], None)
@@ -243,7 +243,7 @@ def by_adjoint_equation(
     """The multistep methods: not their steps are turned round but the differential equation."""
     named = {k: v.primal for k, v in options.items()}
     sol = si.solve_ivp(fun.primal, t_span.primal, y0.primal, method, t_eval.primal, args=args.primal, **named)
-    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()}, {})
+    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()})
 
     def pullback(dy):
         dt, dys = take_fdata(shadow.f["t"], None), take_fdata(shadow.f["y"], None)

@@ -178,7 +178,7 @@ def fixed_point(func: CoDual, x0, args: CoDual = EMPTY, **options):
 
 def record(result: Any, names: tuple[str, ...]) -> DictShadow:
     """The fdata of an OptimizeResult: that of the entries `names`, nothing for the others."""
-    return DictShadow({k: zero_fdata(result[k]) if k in names else None for k in result}, {})
+    return DictShadow({k: zero_fdata(result[k]) if k in names else None for k in result})
 
 
 def entry(record: DictShadow, name: str) -> Any:

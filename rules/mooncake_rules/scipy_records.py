@@ -19,7 +19,7 @@ def record_class(cls: type) -> None:
     @rrule(cls)
     def rule(**items: CoDual):
         y = cls(**{k: v.primal for k, v in items.items()})
-        shadow = DictShadow({k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in items.items()}, {})
+        shadow = DictShadow({k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in items.items()})
 
         def pullback(dy: Any) -> Any:
             out = []
@@ -59,7 +59,7 @@ def tuple_class(cls: Any) -> None:
         given = dict(zip(names, items, strict=False)) | named
         fs = tuple([given[k].fdata for k in names])
         kept = DictShadow(
-            {k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in named.items() if k in more}, {}
+            {k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in named.items() if k in more}
         )
         run.current().made[id(y.__dict__)] = y.__dict__, kept
 

@@ -335,7 +335,7 @@ def _frozen(cls: type) -> None:
         given, named = [a.primal for a in args], {k: v.primal for k, v in kwds.items()}
         y = cls(_primal(dist), *given, **named)
         fargs = tuple([_own(a) for a in args])
-        fkwds = DictShadow({k: _own(v) for k, v in kwds.items()}, {})
+        fkwds = DictShadow({k: _own(v) for k, v in kwds.items()})
         shadow = ObjectShadow(y, {"args": fargs if any(f is not None for f in fargs) else None, "kwds": fkwds})
         here = run_of_now()
         here.made[id(y)] = y, shadow

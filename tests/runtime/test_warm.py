@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mooncake_py import grad, prepare, value_and_grad, value_and_pullback
+from mooncake_py import MissingRule, grad, prepare, value_and_grad, value_and_pullback
 from mooncake_py.sums import read_once
 
 
@@ -154,6 +154,9 @@ STRUCTURED = {
     "dict of one type": (lambda d, x: d["a"] * d["b"] + x, lambda c: ({"a": c, "b": 2.0}, c)),
     "object": (of_object, lambda c: (Line(np.array([c, 2.0]), c), np.array([1.0, c]))),
     "list": (of_list, lambda c: ([c, 2.0, 3.0], 2.0)),
+    "list of lists": (lambda rows, k: sum(k * v * v for row in rows for v in row), lambda c: ([[c, 1.0], [2.0]], c)),
+    "dict of tuples": (lambda d: d["a"][0] * d["a"][1][1], lambda c: ({"a": (c, [1.0, 2.0]), "n": 3, "s": None},)),
+    "list of complex numbers": (lambda zs: (zs[0] * zs[1]).real, lambda c: ([complex(c, 1.0), 2j],)),
     "list of arrays": (lambda ws: sum((w * w).sum() for w in ws), lambda c: ([np.full(2, c), np.full(2, 3.0)],)),
     "tuple": (of_pair, lambda c: ((c, np.array([c, 1.0])), 2.0)),
 }
@@ -164,7 +167,13 @@ def plain(t):
         return [plain(v) for v in t]
     if isinstance(t, np.ndarray):
         return t.tolist()
-    return {k: plain(v) for k, v in t.items()} if isinstance(t, dict) else t if t is None else float(t)
+    return (
+        {k: plain(v) for k, v in t.items()}
+        if isinstance(t, dict)
+        else t
+        if t is None or isinstance(t, complex)
+        else float(t)
+    )
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
@@ -214,13 +223,47 @@ def test_arguments_that_share_memory() -> None:
     assert first["a"].tolist() == x.tolist()
 
 
-def test_a_function_that_changes_its_list_goes_the_long_way() -> None:
-    def f(xs):
+def test_a_function_that_changes_its_arguments() -> None:
+    def f(xs, a):
         xs[0] = xs[0] * 2.0
         xs.append(3.0)
-        return xs[0] * xs[1]
+        a[1] *= xs[0]
+        return xs[0] * xs[1] * a[1]
+
+    df = grad(f, argnums=(0, 1))
+    for _ in range(3):
+        xs, a = [1.0, 2.0], np.array([5.0, 1.5])
+        dxs, da = df(xs, a)
+        assert dxs == [24.0, 6.0] and da.tolist() == [0.0, 8.0]
+        assert xs == [1.0, 2.0] and a.tolist() == [5.0, 1.5]
+    assert df.both.warm is not None
+
+
+def test_a_list_in_two_places_goes_the_long_way() -> None:
+    def f(rows):
+        rows[0][0] = 3.0 * rows[1][0]
+        return rows[0][0] * rows[1][0]
 
     df = grad(f)
-    for _ in range(3):
-        xs = [1.0, 2.0]
-        assert df(xs) == [4.0, 2.0] and xs == [1.0, 2.0]
+    assert df([[1.0], [2.0]]) == df([[1.0], [2.0]]) == [[0.0], [12.0]]
+    row = [2.0]
+    g = df([row, row])
+    assert g[0] is g[1] and g == [[36.0], [36.0]] and row == [2.0]
+
+
+def test_where_a_call_is_refused_the_arguments_are_as_they_were() -> None:
+    stop = [False]
+
+    def f(xs):
+        xs[0] = xs[0] * 2.0
+        if stop[0]:
+            raise MissingRule("in the middle")
+        return xs[0]
+
+    df = grad(f)
+    assert df([1.0]) == [2.0] and df.both.warm is not None
+    stop[0] = True
+    xs = [1.0]
+    with pytest.raises(MissingRule):
+        df(xs)
+    assert xs == [1.0]

@@ -7,11 +7,11 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
-from mooncake_py.infer.types import DICTS
+from mooncake_py.infer.types import DICTS, Dct, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
-from mooncake_py.registry import inline, maybe_none, overlay, pure, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, DictShadow, ListShadow, add_rdata
+from mooncake_py.registry import folds, inline, maybe_none, overlay, pure, rrule, undoes, zero_derivative
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Sums, add_rdata
 from mooncake_rules.containers.lists import base_of, is_a_number, is_exact
 
 _cls: Any
@@ -28,11 +28,11 @@ def build_map(*kvs: CoDual):
     keys = [k.primal for k in kvs[::2]]
     values = kvs[1::2]
     primal = dict(zip(keys, [v.primal for v in values], strict=True))
-    shadow = DictShadow(dict(zip(keys, [v.fdata for v in values], strict=True)), {})
+    shadow = DictShadow(dict(zip(keys, [v.fdata for v in values], strict=True)))
 
     def pullback(_):
         out: list[Any] = []
-        r, shadow.r = shadow.r, {}
+        r, shadow.r = shadow.r, Sums()
         for i, k in enumerate(keys):
             out += [None, r.get(k) if k not in keys[i + 1 :] else None]
         return tuple(out)
@@ -57,12 +57,12 @@ def dict_getitem(d: CoDual, k):
 def add_value(shadow: DictShadow | None, k: Any, dy: Any) -> None:
     if dy is not None and shadow is not None:
         r = shadow.r
-        if k not in r:
-            r[k] = dy
-        elif is_a_number(dy):
+        if is_a_number(dy):
             r[k] = r[k] + dy
-        else:
+        elif k in r:
             r[k] = add_rdata(r[k], dy)
+        else:
+            r[k] = dy
 
 
 _ABSENT = object()
@@ -103,8 +103,43 @@ maybe_none.add(unput_value)
 pure.add(dict_fdata)
 
 
+def holds_number(d: dict, k: Any) -> bool:
+    """Is d surely a dict of C's own, and what is under this key always a number? (The engine asks the types.)"""
+    return False
+
+
+folds[holds_number] = lambda d, k: isinstance(d, Dct) and d.cls in DICTS and is_scalar(d.item(k))
+
+
+def put_back_value(d: dict, k: Any, old: Any) -> None:
+    """Undo a write of a value, which had no fdata."""
+    if old is _ABSENT:
+        del d[k]
+    else:
+        d[k] = old
+
+
+undoes.add(put_back_value)
+pure.add(dict.get)
+
+
+@inline
+def take_number(shadow: DictShadow, k: Any) -> Any:
+    """The cotangent of a number, leaving zero."""
+    return dict.pop(shadow.r, k, 0.0)
+
+
 def _put(d: CoDual, k, x: CoDual):
     primal, shadow = d.primal, d.fdata
+    if holds_number(primal, k):
+        was = dict.get(primal, k, _ABSENT)
+        primal[k] = x.primal
+
+        def pullback_number(_):
+            put_back_value(primal, k, was)
+            return None if shadow is None else (None, None, take_number(shadow, k))
+
+        return None, pullback_number
     old = put_value(primal, shadow, k, x.primal, x.fdata)
 
     def pullback(_):
@@ -233,10 +268,10 @@ def dict_or(a: CoDual, b: CoDual):
     fa, fb = a.fdata, b.fdata
     theirs = dict.fromkeys(b.primal)
     primal = a.primal | b.primal
-    new = DictShadow({k: dict_fdata(fb if k in theirs else fa, k) for k in primal}, {})
+    new = DictShadow({k: dict_fdata(fb if k in theirs else fa, k) for k in primal})
 
     def pullback(_):
-        r, new.r = new.r, {}
+        r, new.r = new.r, Sums()
         for k, t in r.items():
             add_value(fb if k in theirs else fa, k, t)
         return None
@@ -380,10 +415,10 @@ def dict_of_dict(d: CoDual):
 @rrule(defaultdict.copy, defaultdict.__copy__, types=(defaultdict,))
 def dict_of(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
-    new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, {})
+    new = DictShadow({k: dict_fdata(shadow, k) for k in keys})
 
     def pullback(_):
-        r, new.r = new.r, {}
+        r, new.r = new.r, Sums()
         for k, t in r.items():
             add_value(shadow, k, t)
         return None

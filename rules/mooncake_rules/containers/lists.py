@@ -51,7 +51,9 @@ def base_of(x: Any) -> Any:
 _bases: dict[type, Any] = {}
 
 
+@inline
 def item_fdata(shadow: ListShadow | None, i: Any) -> Any:
+    """The fdata of item i."""
     return None if shadow is None else shadow.f[i]
 
 

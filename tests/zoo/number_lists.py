@@ -1,0 +1,174 @@
+"""Lists and dicts of numbers, changed in place: what they held is asked for again, or not."""
+
+from tests.zoo.registry import case
+
+XS = [1.3, 0.4, 0.9, 1.7, 0.6]
+ROWS = [[0.7, 1.2, 0.4], [0.9, 0.3, 1.1], [1.6, 0.8, 0.5]]
+
+
+@case(XS)
+def running_sum_in_the_argument(xs):
+    for i in range(1, len(xs)):
+        xs[i] += xs[i - 1] * xs[0]
+    return xs[-1] * xs[2]
+
+
+@case(XS)
+def running_product_in_a_copy(xs):
+    a = list(xs)
+    for i in range(1, len(a)):
+        a[i] *= a[i - 1]
+    return a[-1] + xs[1] * a[1]
+
+
+@case(XS)
+def what_was_overwritten_is_read_again(xs):
+    a = xs[:]
+    s = 0.0
+    for i in range(len(a)):
+        b = a[1:]
+        a[i] = a[i] * a[-1]
+        for v in a:
+            s += v * v * b[0]
+    return s
+
+
+@case(XS)
+def appended_and_taken(xs):
+    out = [xs[0]]
+    s = 0.0
+    for x in xs:
+        out.append(x * out[-1])
+        out.append(x + out[0])
+        s += out.pop() * out[-1]
+        if x > 1.0:
+            s -= out.pop()
+    return s * out[-1]
+
+
+@case(XS)
+def taken_from_the_argument(xs):
+    a = xs.pop()
+    b = xs.pop(0)
+    xs.append(a * b)
+    return xs.pop() * xs[0] + xs[-1]
+
+
+@case(XS)
+def extended(xs):
+    a = [xs[0], 2.0]
+    a.extend(xs)
+    a += a
+    a.extend([xs[1]] * 2)
+    a[3] = 0.0
+    a[4] = a[10] * a[1]
+    return sum(v * i for i, v in enumerate(a))
+
+
+@case(XS, 2)
+def repeated_and_added(xs, k):
+    a = xs * k + [xs[1]] * 3
+    b = a + a
+    b[7] = b[-1] * 2.0
+    a[0] = 5.0
+    return sum(b) * a[1] + sum(xs * 0) + a[0]
+
+
+@case(XS)
+def part_with_a_step(xs):
+    a = xs[::-2]
+    a[0] = a[1] * xs[4]
+    b = xs[5:]
+    return a[0] * a[1] + a[2] * sum(b) + len(b)
+
+
+@case(XS)
+def copies_of_copies(xs):
+    a = xs.copy()
+    b = list(a)
+    a[0] = b[1] * 2.0
+    b[2] = a[0] * a[3]
+    return a[0] * b[0] + a[2] * b[2] + xs[2]
+
+
+@case(ROWS, [row[::-1] for row in ROWS])
+def product_of_rows(a, b):
+    n = len(a)
+    c = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                c[i][j] += a[i][k] * b[k][j]
+    return sum(v * v for row in c for v in row)
+
+
+@case(ROWS)
+def elimination(rows):
+    a = [row[:] for row in rows]
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            f = a[i][k] / a[k][k]
+            for j in range(k, n):
+                a[i][j] -= f * a[k][j]
+    return a[0][0] * a[1][1] * a[2][2]
+
+
+@case(ROWS)
+def rows_swapped_and_scaled(rows):
+    a = [row[:] for row in rows]
+    a[0], a[2] = a[2], a[0]
+    b = a[0]
+    b[1] *= a[1][0]
+    a[1] = [v * b[1] for v in a[0]]
+    b[0] = 2.0
+    return a[1][1] * a[0][0] * rows[2][1] + a[2][0]
+
+
+@case(XS)
+def whole_numbers_become_floats(xs):
+    a = [0] * 3
+    for i, x in enumerate(xs):
+        a[i % 3] += x * x
+    return a[0] * a[1] - a[2]
+
+
+@case(XS)
+def counted_by_key(xs):
+    d = {}
+    for i, x in enumerate(xs):
+        k = i % 2
+        if k in d:
+            d[k] += x * d[k]
+        else:
+            d[k] = x
+    return d[0] * d[1]
+
+
+@case({"a": 1.5, "b": 0.5}, XS)
+def dict_argument_in_place(d, xs):
+    for x in xs:
+        d["a"] += x * d["b"]
+        d["b"] = d["a"] * 0.1
+        d["c"] = d["b"] * x
+    return d["a"] * d["c"]
+
+
+@case(XS)
+def letters(xs):
+    d = {"x": 0.0, "y": 1.0}
+    for i in range(len(xs)):
+        d["xy"[i % 2]] += xs[i] ** 2
+    del d["x"]
+    d["x"] = 2.0 * d["y"]
+    return d["x"] * d["y"]
+
+
+@case(XS)
+def numbers_then_a_tuple_by_key(xs):
+    d = {"n": xs[0]}
+    d["n"] = d["n"] * 2.0
+    y = d["n"]
+    d["n"] = (y, xs[1])
+    d["n"] = d["n"][0] * d["n"][1]
+    return d["n"] * xs[2]
