@@ -248,7 +248,7 @@ class DictShadow:
 
     def __init__(self, f: dict, r: Sums | None = None):
         self.f = f
-        self.r: dict[Any, Any] = Sums() if r is None else r
+        self.r = Sums() if r is None else r
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every key of ts."""
@@ -280,7 +280,7 @@ class ObjectShadow:
         self.owner = owner
         self.viewed = False  # does somebody hold the dict of the attributes?
         self.f: dict[str, Any] = {} if f is None else f
-        self.r: dict[str, Any] = Sums()
+        self.r = Sums()
         self.constant = constant_attributes(type(owner))
 
     def fdata(self, name: str) -> Any:
