@@ -145,11 +145,11 @@ class Rule:
     def positions(self, n: int, keywords: Iterable[str]) -> dict[str, int]:
         """Where in the pullback's result the cotangents of keyword arguments stand; -1 for those that have none.
 
-        Those that a rule takes by `**kwargs` follow in the order of the call: after the rule's other parameters, or
+        Those that a rule takes by `**kwargs` follow in the order of the call: after the rule's other parameters, and
         after the n positional arguments where it takes any number of them.
         """
         places: dict[str, int] = {}
-        more = n if self.variadic else len(self.names) - 1
+        more = max(n, self._most) if self.variadic else len(self.names) - 1
         for k in keywords:
             i = self.names.index(k) if k in self.names else -1
             if i < 0 and self.keywords:

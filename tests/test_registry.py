@@ -83,6 +83,23 @@ def test_a_rule_only_takes_calls_it_knows_the_arguments_of() -> None:
     assert not r.accepts(0, ()) and not r.accepts(3, ()) and not r.accepts(2, ("y",)) and not r.accepts(1, ("w",))
 
 
+def test_cotangents_of_keywords_follow_those_of_all_parameters() -> None:
+    def product(x, power=1, *more, **options):
+        return x**power * options["factor"]
+
+    @rrule(product)
+    def with_any(x, power=1, *more, **options):
+        def pullback(dy):
+            y = x**power
+            return dy * power * y / x * options["factor"], None, *[None] * len(more), dy * y
+
+        return product(x, power, **options), pullback
+
+    assert grad(lambda x, k: product(x, factor=k), argnums=(0, 1))(3.0, 2.0) == (2.0, 3.0)
+    assert grad(lambda x, k: product(x, 2, factor=k), argnums=(0, 1))(3.0, 2.0) == (12.0, 9.0)
+    assert grad(lambda x, k: product(x, 2, 5, factor=k), argnums=(0, 1))(3.0, 2.0) == (12.0, 9.0)
+
+
 def test_zero_derivative() -> None:
     zero_derivative(opaque)
     assert grad(lambda x: opaque(x) * x)(1.0) == opaque(1.0)

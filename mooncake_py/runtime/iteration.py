@@ -35,7 +35,9 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
     cls = type(x)
     if cls in (Generator, SequenceIterator):
         return x, fx, None
-    array = cls is np.flatiter or (cls is np.ndarray and x.ndim)
+    if cls is np.flatiter and type(fx) is Shadow:
+        return x, fx, None
+    array = cls is np.ndarray and x.ndim
     if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
         return SequenceIterator(x), IteratorShadow(fx, None), None
     if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
@@ -79,6 +81,18 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
             return None if ds is None else (None, *ds)[: n + 1]
 
         return y, fy, resumed
+    if cls is np.flatiter and type(fit) is Shadow and sent is None and thrown is None:
+        i = it.index
+        if i >= it.base.size:
+            return (True, None), None, None
+        y, _, item = call(operator.getitem, None, (it.base.flat, i), (fit, None))  # `it[i]` would set it back
+        next(it)
+
+        def of_element(dy: Any) -> None:
+            if item is not None:
+                item(None if dy is None else dy[1])
+
+        return (False, y), None, of_element
     if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
         i = it.place()
         if i is None:

@@ -20,7 +20,7 @@ def _apart(x: Any) -> bool:
     """Are the attributes of this kind of object beside what it holds, whose tangent is another one?"""
     if isinstance(x, BaseException):
         return not is_user_class(type(x))
-    return isinstance(x, (list, dict, type, pytypes.FunctionType, pytypes.ModuleType))
+    return isinstance(x, (list, dict, tuple, type, pytypes.FunctionType, pytypes.ModuleType))
 
 
 def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:

@@ -37,7 +37,7 @@ def fold_signs(b: Builder, effects: Effects) -> None:
         for i, s in enumerate(stmts):
             if function_of(s) not in _NEGATIVE or len(s.args) != 1 or s.kwargs or i in gone:
                 continue
-            way = _way(stmts, i, reader)
+            way = _way(stmts, i, reader, gone)
             if way is None or not all(effects.leaves(effects.of(t), s.args[0]) for t in stmts[i + 1 : way[0][0]]):
                 continue
             for k, f in way:
@@ -57,16 +57,20 @@ def fold_signs(b: Builder, effects: Effects) -> None:
     b.apply(subst)
 
 
-def _way(stmts: list[Call], i: int, reader: dict[Operand, int]) -> list[tuple[int, Any]] | None:
+def _way(stmts: list[Call], i: int, reader: dict[Operand, int], gone: set[int]) -> list[tuple[int, Any]] | None:
     """The statements that the sign goes through, with what becomes of each; None where it ends nowhere.
 
-    What becomes of a statement: another function and operands, or None for a sign that it cancels.
+    What becomes of a statement: another function and operands, or None for a sign that it cancels. Those that are
+    `gone` are signs that others have cancelled, and change nothing.
     """
     out: list[tuple[int, Any]] = []
     v: Operand = stmts[i].out
     while (k := reader.get(v)) is not None:
         s = stmts[k]
         f = function_of(s)
+        if k in gone:
+            v = s.out
+            continue
         if s.kwargs or f is None:
             return None
         if f in _NEGATIVE and len(s.args) == 1:

@@ -106,9 +106,17 @@ def number_above(a: Any, b: Any) -> Any:
     return 1.0 if a > b else 0.5 if a == b else 0.0
 
 
+def complex_above(a: Any, b: Any) -> Any:
+    """As NumPy orders complex numbers: by their real parts, and where these are equal by the imaginary ones."""
+    real, imag = np.real(a) - np.real(b), np.imag(a) - np.imag(b)
+    return np.where(real == 0, np.heaviside(imag, 0.5), np.heaviside(real, 0.5))
+
+
 @inline
 def above(a: Any, b: Any) -> Any:
     """1 where a > b, 1/2 where they are equal, else 0: in both cotangents, so that it is computed once."""
+    if is_complex(a) or is_complex(b):
+        return complex_above(a, b)
     if is_number(a) and is_number(b):
         return number_above(a, b)
     return np.heaviside(a - b, 0.5)
@@ -120,7 +128,7 @@ def above_or_alone(a: Any, b: Any) -> Any:
     return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, w))
 
 
-pure.update({number_above, above_or_alone})
+pure.update({number_above, complex_above, above_or_alone})
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
     (np.arctan2, lambda a, b, y: b / (a * a + b * b), lambda a, b, y: -a / (a * a + b * b)),
@@ -443,4 +451,5 @@ CASES += [
 CASES += [
     case(np.float_power, _P, _P[::-1]), case(np.float_power, _P, 2),
     case(np.amax, _M, 0), case(np.amin, _M),
+    *[case(f, _Z, _Z[::-1] * 1.1) for f in (np.maximum, np.minimum, np.fmax, np.fmin)], case(np.maximum, _Z, 0.1 + 1j),
 ]  # fmt: skip

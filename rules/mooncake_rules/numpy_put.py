@@ -376,6 +376,18 @@ def _flat_write(a: np.ndarray, v: np.ndarray) -> np.ndarray:
     return b * b.flat[2]
 
 
+def _half_of_flat(a: np.ndarray) -> Any:
+    it = (a * a).flat
+    s = next(it) * a[0, 0]
+    for v in it:
+        s = s * 0.5 + v
+        if it.index > 3:
+            break
+    for v in it:
+        s = s * v
+    return s, next(it, None)
+
+
 def _diagonals(a: np.ndarray, v: np.ndarray) -> Any:
     b, c = a * 1.0, a * 2.0
     np.fill_diagonal(b, v[0])
@@ -438,7 +450,8 @@ CASES: list[RuleCase] = [
     case(np.ndarray.sort, _V, kind="stable"),
 ]  # fmt: skip
 CASES += [
-    case(_complex_parts, _V, _P), case(lambda a: [v * v for v in a.T.flat], _M), case(_assigned_flat, _M[:, :3], _P),
+    case(_complex_parts, _V, _P), case(_half_of_flat, _A),
+    case(lambda a: [v * v for v in a.T.flat], _M), case(_assigned_flat, _M[:, :3], _P),
     case(lambda a: sum([v * i[0] for i, v in np.ndenumerate(a)]), _M),
 ]  # fmt: skip
 if hasattr(np.ndarray, "itemset"):

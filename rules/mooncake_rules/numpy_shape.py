@@ -72,13 +72,13 @@ def reshape_ordered(a, shape, order):
 
 
 @rrule(np.ndarray.reshape, alias=(0,))
-def reshape_method_ordered(a, shape, *, order):
+def reshape_method_ordered(a, *shape, order):
     old = a.shape
 
     def pullback(dy):
         return np.reshape(dy, old, order)
 
-    return np.reshape(a, shape, order), pullback
+    return np.reshape(a, shape[0] if len(shape) == 1 else shape, order), pullback
 
 
 @rrule(np.reshape, types=(Array,), alias=(0,))
@@ -370,6 +370,7 @@ def _written_copy(x: np.ndarray) -> Any:
 CASES: list[RuleCase] = [
     case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"),
     case(np.reshape, 0.5, (1, 1)), case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)),
+    case(np.ndarray.reshape, _V, 3, 2, order="F"),
     case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
     case(np.reshape, _V, (2, 3), copy=True), case(np.reshape, _T.T, shape=(6, 4), order="F", copy=None),
     case(np.ndarray.reshape, _V, 2, 3, copy=True), case(np.ndarray.reshape, _T, (6, 4), order="F", copy=True),

@@ -14,8 +14,9 @@ import scipy.interpolate as sip
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
-from mooncake_rules.scipy_splines import Kept, spline_cotangents
+from mooncake_rules.scipy_splines import spline_cotangents
 
 _PLACES = "the places of the data, weights or options"
 

@@ -14,42 +14,14 @@ import scipy.interpolate as sip
 from scipy.interpolate import PPoly
 from scipy.linalg import solve_banded
 
-from mooncake_py import run
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run as call
+from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
 
 Options = dict[str, Any]
-
-
-class Kept:
-    """The tangents of the arrays an interpolating object was made of: they stand in its ObjectShadow by these names.
-
-    How SciPy's classes keep their arrays differs between versions, so that their methods have rules, all of them.
-    """
-
-    @staticmethod
-    def of(obj: Any, **arrays: Any) -> ObjectShadow:
-        """The fdata of an object that was just made."""
-        shadow = ObjectShadow(obj, {k: zero_fdata(v) for k, v in arrays.items()})
-        run.current().made[id(obj)] = obj, shadow
-        return shadow
-
-    @staticmethod
-    def add(obj: CoDual, **cotangents: Any) -> None:
-        """Add to them; nothing for an object from outside, which is a constant."""
-        if type(obj.fdata) is ObjectShadow:
-            for name, d in cotangents.items():
-                shadow = obj.fdata.f.get(name) or obj.fdata.f.get(f"_{name}")  # where its own code made the object
-                if shadow is not None:
-                    shadow.add(d.astype(shadow.dtype, copy=False))
-
-    @staticmethod
-    def take(shadow: ObjectShadow, name: str, like: np.ndarray) -> np.ndarray:
-        d = take_fdata(shadow.f[name], None)
-        return np.zeros(like.shape, like.dtype) if d is None else d
 
 
 # -- piecewise polynomials --------------------------------------------------------------------------------
@@ -159,7 +131,7 @@ def _array_of(name: str) -> None:
     @rrule(getattr(PPoly, name).fget)
     def rule(self: CoDual):
         y = getattr(self.primal, name)
-        fy = self.fdata.f.get(name) if type(self.fdata) is ObjectShadow else None
+        fy = Kept.find(self.fdata, name) if type(self.fdata) is ObjectShadow else None
 
         def pullback(dy):
             return None
@@ -354,26 +326,28 @@ def akima_slopes(x, y, modified):
 
 
 def _cubic(cls: type, slopes: Any) -> None:
-    """The rule of a class; `slopes(options)` is a function of x and y."""
+    """The rule of a class; `slopes(options, y)` is a function of x, y and numbers, and these numbers."""
     names = list(inspect.signature(cls).parameters)
 
     @rrule(cls)
     def rule(x: CoDual, y, axis=0, *rest, **options):
-        options.update(zip(names[3:], rest, strict=False))
-        poly = cls(x.primal, y, axis, **options)
+        given = options | dict(zip(names[3:], rest, strict=False))
+        poly = cls(x.primal, y, axis, **given)
         shadow = Kept.of(poly, c=poly.c, x=poly.x)
 
         def pullback(dy):
             xs, ys = np.asarray(x.primal, float), np.moveaxis(np.asarray(y, dtype=np.result_type(y, 1.0)), axis, 0)
-            f = slopes(options, ys)
+            f, numbers = slopes(given, ys)
 
-            def coefficients(x, y):
-                return hermite_coefficients(x, y, f(x, y))
+            def coefficients(x, y, *numbers):
+                return hermite_coefficients(x, y, f(x, y, *numbers))
 
-            _, pull = call(coefficients, None, (xs, ys))
-            dxs, dys = pull(Kept.take(shadow, "c", poly.c))
+            _, pull = call(coefficients, None, (xs, ys, *numbers))
+            dxs, dys, *dnumbers = pull(Kept.take(shadow, "c", poly.c))
             dxs = (0.0 if dxs is None else dxs) + Kept.take(shadow, "x", poly.x)
-            return fitted(dxs, x.primal), fitted(np.moveaxis(dys, 0, axis), y)
+            dgiven = {"bc_type": _of_ends(given["bc_type"], dnumbers)} if "bc_type" in given else {}
+            more = [dgiven.get(k) for k in (*names[3 : 3 + len(rest)], *options)]
+            return fitted(dxs, x.primal), fitted(np.moveaxis(dys, 0, axis), y), None, *more
 
         return CoDual(poly, shadow), pullback
 
@@ -381,20 +355,35 @@ def _cubic(cls: type, slopes: Any) -> None:
 def _spline_options(o: Options, y: np.ndarray) -> Any:
     bc = o.get("bc_type", "not-a-knot")
     if isinstance(bc, str) and bc == "periodic":
-        return periodic_slopes
+        return periodic_slopes, ()
     ends = [bc, bc] if isinstance(bc, str) else list(bc)
     named = {"natural": (2, 0.0), "clamped": (1, 0.0)}
-    first, last = (named.get(e, e) if isinstance(e, str) else (e[0], np.asarray(e[1])) for e in ends)
-    return lambda x, y: spline_slopes(x, y, first, last)
+    kinds = [e if e == "not-a-knot" else named[e][0] if isinstance(e, str) else e[0] for e in ends]
+    values = tuple([np.asarray(0.0 if isinstance(e, str) else e[1], float) for e in ends])
+
+    def slopes(x, y, first, last):
+        return spline_slopes(
+            x, y, *[k if k == "not-a-knot" else (k, v) for k, v in zip(kinds, (first, last), strict=True)]
+        )
+
+    return slopes, values
+
+
+def _of_ends(bc: Any, ds: list[Any]) -> Any:
+    """The cotangents of the conditions at both ends in the structure of `bc_type`."""
+    if isinstance(bc, str):
+        return None
+    parts = [None if isinstance(e, str) or d is None else (None, fitted(d, e[1])) for e, d in zip(bc, ds, strict=True)]
+    return tuple(parts) if isinstance(bc, tuple) else parts
 
 
 def _akima_options(o: Options, y: np.ndarray) -> Any:
     modified = o.get("method", "akima") == "makima"
-    return lambda x, y: akima_slopes(x, y, modified)
+    return lambda x, y: akima_slopes(x, y, modified), ()
 
 
 _cubic(sip.CubicSpline, _spline_options)
-_cubic(sip.PchipInterpolator, lambda o, y: pchip_slopes)
+_cubic(sip.PchipInterpolator, lambda o, y: (pchip_slopes, ()))
 _cubic(sip.Akima1DInterpolator, _akima_options)
 
 
@@ -459,6 +448,9 @@ CASES: list[RuleCase] = [
     case(lambda x, y, q: sip.CubicSpline(x, y).antiderivative()(q), _X, _Y, _Q),
     case(lambda x, y: sip.CubicSpline(x, y).integrate(0.2, 2.9), _X, _Y),
     case(lambda x, y: sip.CubicSpline(x, y).c, _X, _Y),
+    case(lambda y, b: sip.CubicSpline(_X, y, bc_type=((1, b), (2, 0.1)))(_Q), _Y, 0.3),
+    case(lambda y, b: sip.CubicSpline(_X, y, 0, ["natural", (1, b)])(_Q), np.stack([_Y, _Y**2], 1), np.ones(2)),
+    case(lambda y: sip.PPoly.from_spline(sip.splrep(_X, y))(_Q), _Y),
     case(lambda x, y, q: sip.CubicSpline(x, y, extrapolate=False)(q), _X, _Y, _Q),
     case(lambda q: sip.CubicSpline(_X, _Y)(q), 0.3), case(lambda x, y, q: sip.PchipInterpolator(x, y)(q), _X, _Y, _Q),
     case(lambda x, y, q: sip.PchipInterpolator(x, y)(q), _X, np.cumsum(_Y**2), _Q),

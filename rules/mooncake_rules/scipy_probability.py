@@ -93,8 +93,10 @@ def poisson_slope(k: Any, m: Any) -> Any:
 
 
 def tukey_density(y: Any, lam: Any) -> Any:
-    """The density of Tukey's lambda distribution where its distribution function is y."""
-    return 1.0 / (np.power(y, lam - 1.0) + np.power(1.0 - y, lam - 1.0))
+    """The density of Tukey's lambda distribution where its distribution function is y; zero beyond its support."""
+    y = np.asarray(y)
+    with np.errstate(divide="ignore"):
+        return (y > 0) * (y < 1) / (np.power(y, lam - 1.0) + np.power(1.0 - y, lam - 1.0))
 
 
 def chi2_noncentral_density(x: Any, df: Any, nc: Any) -> Any:
@@ -157,12 +159,12 @@ _STATISTICS = [
     E("pdtr", (None, lambda k, m, y: poisson_slope(k, m)), (3, 2.2)),
     E("pdtrc", (None, lambda k, m, y: -poisson_slope(k, m)), (3, 2.2)),
     E("pdtri", (None, lambda k, p, y: 1.0 / poisson_slope(k, y)), (3, 0.4)),
-    E("bdtr", (None, None, lambda k, n, p, y: binomial_slope(k, n, p)), (3, 7, 0.4)),
-    E("bdtrc", (None, None, lambda k, n, p, y: -binomial_slope(k, n, p)), (3, 7, 0.4)),
+    E("bdtr", (None, None, lambda k, n, p, y: binomial_slope(k, np.trunc(n), p)), (3, 7, 0.4)),
+    E("bdtrc", (None, None, lambda k, n, p, y: -binomial_slope(k, np.trunc(n), p)), (3, 7, 0.4)),
     E("bdtri", (None, None, lambda k, n, q, y: 1.0 / binomial_slope(k, n, y)), (3, 7, 0.4)),
-    E("nbdtr", (None, None, lambda k, n, p, y: beta_density(n, np.floor(k) + 1.0, p)), (3, 7, 0.4)),
-    E("nbdtrc", (None, None, lambda k, n, p, y: -beta_density(n, np.floor(k) + 1.0, p)), (3, 7, 0.4)),
-    E("nbdtri", (None, None, lambda k, n, q, y: 1.0 / beta_density(n, np.floor(k) + 1.0, y)), (3, 7, 0.4)),
+    E("nbdtr", (None, None, lambda k, n, p, y: beta_density(np.trunc(n), np.floor(k) + 1.0, p)), (3, 7, 0.4)),
+    E("nbdtrc", (None, None, lambda k, n, p, y: -beta_density(np.trunc(n), np.floor(k) + 1.0, p)), (3, 7, 0.4)),
+    E("nbdtri", (None, None, lambda k, n, q, y: 1.0 / beta_density(np.trunc(n), np.floor(k) + 1.0, y)), (3, 7, 0.4)),
     E("fdtr", (lambda m, n, x, y: f_slope_m(m, n, x), lambda m, n, x, y: f_slope_n(m, n, x),
                lambda m, n, x, y: f_density(m, n, x)), (3.3, 4.1, 0.7)),
     E("fdtrc", (lambda m, n, x, y: -f_slope_m(m, n, x), lambda m, n, x, y: -f_slope_n(m, n, x),

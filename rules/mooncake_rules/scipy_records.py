@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from mooncake_py import run
 from mooncake_py.registry import rrule, rules_of
-from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, add_rdata, has_tangent, take_fdata, zero_fdata
 
 
 def record_class(cls: type) -> None:
@@ -48,7 +48,7 @@ def attribute(self: CoDual, name):
 def tuple_class(cls: Any) -> None:
     """The rule of making a named tuple of SciPy's, which keeps more than its fields, some of it to be read by name.
 
-    What it keeps besides is refused when it is read, if it could have a derivative.
+    What it computes and keeps besides is refused when it is read, if it could have a derivative.
     """
     names: tuple[str, ...] = cls._fields
     more: tuple[str, ...] = cls._extra_fields
@@ -57,17 +57,28 @@ def tuple_class(cls: Any) -> None:
     def rule(*items: CoDual, **named: CoDual):
         y = cls(*[v.primal for v in items], **{k: v.primal for k, v in named.items()})
         given = dict(zip(names, items, strict=False)) | named
-        fs = tuple([given[k].fdata for k in names])
-        kept = DictShadow(
-            {k: zero_fdata(v.primal) if v.fdata is None else v.fdata for k, v in named.items() if k in more}
-        )
-        run.current().made[id(y.__dict__)] = y.__dict__, kept
+        own = {k: zero_fdata(v.primal) for k, v in given.items() if v.fdata is None and k not in names}
+        fdata = {k: own.get(k) if v.fdata is None else v.fdata for k, v in given.items()}
+        kept = DictShadow({k: fdata[k] for k in named if k in more})
+        source = {a: _source(v, given) for a, v in vars(y).items() if a not in more and has_tangent(v)}
+        beside = ObjectShadow(y, {a: fdata[k] if k else zero_fdata(vars(y)[a]) for a, k in source.items()})
+        here = run.current()
+        here.made[id(y.__dict__)] = y.__dict__, kept
+        here.memos[id(y)] = beside
+        fs = tuple([fdata[k] for k in names])
 
         def pullback(dy: Any) -> Any:
             of = {} if dy is None else dict(zip(names, dy, strict=True))
             for k in kept.f:
-                r = kept.r.pop(k, None)
-                of[k] = take_fdata(kept.f[k], r) if named[k].fdata is None else r
+                of[k] = add_rdata(of.get(k), kept.r.pop(k, None))
+            for a, k in source.items():
+                d = beside.r.pop(a, None)
+                if k is not None:
+                    of[k] = add_rdata(of.get(k), d)
+                elif take_fdata(beside.f[a], d) is not None:
+                    raise NotImplementedError(f"the attribute {a!r} of a {cls.__qualname__} is not differentiated")
+            for k, f in own.items():
+                of[k] = take_fdata(f, of.get(k))
             return tuple([of.get(k) for k in (*names[: len(items)], *[""] * (len(items) - len(names)), *named)])
 
         return CoDual(y, fs if any(f is not None for f in fs) else None), pullback
@@ -78,6 +89,11 @@ def tuple_class(cls: Any) -> None:
             _kept_beside(getter, name)
     if isinstance(cls.__setattr__, pytypes.FunctionType) and not rules_of(cls.__setattr__):
         _assigned(cls.__setattr__)
+
+
+def _source(v: Any, given: dict[str, CoDual]) -> str | None:
+    """Which of the arguments an attribute is."""
+    return next((k for k, x in given.items() if x.primal is v), None)
 
 
 def _kept_beside(getter: Any, name: str) -> None:

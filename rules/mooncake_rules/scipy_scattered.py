@@ -18,8 +18,8 @@ from mooncake_py.registry import overlay, rrule
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
+from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
-from mooncake_rules.scipy_splines import Kept
 
 # -- radial basis functions -------------------------------------------------------------------------------
 

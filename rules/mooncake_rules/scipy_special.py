@@ -113,8 +113,9 @@ def exprel_slope(x: Any) -> Any:
 
 
 def expn_slope(n: Any, x: Any) -> Any:
+    n = np.trunc(n)
     below = np.exp(-x) / x
-    return np.where(np.asarray(n) == 0, -below * (1.0 + 1.0 / x), -sc.expn(np.maximum(n, 1) - 1, x))
+    return np.where(n == 0, -below * (1.0 + 1.0 / x), -sc.expn(np.maximum(n, 1) - 1, x))
 
 
 def spence_slope(x: Any) -> Any:

@@ -7,42 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as sip
 
-from mooncake_py import run
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_interpolate import front
+from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted, library_rule
 
 Options = dict[str, Any]
-
-
-class Kept:
-    """The tangents of the arrays an interpolating object was made of: they stand in its ObjectShadow by these names.
-
-    How SciPy's classes keep their arrays differs between versions, so that their methods have rules, all of them.
-    """
-
-    @staticmethod
-    def of(obj: Any, **arrays: Any) -> ObjectShadow:
-        """The fdata of an object that was just made."""
-        shadow = ObjectShadow(obj, {k: zero_fdata(v) for k, v in arrays.items()})
-        run.current().made[id(obj)] = obj, shadow
-        return shadow
-
-    @staticmethod
-    def add(obj: CoDual, **cotangents: Any) -> None:
-        """Add to them; nothing for an object from outside, which is a constant."""
-        if type(obj.fdata) is ObjectShadow:
-            for name, d in cotangents.items():
-                shadow = obj.fdata.f.get(name) or obj.fdata.f.get(f"_{name}")  # where its own code made the object
-                if shadow is not None:
-                    shadow.add(d.astype(shadow.dtype, copy=False))
-
-    @staticmethod
-    def take(shadow: ObjectShadow, name: str, like: np.ndarray) -> np.ndarray:
-        d = take_fdata(shadow.f[name], None)
-        return np.zeros(like.shape, like.dtype) if d is None else d
 
 
 # -- splines ----------------------------------------------------------------------------------------------

@@ -51,6 +51,17 @@ def test_signs_cancel() -> None:
     check_grads(sigmoid, (np.array([1.0, -2.0]),))
 
 
+def test_a_sign_cancels_one_other() -> None:
+    def f(x):
+        return np.sum(1.0 - np.log(-np.expm1(-x)))
+
+    def g(x, y):
+        return -((-x) / (-(y * -x)) * (-y) - (-x) * (-y))
+
+    check_grads(f, (np.array([1.0, 2.0]),))
+    check_grads(g, (np.array([1.0, -2.0]), np.array([0.5, 1.5])))
+
+
 def test_signs_stay_where_nothing_takes_them() -> None:
     def f(x, y):
         return np.sum(np.cos(x) * y)
