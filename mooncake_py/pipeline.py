@@ -74,9 +74,9 @@ def derive_rule(
         inferred.guards = guards | inferred.guards
         return inferred, taken | inferred.relied
 
-    inferred, taken = inferred_with(Classes(fn.__globals__) if options.objects else None)
+    inferred, taken = inferred_with(Classes(fn.__globals__, wary=wary) if options.objects else None)
     if doubts(inferred.fn):
-        inferred, taken = inferred_with(Classes(fn.__globals__, cautious=True))
+        inferred, taken = inferred_with(Classes(fn.__globals__, cautious=True, wary=wary))
     note_first_writes(inferred, arg_types)
     observe("inferred", inferred)
     frame = debug_frame()

@@ -214,7 +214,8 @@ WRITES = frozenset(fields.INITIAL)
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
-    def __init__(self, globals_: dict[str, Any] | None = None, cautious: bool = False) -> None:
+    def __init__(self, globals_: dict[str, Any] | None = None, cautious: bool = False, wary: bool = False) -> None:
+        self.wary = wary  # the data that classes hold may be written to
         self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
@@ -250,7 +251,7 @@ class Classes:
             return None
         if held is not None and name in t.sure:
             return self._stored(t, held)
-        if type(d) in (int, float, complex, str, bool, type(None)):
+        if type(d) in (int, float, complex, str, bool, type(None)) and not self.wary:
             if held is None:
                 return Known(d), getattr
             return self._stored(t, join(held, abstract(d, False)))

@@ -50,7 +50,7 @@ class State:
         wary: bool = False,
         classes: Classes | None = None,
     ):
-        self.classes = None if wary else classes  # where attributes of objects are looked into
+        self.classes = classes  # where attributes of objects are looked into
         self.late: set[Var] = set()  # writes of attributes that are decided when they run
         self.aliased = aliased
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
@@ -90,8 +90,8 @@ class State:
         }
 
     def seen(self, t: T) -> T:
-        """A type that comes from outside, with what is known of objects where that is wanted."""
-        return t if self.classes is not None else unseen(t)
+        """A type that comes from outside, with what is known of objects where that is wanted, and stays so."""
+        return t if self.classes is not None and not self.wary else unseen(t)
 
     def with_forced(self, v: Var, t: T) -> T:
         f = self.forced.get(v)
