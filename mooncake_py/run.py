@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from mooncake_py.structure import attributes
@@ -52,10 +52,13 @@ class Run:
     def put(self, x: Any, shadow: Any) -> None:
         self.objects[id(x)] = x, shadow
 
-    def meet(self, x: Any, shadow: Any) -> None:
-        """The same for what may be from outside: what is found in it later on, and was not there, is the run's own."""
+    def meet(self, x: Any, shadow: Any, parts: Sequence[Any] | None = None) -> None:
+        """The same for what may be from outside: what is found in it later on, and was not there, is the run's own.
+
+        `parts`: the arrays, containers and objects in it, where that is known.
+        """
         self.put(x, shadow)
-        self.before[id(x)] = {id(v) for v in _parts(x)}
+        self.before[id(x)] = {id(v) for v in (_parts(x) if parts is None else parts)}
 
     def newcomers(self) -> list[Any]:
         """What the run has put into containers and objects from outside."""

@@ -384,8 +384,10 @@ def zero_fdata(x: Any) -> Any:
         return shadow
     if isinstance(x, list):
         shadow = ListShadow([None] * len(x), [None] * len(x))
-        here.meet(x, shadow)
-        if not _PLAIN.issuperset(map(type, x)):
+        if _PLAIN.issuperset(map(type, x)):
+            here.meet(x, shadow, ())
+        else:
+            here.meet(x, shadow)
             shadow.f[:] = [zero_fdata(v) for v in x]
     elif isinstance(x, deque):
         none = [None] * len(x)

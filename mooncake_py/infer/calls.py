@@ -14,7 +14,7 @@ from mooncake_py.infer.attributes import Attributes
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import answers
-from mooncake_py.infer.outside import is_library
+from mooncake_py.infer.outside import is_library, stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import fold_is, fold_isinstance, may_be_asked, may_be_iterator, may_be_written
@@ -254,11 +254,11 @@ class Calls(Attributes):
         if (
             target is not None
             and not s.kwargs
-            and not self.wary
             and target.__closure__ is None
             and is_plain(target.__code__)
             and len(types) == target.__code__.co_argcount
             and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
+            and (not self.wary or (is_numeric_call(target, types) and stands_alone(target)))
             and (found := result_of(target, types)) is not None
         ):
             numeric = is_numeric_call(target, types) and (only_numbers(found.type) or isinstance(found.type, Bot))

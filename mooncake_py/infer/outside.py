@@ -81,7 +81,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
     receivers = [x for x in receivers if is_data(x)]
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
     known = _answers.get(key)
-    if known is None or not all(_holds_numbers(scope.get(name)) for scope, name in known[1]):
+    if known is None or not (known[0] or all(_holds_numbers(scope.get(name)) for scope, name in known[1])):
         walk = _Walk()
         walk.function(f)
         for x in receivers:
@@ -90,6 +90,13 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
             _answers.clear()
         known = _answers[key] = walk.answer(), walk.relied
     return known[0]
+
+
+def stands_alone(f: pytypes.FunctionType) -> bool:
+    """Does a call of f, given numbers, reach nothing but numbers, functions and libraries, to read or to write it?"""
+    walk = _Walk()
+    walk.function(f)
+    return not (walk.sources or walk.unseen or walk.namespaces)
 
 
 def is_library(x: Any) -> bool:
@@ -178,6 +185,7 @@ class _Walk:
         self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
         self.sources = False
         self.unseen = False
+        self.namespaces = False  # are there modules and classes that may be written to?
         self.returns = False
         self.relied: list[tuple[dict[str, Any], str]] = []  # names of containers that were taken to hold numbers only
 
@@ -211,6 +219,7 @@ class _Walk:
             for g in (x.fget, x.fset, x.fdel):
                 self.value(g)
         elif isinstance(x, type):
+            self.namespaces = self.namespaces or not is_library(x)
             self.methods(x, outside=False)
         elif hasattr(x, "__wrapped__") and callable(x):
             self.value(x.__wrapped__)
@@ -328,6 +337,7 @@ class _Walk:
                 x = globals_[name]
                 if isinstance(x, pytypes.ModuleType):
                     if not _of_library(x.__name__):
+                        self.namespaces = True
                         for n in code.co_names:
                             if n in x.__dict__:
                                 self.value(x.__dict__[n])
