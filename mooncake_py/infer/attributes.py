@@ -40,13 +40,13 @@ class Attributes(State):
             self.guards[(id(g), name)] = Guard(g, name, ABSENT)
         else:
             return Top()
-        typed = self.classes is not None and not self.wary and is_user_class(type(value)) and not rules_of(value)
+        typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
         if is_code_like(value) and not typed and not (self.wary and is_outside_data(value)):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
         # The attributes of an object may be of other types next time, so it is looked at even if it is the same.
-        same = value if self.classes is None or self.wary or not isinstance(t, Obj) else ABSENT
+        same = value if self.classes is None or not isinstance(t, Obj) else ABSENT
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
         return self.seen(abstract(value, True) if self.wary and is_outside_data(value) else t)
 

@@ -38,7 +38,7 @@ class Inference(Calls):
                 if new != old:
                     self.forced[v] = new
                     changed = True
-            outside = memory.written_outside(WRITES, self.calls)
+            outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed and outside <= self.late:
                 break
             self.late |= outside

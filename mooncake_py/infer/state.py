@@ -90,8 +90,8 @@ class State:
         }
 
     def seen(self, t: T) -> T:
-        """A type that comes from outside, with what is known of objects where that is wanted, and stays so."""
-        return t if self.classes is not None and not self.wary else unseen(t)
+        """A type that comes from outside, with what is known of objects where that is wanted."""
+        return t if self.classes is not None else unseen(t)
 
     def with_forced(self, v: Var, t: T) -> T:
         f = self.forced.get(v)

@@ -166,8 +166,14 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
             x.update(content)
         elif type(x) is not CellType:
             now = dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)
-            for k in now.keys() - content.keys():
-                unstore(x, k)
+            kept = now.keys() & content.keys()
+            if isinstance(x, (type, ModuleType)) or list(content) == [k for k in now if k in kept]:
+                for k in now.keys() - kept:
+                    unstore(x, k)
+            else:  # in the order in which they were set
+                for k in now:
+                    unstore(x, k)
+                now = {}
             for k, v in content.items():
                 if now.get(k, x) is not v:
                     store(x, k, v)
