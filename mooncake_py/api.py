@@ -14,11 +14,11 @@ from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
-from mooncake_py.infer.outside import is_data, may_write_outside
+from mooncake_py.infer.outside import may_change, may_write_outside
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.ir.nodes import NO_POS
-from mooncake_py.run import Run, in_run, is_wary
+from mooncake_py.run import NOTHING, Run, in_run, is_wary
 from mooncake_py.run import current as this_run
 from mooncake_py.runtime.binding import Box, Slots, bind
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
@@ -65,6 +65,7 @@ class Pullback:
         "_value",
         "_why",
         "always_zero",
+        "arrays",
         "met",
         "newcomers",
         "reusable",
@@ -88,6 +89,7 @@ class Pullback:
         self._why = "the function changes objects in place: what it saved is used up"
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
+        self.arrays: list[np.ndarray] = []  # those from outside, where the run may have written to such
         self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows
         self.newcomers: list[Any] = []  # what it put into those from outside
 
@@ -135,7 +137,7 @@ class Pullback:
         """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
-        return contents((self._value, *self.newcomers), self._args) + snapshot((*self._outside, *outside))
+        return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
 
 
 @entry
@@ -243,11 +245,11 @@ def _run_forward(
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
-    wary = type(g) is pytypes.FunctionType and may_write_outside(g, all_args[:extra])
+    wary = may_write_outside(g, all_args[:extra]) if type(g) is pytypes.FunctionType else NOTHING
     this_run().wary = wary
     if not current().activity:
         active = (True,) * len(active)
-    act = (*(wary and is_data(x) for x in all_args[:extra]), *active[:n])
+    act = (*(may_change(x, wary) for x in all_args[:extra]), *active[:n])
     kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
     if type(g) is not pytypes.FunctionType or registry.is_declared(g):
         python = _differentiated_as(g, all_args, all_kwargs)
@@ -259,7 +261,7 @@ def _run_forward(
         return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
-    rule = rule_for(g, types, tuple(abstract(c, is_wary()) for c in cells))
+    rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells))
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     y, fy, captures = _run(rule, all_args, cells, shadows)
     tree = rule.derived.result_tree
@@ -331,7 +333,7 @@ def _with_shadows(
         return rule, (None,) * len(args)
     fdata = _shadows(args, act, apart=rule.reusable)
     if fdata.aliased:
-        rule = rule_for(g, types, tuple(abstract(c, is_wary()) for c in cells), aliased=True)
+        rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True)
     return rule, tuple(fdata)
 
 
@@ -368,7 +370,7 @@ def _forward_bound(
         return abstract(slots.primal(v), type(v) is dict and any(act[x.index] for x in v.values()))
 
     cells = cells_of(g)
-    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, is_wary()) for c in cells), fdata.aliased)
+    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, bool(is_wary())) for c in cells), fdata.aliased)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
     mine = _mine(all_args, all_kwargs, args, kwargs)
@@ -449,5 +451,5 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
             with Run() as here:
                 here.wary = wary = may_write_outside(g, given)
-                types = (*(abstract(x, wary and is_data(x)) for x in given), *types)
-                rule_for(g, types, tuple(abstract(c, wary) for c in cells_of(g)))
+                types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
+                rule_for(g, types, tuple(abstract(c, bool(wary)) for c in cells_of(g)))

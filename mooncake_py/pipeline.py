@@ -13,6 +13,7 @@ from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir.nodes import Function
 from mooncake_py.lowering import lower
+from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.runtime.site import DynamicSite, StaticSite
 from mooncake_py.switches import DEFAULT, Options
@@ -42,7 +43,7 @@ def derive_rule(
     options: Options = DEFAULT,
     outcome: bool = False,
     observe: Observer = ignore,
-    wary: bool = False,
+    wary: Wary = NOTHING,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
 
@@ -74,9 +75,9 @@ def derive_rule(
         inferred.guards = guards | inferred.guards
         return inferred, taken | inferred.relied
 
-    inferred, taken = inferred_with(Classes(fn.__globals__, wary=wary) if options.objects else None)
+    inferred, taken = inferred_with(Classes(fn.__globals__, wary=bool(wary)) if options.objects else None)
     if doubts(inferred.fn):
-        inferred, taken = inferred_with(Classes(fn.__globals__, cautious=True, wary=wary))
+        inferred, taken = inferred_with(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
     note_first_writes(inferred, arg_types)
     observe("inferred", inferred)
     frame = debug_frame()

@@ -11,6 +11,7 @@ import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import Any, TypeVar
 
 from mooncake_py.structure import attributes
@@ -18,13 +19,26 @@ from mooncake_py.structure import attributes
 _R = TypeVar("_R")
 
 
+class Wary(IntEnum):
+    """What a run may write to that is outside of its arguments; see infer/outside.py."""
+
+    NOTHING = 0
+    OBJECTS = 1
+    ARRAYS = 2
+    """Arrays that are reached directly, too: by a name, a cell, a default value or an attribute of a class."""
+
+
+NOTHING, OBJECTS, ARRAYS = Wary
+
+
 class Run:
     """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
 
-    __slots__ = ("before", "in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
+    __slots__ = ("arrays", "before", "in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
 
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
+        self.arrays: dict[int, tuple[Any, Any]] = {}  # the same by the array that owns the memory, where arrays change
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
         self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
@@ -32,7 +46,7 @@ class Run:
         self.outer: Run | None = None
         self.in_place = False  # was something changed that the pullback undoes?
         self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
-        self.wary = False  # may it write to what is outside? see infer/outside.py
+        self.wary = Wary.NOTHING
 
     def __enter__(self) -> Run:
         self.outer = outer = getattr(_local, "run", None)
@@ -103,10 +117,10 @@ def observer() -> Any:
     return None if run is None else run.observer
 
 
-def is_wary() -> bool:
-    """Is a run under way that may change objects from outside?"""
+def is_wary() -> Wary:
+    """What may the run that is under way change that is from outside?"""
     run = getattr(_local, "run", None)
-    return run is not None and run.wary
+    return Wary.NOTHING if run is None else run.wary
 
 
 def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
@@ -117,7 +131,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
         with Run() as run:
             y, pullback = forward(*args, **kwargs)
         pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
-        pullback.met = run.objects
+        pullback.met, pullback.arrays = run.objects, [x for x, _ in run.arrays.values()]
         return y, pullback
 
     return with_run

@@ -189,6 +189,34 @@ def shadow_of(a: np.ndarray) -> Shadow:
     )
 
 
+def owner_of(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The view of `whole` that x is of `base`; both are laid out alike, in one piece."""
+    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    memory = whole if whole.flags.c_contiguous else whole.T
+    return np.ndarray(x.shape, x.dtype, memory.data, offset, x.strides)
+
+
+def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
+    """What the run knows of an array that may be from outside: views of one memory share it."""
+    base = owner_of(x)
+    found = here.arrays.get(id(base))
+    if found is None:
+        found = here.arrays[id(base)] = base, shadow_of(base)
+    shadow: Shadow = found[1]
+    if x is base:
+        return shadow
+    if base.dtype != shadow.dtype or not (base.flags.c_contiguous or base.flags.f_contiguous):
+        raise UnsupportedError("a view of an array from outside with this memory layout", "the call", None)
+    return shadow.view(same_view(x, base, shadow.dense()))
+
+
 class ListShadow:
     """The tangent of a list: for every item its fdata in `f` and its cotangent in `r` (None is zero)."""
 
@@ -366,7 +394,10 @@ def zero_fdata(x: Any) -> Any:
     if cls in _PLAIN:
         return None
     if cls is np.ndarray:
-        return shadow_of(x) if x.dtype.kind in "fc" else None
+        if x.dtype.kind not in "fc":
+            return None
+        here = run.current()
+        return _met_shadow(x, here) if here.wary == run.Wary.ARRAYS else shadow_of(x)
     if isinstance(x, tuple):
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None

@@ -12,8 +12,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import CallInfo, Guard
-from mooncake_py.infer.outside import NAMESPACES, is_kept_by
-from mooncake_py.infer.outside import is_data as is_outside_data
+from mooncake_py.infer.outside import NAMESPACES, is_kept_by, may_change
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.protocol import Classes, Plan, is_function
 from mooncake_py.infer.resolve import attribute, is_code_like
@@ -41,19 +40,24 @@ class Attributes(State):
         else:
             return Top()
         typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
-        if is_code_like(value) and not typed and not (self.wary and is_outside_data(value)):
+        if is_code_like(value) and not typed and not may_change(value, self.wary):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
         # The attributes of an object may be of other types next time, so it is looked at even if it is the same.
         same = value if self.classes is None or not isinstance(t, Obj) else ABSENT
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
-        return self.seen(abstract(value, True) if self.wary and is_outside_data(value) else t)
+        return self.seen(abstract(value, True) if may_change(value, self.wary) else t)
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
         t, name = types[0], types[1].value
-        if self.wary and isinstance(t, Known) and isinstance(t.value, NAMESPACES) and is_kept_by(t.value, name):
+        if (
+            self.wary
+            and isinstance(t, Known)
+            and isinstance(t.value, NAMESPACES)
+            and is_kept_by(t.value, name, self.wary)
+        ):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):

@@ -258,7 +258,7 @@ class Calls(Attributes):
             and is_plain(target.__code__)
             and len(types) == target.__code__.co_argcount
             and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
-            and (not self.wary or (is_numeric_call(target, types) and stands_alone(target)))
+            and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
             and (found := result_of(target, types)) is not None
         ):
             numeric = is_numeric_call(target, types) and (only_numbers(found.type) or isinstance(found.type, Bot))
@@ -268,7 +268,7 @@ class Calls(Attributes):
             self.guards |= found.guards
             self.relied |= found.functions
             result = found.type
-        act = act or self.wary
+        act = act or bool(self.wary)
         written = any(map(may_be_written, (*types, *kw)))
         self.calls[s.out] = CallInfo(
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"

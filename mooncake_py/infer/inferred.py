@@ -11,6 +11,7 @@ from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import T, abstract
 from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
 from mooncake_py.registry import Rule
+from mooncake_py.run import NOTHING, Wary
 
 
 @dataclass(slots=True)
@@ -61,5 +62,5 @@ class Inferred:
     guards: dict[tuple[int, str], Guard]
     memory: Memory
     reached: set[BlockId] = field(default_factory=set)
-    wary: bool = False
+    wary: Wary = NOTHING
     relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have

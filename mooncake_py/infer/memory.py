@@ -33,6 +33,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.iterators import item_within
 from mooncake_py.registry import element_effects, is_pure
+from mooncake_py.run import ARRAYS, NOTHING, Wary
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -63,7 +64,7 @@ class Memory:
         calls: dict[Var, CallInfo],
         aliased: bool,
         surely: bool = False,
-        wary: bool = False,
+        wary: Wary = NOTHING,
     ):
         self.parent: dict[Var, Var] = {}
         self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
@@ -82,7 +83,9 @@ class Memory:
         if wary:  # so may all that is reached from outside
             outside = [*fn.params, *fn.free]
             outside += [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, load_global)]
-            found = [v for v in outside if self.identity(v) and not isinstance(types.get(v), Arr)]
+            arrays = wary == ARRAYS
+            found = [v for v in outside if self.identity(v) and (arrays or not isinstance(types.get(v), Arr))]
+            self.marked.update(found if arrays else ())
             for v in found[1:]:
                 self.join(found[0], v)
         self.blocks = {b.id: b for b in fn.blocks}
@@ -219,7 +222,7 @@ class Memory:
                 for v in s.operands():
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
-                        effect(v, Effect(Top(), Top(act), act, self.wary))
+                        effect(v, Effect(Top(), Top(act), act, bool(self.wary)))
                 if self.wary and not _is_in_c(info.target):
                     for r in outside:
                         effects.setdefault(r, {})[Effect(Top(), Top(True), True, True)] = None
@@ -235,7 +238,7 @@ class Memory:
                     if i < len(info.args):
                         x = info.args[i]
                         put = puts(info.types) if puts is not None else Top(act)
-                        seen = self.wary or self._may_be_global(x)
+                        seen = bool(self.wary) or self._may_be_global(x)
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
         if effects:
             for v, t in types.items():

@@ -19,9 +19,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from mooncake_py.errors import MooncakeError
+from mooncake_py.infer.outside_arrays import kinds, reaches_arrays, writes_arrays
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
+from mooncake_py.run import ARRAYS, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
@@ -72,31 +76,43 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
-_answers: dict[Any, tuple[bool, list[tuple[dict[str, Any], str]]]] = {}
-"""The answer, and the names of containers of numbers that it relies on."""
+_answers: dict[Any, tuple[Wary, list[tuple[dict[str, Any], str, Any]]]] = {}
+"""The answer, and what it takes the values of names to be."""
 
 
-def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) -> bool:
+def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) -> Wary:
     """The answer for a call of f; `receivers` are arguments that are not the user's own: a bound method's object."""
-    receivers = [x for x in receivers if is_data(x)]
+    receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
     known = _answers.get(key)
-    if known is None or not (known[0] or all(_holds_numbers(scope.get(name)) for scope, name in known[1])):
-        walk = _Walk()
+    if known is None or not (
+        known[0] is ARRAYS or all(_summary(scope.get(name)) == summary for scope, name, summary in known[1])
+    ):
+        walk = Walk()
         walk.function(f)
-        for x in receivers:
-            walk.data(x)
+        for i, x in enumerate(receivers):
+            if is_data(x):
+                walk.value(x)
+            else:
+                walk.codes[f.__code__, id(f.__globals__)].defaults[i] = x
         if len(_answers) > 5000:
             _answers.clear()
         known = _answers[key] = walk.answer(), walk.relied
     return known[0]
 
 
-def stands_alone(f: pytypes.FunctionType) -> bool:
+def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
     """Does a call of f, given numbers, reach nothing but numbers, functions and libraries, to read or to write it?"""
-    walk = _Walk()
+    walk = Walk()
     walk.function(f)
+    if wary is ARRAYS and reaches_arrays(walk):
+        return False
     return not (walk.sources or walk.unseen or walk.namespaces)
+
+
+def _summary(x: Any) -> Any:
+    """What an answer takes the value of a name to be."""
+    return (_holds_numbers(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 
 
 def is_library(x: Any) -> bool:
@@ -105,8 +121,18 @@ def is_library(x: Any) -> bool:
 
 
 def is_data(x: Any) -> bool:
-    """An object that keeps what is written into it. (Arrays from outside are never written to: that is refused.)"""
+    """An object that keeps what is written into it, arrays apart: see `outside_arrays`."""
     return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
+
+
+def holds_arrays(x: Any) -> bool:
+    """Is this an array of numbers, or a tuple that holds some?"""
+    return isinstance(x, (np.ndarray, tuple)) and bool(kinds(x))
+
+
+def may_change(x: Any, wary: Wary) -> bool:
+    """May a run that is this wary write to x, or to what it holds, if it is from outside?"""
+    return bool(wary) and (is_data(x) or (wary == ARRAYS and holds_arrays(x)))
 
 
 def _is_mark(x: Any) -> bool:
@@ -119,12 +145,12 @@ def _holds_numbers(x: Any) -> bool:
     return type(x) in _PLAIN_CONTAINERS and _PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x))
 
 
-def is_kept_by(holder: Any, name: str) -> bool:
+def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
     """Is this attribute of a class, function or module something that a run may set, or write into?"""
     if isinstance(holder, pytypes.ModuleType) and _of_library(holder.__name__):
         return False
     value = getattr(holder, name, None)
-    return value is None or isinstance(value, (int, float, str)) or is_data(value)
+    return value is None or isinstance(value, (int, float, str)) or may_change(value, wary)
 
 
 def _of_library(module: str) -> bool:
@@ -132,7 +158,7 @@ def _of_library(module: str) -> bool:
 
 
 @dataclass
-class _Code:
+class Code:
     """One code object that may run: its globals, what its free variables hold, and the parameters from outside."""
 
     body: Function
@@ -140,12 +166,13 @@ class _Code:
     globals: dict[str, Any]
     free: dict[str, Any]
     params: set[int] = field(default_factory=set)
+    defaults: dict[int, Any] = field(default_factory=dict)
 
 
 class _Tracks:
     """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
 
-    def __init__(self, c: _Code):
+    def __init__(self, c: Code):
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
         held = zip(c.body.free, c.code.co_freevars, strict=False)
@@ -173,9 +200,9 @@ class _Tracks:
                     self.add(p, a not in self.deep)
 
 
-class _Walk:
+class Walk:
     def __init__(self) -> None:
-        self.codes: dict[tuple[pytypes.CodeType, int], _Code] = {}
+        self.codes: dict[tuple[pytypes.CodeType, int], Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
         self.of_classes: set[str] = set()  # names of containers that classes hold, and all their objects read
@@ -187,9 +214,14 @@ class _Walk:
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
         self.returns = False
-        self.relied: list[tuple[dict[str, Any], str]] = []  # names of containers that were taken to hold numbers only
+        self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
-    def answer(self) -> bool:
+    def answer(self) -> Wary:
+        if writes_arrays(self):
+            return ARRAYS
+        return OBJECTS if self._writes_objects() else NOTHING
+
+    def _writes_objects(self) -> bool:
         if self.sources and self.unseen:
             return True
         while True:
@@ -238,6 +270,7 @@ class _Walk:
                 **dict(enumerate(args)),
                 **{c.code.co_varnames.index(k): v for k, v in keywords.items() if k in c.code.co_varnames},
             }
+            c.defaults.update(given)
             c.params.update(i for i, v in given.items() if is_data(v))
 
     def data(self, x: Any) -> None:
@@ -300,7 +333,7 @@ class _Walk:
                     if c is not None and outside:
                         c.params.add(0)
 
-    def function(self, f: pytypes.FunctionType) -> _Code | None:
+    def function(self, f: pytypes.FunctionType) -> Code | None:
         if _of_library(f.__module__ or ""):
             return None
         held: dict[str, Any] = {}
@@ -312,22 +345,28 @@ class _Walk:
         c = self.code(f.__code__, f.__globals__, held)
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)
+            c.defaults.update(enumerate(f.__defaults__, first))
             c.params.update(first + i for i, d in enumerate(f.__defaults__) if is_data(d) and not _is_mark(d))
             self.sources = self.sources or any(map(is_data, f.__defaults__))
-        for d in (f.__kwdefaults__ or {}).values():
-            self.sources = self.unseen = self.unseen or is_data(d)
+        if f.__kwdefaults__:
+            named = f.__code__.co_varnames[f.__code__.co_argcount :][: f.__code__.co_kwonlyargcount]
+            for i, name in enumerate(named, f.__code__.co_argcount):
+                if c is not None and name in f.__kwdefaults__:
+                    c.defaults[i] = f.__kwdefaults__[name]
+            if any(map(is_data, f.__kwdefaults__.values())):
+                self.sources = self.unseen = True
         for v in held.values():
             self.value(v)
         return c
 
-    def code(self, code: pytypes.CodeType, globals_: dict[str, Any], free: dict[str, Any]) -> _Code | None:
+    def code(self, code: pytypes.CodeType, globals_: dict[str, Any], free: dict[str, Any]) -> Code | None:
         key = code, id(globals_)
         if key in self.codes:
             return self.codes[key]
         try:
             from mooncake_py.frontend import normalise  # slow to import, and not needed before
 
-            c = self.codes[key] = _Code(normalise(code), code, globals_, free)
+            c = self.codes[key] = Code(normalise(code), code, globals_, free)
         except MooncakeError:
             self.unseen = True
             return None
@@ -335,6 +374,7 @@ class _Walk:
         for name in code.co_names:
             if name in globals_:
                 x = globals_[name]
+                self.relied.append((globals_, name, _summary(x)))
                 if isinstance(x, pytypes.ModuleType):
                     if not _of_library(x.__name__):
                         self.namespaces = True
@@ -350,7 +390,7 @@ class _Walk:
 
     # -- what is written --
 
-    def _touches(self, c: _Code) -> bool:
+    def _touches(self, c: Code) -> bool:
         fn = c.body
         tracks = _Tracks(c)
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
@@ -367,7 +407,7 @@ class _Walk:
             if tracks.size() == before:
                 return False
 
-    def _statement(self, c: _Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+    def _statement(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
         """Follow what is from outside through one statement. Does it change such a thing?"""
         f = s.fn.value if isinstance(s.fn, Const) else None
         operands = [v for v in s.operands() if isinstance(v, Var)]
@@ -375,8 +415,6 @@ class _Walk:
             name = s.args[0].value  # type: ignore[union-attr]
             x = c.globals.get(name)
             flat = _holds_numbers(x)
-            if flat:
-                self.relied.append((c.globals, name))
             if is_data(x):
                 tracks.add(s.out, flat)
             return False
@@ -387,10 +425,10 @@ class _Walk:
             return True
         touched = [v for v in operands if v in tracks.outside]
         if not touched:
-            if f is setattr and isinstance(self._known(c, s.args[0], defs), NAMESPACES):
+            if f is setattr and isinstance(self.known(c, s.args[0], defs), NAMESPACES):
                 return True
             if f is getattr and isinstance(s.args[1], Const):
-                holder, word = self._known(c, s.args[0], defs), str(s.args[1].value)
+                holder, word = self.known(c, s.args[0], defs), str(s.args[1].value)
                 if word in self.of_classes or (isinstance(holder, NAMESPACES) and is_data(getattr(holder, word, None))):
                     tracks.add(s.out)
             if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
@@ -410,7 +448,7 @@ class _Walk:
             if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
                 tracks.add(s.out, flat)
             return False
-        known = f if f is not None else self._known(c, s.fn, defs)
+        known = f if f is not None else self.known(c, s.fn, defs)
         named = known if type(known).__hash__ is not None else None
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
             return False
@@ -422,7 +460,7 @@ class _Walk:
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
 
-    def _known(self, c: _Code, v: Operand, defs: dict[Var, Call]) -> Any:
+    def known(self, c: Code, v: Operand, defs: dict[Var, Call]) -> Any:
         """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
         if isinstance(v, Const):
             return v.value
@@ -433,14 +471,14 @@ class _Walk:
             name = s.args[0].value  # type: ignore[union-attr]
             return c.globals.get(name, getattr(builtins, name, None))
         if s.fn.value is getattr and isinstance(s.args[1], Const):
-            x = self._known(c, s.args[0], defs)
+            x = self.known(c, s.args[0], defs)
             if isinstance(x, (pytypes.ModuleType, type)):
                 return getattr(x, s.args[1].value, None)
         return None
 
-    def _is_library(self, c: _Code, v: Operand, defs: dict[Var, Call]) -> bool:
+    def _is_library(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
         """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
-        f = self._known(c, v, defs)
+        f = self.known(c, v, defs)
         module = getattr(f, "__module__", None) or ""
         return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or _of_library(module))
 

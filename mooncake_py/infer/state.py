@@ -35,6 +35,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, Const, ForNext, Function, Operand, Try, Var, term_operands
 from mooncake_py.registry import item_types
+from mooncake_py.run import NOTHING, Wary
 
 
 class State:
@@ -47,7 +48,7 @@ class State:
         globals_: dict[str, Any],
         free_types: Sequence[T] = (),
         aliased: bool = False,
-        wary: bool = False,
+        wary: Wary = NOTHING,
         classes: Classes | None = None,
     ):
         self.classes = classes  # where attributes of objects are looked into
@@ -186,7 +187,7 @@ class State:
 
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]
-        act = any(t.active for t in types) or self.wary
+        act = bool(self.wary) or any(t.active for t in types)
         seen = act or any(map(may_be_written, types))  # what it changes is put back
         self.calls[s.out] = CallInfo("dynamic" if seen else "plain", None, None, s.args, s.kwargs, (), why)
         return Top(act)

@@ -7,6 +7,8 @@ import functools
 import types as pytypes
 from typing import Any
 
+import numpy as np
+
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.named import field_index
@@ -150,7 +152,8 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
 
 def _known(y: Any) -> Any:
     """What the run knows of an object from outside."""
-    return run.current().shadow(y)
+    here = run.current()
+    return zero_fdata(y) if here.wary == run.ARRAYS and isinstance(y, (np.ndarray, tuple)) else here.shadow(y)
 
 
 def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:

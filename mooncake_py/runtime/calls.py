@@ -35,7 +35,7 @@ from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given, Pull, Result, of_bound
 from mooncake_py.runtime.user import has_derivative
-from mooncake_py.tangents import ListShadow, add_rdata
+from mooncake_py.tangents import ListShadow, add_rdata, zero_fdata
 from mooncake_py.unwinding import Raised, note_missing
 
 
@@ -187,6 +187,8 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
         pulls.append(None)
         if z is not None:
             part, fpart = results[i]
+            if fpart is not None and fz is None and run.is_wary() == run.ARRAYS:
+                fz = zero_fdata(z)
             if fpart is not None and fz is None:
                 raise UnsupportedError(
                     "writing a value with a derivative into an array from outside the function", "out=", None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
-from mooncake_py.infer.outside import is_data
+from mooncake_py.infer.outside import may_change
 from mooncake_py.infer.types import abstract
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import MOST, abstract_codual, known
@@ -51,9 +51,10 @@ def run_python(
         inputs, fdatas = list(args), list(given.fargs)
     cells = cells_of(f)
     cell_f = ff.cells if ff is not None else known(cells, (None,) * len(cells))
-    if run.is_wary():  # what is outside may have been written to
+    if wary := run.is_wary():  # what is outside may have been written to
         cell_f = tuple([zero_fdata(c) if fc is None else fc for c, fc in zip(cells, cell_f, strict=True)])
-        fdatas = [zero_fdata(x) if fx is None and is_data(x) else fx for x, fx in zip(inputs, fdatas, strict=True)]
+        pairs = zip(inputs, fdatas, strict=True)
+        fdatas = [zero_fdata(x) if fx is None and may_change(x, wary) else fx for x, fx in pairs]
     types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
     free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
     try:

@@ -19,6 +19,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.kinds import Constant, Numbers
 from mooncake_py.registry import Rule, find_rule_for_values, name_of
+from mooncake_py.run import ARRAYS, OBJECTS
 from mooncake_py.runtime.attributes import handle_setattr
 from mooncake_py.runtime.calls import call, call_protected
 from mooncake_py.runtime.coduals import ATOMS, is_active, known
@@ -89,7 +90,7 @@ class DynamicSite:
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
         if any(on and is_active(v, fv) for on, v, fv in zip(live, args[1:], fargs[1:], strict=True)):
-            if not array and run.is_wary() and (zero := zero_fdata(x)) is not None:
+            if run.is_wary() >= (ARRAYS if array else OBJECTS) and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
             raise UnsupportedError(
                 f"writing a value with a derivative into {named(x)} from outside the function",
@@ -155,7 +156,7 @@ class DynamicSite:
                 leave(y.exc, pb)
             if fy is None and type(y) not in ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
                 inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
-                fy = None if inner or isinstance(y, np.ndarray) else zero_fdata(y)
+                fy = None if inner or (isinstance(y, np.ndarray) and run.is_wary() < ARRAYS) else zero_fdata(y)
             return y, fy, pb
         except NoRule as e:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative

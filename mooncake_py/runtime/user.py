@@ -14,7 +14,17 @@ from mooncake_py import run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.structure import attributes, is_user_class, items_of, store, unstore, with_items
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, has_tangent, shadow_of, zero_fdata
+from mooncake_py.tangents import (
+    DictShadow,
+    ListShadow,
+    ObjectShadow,
+    Shadow,
+    has_tangent,
+    owner_of,
+    same_view,
+    shadow_of,
+    zero_fdata,
+)
 from mooncake_py.trees import children, describe, rebuild
 
 
@@ -77,35 +87,25 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
 def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
     shadow = shadow_of(x)
     own = x.base is None
+    if own and (here := run.current()).wary == run.Wary.ARRAYS:
+        here.arrays[id(x)] = x, shadow  # the run may come to it from outside as well
     for y, other in arrays:
         if own and y.base is None:  # each has memory of its own
             continue
         if np.may_share_memory(x, y) and np.shares_memory(x, y):
             state["aliased"] = True
-            base = _owner(x)
-            if base is not _owner(y) or base.dtype != x.dtype or y.dtype != x.dtype or not base.flags.c_contiguous:
+            base = owner_of(x)
+            if base is not owner_of(y) or base.dtype != x.dtype or y.dtype != x.dtype or not base.flags.c_contiguous:
                 raise UnsupportedError("arguments that overlap in memory in this way", "the call", None)
             data = other.data if other.shared and other.data is not None else None
             whole = data.base if data is not None and isinstance(data.base, np.ndarray) else None
             if whole is None or whole.shape != base.shape:
                 whole = np.zeros(base.shape, base.dtype)
-                other.data, other.owned, other.shared = _same_view(y, base, whole), True, True
-            shadow.data, shadow.owned, shadow.shared = _same_view(x, base, whole), True, True
+                other.data, other.owned, other.shared = same_view(y, base, whole), True, True
+            shadow.data, shadow.owned, shadow.shared = same_view(x, base, whole), True, True
             break
     arrays.append((x, shadow))
     return shadow
-
-
-def _owner(x: np.ndarray) -> np.ndarray:
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
-def _same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The view of `whole` that x is of `base`."""
-    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    return np.ndarray(x.shape, x.dtype, whole.data, offset, x.strides)
 
 
 def seed(y: Any, fdata: Any, dy: Any, seen: set[tuple[int, int]] | None = None) -> None:

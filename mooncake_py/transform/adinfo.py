@@ -15,11 +15,13 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule
+from mooncake_py.run import Wary
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import (
     ANY,
+    NONE,
     NULL,
     REF,
     Lanes,
@@ -87,7 +89,11 @@ class ADInfo:
             return False
         fn, memory = self.inferred.fn, self.inferred.memory
         made = next((s for b in fn.blocks for s in b.stmts if s.out is v), None)
-        if made is None or memory.find(v) in {memory.find(p) for p in fn.params if memory.identity(p)}:
+        if (
+            made is None
+            or (isinstance(self.inferred.types.get(v), Arr) and self.tree(v) != NONE)
+            or memory.find(v) in {memory.find(p) for p in fn.params if memory.identity(p)}
+        ):
             return False
         return is_const(made.fn, ops.load_global) or (is_const(made.fn, ops.cell_get) and made.args[0] in fn.free)
 
@@ -155,13 +161,13 @@ class ADInfo:
             if tree == REF and isinstance(source, Var):
                 self.types[source] = fdata_type(self.types.get(v), path)
 
-    def fresh_lanes(self, v: Var, zeros: Any = zero_fdata) -> None:
-        """fdata for a value that was just made and carries no derivative from anywhere."""
+    def fresh_lanes(self, v: Var, met: bool = True, zeros: Any = zero_fdata) -> None:
+        """fdata for a value that carries no derivative from anywhere: just made, or (`met`) perhaps from outside."""
         tree = self.tree(v)
         if has_fdata(tree):
             t = self.types.get(v)
             y = self.operand(v)
-            if tree == REF and isinstance(t, Arr):
+            if tree == REF and isinstance(t, Arr) and not (met and self.inferred.wary == Wary.ARRAYS):
                 f = self.emit(helpers.shadow_of, y)
             else:
                 f = self.emit(zeros, y)

@@ -185,7 +185,7 @@ def with_shadows(fdata: Any, y: Any) -> Any:
     """fdata of what a call gave, with shadows for arrays that turned out to be constant."""
     if isinstance(y, tuple):
         return tuple(map(with_shadows, (None,) * len(y) if fdata is None else fdata, y))
-    return shadow_of(y) if fdata is None and isinstance(y, np.ndarray) else fdata
+    return zero_fdata(y) or shadow_of(y) if fdata is None and isinstance(y, np.ndarray) else fdata
 
 
 def tuple_fdata(*items: Any) -> Any:

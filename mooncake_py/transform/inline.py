@@ -17,7 +17,7 @@ from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
 from mooncake_py.infer.inferred import Guard, Inferred
 from mooncake_py.infer.named import is_as_dict
-from mooncake_py.infer.outside import is_data, is_library
+from mooncake_py.infer.outside import is_data, is_library, may_change
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import is_code_like
 from mooncake_py.infer.types import Fn, Known
@@ -41,6 +41,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
+from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.answered import answered
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit, protect_all
@@ -134,7 +135,7 @@ def stand_in(f: Any, call: Call) -> Callee | None:
     """A rule pack's Python function, with what its names mean put in and the call's position everywhere."""
     if f.__closure__ is not None:
         return None
-    bound = _bound(f, normalise(f.__code__), call)
+    bound = _bound(f, normalise(f.__code__), call, NOTHING)
     if bound is None:
         return None
     body, args = bound
@@ -165,7 +166,9 @@ def _makes_lookups(body: Function) -> bool:
     )
 
 
-def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Function, tuple[Operand, ...]] | None:
+def _bound(
+    f: pytypes.FunctionType, body: Function, call: Call, wary: Wary
+) -> tuple[Function, tuple[Operand, ...]] | None:
     """The body and the arguments of a call in the order of its parameters; None where they do not simply fit."""
     code = f.__code__
     n = code.co_argcount
@@ -182,7 +185,7 @@ def _bound(f: pytypes.FunctionType, body: Function, call: Call) -> tuple[Functio
             args.append(keywords.pop(name))
         elif name in defaults:
             default = defaults[name]
-            if is_data(default) and not is_fixed(default):
+            if (is_data(default) or may_change(default, wary)) and not is_fixed(default):
                 return None
             args.append(Const(default))
         else:
@@ -228,7 +231,7 @@ def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: di
     if here and ((code.co_name == fn.name and code.co_firstlineno == fn.firstline) or _within(code, call.pos)):
         return None
     try:
-        bound = _bound(f, normalise(code), call)
+        bound = _bound(f, normalise(code), call, inferred.wary)
     except UnsupportedError:
         return None
     if bound is None:

@@ -170,7 +170,7 @@ def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp:
     if given:
         info.set_lanes(s.out, sp.materialise(fdata), tree)
     else:
-        info.fresh_lanes(s.out, helpers.fdata_of_result)
+        info.fresh_lanes(s.out, False, helpers.fdata_of_result)
 
 
 def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:

@@ -14,6 +14,8 @@ from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.registry import is_pure
+from mooncake_py.run import Wary
 from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo
 from mooncake_py.transform.calls import derived_call, dynamic_call, unwound
@@ -58,7 +60,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     info.forward.append(Call(s.out, callee, args, info.keywords(s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
     outside = f is ops.load_global and info.tree(s.out) != NONE and info.is_written(s.out)
-    if outside and (not info.inferred.wary or isinstance(info.types.get(s.out), Arr)):
+    if outside and info.inferred.wary < (Wary.ARRAYS if isinstance(info.types.get(s.out), Arr) else Wary.OBJECTS):
         raise UnsupportedError(
             f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
             info.canonical.fn.filename,
@@ -67,7 +69,8 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         )
     if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
-    info.fresh_lanes(s.out)
+    named = f in (ops.load_global, getattr, operator.getitem)
+    info.fresh_lanes(s.out, named or call is None or not is_pure(f, len(s.args), [k for k, _ in s.kwargs]))
     return ADStmtInfo(s, None)
 
 

@@ -1,0 +1,374 @@
+"""May a call write to arrays that it reaches from outside: by a name, a cell, a default value, a class, a module?
+
+Arrays of numbers are data more often than not, and are handed to functions all the time. So, other than for lists
+and objects (infer/outside.py), where such an array goes is followed from code to code: into parameters, out of
+returns, through cells by their name and through attributes by theirs. The walk does not look at the order of
+statements. What it knows of a value is whether that may be such an array (one whose items are numbers, or one whose
+items may be arrays), or hold one.
+"""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mooncake_py import outputs
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Return, Var, brings_value, edges
+from mooncake_py.registry import is_pure, load_packs, rules_of
+from mooncake_py.structure import attributes, is_user_class
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.outside import Code, Walk
+
+NOTHING, ROW, GRID, HOLDER = 0, 1, 2, 4
+ANY = ROW | GRID | HOLDER
+_ARRAY = ROW | GRID
+
+_WRITING_METHODS = frozenset(
+    {"fill", "put", "sort", "partition", "itemset", "resize", "setfield", "byteswap", "__setitem__", "setflags"}
+)
+_WRITERS = frozenset({"put", "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"})
+_CONTAINERS = (list, tuple, deque)
+_PASS_ON = frozenset(
+    {iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max, dict, map, filter, getattr, deque}
+    | {ops.build_tuple, ops.build_list, ops.build_map, ops.unpack, ops.unpack_ex, ops.list_to_tuple, ops.check_bound}
+)
+"""What these give holds, or is, what they are given."""
+_PUT_IN = frozenset({ops.list_append, ops.list_extend, ops.map_add, ops.dict_update, ops.dict_merge})
+_IN_PLACE = frozenset(
+    getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")
+) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
+_NEW = frozenset(
+    getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg", "pos", "abs", "eq", "ne")
+) | {operator.lt, operator.le, operator.gt, operator.ge, operator.contains, operator.not_, ops.truth, len, isinstance}
+
+
+def kinds(x: Any, depth: int = 3) -> int:
+    """What a value from outside is, in the terms of this walk."""
+    if isinstance(x, np.ndarray):
+        return (ROW if x.ndim <= 1 else GRID) if x.dtype.kind in "fc" else NOTHING
+    if isinstance(x, _CONTAINERS) or type(x) is dict:
+        items = list(x.values() if isinstance(x, dict) else x)[:200]
+        return HOLDER if depth and any(kinds(v, depth - 1) for v in items) else NOTHING
+    return NOTHING
+
+
+def reaches_arrays(walk: Walk) -> bool:
+    """Are there arrays outside that the code which a walk has found could come to?"""
+    return _Arrays(walk).sources
+
+
+def writes_arrays(walk: Walk) -> bool:
+    """The answer for the code that a walk has found."""
+    if not any(map(_writes_something, walk.codes.values())):
+        return False
+    found = _Arrays(walk)
+    if not found.sources:
+        return False
+    load_packs()
+    return found.answer()
+
+
+def _writes_something(c: Code) -> bool:
+    """Is there a statement in this code that may write to an array, whichever?"""
+    for b in c.body.blocks:
+        for s in b.stmts:
+            f = s.fn.value if isinstance(s.fn, Const) else None
+            if f is operator.setitem or f is ops.call_ex or f in _IN_PLACE or s.kwargs:
+                return True
+            if f is getattr and isinstance(s.args[1], Const):
+                name = str(s.args[1].value)
+                if name in _WRITING_METHODS or hasattr(np, name) or hasattr(np.ufunc, name):
+                    return True
+            elif f is None and len(s.args) > 1:
+                return True
+    return False
+
+
+class _Arrays:
+    """The state of the walk; it only grows."""
+
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        self.codes = list(walk.codes.values())
+        self.held: dict[tuple[int, Operand], int] = {}
+        self.cells: dict[str, int] = {}
+        self.attributes: dict[str, int] = {}
+        self.globals: dict[str, int] = {}
+        self.filled: set[tuple[int, Var]] = set()  # parameters that arrays are put into
+        self.returned: dict[pytypes.CodeType, int] = {}
+        self.by_name: dict[str, list[Code]] = {}
+        self.by_code: dict[pytypes.CodeType, Code] = {c.code: c for c in self.codes}
+        self.size = 0
+        for c in self.codes:
+            self.by_name.setdefault(c.code.co_name, []).append(c)
+            for name, v in c.free.items():
+                self.grow(self.cells, name, kinds(v))
+            for i, v in c.defaults.items():
+                self.hold(c, c.body.params[i], kinds(v))
+        for holder in walk.kept:
+            self._attributes_of(holder)
+        self.sources = self.size > 0 or any(
+            kinds(c.globals.get(n)) or isinstance(c.globals.get(n), pytypes.ModuleType)
+            for c in self.codes
+            for n in c.code.co_names
+        )
+
+    def _attributes_of(self, x: Any) -> None:
+        """What objects, classes and functions hold."""
+        found = list(x.__dict__.items()) if isinstance(x, pytypes.FunctionType) else []
+        if isinstance(x, type) or is_user_class(type(x)):
+            classes = (x if isinstance(x, type) else type(x)).__mro__
+            found = [(n, v) for k in classes if k is not object for n, v in k.__dict__.items()]
+            found += [] if isinstance(x, type) else attributes(x).items()
+        for name, v in found:
+            self.grow(self.attributes, name, kinds(v))
+
+    def grow(self, table: dict[Any, int], key: Any, kind: int) -> None:
+        old = table.get(key, NOTHING)
+        if kind & ~old:
+            table[key] = old | kind
+            self.size += 1
+
+    def hold(self, c: Code, v: Operand, kind: int) -> None:
+        if isinstance(v, Var):
+            self.grow(self.held, (id(c), v), kind)
+
+    def fill(self, c: Code, v: Operand, defs: dict[Var, Call]) -> None:
+        """Note that an array is put into v, and into what v was found in."""
+        self.hold(c, v, HOLDER)
+        s = defs.get(v)  # type: ignore[arg-type]
+        f = s.fn.value if s is not None and isinstance(s.fn, Const) else None
+        if s is None:
+            if v in c.body.params:
+                self.filled.add((id(c), v))
+        elif f is ops.load_global:
+            self.grow(self.globals, str(s.args[0].value), HOLDER)  # type: ignore[union-attr]
+        elif f is ops.cell_get:
+            self.grow(self.cells, str(s.args[1].value), HOLDER)  # type: ignore[union-attr]
+        elif f is getattr and isinstance(s.args[1], Const):
+            self.grow(self.attributes, str(s.args[1].value), HOLDER)
+        elif f is operator.getitem:
+            self.fill(c, s.args[0], defs)
+
+    def kind(self, c: Code, v: Operand) -> int:
+        return self.held.get((id(c), v), NOTHING)
+
+    def answer(self) -> bool:
+        before = -1
+        while before != self.size:
+            before = self.size
+            for c in self.codes:
+                if self._code(c):
+                    return True
+        return False
+
+    def _code(self, c: Code) -> bool:
+        params_of = {b.id: b.params for b in c.body.blocks}
+        defs = {s.out: s for b in c.body.blocks for s in b.stmts}
+        for b in c.body.blocks:
+            for s in b.stmts:
+                if self._statement(c, s, defs):
+                    return True
+            term = b.term
+            if isinstance(term, Return):
+                self.grow(self.returned, c.code, self.kind(c, term.value))
+            for e in edges(term):
+                params = params_of[e.target]
+                if brings_value(term, e):
+                    if isinstance(term, ForNext):
+                        self.hold(c, params[0], _item(self.kind(c, term.iterator)))
+                    params = params[1:]
+                for p, a in zip(params, e.args, strict=True):
+                    self.hold(c, p, self.kind(c, a))
+        return False
+
+    def _statement(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
+        """Follow arrays through one statement. Does it write to one?"""
+        f = s.fn.value if isinstance(s.fn, Const) else self.walk.known(c, s.fn, defs)
+        if f is ops.load_global:
+            name = s.args[0].value  # type: ignore[union-attr]
+            self.hold(c, s.out, kinds(c.globals.get(name)) | self.globals.get(str(name), NOTHING))
+            return False
+        if f is ops.cell_get:
+            self.hold(c, s.out, self.cells.get(str(s.args[1].value), NOTHING))  # type: ignore[union-attr]
+            return False
+        given = [self.kind(c, v) for v in (*s.args, *(v for _, v in s.kwargs))]
+        if f is getattr and isinstance(s.args[1], Const):
+            name = str(s.args[1].value)
+            if given[0] & _ARRAY and name in _WRITING_METHODS:
+                return True
+            kind = (_ARRAY if given[0] & _ARRAY else NOTHING) | (ANY if given[0] & HOLDER else NOTHING)
+            holder = self.walk.known(c, s.args[0], defs)
+            if isinstance(holder, pytypes.ModuleType):
+                kind |= kinds(getattr(holder, name, None))
+            self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
+            return False
+        if isinstance(s.fn, Var) and (f is None or self._is_users(f)):
+            return self._called(c, s, f, given, defs)
+        if f is ops.call_ex:
+            return self._spread(c, s, defs)
+        if not any(given):
+            return False
+        whole = given[0]
+        if f in (operator.setitem, operator.delitem) or f in _IN_PLACE:
+            if whole & _ARRAY:
+                return True
+            if f is operator.iadd or (f is operator.setitem and given[2]):
+                self.fill(c, s.args[0], defs)
+            if f is operator.iadd:
+                self.hold(c, s.out, HOLDER)
+        elif f is setattr:
+            if whole & _ARRAY:
+                return True
+            if isinstance(s.args[1], Const):
+                self.grow(self.attributes, str(s.args[1].value), given[2])
+        elif f is operator.getitem or f is ops.getslice:
+            self.hold(c, s.out, self._selected(whole, s, defs))
+        elif f is ops.cell_set or f is ops.make_cell:
+            cell = s.args[0] if f is ops.cell_set else s.out
+            if isinstance(cell, Var) and cell.name:
+                self.grow(self.cells, cell.name, given[-1])
+        elif f is ops.make_function:
+            self._made(c, s, defs)
+        elif f in (ops.yield_, ops.yield_from):
+            self.grow(self.returned, c.code, HOLDER)
+        elif f in _PUT_IN:
+            self.fill(c, s.args[0], defs)
+        else:
+            return self._runs(c, s, f, given)
+        return False
+
+    def _is_users(self, f: Any) -> bool:
+        """Is this a function that the walk has the code of, or a class?"""
+        if isinstance(f, pytypes.FunctionType):
+            return f.__code__ in self.by_code
+        return isinstance(f, type) and is_user_class(f)
+
+    def _selected(self, whole: int, s: Call, defs: dict[Var, Call]) -> int:
+        """What `whole[index]` may be: numbers and slices are told apart."""
+        kind = ANY if whole & HOLDER else NOTHING
+        if whole & GRID:
+            kind |= _ARRAY
+        if whole & ROW and s.fn is not None:
+            index = s.args[1]
+            made = defs.get(index) if isinstance(index, Var) else None
+            selects = made is not None and not (isinstance(made.fn, Const) and made.fn.value in _NEW)
+            if selects or (isinstance(index, Const) and not isinstance(index.value, (int, str))):
+                kind |= ROW
+        return kind
+
+    def _made(self, c: Code, s: Call, defs: dict[Var, Call]) -> None:
+        """A function that is made: its default values."""
+        inner = self.by_code.get(s.args[0].value)  # type: ignore[union-attr]
+        built = defs.get(s.args[1])  # type: ignore[arg-type]
+        if inner is None or built is None:
+            return
+        n = inner.code.co_argcount
+        for i, v in enumerate(built.args):
+            self.hold(inner, inner.body.params[n - len(built.args) + i], self.kind(c, v))
+
+    def _runs(self, c: Code, s: Call, f: Any, given: list[int]) -> bool:
+        """A function that is no user's, by its rules where it has some. Does it write to an array it is given?"""
+        names = [k for k, _ in s.kwargs]
+        n = len(given) - len(names)  # a method's receiver is one of them
+        if outputs.writes_out(f, n, names):
+            at = outputs.position(f)
+            out = [k for k, name in zip(given[n:], names, strict=True) if name == "out"]
+            if any(out) or (at is not None and any(given[at:n])):
+                return True
+        rules = rules_of(f)
+        if given[0] & _ARRAY and getattr(f, "__name__", "") in _WRITERS:
+            return True
+        if any(i < n and given[i] & _ARRAY for r in rules for i in r.mutates):
+            return True
+        hashable = type(f).__hash__ is not None
+        if hashable and f in _PASS_ON:
+            self.hold(c, s.out, HOLDER | (ANY if f in (next, min, max, getattr, ops.check_bound) else NOTHING))
+        elif rules:
+            aliases = [i for r in rules for i in r.alias if i < n]
+            self.hold(c, s.out, ANY if any(given[i] for i in aliases) else NOTHING)
+        elif not (hashable and f in _NEW) and not is_pure(f, n, names):
+            self.hold(c, s.out, ANY)
+        return False
+
+    def _called(self, c: Code, s: Call, f: Any, given: list[int], defs: dict[Var, Call]) -> bool:
+        """A call of what a name or an attribute stands for."""
+        made = defs.get(s.fn)  # type: ignore[arg-type]
+        method = made is not None and isinstance(made.fn, Const) and made.fn.value is getattr
+        if self.kind(c, s.fn) & (HOLDER if method else ANY):
+            self.hold(c, s.out, ANY)
+        if f is None and method and isinstance(made.args[1], Const):  # type: ignore[union-attr]
+            name = str(made.args[1].value)  # type: ignore[union-attr]
+            receiver = self.kind(c, made.args[0])  # type: ignore[union-attr]
+            if name == "at" and any(given[:1]):  # of a ufunc
+                return True
+            own = getattr(np.ndarray, name, None)
+            if receiver & _ARRAY and own is not None and self._runs(c, s, own, [receiver, *given]):
+                return True
+            targets = self.by_name.get(name, [])
+            if any(given) and not targets:
+                self.fill(c, made.args[0], defs)  # type: ignore[union-attr]
+            if any(given) and not targets:
+                self.hold(c, s.out, ANY)
+        elif isinstance(f, pytypes.FunctionType):
+            targets = [self.by_code[f.__code__]]
+        elif f is not None:
+            targets = [t for t in self.by_name.get("__init__", []) if t.code.co_argcount > len(given)]
+            if any(given) and not isinstance(getattr(f, "__init__", None), pytypes.FunctionType):
+                self.hold(c, s.out, HOLDER)
+        else:
+            maker = made is not None and isinstance(made.fn, Const) and made.fn.value is ops.make_function
+            code = made.args[0].value if maker else None  # type: ignore[union-attr]
+            targets = [self.by_code[code]] if code in self.by_code else self.codes
+        for t in targets:
+            for first in (0, 1) if t.code.co_argcount and (method or isinstance(f, type) or f is None) else (0,):
+                self._give(t, first, given[: len(s.args)])
+                for p, v in zip(t.body.params[first:], s.args, strict=False):
+                    if (id(t), p) in self.filled:
+                        self.fill(c, v, defs)
+            for (k, _), kind in zip(s.kwargs, given[len(s.args) :], strict=True):
+                self._give_name(t, k, kind)
+            generator = t.body.kind == "generator"
+            self.hold(c, s.out, HOLDER if generator and self.returned.get(t.code) else self.returned.get(t.code, 0))
+        return False
+
+    def _spread(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
+        """`f(*args, **kwargs)`."""
+        f = self.walk.known(c, s.args[0], defs)
+        kind = self.kind(c, s.args[1]) | self.kind(c, s.args[2])
+        if f is not None and not isinstance(f, (pytypes.FunctionType, type)):
+            return bool(kind) and self._runs(c, Call(s.out, s.fn, s.args[1:], (), s.pos), f, [ANY, ANY])
+        for t in self.codes if f is None or isinstance(f, type) else [x for x in self.codes if x.code is f.__code__]:
+            if kind:
+                self._give(t, 0, [ANY] * len(t.body.params))
+            self.hold(c, s.out, self.returned.get(t.code, NOTHING))
+        return False
+
+    def _give(self, t: Code, first: int, given: Iterable[int]) -> None:
+        """Positional arguments, from that parameter on."""
+        code = t.code
+        for i, kind in enumerate(given, first):
+            if kind and i < code.co_argcount:
+                self.hold(t, t.body.params[i], kind)
+            elif kind and code.co_flags & 0x04:
+                self.hold(t, t.body.params[code.co_argcount + code.co_kwonlyargcount], HOLDER)
+
+    def _give_name(self, t: Code, name: str, kind: int) -> None:
+        names = t.code.co_varnames[: t.code.co_argcount + t.code.co_kwonlyargcount]
+        if name in names:
+            self.hold(t, t.body.params[names.index(name)], kind)
+        elif kind and t.code.co_flags & 0x08:
+            self.hold(t, t.body.params[-1], HOLDER)
+
+
+def _item(kind: int) -> int:
+    """What going through this gives."""
+    return (ANY if kind & HOLDER else NOTHING) | (_ARRAY if kind & GRID else NOTHING)
