@@ -1,0 +1,126 @@
+"""Arrays that a function finds outside and writes to: buffers of modules, closures, classes and default values."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+X3 = np.array([0.7, 1.3, 0.4])
+
+WORK, GRID = np.zeros(5), np.zeros((3, 3))
+ROWS = (np.zeros(3), np.zeros(3))
+
+
+def _smooth(u: np.ndarray, x: np.ndarray) -> None:
+    u[1:-1] = 0.5 * (u[2:] + u[:-2]) + x
+
+
+@case(X3)
+def global_buffer_filled_by_a_helper(x):
+    WORK[:] = 1.0
+    for _ in range(3):
+        _smooth(WORK, x)
+    return WORK @ WORK
+
+
+def _total(k):
+    return WORK[k:].sum() * WORK[k]
+
+
+@case(X3)
+def global_buffer_read_by_a_helper(x):
+    WORK[:3] = x * x
+    WORK[3:] = x[:2]
+    return _total(1) + _total(2)
+
+
+def _two_buffers():
+    old, new = np.zeros(3), np.zeros(3)
+
+    def step(x):
+        nonlocal old, new
+        new[:] = np.sin(old) + x
+        old, new = new, old
+
+    def run(x):
+        old[:] = 0.5
+        for _ in range(4):
+            step(x)
+        return old.sum() * old[0]
+
+    return run
+
+
+_swapping = _two_buffers()
+
+
+@case(X3)
+def captured_buffers_swapped(x):
+    return _swapping(x)
+
+
+class _Layer:
+    hidden = np.zeros(2)
+
+    def __init__(self) -> None:
+        self.out = np.zeros(2)
+
+    def run(self, x):
+        np.multiply(x[:2], x[1:], out=self.hidden)
+        np.tanh(self.hidden, out=self.out)
+        return self
+
+    def result(self):
+        return self.out.sum() + (self.hidden**2).sum()
+
+
+_layer = _Layer()
+
+
+@case(X3)
+def buffers_of_a_class_and_an_object(x):
+    return _layer.run(x).result() * _Layer.hidden[0]
+
+
+def _into(x, out=WORK[1:4]):  # noqa: B008
+    out[:] = x**2
+    return out
+
+
+@case(X3)
+def buffer_that_is_a_default_value_and_a_view(x):
+    WORK[:] = 1.0
+    _into(x)
+    return WORK.prod() + _into(2.0 * x).sum()
+
+
+_bound = functools.partial(_into, out=GRID[1])
+
+
+@case(X3)
+def row_bound_in_a_partial(x):
+    GRID[...] = 1.0
+    _bound(x)
+    return (GRID @ GRID).sum() + GRID[:, 0] @ x
+
+
+@case(X3)
+def arrays_in_a_global_tuple(x):
+    for k, row in enumerate(ROWS):
+        row[:] = x * (k + 1.0)
+    ROWS[0][1:] += ROWS[1][:-1]
+    return ROWS[0] @ ROWS[1]
+
+
+def _rows():
+    yield from ROWS
+
+
+@case(X3)
+def arrays_from_a_generator_over_globals(x):
+    for row in _rows():
+        row[:] = np.exp(x)
+    return ROWS[1] @ x + ROWS[0][2]
