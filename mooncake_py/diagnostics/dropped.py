@@ -26,7 +26,7 @@ from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Return, Var, edges
 from mooncake_py.pipeline import derive_rule
-from mooncake_py.run import Run
+from mooncake_py.run import Run, is_wary
 from mooncake_py.stop import no_diff
 from mooncake_py.tracebacks import user_frame
 
@@ -129,7 +129,7 @@ class _Watched:
             return
         self.known.add(key)
         stages: dict[str, Any] = {}
-        derive_rule(fn, types, free, observe=stages.__setitem__)
+        derive_rule(fn, types, free, observe=stages.__setitem__, wary=is_wary())
         code = fn.__code__
         found = report(stages["inferred"], code.co_filename, code.co_qualname, ())
         self.stops.update(dict.fromkeys(found.stops))

@@ -23,6 +23,7 @@ from mooncake_py.inspection.sizes import nbytes
 from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function
 from mooncake_py.lowering import lower
+from mooncake_py.run import Run
 from mooncake_py.runtime.rule import seed_result
 from mooncake_py.structure import items_of, with_items
 from mooncake_py.tracebacks import entry
@@ -224,7 +225,9 @@ def profile(f: Callable[..., Any], *args: Any, seconds: float = 0.3, quiet: bool
     while runs < 3 or (time.perf_counter() < until and runs < 10_000):
         _run(clocks["primal"], primal, _call_arguments(seen, n))
         inputs = _fresh(seen, n)
-        y, fy, captures = _run(clocks["forward"], lambda *a: rule.run(a, [None] * len(a)), inputs)
+        with Run() as here:
+            here.wary = seen.inferred.wary
+            y, fy, captures = _run(clocks["forward"], lambda *a: rule.run(a, [None] * len(a)), inputs)
         if not runs:
             stored = _stored(seen, captures)
         dy = seed_result(tree, y, fy, _ones(y))

@@ -14,6 +14,7 @@ from mooncake_py import registry
 from mooncake_py.api import _unwrap
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.inferred import CallInfo, Inferred
+from mooncake_py.infer.outside import may_change, may_write_outside
 from mooncake_py.infer.types import Known, T, abstract
 from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.inspection.stages import coloured, difference, stage_text
@@ -172,12 +173,14 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     params = bind(g, all_args, all_kwargs, g.__defaults__, g.__kwdefaults__)
     code = g.__code__
     plain = len(params) == len(all_args)
+    wary = may_write_outside(g, all_args[:extra])
     types = tuple(
-        abstract(v, i >= extra if plain else id(v) in given or type(v) is tuple) for i, v in enumerate(params)
+        abstract(v, may_change(v, wary) or (i >= extra if plain else id(v) in given or type(v) is tuple))
+        for i, v in enumerate(params)
     )
-    free = tuple(abstract(c, False) for c in cells_of(g))
+    free = tuple(abstract(c, bool(wary)) for c in cells_of(g))
     stages: dict[str, Any] = {}
-    rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__)
+    rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__, wary=wary)
     names = (*code.co_varnames[: len(params)], *code.co_freevars)
     given_types = tuple(zip(names, (*types, *free), strict=False))
     seen = Inspection(g, given_types, stages, rule, (*params, *cells_of(g)))
