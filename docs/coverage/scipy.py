@@ -84,8 +84,9 @@ from ranks alone is constant.
 `scipy.sparse`: products, sums, conversions, slices, diagonals, triangles and stacks of matrices, CSR, CSC or COO, by
 the numbers stored and by dense operands; systems by `spsolve`, `splu` and `factorized`, and by the iterative methods.
 
-`scipy.interpolate`: by the values, and by where it is evaluated; smoothing splines with a given penalty (`lam`), but
-not with a given residual (`s`), for which knots are placed by the values.
+`scipy.interpolate`: by values and places of the data, by weights, penalties and knots, and by where it is evaluated.
+FITPACK's smoothing until a given residual (`s`) is differentiated as the iteration that it is, and the penalty that
+`make_smoothing_spline` chooses by the implicit function theorem.
 
 `scipy.spatial.KDTree.query`: the distances. `scipy.stats.gaussian_kde`. `scipy.spatial.transform`: rotations, from and
 to every form, and what is done with them.

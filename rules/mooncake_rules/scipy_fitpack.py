@@ -1,7 +1,7 @@
-"""scipy.interpolate: splines that are fitted to data, whose coefficients are linear in the values.
+"""scipy.interpolate: FITPACK's splines, by the data they are fitted to, by coefficients and where they are evaluated.
 
-That holds where the knots do not depend on the values: for interpolation, for least squares with given knots, for
-smoothing with a given penalty. Where FITPACK places knots until the residual is below `s`, it does not.
+Knots that FITPACK places are data points, or means of two; which ones does not change with the data. Where it smooths
+until the residual is `s`, its iteration is differentiated (`spline_formulas.smoothing`).
 """
 
 from __future__ import annotations
@@ -10,85 +10,91 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate as sip
+from scipy.interpolate import _fitpack_impl as _impl
 
+from mooncake_py.kinds import Any_
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules import spline_formulas as formulas
+from mooncake_rules.callables import run
 from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
-from mooncake_rules.scipy_splines import spline_cotangents
+from mooncake_rules.scipy_splines import knots_cotangent, knots_part, spline_cotangents
 
-_PLACES = "the places of the data, weights or options"
+_NONE = CoDual(None, None)
 
-
-def _refuse(name: str) -> None:
-    raise NotImplementedError(
-        f"{name} with s > 0 places its knots by the values, and is not differentiated by them: use s=0, given knots "
-        "(LSQUnivariateSpline, make_lsq_spline), or make_smoothing_spline with lam"
-    )
+# -- fits -------------------------------------------------------------------------------------------------
 
 
-# -- B-splines --------------------------------------------------------------------------------------------
+class Fit:
+    """A spline (t, c, k) of data x and y with weights w, or None.
 
+    `inner` are the knots that were given, None where FITPACK placed them; `ends` those of the first and last knot
+    that were; s is the residual, None for least squares.
+    """
 
-def _fitted_spline(f: Any, check: Any) -> None:
-    """A function of x, y and more that gives a BSpline; a matrix of values has a spline in each column."""
+    def __init__(self, x: Any, y: Any, w: Any, tck: Any, s: float | None, inner: Any, ends: tuple[Any, Any]):
+        self.t, self.c, self.k = tck
+        self.x, self.y = np.asarray(x, float), np.asarray(y, float)
+        self.w, self.inner = (None if v is None else np.asarray(v, float) for v in (w, inner))
+        self.s = s
+        self.matrix, self.rest = formulas.data_knots(self.t, self.x)
+        k, n = self.k, len(self.t) - self.k - 1
+        fixed = [*[ends[0] is not None] * (k + 1), *[inner is not None] * (n - k - 1), *[ends[1] is not None] * (k + 1)]
+        self.matrix[fixed] = 0.0
+        self.rest = np.where(fixed, self.t, self.rest)
 
-    @rrule(f)
-    def rule(x: CoDual, y, *args, **options):
-        plain = [v.primal if type(v) is CoDual else v for v in args]
-        named = {k: v.primal if type(v) is CoDual else v for k, v in options.items()}
-        b = f(x.primal, y, *plain, **named)
-        shadow = Kept.of(b, c=b.c)
+    def made(self, x, y, w, inner):
+        """The coefficients and knots."""
+        k = self.k
+        t = self.matrix @ x + self.rest
+        if inner is not None:
+            t = np.concatenate([t[: k + 1], inner, t[len(t) - k - 1 :]])
+        w = np.ones(len(x)) if w is None else w
+        if self.inner is None and self.s == 0.0:
+            return formulas.interpolating(x, y, t, (), k, ((), ())), t
+        if self.s is None:
+            return formulas.least_squares(x, y, w, t, k), t
+        return formulas.smoothing(x, y[:, None], w, t, k, self.s)[:, 0], t
 
-        def pullback(dy):
-            check(plain, named)
-            axis = named.get("axis", 0)
-            rest = {k: v for k, v in named.items() if k != "axis"}
-            dc = Kept.take(shadow, "c", b.c)
-            n = np.shape(y)[axis]
-            unit = np.stack([f(x.primal, e, *plain, **rest).c for e in np.eye(n)], axis=1)
-            d = np.moveaxis(np.tensordot(unit.T, dc, 1), 0, axis)
-            where = NoDerivative(f"scipy.interpolate.{f.__name__}", _PLACES)
-            return where, fitted(d, y), *[where] * (len(args) + len(options))
-
-        return CoDual(b, shadow), pullback
-
-
-def _needs_penalty(args: list[Any], options: dict[str, Any]) -> None:
-    if len(args) < 2 and options.get("lam") is None:
-        raise NotImplementedError(
-            "make_smoothing_spline without lam chooses the penalty by the values, and is not differentiated: pass lam"
-        )
-
-
-_fitted_spline(sip.make_lsq_spline, lambda args, options: None)
-_fitted_spline(sip.make_smoothing_spline, _needs_penalty)
-
-# -- FITPACK ----------------------------------------------------------------------------------------------
+    def cotangents(self, dc: np.ndarray, dt: np.ndarray) -> tuple[Any, Any, Any, Any]:
+        """Of x, y, w and the inner knots."""
+        n = len(self.t) - self.k - 1
+        given = self.x, self.y, self.w, self.inner
+        (c, _), pull = run(self.made, None, given, [v is not None for v in given])
+        if not np.allclose(c, self.c[:n], rtol=1e-6, atol=1e-6 * np.max(np.abs(c))):
+            raise NotImplementedError("this fit of FITPACK's is not differentiated: use make_splrep or make_lsq_spline")
+        return pull((dc[:n], dt))
 
 
 @rrule(sip.splrep)
-def splrep(x: CoDual, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, full_output=0, per=0, quiet=1):
-    def fit(v):
-        return sip.splrep(x.primal, v, w, xb, xe, k, task, s, t, 0, per, quiet)
-
+def splrep(x: CoDual, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t: CoDual = _NONE,
+           full_output=0, per=0, quiet=1):  # fmt: skip
     if full_output:
         raise NotImplementedError("scipy.interpolate.splrep is differentiated without full_output")
-    tck = fit(y)
-    linear = task == -1 or t is not None or s == 0 or (s is None and w is None)
-    fc = zero_fdata(tck[1])
+    inner = t.primal
+    tck = sip.splrep(x.primal, y, w, xb, xe, k, task, s, inner, 0, per, quiet)
+    ft, fc = zero_fdata(tck[0]), zero_fdata(tck[1])
+    if s is None:
+        s = 0.0 if w is None else len(y) - np.sqrt(2 * len(y))
 
     def pullback(dy):
-        dc = take_fdata(fc, None if dy is None else dy[1])
-        if dc is None:
+        dc, dt = take_fdata(fc, None), take_fdata(ft, None)
+        if dc is None and dt is None:
             return None
-        if not linear:
-            _refuse("splrep")
-        d = np.array([fit(e)[1] @ dc for e in np.eye(len(y))])
-        return NoDerivative("scipy.interpolate.splrep", _PLACES), fitted(d, y)
+        if per:
+            unknown = NoDerivative("scipy.interpolate.splrep", "the data of a periodic spline")
+            return unknown, unknown, unknown
+        unknown = dt if type(dt) is NoDerivative else None
+        dt = np.zeros(tck[0].shape) if dt is None or unknown is not None else dt
+        dc = np.zeros(tck[1].shape) if dc is None else dc
+        fit = Fit(x.primal, y, w, tck, None if inner is not None or task == -1 else s, inner, (xb, xe))
+        dx, dys, dw, dinner = fit.cotangents(dc, dt)
+        dx, dinner = unknown or fitted(dx, x.primal), unknown or fitted(dinner, inner)
+        return dx, fitted(dys, y), fitted(dw, w), None, None, None, None, None, dinner
 
-    return CoDual(tck, (None, fc, None)), pullback
+    return CoDual(tck, (ft, fc, None)), pullback
 
 
 _PARAMETERS = {
@@ -104,42 +110,145 @@ def _parts(spline: Any) -> tuple[np.ndarray, np.ndarray, int]:
     return t, c, k
 
 
+def _kept(spline: Any) -> ObjectShadow:
+    t, c, _ = _parts(spline)
+    return Kept.of(spline, c=c, t=t)
+
+
 def _univariate(cls: Any) -> None:
     names = _PARAMETERS[cls]
 
     @rrule(cls)
-    def rule(x: CoDual, y, *args, **options):
-        named = {k: v.primal if type(v) is CoDual else v for k, v in options.items()}
-        named.update(zip(names, [v.primal if type(v) is CoDual else v for v in args], strict=False))
-        spline = cls(x.primal, y, **named)
-        c = _parts(spline)[1]
-        shadow = Kept.of(spline, c=c)
-        again = _linear_fit(spline, x.primal, named)
+    def rule(x: CoDual, y, *args: CoDual, **options: CoDual):
+        given = dict(zip(names, args, strict=False)) | options
+        o = {k: v.primal for k, v in given.items()}
+        spline = cls(x.primal, y, **o)
+        inner = o.get("t")
+        shadow = _kept(spline)
+        tck = _parts(spline)
 
         def pullback(dy):
-            dc = Kept.take(shadow, "c", c)
-            if again is None:
-                _refuse(cls.__name__)
-            d = np.array([_parts(again(e))[1] @ dc for e in np.eye(len(y))])
-            where = NoDerivative(f"scipy.interpolate.{cls.__name__}", _PLACES)
-            return where, fitted(d, y), *[None] * (len(args) + len(options))
+            dc = Kept.take(shadow, "c", tck[1])
+            dt, unknown = knots_part(shadow, tck[0])
+            s = None if cls is sip.LSQUnivariateSpline else float(spline._data[6])
+            fit = Fit(x.primal, y, o.get("w"), tck, s, inner, tuple(o.get("bbox") or (None, None)))
+            dx, dys, dw, dinner = fit.cotangents(dc, dt)
+            of = {"w": fitted(dw, o.get("w")), "t": unknown or fitted(dinner, inner)}
+            rest = [of.get(k) for k in (*names[: len(args)], *options)]
+            return unknown or fitted(dx, x.primal), fitted(dys, y), *rest
 
         return CoDual(spline, shadow), pullback
 
 
-def _linear_fit(spline: Any, x: Any, options: dict[str, Any]) -> Any:
-    """The fit of other values with the same knots; None where these depend on the values."""
-    rest = {k: v for k, v in options.items() if k not in ("s", "t")}
-    if type(spline) is sip.InterpolatedUnivariateSpline:
-        return lambda v: sip.InterpolatedUnivariateSpline(x, v, **rest)
-    t, _, k = _parts(spline)
-    if type(spline) is sip.LSQUnivariateSpline:
-        return lambda v: sip.LSQUnivariateSpline(x, v, t[k + 1 : len(t) - k - 1], **rest)
-    return None
-
-
 for _cls in _PARAMETERS:
     _univariate(_cls)
+
+
+@rrule(sip.make_splrep)
+def make_splrep(x: CoDual, y, *, w=None, xb=None, xe=None, k=3, s=0, t: CoDual = _NONE, nest=None, bc_type=None):
+    b = sip.make_splrep(x.primal, y, w=w, xb=xb, xe=xe, k=k, s=s, t=t.primal, nest=nest, **_given(bc_type))
+    inner = None if t.primal is None else np.asarray(t.primal)[k + 1 : -k - 1]
+    shadow = Kept.of(b, c=b.c, t=b.t)
+
+    def pullback(dy):
+        dc = Kept.take(shadow, "c", b.c)
+        dt, unknown = knots_part(shadow, b.t)
+        if bc_type == "periodic" or (inner is not None and s == 0):
+            raise NotImplementedError(
+                "scipy.interpolate.make_splrep is differentiated without bc_type, and t with s > 0"
+            )
+        fit = Fit(x.primal, y, w, (b.t, b.c, k), s, inner, (xb, xe))
+        dx, dys, dw, _ = fit.cotangents(dc, dt)
+        refused = NoDerivative("scipy.interpolate.make_splrep", "the knots")
+        return unknown or fitted(dx, x.primal), fitted(dys, y), fitted(dw, w), *[None] * 4, refused
+
+    return CoDual(b, shadow), pullback
+
+
+def _given(bc_type: Any) -> dict[str, Any]:
+    return {} if bc_type is None else {"bc_type": bc_type}
+
+
+# -- functions of (t, c, k) -------------------------------------------------------------------------------
+
+
+def _is_single(tck: Any) -> bool:
+    """Is this one spline as FITPACK has it, and not several, or one of SciPy's objects?"""
+    return isinstance(tck, (tuple, list)) and isinstance(tck[1], np.ndarray) and tck[1].ndim == 1
+
+
+def _of_tck(tck: Any, dt: Any, dc: Any) -> Any:
+    return type(tck)([dt, dc, None])
+
+
+@rrule(sip.splev, _impl.splev, types=(Any_, tuple))
+@rrule(sip.splev, _impl.splev, types=(Any_, list))
+def splev(x, tck, der=0, ext=0):
+    y = sip.splev(x, tck, der, ext)
+    if not _is_single(tck):
+        raise NotImplementedError("scipy.interpolate.splev is differentiated for (t, c, k): call the spline itself")
+    t, c, k = tck
+
+    def pullback(dy):
+        at, d = np.asarray(x, float), np.asarray(dy, float)
+        inside = (at >= t[k]) & (at <= t[-k - 1])
+        if ext == 1:
+            d = np.where(inside, d, 0.0)
+        where = np.clip(at, t[k], t[-k - 1]) if ext == 3 else at
+        dc, dx = spline_cotangents(t, c, k, where, d, der, True)
+        dt = knots_cotangent(t, c, k, where, d, der, True)
+        return fitted(np.where(inside, dx, 0.0) if ext == 3 else dx, x), _of_tck(tck, dt, dc)
+
+    return y, pullback
+
+
+@rrule(sip.splint, _impl.splint, types=(Any_, Any_, tuple))
+@rrule(sip.splint, _impl.splint, types=(Any_, Any_, list))
+def splint(a, b, tck, full_output=0):
+    if full_output or not _is_single(tck):
+        raise NotImplementedError("scipy.interpolate.splint is differentiated for (t, c, k), without full_output")
+    t, c, k = tck
+
+    def pullback(dy):
+        ends, free = _clipped(t, k, a, b)
+        _, pull = run(formulas.integral, None, (t, c[: len(t) - k - 1], *ends, k), [True, True, True, True, False])
+        dt, dc, da, db, _ = pull(np.float64(dy))
+        dt = dt if all(free) else NoDerivative("scipy.interpolate.splint beyond the knots", "the knots")
+        dc = np.concatenate([dc, np.zeros(len(c) - len(dc))])
+        return da if free[0] else None, db if free[1] else None, _of_tck(tck, dt, dc)
+
+    return sip.splint(a, b, tck), pullback
+
+
+def _clipped(t: np.ndarray, k: int, *ends: Any) -> tuple[list[float], list[bool]]:
+    """Between the knots, outside of which the integral is zero."""
+    free = [bool(t[k] <= v <= t[-k - 1]) for v in ends]
+    return [float(np.clip(v, t[k], t[-k - 1])) for v in ends], free
+
+
+def root_cotangents(t: np.ndarray, c: np.ndarray, k: int, roots: np.ndarray, dy: np.ndarray) -> tuple[Any, Any]:
+    """Of coefficients and knots: a root moves by the change of the value there over minus the slope."""
+    slope = sip.BSpline(t, c, k)(roots, 1)
+    d = -np.asarray(dy) / slope
+    return spline_cotangents(t, c, k, roots, d, 0, True)[0], knots_cotangent(t, c, k, roots, d, 0, True)
+
+
+@rrule(sip.sproot, _impl.sproot, types=(tuple,))
+@rrule(sip.sproot, _impl.sproot, types=(list,))
+def sproot(tck, mest=10):
+    y = sip.sproot(tck, mest)
+    if not _is_single(tck):
+        raise NotImplementedError("scipy.interpolate.sproot is differentiated for (t, c, k)")
+
+    def pullback(dy):
+        t, c, k = tck
+        dc, dt = root_cotangents(t, c, k, y, dy)
+        return _of_tck(tck, dt, dc), None
+
+    return y, pullback
+
+
+# -- objects ----------------------------------------------------------------------------------------------
 
 
 @rrule(sip.UnivariateSpline.__call__)
@@ -158,11 +267,18 @@ def evaluate(self: CoDual, x, nu=0, ext=None):
         inside = (at >= t[k]) & (at <= t[-k - 1])
         if how == 1:
             d = np.where(inside, d, 0.0)
-        dc, dx = spline_cotangents(t, c, k, np.clip(at, t[k], t[-k - 1]) if how == 3 else at, d, nu, True)
-        Kept.add(self, c=dc)
+        at = np.clip(at, t[k], t[-k - 1]) if how == 3 else at
+        dc, dx = spline_cotangents(t, c, k, at, d, nu, True)
+        _give(self, dc, lambda: knots_cotangent(t, c, k, at, d, nu, True))
         return None, fitted(np.where(inside, dx, 0.0) if how == 3 else dx, x)
 
     return CoDual(y, fy), pullback
+
+
+def _give(self: CoDual, dc: np.ndarray, dt: Any) -> None:
+    """Add the cotangents of the coefficients and of the knots."""
+    if type(self.fdata) is ObjectShadow:
+        Kept.add(self, c=dc, t=dt())
 
 
 @rrule(sip.UnivariateSpline.integral)
@@ -172,65 +288,155 @@ def integral(self: CoDual, a, b):
 
     def pullback(dy):
         t, c, k = _parts(spline)
-        n = len(t) - k - 1
-        low, high = (np.clip(v, t[k], t[-k - 1]) for v in (a, b))
-        unit = sip.BSpline(t, np.eye(n), k).antiderivative()
-        dc = np.zeros(len(c))
-        dc[:n] = (unit(high) - unit(low)) * dy
-        Kept.add(self, c=dc)
-        ends = [float(spline(v)) * dy if t[k] <= v <= t[-k - 1] else 0.0 for v in (a, b)]
-        return None, -ends[0], ends[1]
+        ends, free = _clipped(t, k, a, b)
+        _, pull = run(formulas.integral, None, (t, c[: len(t) - k - 1], *ends, k), [True, True, True, True, False])
+        dt, dc, da, db, _ = pull(np.float64(dy))
+        unknown = NoDerivative("the integral of a spline beyond its knots", "the knots")
+        _give(self, np.concatenate([dc, np.zeros(len(c) - len(dc))]), lambda: dt if all(free) else unknown)
+        return None, da if free[0] else None, db if free[1] else None
 
     return CoDual(y, None), pullback
 
 
-def _of_coefficients(name: str) -> None:
-    """A method that gives another spline, linear in the coefficients."""
+@rrule(sip.UnivariateSpline.derivatives)
+def derivatives(self: CoDual, x):
+    spline = self.primal
+    y = spline.derivatives(x)
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is None:
+            return None
+        t, c, k = _parts(spline)
+        total = 0.0
+        for nu, d in enumerate(np.asarray(dy)):
+            dc, dx = spline_cotangents(t, c, k, np.asarray(x, float), np.asarray(d), nu, True)
+            _give(self, dc, lambda nu=nu, d=d: knots_cotangent(t, c, k, np.asarray(x, float), np.asarray(d), nu, True))
+            total = total + float(dx)
+        return None, total
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(sip.UnivariateSpline.roots)
+def roots(self: CoDual):
+    spline = self.primal
+    y = spline.roots()
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is not None:
+            dc, dt = root_cotangents(*_parts(spline), y, dy)
+            _give(self, dc, lambda: dt)
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(sip.UnivariateSpline.get_coeffs)
+def get_coeffs(self: CoDual):
+    spline = self.primal
+    y = spline.get_coeffs()
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is not None:
+            c = _parts(spline)[1]
+            Kept.add(self, c=np.concatenate([dy, np.zeros(len(c) - len(dy))]))
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(sip.UnivariateSpline.get_knots)
+def get_knots(self: CoDual):
+    spline = self.primal
+    y = spline.get_knots()
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is not None:
+            k = _parts(spline)[2]
+            Kept.add(self, t=np.concatenate([np.zeros(k), dy, np.zeros(k)]))
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+def _other_degree(name: str, formula: Any, step: int) -> None:
+    """A method that gives the derivative or antiderivative of order n."""
     f = getattr(sip.UnivariateSpline, name)
 
     @rrule(f)
     def rule(self: CoDual, n=1):
         spline = self.primal
         y = f(spline, n)
-        shadow = Kept.of(y, c=_parts(y)[1])
+        shadow = _kept(y)
+
+        def made(t, c):
+            k = _parts(spline)[2]
+            for _ in range(n):
+                c = formula(t, c, k)
+                k += step
+                t = t[1:-1] if step < 0 else np.concatenate([t[:1], t, t[-1:]])
+            return c, t
 
         def pullback(dy):
             t, c, k = _parts(spline)
-            d = Kept.take(shadow, "c", _parts(y)[1])
-            one = sip.splder if name == "derivative" else sip.splantider
-            dc = np.array([one((t, e, k), n)[1] @ d for e in np.eye(len(c))])
-            Kept.add(self, c=dc)
+            dc = Kept.take(shadow, "c", _parts(y)[1])
+            dt, unknown = knots_part(shadow, _parts(y)[0])
+            size = len(t) - k - 1
+            (cs, _), pull = run(made, None, (t, c[:size]))
+            dknots, d = pull((dc[: len(cs)], dt))
+            _give(self, np.concatenate([d, np.zeros(len(c) - size)]), lambda: unknown or dknots)
             return None
 
         return CoDual(y, shadow), pullback
 
 
-_of_coefficients("derivative")
-_of_coefficients("antiderivative")
+_other_degree("derivative", formulas.differenced, -1)
+_other_degree("antiderivative", formulas.summed, 1)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
-_X = np.linspace(0.0, 1.0, 9)
-_Y = np.sin(3 * _X) + 0.2 * np.cos(17.0 * _X)
+_X = np.linspace(0.0, 1.0, 9) ** 1.1
+_Y = np.sin(3 * _X) - 0.4 + 0.2 * np.cos(17.0 * _X)
 _Q = np.array([0.13, 0.52, 0.9])
-_T = np.array([0.0, 0.0, 0.0, 0.0, 0.4, 0.7, 1.0, 1.0, 1.0, 1.0])
+_W = 1.0 + 0.3 * np.cos(5 * _X)
 
 
-def _used(y, q):
-    s = sip.UnivariateSpline(_X, y, s=0)
-    return s(q), s(q, 1), s.derivative()(q), s.antiderivative()(q), s.integral(0.2, q[2])
+def _used(x, y, q):
+    s = sip.UnivariateSpline(x, y, s=0)
+    more = s.derivatives(q[0]), s.roots(), s.get_coeffs(), s.get_knots()
+    return s(q), s(q, 1), s.derivative()(q), s.antiderivative()(q), s.integral(0.2, q[2]), more
+
+
+def _functions(x, y, q):
+    tck = sip.splrep(x, y)
+    other = sip.splder(tck), sip.splantider(tck)
+    return sip.splint(0.1, q[1], tck), sip.sproot(tck), [sip.splev(q, s) for s in other], tck[1], tck[0]
 
 
 CASES: list[RuleCase] = [
-    case(_used, _Y, _Q), case(lambda y, q: sip.InterpolatedUnivariateSpline(_X, y, k=2)(q), _Y, _Q),
-    case(lambda y, q: sip.LSQUnivariateSpline(_X, y, [0.3, 0.6])(q), _Y, _Q),
+    case(_used, _X, _Y, _Q), case(_functions, _X, _Y, _Q),
+    case(lambda x, y, q: sip.InterpolatedUnivariateSpline(x, y, k=2)(q), _X, _Y, _Q),
+    case(lambda x, y, w, t: sip.LSQUnivariateSpline(x, y, t, w=w)(_Q), _X, _Y, _W, np.array([0.3, 0.6])),
     case(lambda y, q: sip.InterpolatedUnivariateSpline(_X, y, ext=3)(q), _Y, _Q * 2 - 0.5),
     case(lambda y, q: sip.InterpolatedUnivariateSpline(_X, y, ext="zeros")(q), _Y, _Q * 2 - 0.5),
-    case(lambda y, q: sip.splev(q, sip.splrep(_X, y)), _Y, _Q),
+    case(lambda x, y, q: sip.splev(q, sip.splrep(x, y)), _X, _Y, _Q),
     case(lambda y, q: sip.splev(q, sip.splrep(_X, y, k=2, s=0), der=1), _Y, _Q),
-    case(lambda y, q: sip.splev(q, sip.splrep(_X, y, t=[0.4, 0.6])), _Y, _Q),
-    case(lambda y, q: sip.make_lsq_spline(_X, y, _T)(q), _Y, _Q),
-    case(lambda y, q: sip.make_smoothing_spline(_X, y, lam=0.001)(q), _Y, _Q),
-    case(lambda y, q: sip.make_lsq_spline(_X, np.stack([y, y * y]), _T, axis=1)(q), _Y, _Q),
-    case(lambda y, q: sip.make_smoothing_spline(_X, y, w=_X + 1.0, lam=0.001)(q), _Y, _Q),
+    case(lambda y, q: sip.splev(q, sip.splrep(_X, y), ext=3), _Y, _Q * 2 - 0.5),
+    case(lambda y, t: sip.splev(_Q, sip.splrep(_X, y, t=t)), _Y, np.array([0.4, 0.6])),
+    case(lambda t, c, q: sip.splev(q, (t, c, 3)), sip.splrep(_X, _Y)[0], sip.splrep(_X, _Y)[1], _Q),
+    *[case(lambda x, y, w, s=s: sip.UnivariateSpline(x, y, w, s=s)(_Q), _X, _Y, _W) for s in (0.1, 0.02, 5.0)],
+    case(lambda x, y: sip.splev(_Q, sip.splrep(x, y, s=0.03)), _X, _Y),
 ]  # fmt: skip
+if hasattr(sip, "make_splrep"):
+    CASES += [
+        case(lambda x, y, w: sip.make_splrep(x, y, w=w, s=0.03)(_Q), _X, _Y, _W),
+        case(lambda y: sip.make_splrep(_X, y)(_Q), _Y),
+    ]

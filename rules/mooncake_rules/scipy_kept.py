@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 
 
 class Kept:
@@ -31,13 +31,13 @@ class Kept:
             for name, d in cotangents.items():
                 shadow = Kept.find(obj.fdata, name)
                 if shadow is not None:
-                    shadow.add(d.astype(shadow.dtype, copy=False))
+                    shadow.add(d if type(d) is NoDerivative else d.astype(shadow.dtype, copy=False))
 
     @staticmethod
     def find(shadow: ObjectShadow, name: str) -> Any:
         """The fdata of the array of this name, also where the object was made by its own code."""
-        if name in shadow.f:
-            return shadow.f[name]
+        if not _NAMES.isdisjoint(shadow.f):
+            return shadow.f.get(name)
         held = vars(shadow.owner)
         for k in (name, f"_{name}"):
             if k in held:
