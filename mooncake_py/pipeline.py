@@ -32,6 +32,7 @@ from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls, doubts, settle
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
+from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.unroll import unroll
 
 
@@ -109,7 +110,7 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
         return kept
     direct = as_calls(inferred)
     if direct is not None:
-        return direct
+        return with_stand_ins(direct, inferred, fn.__globals__)
     settled = settle(inferred)
     if settled is not None:
         return settled

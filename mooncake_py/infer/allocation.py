@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
+_READS = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
+"""What gives an item of its first argument, and does not keep that."""
 _SAME = frozenset({ops.check_bound, surely})
 
 
@@ -116,13 +118,15 @@ class Allocations:
         """The statements whose containers a call may put into others, or make known to code that is not seen."""
         if info.kind == "op" and isinstance(self.types.get(s.out), Meth) and s.out not in self.escaping:
             return set()  # a method that is called and nothing else
+        if info.kind == "op" and info.target in _SAME:
+            return set()
         args = list(info.args)
         rule = info.rule
-        if info.kind == "rule" and rule is not None:
+        if info.kind in ("rule", "plain") and type(info.target).__hash__ is not None and info.target in _READS:
+            args = args[1:]
+        elif info.kind == "rule" and rule is not None:
             if rule.mutates:
                 args = [v for i, v in enumerate(args) if i not in rule.mutates] if rule.mutates == (0,) else args
-            elif info.target is operator.getitem:
-                args = args[1:]
             elif not self.has_identity(s.out):
                 return set()
         elif info.kind == "plain" and not self.has_identity(s.out):

@@ -17,7 +17,14 @@ from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import is_library, stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.places import placed
-from mooncake_py.infer.predicates import fold_is, fold_isinstance, may_be_asked, may_be_iterator, may_be_written
+from mooncake_py.infer.predicates import (
+    fold_hasattr,
+    fold_is,
+    fold_isinstance,
+    may_be_asked,
+    may_be_iterator,
+    may_be_written,
+)
 from mooncake_py.infer.protocol import Plan, asks, is_function
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_numeric_call, is_plain, only_numbers, result_of
@@ -39,7 +46,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
@@ -133,6 +140,12 @@ class Calls(Attributes):
         act = any(t.active for t in types) or any(t.active for _, t in kw)
         if f is isinstance and isinstance(types[1], Known):
             folded = fold_isinstance(types[0], types[1].value)
+            if folded is not None:
+                self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                return Known(folded)
+        if f is hasattr and len(types) == 2 and isinstance(types[1], Known):
+            made = self.defs.get(args[0]) if isinstance(args[0], Var) else None
+            folded = fold_hasattr(types[0], types[1].value, None if made is None else self.type_of(made.fn))
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import operator
 import types as pytypes
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
+from inspect import CO_GENERATOR
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
-from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup
+from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, widen
 from mooncake_py.ir import ops
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
@@ -75,6 +77,25 @@ def fold_isinstance(t: T, cls: Any) -> bool | None:
     if not all(type(k) is type for k in kinds):
         return None
     return issubclass(c, tuple(kinds))
+
+
+_OF_ITS_CLASS = frozenset({list, tuple, dict, deque, OrderedDict, defaultdict, zip, enumerate, reversed, map, filter})
+_OF_ITS_CLASS |= {pytypes.GeneratorType}
+
+
+def fold_hasattr(t: T, name: str, maker: T | None) -> bool | None:
+    """Has a value of this type, which a call of `maker` gave, an attribute? None where its class does not tell."""
+    c = class_of(widen(t))
+    if c is None and isinstance(maker, Known) and isinstance(maker.value, type):
+        c = maker.value
+    code = maker.code if isinstance(maker, Fn) else getattr(getattr(maker, "value", None), "__code__", None)
+    if isinstance(code, pytypes.CodeType) and code.co_flags & CO_GENERATOR:
+        c = pytypes.GeneratorType
+    if c not in _OF_ITS_CLASS:
+        return None
+    if hasattr(c, name):
+        return True
+    return False if c.__dictoffset__ == 0 else None
 
 
 def fold_is(a: T, b: T) -> bool | None:

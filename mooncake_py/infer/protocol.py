@@ -9,6 +9,7 @@ is decided when it runs (`runtime/objects.py`).
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import types as pytypes
 from collections import Counter, defaultdict, deque
@@ -65,7 +66,8 @@ class Plan:
     A function in an operand is called whatever the classes of the arguments are.
     With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
     its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
-    the place of that argument of the operation.
+    the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
+    function gets as keyword arguments, too.
     """
 
     function: Any
@@ -73,6 +75,7 @@ class Plan:
     kwargs: Keywords = ()
     makes: type | None = None
     argument: int | None = None
+    reads: tuple[str, ...] = ()
 
 
 class Lookup:
@@ -205,6 +208,7 @@ _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
 _PLAIN_READS = frozenset({object.__getattribute__, SimpleNamespace.__getattribute__})
 _PLAIN_WRITES = frozenset({object.__setattr__, SimpleNamespace.__setattr__})
+_CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
@@ -345,6 +349,8 @@ class Classes:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
         if isinstance(f, type) and f not in _SPECIAL:
             return self._construct(f, args, kwargs)
+        if f is dataclasses.replace and len(types) == 1 and isinstance(types[0], Obj):
+            return self._replaced(types[0].cls, kwargs)
         if f is operator.getitem and isinstance(types[0], Dct):
             return self._item(types[0], args)
         if kwargs or not any(map(_is_asked, types[:2])) or any(r.user for r in rules_of(f)):
@@ -379,6 +385,17 @@ class Classes:
                 return Plan(next_of_object, args) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
         return None
+
+    def _replaced(self, cls: type, given: Keywords) -> Plan | None:
+        """Another object of a data class, with some of its fields given anew."""
+        known = self.look(cls, "__dataclass_fields__")
+        fields_ = [] if known is MISSING else dataclasses.fields(cls)
+        names = [x.name for x in fields_]
+        plain = len(names) == len(known) and all(x.init for x in fields_) if fields_ else False
+        if not plain or not {k for k, _ in given} <= set(names) or self.look(cls, "__class__") is not _CLASS:
+            return None
+        changed = dict(given)
+        return Plan(Const(cls), (), given, reads=tuple([k for k in names if k not in changed]))
 
     def _item(self, t: Dct, args: tuple[Operand, ...]) -> Plan | None:
         """An item of a dict that may make it."""

@@ -116,7 +116,7 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         if isinstance(f, pytypes.FunctionType) and (f in _STAND_INS or _is_packs(f)):
             return stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
-            return _known(f, s, inferred, globals_)
+            return known_callee(f, s, inferred, globals_)
         python = overlay_of(f, len(s.args), bool(s.kwargs))
         return None if python is None or (rules_of(f) and info.target is not python) else stand_in(python, s)
     if isinstance(t, Fn):
@@ -220,8 +220,8 @@ def _in_closure_of_itself(site: Call) -> bool:
     return code.co_name in code.co_freevars
 
 
-def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: dict) -> Callee | None:
-    """A function that is known: one that calls neither itself nor the one that is derived."""
+def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: dict) -> Callee | None:
+    """A function that is known: one that calls neither itself nor the one that is derived, and makes no class."""
     code, fn = f.__code__, inferred.fn
     if is_declared(f) or f in at_run_time or _recursive(f, {}):
         return None
@@ -237,6 +237,8 @@ def _known(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: di
     if bound is None:
         return None
     body, args = bound
+    if _makes_class(body):
+        return None
     if here and f.__closure__ is None:
         return Callee(body, args, Const(()), f)
     if is_library(f) and not is_as_dict(f):

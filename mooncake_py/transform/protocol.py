@@ -44,7 +44,17 @@ def as_calls(inferred: Inferred) -> Function | None:
 
 def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call]:
     if isinstance(plan.function, (Var, Const)):
-        return [Call(s.out, plan.function, plan.args, plan.kwargs, s.pos)]
+        reads, x = [], s.args[0] if plan.reads else None
+        cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None
+        if x is not None and cls is not None:
+            reads.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
+            x = reads[0].out
+        kwargs = list(plan.kwargs)
+        for name in plan.reads:
+            assert x is not None
+            reads.append(Call(fresh.var(), Const(getattr), (x, Const(name)), (), s.pos))
+            kwargs.append((name, reads[-1].out))
+        return [*reads, Call(s.out, plan.function, plan.args, tuple(kwargs), s.pos)]
     if plan.makes is None:
         stmts: list[Call] = []
         args = list(plan.args)

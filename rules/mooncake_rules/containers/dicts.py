@@ -467,6 +467,13 @@ def update_ordered_(d, pairs=(), /, **kwargs):
         d[k] = kwargs[k]
 
 
+@overlay(defaultdict, arity=2)
+def defaultdict_(factory, pairs, /):
+    d: Any = defaultdict(factory)
+    _fill(d, pairs)
+    return d
+
+
 @overlay(defaultdict.__init__)
 def defaultdict_init_(d, factory=None, /, *args, **kwargs):
     d.default_factory = factory
