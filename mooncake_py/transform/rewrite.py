@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, T, Tup
+from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops, use_counts
 from mooncake_py.ir.mapping import all_vars, map_function
@@ -37,11 +37,15 @@ from mooncake_py.ir.nodes import (
     Pos,
     Try,
     Var,
+    edges,
 )
+from mooncake_py.registry import is_pure
 from mooncake_py.transform.displays import Displays
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
+_SAME_LENGTH = frozenset({operator.setitem, list.__setitem__})  # where the index is one of an item
+_NOTHING: frozenset[Var] = frozenset()
 _VIEWS = (dict.items, dict.values, OrderedDict.items, OrderedDict.values)
 
 
@@ -64,6 +68,8 @@ class _Rewriter(Displays):
         self.handles = any(isinstance(b.term, Try) for b in self.fn.blocks)
         self.fixed: dict[Operand, Operand] = {}  # deques, and how long they are
         self.counts = use_counts(self.fn)
+        self.asked_by = Counter(b.term.iterator for b in self.fn.blocks if isinstance(b.term, ForNext))
+        self._run_during: dict[BlockId, Set[Var]] = {}
         self.uses: dict[Var, list[Call]] = {}
         for s in self.defs.values():
             for v in s.operands():
@@ -85,7 +91,7 @@ class _Rewriter(Displays):
             term = b.term
             if b.id in found:
                 assert isinstance(term, ForNext)
-                count, item_blocks = self._item_blocks(term, found[b.id])
+                count, item_blocks = self._item_blocks(term, found[b.id], b.id)
                 blocks.append(CFGBlock(b.id, b.params, tuple(stmts), count, b.handler))
                 blocks.extend(item_blocks)
                 self.changed = True
@@ -109,21 +115,20 @@ class _Rewriter(Displays):
     def _loops(self) -> dict[BlockId, Var]:
         """The loops over an active sequence: block -> what is iterated over."""
         found = {}
-        loops = Counter(b.term.iterator for b in self.fn.blocks if isinstance(b.term, ForNext))
         for b in self.fn.blocks:
             if isinstance(b.term, ForNext) and isinstance(b.term.iterator, Var):
                 t = self.types.get(b.term.iterator)
                 if t is None or b.id not in self.inferred.reached:
                     continue
                 d = self.defs.get(b.term.iterator)
-                if d is not None and self.counts[d.out] != loops[d.out]:
+                if d is not None and self.counts[d.out] != self.asked_by[d.out]:
                     continue  # it is asked by more than loops
                 x = d.args[0] if d is not None and self._is(d, iter) and len(d.args) == 1 else None
                 if d is not None and isinstance(x, Var) and self._view(x) is not None:
                     found[b.id] = x
                     self.consumed.add(x)
                     self.subst[d.out] = self.fresh.var()
-                elif d is not None and isinstance(x, Var) and self._sequence(x) and self._active(x):
+                elif d is not None and isinstance(x, Var) and self._sequence(x, b.id) and self._active(x):
                     found[b.id] = x
                     self._consume(x)
                     self.subst[d.out] = self.fresh.var()
@@ -148,12 +153,13 @@ class _Rewriter(Displays):
             for a in d.args:
                 self._consume(a)
 
-    def _sequence(self, x: Operand) -> bool:
-        """Can x be read by index?"""
+    def _sequence(self, x: Operand, loop: BlockId) -> bool:
+        """Can a loop read x by index?"""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
-            if self._is(d, reversed) and self._may_grow(d.args[0]):
+            if self._is(d, reversed) and self._may_grow(d.args[0], loop):
                 return False  # where it begins is settled when it is made
-            return all(map(self._sequence, d.args[:1] if self._is(d, enumerate) else d.args)) and bool(d.args)
+            parts = d.args[:1] if self._is(d, enumerate) else d.args
+            return all(self._sequence(a, loop) for a in parts) and bool(parts)
         t = self.type_of(x)
         if isinstance(t, Known):
             return isinstance(t.value, (range, tuple))
@@ -161,12 +167,62 @@ class _Rewriter(Displays):
             return False  # a loop over a deque that changes raises, which a handler may take
         return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
 
-    def _may_grow(self, x: Operand) -> bool:
-        """May a list be written to while it is iterated over? Then its length is asked for at each item."""
+    def _may_grow(self, x: Operand, loop: BlockId) -> bool:
+        """May a list get longer or shorter while a loop goes over it? Then its length is asked for at each item."""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
-            return any(map(self._may_grow, d.args))
+            return any(self._may_grow(a, loop) for a in d.args)
         t = self.type_of(x)
-        return isinstance(t, Lst) and t.cls is list and self._view(x) is None and self._written(x)
+        if not isinstance(x, Var) or not isinstance(t, Lst) or t.cls is not list or self._view(x) is not None:
+            return False
+        return not self.growing.get(self.inferred.memory.find(x), _NOTHING).isdisjoint(self._during(loop))
+
+    @cached_property
+    def growing(self) -> dict[Var, set[Var]]:
+        """For the memory of every list the calls that may make it longer or shorter."""
+        memory, out = self.inferred.memory, dict[Var, set[Var]]()
+        for s in self.defs.values():
+            info = self.inferred.calls.get(s.out)
+            if info is None or (info.target in _SAME_LENGTH and _is_whole(info.types[1])):
+                continue
+            changed: list[Operand] = list(memory.unseen.get(s.out, ()))
+            if info.rule is not None:
+                changed += [info.args[i] for i in info.rule.mutates if i < len(info.args)]
+            elif info.kind == "plain" and not is_pure(info.target, len(info.args), [k for k, _ in s.kwargs]):
+                changed += info.args
+            for v in changed:
+                if isinstance(v, Var):
+                    out.setdefault(memory.find(v), set()).add(s.out)
+        return out
+
+    @cached_property
+    def bodies(self) -> dict[BlockId, set[BlockId]]:
+        return loops(self.fn)
+
+    def _during(self, loop: BlockId) -> Set[Var]:
+        """What runs from the making of a loop's iterator to the loop's end."""
+        known = self._run_during.get(loop)
+        if known is not None:
+            return known
+        body = self.bodies.get(loop, {loop})
+        inside = {s.out for b in self.fn.blocks if b.id in body for s in b.stmts}
+        before = [b for b in self.fn.blocks if b.id not in body and any(e.target == loop for e in edges(b.term))]
+        term = next(b.term for b in self.fn.blocks if b.id == loop)
+        assert isinstance(term, ForNext)
+        alone = len(before) == self.asked_by[term.iterator] == 1
+        where = {s.out: i for i, s in enumerate(before[0].stmts)} if alone else {}
+        made: list[Operand] = [term.iterator]
+        first = len(where)
+        while made:
+            v = made.pop()
+            d = self.defs.get(v) if isinstance(v, Var) else None
+            if d is not None and (self._is(d, iter) or self._combines(d.out) is d):
+                first = min(first, where.get(d.out, -1))
+                made += d.args
+        out: Set[Var] = self.defs.keys()
+        if alone and first >= 0:
+            out = {v for v, i in where.items() if i >= first} | inside
+        self._run_during[loop] = out
+        return out
 
     def _written(self, x: Operand) -> bool:
         return isinstance(x, Var) and self.inferred.memory.find(x) in self.written
@@ -175,7 +231,7 @@ class _Rewriter(Displays):
     def written(self) -> set[Var]:
         """What is written to, or given in a loop to calls that are not seen through."""
         memory = self.inferred.memory
-        looping = set().union(*loops(self.fn).values())
+        looping = set().union(*self.bodies.values())
         given = [memory.unseen.get(s.out, ()) for b in self.fn.blocks if b.id in looping for s in b.stmts]
         return {memory.find(v) for vs in (memory.written, *given) for v in vs}
 
@@ -212,13 +268,13 @@ class _Rewriter(Displays):
             return self.emit(pos, ops.build_tuple, n, self._item(d.args[0], i, pos))
         return self.emit(pos, operator.getitem, self.listed.get(x, x), i)
 
-    def _item_blocks(self, term: ForNext, x: Var) -> tuple[ForNext, list[CFGBlock]]:
+    def _item_blocks(self, term: ForNext, x: Var, loop: BlockId) -> tuple[ForNext, list[CFGBlock]]:
         """The loop over indices (of a dict, over keys), and the blocks that read the item."""
         index, block = self.fresh.var(), self.fresh.block()
         count = ForNext(term.iterator, Edge(block), term.done, term.pos)
         self.out = []
         blocks: list[CFGBlock] = []
-        if self._may_grow(x):
+        if self._may_grow(x, loop):
             inside = self.emit(term.pos, operator.lt, index, self._length(x, term.pos))
             read = self.fresh.block()
             blocks.append(CFGBlock(block, (index,), tuple(self.out), Branch(inside, Edge(read), term.done, term.pos)))
@@ -249,7 +305,7 @@ class _Rewriter(Displays):
             return True
         if s.out in self.iterators:
             self._list_tuples(s.args[0], s.pos)
-            grows = self._may_grow(s.args[0])
+            grows = self._may_grow(s.args[0], self.iterators[s.out])
             n: Operand = Const(sys.maxsize) if grows else self._length(s.args[0], s.pos)
             t = self.type_of(s.args[0])
             if isinstance(t, Lst) and t.cls is deque and self._written(s.args[0]):
@@ -336,6 +392,10 @@ class _Rewriter(Displays):
 
 def _is_none(t: T) -> bool:
     return isinstance(t, Known) and t.value is None
+
+
+def _is_whole(t: T) -> bool:
+    return is_scalar(t) and not isinstance(t, Real)
 
 
 def _is_range(t: T) -> bool:
