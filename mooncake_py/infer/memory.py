@@ -215,7 +215,7 @@ class Memory:
                 continue
             info = calls[s.out]
             rule = info.rule
-            if self._only_iterates(info, calls):
+            if self.only_iterates(info, calls):
                 continue
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
@@ -252,14 +252,14 @@ class Memory:
                         out[v] = join(out[v], new) if v in out else new
         return out
 
-    def _only_iterates(self, info: CallInfo, calls: dict[Var, CallInfo]) -> bool:
+    def only_iterates(self, info: CallInfo, calls: dict[Var, CallInfo]) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
         if not any(info.target is f for f in _ITERATES):
             return False
         for v in info.args:
             made = calls.get(v) if isinstance(v, Var) else None
             if isinstance(self._type(v), (Top, Inst, Fn, Meth)) and not is_scalar(self._type(v)):
-                if made is None or not self._only_iterates(made, calls):
+                if made is None or not self.only_iterates(made, calls):
                     return False
         return True
 

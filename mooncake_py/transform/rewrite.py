@@ -44,7 +44,7 @@ from mooncake_py.transform.displays import Displays
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
-_SAME_LENGTH = frozenset({operator.setitem, list.__setitem__})  # where the index is one of an item
+_SAME_LENGTH = (operator.setitem, list.__setitem__)  # where the index is one of an item
 _NOTHING: frozenset[Var] = frozenset()
 _VIEWS = (dict.items, dict.values, OrderedDict.items, OrderedDict.values)
 
@@ -182,7 +182,9 @@ class _Rewriter(Displays):
         memory, out = self.inferred.memory, dict[Var, set[Var]]()
         for s in self.defs.values():
             info = self.inferred.calls.get(s.out)
-            if info is None or (info.target in _SAME_LENGTH and _is_whole(info.types[1])):
+            if info is None or memory.only_iterates(info, self.inferred.calls):
+                continue
+            if any(info.target is f for f in _SAME_LENGTH) and _is_whole(info.types[1]):
                 continue
             changed: list[Operand] = list(memory.unseen.get(s.out, ()))
             if info.rule is not None:

@@ -196,6 +196,48 @@ def deque_popleft(d: CoDual):
     return CoDual(y, fy), pullback
 
 
+@rrule(deque.rotate, types=(deque,), mutates=(0,))
+def deque_rotate(d: CoDual, n=1):
+    primal, shadow = d.primal, d.fdata
+    turn(primal, shadow, n)
+
+    def pullback(_):
+        turn_back(primal, shadow, n)
+        return None
+
+    return None, pullback
+
+
+def turn(d: deque, shadow: ListShadow | None, n: int) -> None:
+    deque.rotate(d, n)
+    if shadow is not None:
+        shadow.f.rotate(n)  # type: ignore[attr-defined]
+
+
+def turn_back(d: deque, shadow: ListShadow | None, n: int) -> None:
+    """Undo `turn`; the cotangents go with their items."""
+    turn(d, shadow, -n)
+    if shadow is not None:
+        shadow.r.rotate(-n)  # type: ignore[attr-defined]
+
+
+@rrule(deque.reverse, types=(deque,), mutates=(0,))
+def deque_reverse(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    deque.reverse(primal)
+    if shadow is not None:
+        shadow.f.reverse()
+
+    def pullback(_):
+        deque.reverse(primal)
+        if shadow is not None:
+            shadow.f.reverse()
+            shadow.r.reverse()
+        return None
+
+    return None, pullback
+
+
 def _by_marks(name: str) -> None:
     """A method that moves items about: done to a deque of their places."""
     method = getattr(deque, name)
@@ -218,7 +260,7 @@ def _by_marks(name: str) -> None:
     rrule(method, mutates=(0,))(rule)
 
 
-for _name in ("rotate", "reverse", "clear", "remove"):
+for _name in ("clear", "remove"):
     _by_marks(_name)
 
 

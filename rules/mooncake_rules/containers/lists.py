@@ -249,10 +249,16 @@ def _places(xs: Any) -> list[int]:
 
 @rrule(list.reverse, types=(list,), mutates=(0,))
 def list_reverse(xs: CoDual):
-    undo = rearrange(xs.primal, xs.fdata, _places(xs.primal)[::-1])
+    primal, shadow = xs.primal, xs.fdata
+    list.reverse(primal)
+    if shadow is not None:
+        shadow.f.reverse()
 
     def pullback(_):
-        undo()
+        list.reverse(primal)
+        if shadow is not None:
+            shadow.f.reverse()
+            shadow.r.reverse()
         return None
 
     return None, pullback
