@@ -70,6 +70,8 @@ Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray)
 """A number or an array."""
 NumberList = Kind("NumberList", _NeverClass)
 """A list of numbers, where that is known before the run: at run time a list is a list."""
+NumberDeque = Kind("NumberDeque", _NeverClass)
+"""The same of a deque."""
 Sequence_ = Kind("Sequence", (list, tuple, deque))
 Any_ = Kind("Any", object)
 
@@ -82,8 +84,8 @@ def matches(want: Pattern, t: T) -> bool | None:
     """Is a value of type t one of what is wanted? None where that is known only when it is there."""
     if want is Any_:
         return True
-    if want is NumberList:
-        return isinstance(t, Lst) and t.cls is list and is_scalar(t.elem)
+    if want is NumberList or want is NumberDeque:
+        return isinstance(t, Lst) and t.cls is (list if want is NumberList else deque) and is_scalar(t.elem)
     if isinstance(t, Top):
         return None
     if want is Numbers and not isinstance(t, Known):

@@ -21,6 +21,7 @@ from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.cells import localise
+from mooncake_py.transform.collected import note_summands
 from mooncake_py.transform.derived import Observer, ignore
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.generators import as_function
@@ -80,6 +81,7 @@ def derive_rule(
     if doubts(inferred.fn):
         inferred, taken = inferred_with(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
     note_first_writes(inferred, arg_types)
+    note_summands(inferred)
     observe("inferred", inferred)
     frame = debug_frame()
     if frame is None:

@@ -10,6 +10,30 @@ import numpy as np
 _MOST = 64
 
 
+class SumShadow:
+    """The tangent of a list of summands: all of them have the cotangent of the sum, `r`."""
+
+    __slots__ = ("r",)
+
+    def __init__(self, r: Any = 0.0):
+        self.r = r
+
+
+def summands() -> list:
+    """A list that will be filled and summed, and not looked at otherwise."""
+    return []
+
+
+def collect(xs: list, x: Any) -> None:
+    """Append to such a list."""
+    xs.append(x)
+
+
+def sum_collected(xs: list) -> Any:
+    """The sum of such a list."""
+    return sum(xs)
+
+
 class OuterSum:
     """`total + outer(a1, b1) + outer(a2, b2) + ...`, as products of matrices with the vectors as their rows.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
+from mooncake_py.sums import SumShadow
 from mooncake_py.tangents import (
     At,
     CellShadow,
@@ -99,6 +100,8 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
             return f"the fdata of {describe(x)} must be a tuple of {len(x)}, not {describe(fx)}"
         return _first(fdata_wrong(v, fv, depth - 1) for v, fv in zip(x, fx, strict=True))
     if type(x) is list:
+        if type(fx) is SumShadow:
+            return None
         if type(fx) is not ListShadow:
             return f"the fdata of {describe(x)} must be a ListShadow, not {describe(fx)}"
         if len(fx.f) != len(x) or len(fx.r) != len(x):

@@ -181,6 +181,12 @@ def fdata_of_result(y: Any) -> Any:
     return zero_fdata(y)
 
 
+def fdata_of_numbers(xs: list) -> ListShadow:
+    """The fdata of a list that was just made of numbers and constants."""
+    n = len(xs)
+    return ListShadow([None] * n, [None] * n)
+
+
 def with_shadows(fdata: Any, y: Any) -> Any:
     """fdata of what a call gave, with shadows for arrays that turned out to be constant."""
     if isinstance(y, tuple):

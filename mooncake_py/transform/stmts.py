@@ -13,12 +13,13 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import is_pure
 from mooncake_py.run import Wary
 from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo
 from mooncake_py.transform.calls import derived_call, dynamic_call, unwound
+from mooncake_py.transform.effects import is_number
 from mooncake_py.transform.lanes import (
     ANY,
     NONE,
@@ -69,6 +70,9 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         )
     if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
+    if f is ops.build_list and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):
+        info.fresh_lanes(s.out, False, helpers.fdata_of_numbers)
+        return ADStmtInfo(s, None)
     named = f in (ops.load_global, getattr, operator.getitem)
     info.fresh_lanes(s.out, named or call is None or not is_pure(f, len(s.args), [k for k, _ in s.kwargs]))
     return ADStmtInfo(s, None)

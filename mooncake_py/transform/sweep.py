@@ -34,6 +34,7 @@ ENGINE_PURE = frozenset(
             zero_fdata,
             helpers.fdata_of_result,
             helpers.with_shadows,
+            helpers.fdata_of_numbers,
         ),
         *(helpers.view_shadow, helpers.CoDual, helpers.At, helpers.with_keywords, helpers.fdata_of, helpers.primal_of),
         helpers.is_codual,

@@ -172,3 +172,34 @@ def in_an_object(xs):
 def chosen_by_numpy(xs):
     d = deque(xs)
     return (np.where(np.array(d) > 1.0, d, 0.5) * np.fromiter(d, float)).sum()
+
+
+@case(XS)
+def turned(xs):
+    d = deque(xs)
+    s = 0.0
+    for i in range(4):
+        d.rotate(i - 1)
+        s += d[0] * d[1] * (i + 1.0)
+        d[2] = s * 0.1
+        d.rotate()
+    d.reverse()
+    rows = deque([[xs[0]], [xs[1], xs[2]]], 2)
+    rows.rotate(3)
+    rows[0][0] *= xs[3]
+    rows.reverse()
+    return s * d[0] + d[-1] + rows[0][0] * rows[1][0]
+
+
+@case(XS)
+def numbers_at_the_right_end(xs):
+    full, none, free = deque([1.0, xs[0]], maxlen=2), deque(maxlen=0), deque(xs, 4)
+    s = 0.0
+    for x in xs:
+        full.append(x * full[0])
+        none.append(x)
+        free.append(x * full[1])
+        s += free.popleft() * full[0] + len(none)
+    free.append(s)
+    free.append(s * s)
+    return s + free.pop() * free.popleft() + free[0]

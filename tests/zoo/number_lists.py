@@ -172,3 +172,79 @@ def numbers_then_a_tuple_by_key(xs):
     d["n"] = (y, xs[1])
     d["n"] = d["n"][0] * d["n"][1]
     return d["n"] * xs[2]
+
+
+@case(XS)
+def loops_over_lists_that_change_in_length_and_not(xs):
+    out = [xs[0]]
+    for x in xs:
+        out.append(x * out[-1])
+    s = 0.0
+    for v in out:
+        out[0] = v * 0.5
+        s += v * out[1]
+    for v in out:
+        if len(out) < 9:
+            out.append(v * s)
+        s += v
+    for v in out:
+        s += v * out.pop()
+    for a, b in zip(xs, out):
+        s += a * b
+    for a, b in zip(out, xs):
+        out.append(a * b)
+        s *= b
+        if len(out) > 12:
+            break
+    return s + sum(out)
+
+
+@case(ROWS)
+def rows_that_grow_in_a_loop_over_the_rows(rows):
+    table = [row[:] for row in rows]
+    s = 0.0
+    for row in table:
+        for v in row:
+            s += v
+            if len(row) < 5:
+                row.append(v * s)
+        if len(table) < 5:
+            table.append([s, row[0]])
+    return s * table[-1][0] * table[1][-1]
+
+
+@case(XS)
+def an_iterator_made_before_the_list_grows(xs):
+    out = [xs[0], xs[1]]
+    it = iter(out)
+    out.append(xs[2])
+    s = 1.0
+    for v in it:
+        s = s * v + xs[3]
+    for i in range(2):
+        for v in it:
+            s += v
+        out.append(s)
+        it = iter(out[: i + 1])
+    return s
+
+
+@case(XS, 3)
+def sums_of_generators_and_comprehensions(xs, n):
+    s = sum(x * x for x in xs)
+    for k in range(n):
+        s += sum([x * s * 0.1 for x in xs[k:]]) * sum(v for v in xs if v > 1.0)
+        s += sum(x for x in xs if x > 100.0)
+    t = [x * s for x in xs]
+    return sum(t) * t[0] + sum(i * v for i, v in enumerate(xs)) / sum(a * b for a, b in zip(xs, t))
+
+
+@case(XS)
+def lists_turned_round(xs):
+    a = xs[:]
+    a.reverse()
+    a[0] *= a[1]
+    a.reverse()
+    rows = [[xs[0], 2.0], [xs[1] * xs[2], xs[3]]]
+    rows.reverse()
+    return a[-1] * a[1] + rows[0][0] * rows[1][0]

@@ -1,4 +1,4 @@
-"""Lists of numbers: no item has fdata, so the shadow's `f` is None at every place, and nothing of it is kept.
+"""Lists and deques of numbers: no item has fdata, so the shadow's `f` is None everywhere, and none of it is kept.
 
 These are the rules of `lists` for what is known to hold numbers only; at run time those are used.
 """
@@ -6,13 +6,15 @@ These are the rules of `lists` for what is known to hold numbers only; at run ti
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.types import Inst
 from mooncake_py.ir import ops
-from mooncake_py.kinds import NumberList
-from mooncake_py.registry import inline, rrule, undoes
+from mooncake_py.kinds import NumberDeque, NumberList
+from mooncake_py.registry import infer_table, inline, pure, rrule, undoes
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
 from mooncake_rules.containers.lists import drop_last
 
@@ -30,6 +32,7 @@ def take_number(shadow: ListShadow, i: Any) -> Any:
 
 @rrule(operator.setitem, list.__setitem__, types=(NumberList, int), mutates=(0,))
 @rrule(operator.setitem, list.__setitem__, types=(NumberList, np.integer), mutates=(0,))
+@rrule(operator.setitem, types=(NumberDeque, int), mutates=(0,))
 def setitem(xs: CoDual, i, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
     old = primal[i]
@@ -83,7 +86,126 @@ def pop(xs: CoDual):
     return CoDual(y, None), pullback
 
 
-undoes.update({ops.put_back_item, ops.put_back_last})
+def is_full(d: deque) -> bool:
+    """Does appending to d lose the item at the other end?"""
+    return len(d) == d.maxlen
+
+
+def oldest(d: deque, full: bool) -> Any:
+    """What appending to d loses: nothing where it takes nothing."""
+    return d[0] if full and d else None
+
+
+def take_out(d: deque, full: bool, lost: Any) -> None:
+    """Undo an append."""
+    if d:
+        d.pop()
+        if full:
+            d.appendleft(lost)
+
+
+def take_newest(shadow: ListShadow, full: bool) -> Any:
+    """The cotangent of what was appended, which goes."""
+    if not shadow.r:
+        return 0.0
+    shadow.f.pop()
+    r = shadow.r.pop()
+    if full:
+        shadow.f.appendleft(None)  # type: ignore[attr-defined]
+        shadow.r.appendleft(None)  # type: ignore[attr-defined]
+    return 0.0 if r is None else r
+
+
+@rrule(deque.append, types=(NumberDeque,), mutates=(0,))
+def deque_append(d: CoDual, x: CoDual):
+    primal, shadow = d.primal, d.fdata
+    full = is_full(primal)
+    lost = oldest(primal, full)
+    deque.append(primal, x.primal)
+    if shadow is not None:
+        deque.append(shadow.f, None)
+        deque.append(shadow.r, None)
+
+    def pullback(_):
+        take_out(primal, full, lost)
+        return None if shadow is None else (None, take_newest(shadow, full))
+
+    return None, pullback
+
+
+infer_table[is_full] = lambda args, kwargs: Inst(bool)
+pure.update({is_full, oldest})
+
+
+@rrule(deque.pop, types=(NumberDeque,), mutates=(0,))
+def deque_pop(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    y = deque.pop(primal)
+    if shadow is not None:
+        deque.pop(shadow.f)
+        deque.pop(shadow.r)
+
+    def pullback(dy):
+        put_back_right(primal, y)
+        if shadow is not None:
+            deque.append(shadow.f, None)
+            deque.append(shadow.r, dy)
+        return None
+
+    return CoDual(y, None), pullback
+
+
+@rrule(deque.popleft, types=(NumberDeque,), mutates=(0,))
+def deque_popleft(d: CoDual):
+    primal, shadow = d.primal, d.fdata
+    y = deque.popleft(primal)
+    if shadow is not None:
+        deque.popleft(shadow.f)
+        deque.popleft(shadow.r)
+
+    def pullback(dy):
+        put_back_left(primal, y)
+        if shadow is not None:
+            deque.appendleft(shadow.f, None)
+            deque.appendleft(shadow.r, dy)
+        return None
+
+    return CoDual(y, None), pullback
+
+
+def put_back_right(d: deque, x: Any) -> None:
+    """Append what was taken from a deque's right end."""
+    d.append(x)
+
+
+def put_back_left(d: deque, x: Any) -> None:
+    """Append what was taken from a deque's left end."""
+    d.appendleft(x)
+
+
+undoes.update({ops.put_back_item, ops.put_back_last, take_out, put_back_right, put_back_left})
+
+
+@rrule(deque, types=(NumberList,))
+def deque_of(xs: CoDual, maxlen=None):
+    y = deque(xs.primal, maxlen)
+    n = len(y)
+    kept, shadow = slice(len(xs.primal) - n, None), xs.fdata
+    part = ListShadow(deque([None] * n, maxlen), deque([None] * n, maxlen))  # type: ignore[arg-type]
+
+    def pullback(_):
+        give_deque(shadow, kept, part)
+        return None
+
+    return CoDual(y, part), pullback
+
+
+def give_deque(shadow: ListShadow | None, i: slice, part: ListShadow) -> None:
+    """`give`, of a deque."""
+    give(shadow, i, zeros_with(list(part.r)))
+    n = len(part.r)
+    part.r.clear()
+    part.r.extend([None] * n)
 
 
 def zeros(n: int) -> ListShadow:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, Scalar
 from mooncake_py.registry import folds, infer_table, pure, rrule
-from mooncake_rules.containers.lists import elements
+from mooncake_py.sums import SumShadow, collect, sum_collected, summands
+from mooncake_py.tangents import CoDual
+from mooncake_rules.containers.lists import drop_last, elements
 
 
 @rrule(sum, types=(Numbers,))
@@ -45,6 +48,37 @@ def sum_(xs, start):
     return y, pullback
 
 
+@rrule(summands)
+def summands_():
+    def pullback(_):
+        return None
+
+    return CoDual(ops.build_list(), SumShadow()), pullback
+
+
+@rrule(collect, mutates=(0,))
+def collect_(xs: CoDual, x):
+    primal, shadow = xs.primal, xs.fdata
+    ops.list_append(primal, x)
+
+    def pullback(_):
+        drop_last(primal)
+        return None, shadow.r
+
+    return None, pullback
+
+
+@rrule(sum_collected)
+def sum_collected_(xs: CoDual):
+    shadow = xs.fdata
+
+    def pullback(dy):
+        shadow.r = dy
+        return None
+
+    return sum(xs.primal), pullback
+
+
 def are_floats(x: Any) -> bool:
     """Are all items floats?"""
     return type(x) in (list, tuple) and all([type(v) is float for v in x])
@@ -61,7 +95,7 @@ def _are_floats(t: T) -> bool | None:
 
 
 folds[are_floats] = _are_floats
-pure.update({are_floats, alike})
+pure.update({are_floats, alike, SumShadow})
 
 
 def summand(dy: Any, v: Any) -> Any:
