@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mooncake_py import registry
+from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.types import abstract
 from mooncake_py.ir.text import to_text
 from mooncake_py.pipeline import derive_rule
+from mooncake_py.run import Run
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for
 
 
@@ -16,8 +18,12 @@ def rule_of(f: Callable[..., Any], *args: Any, anew: bool = False) -> DerivedRul
     """The rule of a Python function for these arguments, all active: the one in use, or one derived anew."""
     registry.load_packs()
     types = tuple(abstract(x, True) for x in args)
-    free = tuple(abstract(c, False) for c in cells_of(f))  # type: ignore[arg-type]
-    return (derive_rule if anew else rule_for)(f, types, free)  # type: ignore[operator, arg-type]
+    with Run() as here:
+        here.wary = wary = may_write_outside(f)  # type: ignore[arg-type]
+        free = tuple(abstract(c, bool(wary)) for c in cells_of(f))  # type: ignore[arg-type]
+        if anew:
+            return derive_rule(f, types, free, wary=wary)  # type: ignore[arg-type]
+        return rule_for(f, types, free)  # type: ignore[arg-type]
 
 
 def text_of(rule: DerivedRule) -> str:
