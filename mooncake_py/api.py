@@ -14,7 +14,8 @@ from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
-from mooncake_py.infer.outside import may_change, may_write_outside
+from mooncake_py.infer.held import may_change
+from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup, abstract
 from mooncake_py.ir.nodes import NO_POS

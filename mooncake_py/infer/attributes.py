@@ -11,8 +11,9 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
+from mooncake_py.infer.held import is_kept_by, may_change
 from mooncake_py.infer.inferred import CallInfo, Guard
-from mooncake_py.infer.outside import NAMESPACES, is_kept_by, may_change
+from mooncake_py.infer.outside import NAMESPACES
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.protocol import Classes, Plan, is_function
 from mooncake_py.infer.resolve import attribute, is_code_like

@@ -12,9 +12,10 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, surely
 from mooncake_py.infer.attributes import Attributes
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import answers
-from mooncake_py.infer.outside import is_library, stands_alone
+from mooncake_py.infer.outside import stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
@@ -207,8 +208,9 @@ class Calls(Attributes):
         if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
         t = self.result_type(f, args, types, kw)
-        if self.wary and isinstance(f, type) and f.__flags__ & 1 << 9:
-            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "a class")
+        if self.wary and ((isinstance(f, type) and f.__flags__ & 1 << 9) or not is_library(f)):
+            why = "a class" if isinstance(f, type) else "it may give what is outside"
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")

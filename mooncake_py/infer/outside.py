@@ -12,23 +12,28 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
-import sys
 import types as pytypes
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mooncake_py.errors import MooncakeError
-from mooncake_py.infer.outside_arrays import kinds, reaches_arrays, writes_arrays
+from mooncake_py.infer.held import (
+    holds_arrays,
+    holds_numbers,
+    is_data,
+    is_library,
+    is_mark,
+    may_hold_data,
+    of_library,
+    summary,
+)
+from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.run import ARRAYS, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
-_LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _MUTATORS = {
     "append",
     "extend",
@@ -62,8 +67,6 @@ _ANY_NAME = frozenset(
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
 
-_PLAIN = frozenset({int, float, complex, bool, str, type(None)})
-_PLAIN_CONTAINERS = frozenset({list, dict, deque})
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.getitem})
 _MAKES_NEW = frozenset(
     {list, tuple, dict, set, sorted, sum, operator.iadd, ops.list_extend, ops.dict_update, ops.dict_merge}
@@ -86,7 +89,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
     known = _answers.get(key)
     if known is None or not (
-        known[0] is ARRAYS or all(_summary(scope.get(name)) == summary for scope, name, summary in known[1])
+        known[0] is ARRAYS or all(summary(scope.get(name)) == then for scope, name, then in known[1])
     ):
         walk = Walk()
         walk.function(f)
@@ -110,53 +113,6 @@ def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
     return not (walk.sources or walk.unseen or walk.namespaces)
 
 
-def _summary(x: Any) -> Any:
-    """What an answer takes the value of a name to be."""
-    return (_holds_numbers(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
-
-
-def is_library(x: Any) -> bool:
-    """Does a function or class belong to a library that does not come from the user?"""
-    return _of_library(getattr(x, "__module__", None) or "")
-
-
-def is_data(x: Any) -> bool:
-    """An object that keeps what is written into it, arrays apart: see `outside_arrays`."""
-    return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
-
-
-def holds_arrays(x: Any) -> bool:
-    """Is this an array of numbers, or a tuple that holds some?"""
-    return isinstance(x, (np.ndarray, tuple)) and bool(kinds(x))
-
-
-def may_change(x: Any, wary: Wary) -> bool:
-    """May a run that is this wary write to x, or to what it holds, if it is from outside?"""
-    return bool(wary) and (is_data(x) or (wary == ARRAYS and holds_arrays(x)))
-
-
-def _is_mark(x: Any) -> bool:
-    """An object of a library that holds nothing: the default of a data class's field that a factory makes, say."""
-    return is_user_class(type(x)) and is_library(type(x)) and not attributes(x)
-
-
-def _holds_numbers(x: Any) -> bool:
-    """Is this a container of numbers and names, and of nothing that could be written into?"""
-    return type(x) in _PLAIN_CONTAINERS and _PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x))
-
-
-def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
-    """Is this attribute of a class, function or module something that a run may set, or write into?"""
-    if isinstance(holder, pytypes.ModuleType) and _of_library(holder.__name__):
-        return False
-    value = getattr(holder, name, None)
-    return value is None or isinstance(value, (int, float, str)) or may_change(value, wary)
-
-
-def _of_library(module: str) -> bool:
-    return module.partition(".")[0] in _LIBRARIES
-
-
 @dataclass
 class Code:
     """One code object that may run: its globals, what its free variables hold, and the parameters from outside."""
@@ -176,7 +132,7 @@ class _Tracks:
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
         held = zip(c.body.free, c.code.co_freevars, strict=False)
-        self.cells = {cell for cell, n in held if n in c.free and is_data(c.free[n])}
+        self.cells = {cell for cell, n in held if n in c.free and may_hold_data(c.free[n])}
 
     def size(self) -> int:
         return len(self.outside) + len(self.deep)
@@ -271,7 +227,7 @@ class Walk:
                 **{c.code.co_varnames.index(k): v for k, v in keywords.items() if k in c.code.co_varnames},
             }
             c.defaults.update(given)
-            c.params.update(i for i, v in given.items() if is_data(v))
+            c.params.update(i for i, v in given.items() if may_hold_data(v))
 
     def data(self, x: Any) -> None:
         """An object from outside."""
@@ -287,7 +243,7 @@ class Walk:
 
     def methods(self, cls: type, outside: bool) -> None:
         for k in cls.__mro__:
-            if _of_library(k.__module__):
+            if of_library(k.__module__):
                 continue
             self.of_classes.update(name for name, d in k.__dict__.items() if is_data(d))
             for name, d in list(k.__dict__.items()):
@@ -334,7 +290,7 @@ class Walk:
                         c.params.add(0)
 
     def function(self, f: pytypes.FunctionType) -> Code | None:
-        if _of_library(f.__module__ or ""):
+        if of_library(f.__module__ or ""):
             return None
         held: dict[str, Any] = {}
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=False):
@@ -346,14 +302,14 @@ class Walk:
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)
             c.defaults.update(enumerate(f.__defaults__, first))
-            c.params.update(first + i for i, d in enumerate(f.__defaults__) if is_data(d) and not _is_mark(d))
-            self.sources = self.sources or any(map(is_data, f.__defaults__))
+            c.params.update(first + i for i, d in enumerate(f.__defaults__) if may_hold_data(d) and not is_mark(d))
+            self.sources = self.sources or any(map(may_hold_data, f.__defaults__))
         if f.__kwdefaults__:
             named = f.__code__.co_varnames[f.__code__.co_argcount :][: f.__code__.co_kwonlyargcount]
             for i, name in enumerate(named, f.__code__.co_argcount):
                 if c is not None and name in f.__kwdefaults__:
                     c.defaults[i] = f.__kwdefaults__[name]
-            if any(map(is_data, f.__kwdefaults__.values())):
+            if any(map(may_hold_data, f.__kwdefaults__.values())):
                 self.sources = self.unseen = True
         for v in held.values():
             self.value(v)
@@ -374,9 +330,9 @@ class Walk:
         for name in code.co_names:
             if name in globals_:
                 x = globals_[name]
-                self.relied.append((globals_, name, _summary(x)))
+                self.relied.append((globals_, name, summary(x)))
                 if isinstance(x, pytypes.ModuleType):
-                    if not _of_library(x.__name__):
+                    if not of_library(x.__name__):
                         self.namespaces = True
                         for n in code.co_names:
                             if n in x.__dict__:
@@ -410,12 +366,17 @@ class Walk:
     def _statement(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
         """Follow what is from outside through one statement. Does it change such a thing?"""
         f = s.fn.value if isinstance(s.fn, Const) else None
+        named = self.known(c, s.fn, defs) if f is None else None
+        if isinstance(named, pytypes.BuiltinFunctionType) and (named is setattr or named in _WRITES):
+            f = named
+        if named is globals:
+            tracks.add(s.out)
         operands = [v for v in s.operands() if isinstance(v, Var)]
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             x = c.globals.get(name)
-            flat = _holds_numbers(x)
-            if is_data(x):
+            flat = holds_numbers(x)
+            if may_hold_data(x):
                 tracks.add(s.out, flat)
             return False
         if f is ops.cell_get and s.args[0] in tracks.cells:
@@ -429,7 +390,9 @@ class Walk:
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 holder, word = self.known(c, s.args[0], defs), str(s.args[1].value)
-                if word in self.of_classes or (isinstance(holder, NAMESPACES) and is_data(getattr(holder, word, None))):
+                if word in self.of_classes or (
+                    isinstance(holder, NAMESPACES) and may_hold_data(getattr(holder, word, None))
+                ):
                     tracks.add(s.out)
             if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
                 tracks.add(s.out)
@@ -480,7 +443,7 @@ class Walk:
         """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
         f = self.known(c, v, defs)
         module = getattr(f, "__module__", None) or ""
-        return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or _of_library(module))
+        return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or of_library(module))
 
 
 def _is_comprehension(made: Call | None) -> bool:

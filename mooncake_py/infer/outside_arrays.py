@@ -9,6 +9,7 @@ items may be arrays), or hold one.
 
 from __future__ import annotations
 
+import functools
 import operator
 import types as pytypes
 from collections import deque
@@ -57,7 +58,11 @@ def kinds(x: Any, depth: int = 3) -> int:
     if isinstance(x, _CONTAINERS) or type(x) is dict:
         items = list(x.values() if isinstance(x, dict) else x)[:200]
         return HOLDER if depth and any(kinds(v, depth - 1) for v in items) else NOTHING
-    return NOTHING
+    if isinstance(x, functools.partial):
+        return HOLDER if any(map(kinds, (*x.args, *x.keywords.values()))) else NOTHING
+    if isinstance(x, pytypes.BuiltinFunctionType):
+        return HOLDER if isinstance(x.__self__, np.ndarray) else NOTHING
+    return HOLDER if type(x) is functools._lru_cache_wrapper else NOTHING
 
 
 def reaches_arrays(walk: Walk) -> bool:
@@ -81,14 +86,12 @@ def _writes_something(c: Code) -> bool:
     for b in c.body.blocks:
         for s in b.stmts:
             f = s.fn.value if isinstance(s.fn, Const) else None
-            if f is operator.setitem or f is ops.call_ex or f in _IN_PLACE or s.kwargs:
+            if f is None or f is operator.setitem or f is ops.call_ex or f in _IN_PLACE or s.kwargs:
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 name = str(s.args[1].value)
                 if name in _WRITING_METHODS or hasattr(np, name) or hasattr(np.ufunc, name):
                     return True
-            elif f is None and len(s.args) > 1:
-                return True
     return False
 
 
@@ -200,6 +203,10 @@ class _Arrays:
         if f is ops.cell_get:
             self.hold(c, s.out, self.cells.get(str(s.args[1].value), NOTHING))  # type: ignore[union-attr]
             return False
+        if _writes_when_called(f):
+            return True
+        if type(f) is functools._lru_cache_wrapper:
+            self.hold(c, s.out, ANY)
         given = [self.kind(c, v) for v in (*s.args, *(v for _, v in s.kwargs))]
         if f is getattr and isinstance(s.args[1], Const):
             name = str(s.args[1].value)
@@ -372,3 +379,10 @@ class _Arrays:
 def _item(kind: int) -> int:
     """What going through this gives."""
     return (ANY if kind & HOLDER else NOTHING) | (_ARRAY if kind & GRID else NOTHING)
+
+
+def _writes_when_called(f: Any) -> bool:
+    """Is this a function that an array to write to is bound in?"""
+    if isinstance(f, functools.partial):
+        return bool(kinds(f.keywords.get("out")))
+    return isinstance(f, pytypes.BuiltinFunctionType) and bool(kinds(f.__self__)) and f.__name__ in _WRITING_METHODS

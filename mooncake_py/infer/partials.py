@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mooncake_py.infer.held import is_data
 from mooncake_py.infer.inferred import Guard
-from mooncake_py.infer.outside import is_data
 from mooncake_py.infer.protocol import Keywords, Plan, is_fixed
 from mooncake_py.infer.resolve import is_code_like
 from mooncake_py.infer.types import Fn, Known, Meth, T

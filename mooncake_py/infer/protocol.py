@@ -19,8 +19,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from mooncake_py import fields
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers, field_index, makes, replaces
-from mooncake_py.infer.outside import is_library
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import (
     BOT,

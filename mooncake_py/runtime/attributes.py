@@ -141,7 +141,7 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
             d = k.__dict__[name]
             if isinstance(x, type) and (get := _function(d, "__get__")) is not None:
                 return dropping(call(get, None, (d, None, x), (zero_fdata(d), None, None)))
-            if shadow_of_attributes(k, None) is None:
+            if shadow_of_attributes(k, None) is None or (isinstance(x, type) and hasattr(type(d), "__get__")):
                 break
             return (*read_stored(k, None, name),)
     if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.outside import is_library
+from mooncake_py.infer.held import is_library
 from mooncake_py.registry import is_pure
 from mooncake_py.runtime.user import all_plain
 from mooncake_py.structure import attributes

@@ -15,9 +15,9 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
+from mooncake_py.infer.held import is_data, is_library, may_change
 from mooncake_py.infer.inferred import Guard, Inferred
 from mooncake_py.infer.named import is_as_dict
-from mooncake_py.infer.outside import is_data, is_library, may_change
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import is_code_like
 from mooncake_py.infer.types import Fn, Known

@@ -149,7 +149,7 @@ def _rule_arguments(
 
     def value(v: Operand, i: int) -> AV:
         x = info.operand(v)
-        return VCoDual(x, info.lane_of(v)) if rule.sees_fdata(i) else x
+        return VCoDual(x, info.stored_lane(v)) if rule.sees_fdata(i) else x
 
     positional = [value(v, i) for i, v in enumerate(call.args)]
     operands: list[Operand | None] = list(call.args)
@@ -234,7 +234,7 @@ def _opaque_rule(
 
     def passed(v: Operand, i: int) -> Operand:
         x = info.operand(v)
-        return info.emit(helpers.CoDual, x, info.lane_of(v)) if rule.sees_fdata(i) else x
+        return info.emit(helpers.CoDual, x, info.stored_lane(v)) if rule.sees_fdata(i) else x
 
     args = [passed(v, i) for i, v in enumerate(call.args)]
     places = rule.positions(len(args), [k for k, _ in call.kwargs])

@@ -77,3 +77,24 @@ def methods_of_numbers(x):
     """A method of a number that is decided when it runs: the number is what it is a function of."""
     s = x.sum()
     return s.mean() * s.reshape(1) + s.astype(float)
+
+
+@case(V, V[::-1] + 1.0)
+def constant_array_read_from_a_list(a, b):
+    held = [a, b]
+    return held[1].sum()
+
+
+@case(V, V[::-1] + 1.0)
+def constant_arrays_of_several_displays(a, b):
+    held = [a] + [b]
+    rows = [[a], [b]]
+    first, second = list((a, b))
+    return held[0] @ held[1] + rows[1][0] @ rows[0][0] + first @ second
+
+
+@case(V, V[::-1] + 1.0)
+def constant_array_chosen_from_a_list(a, b):
+    held = [a, b]
+    c = held[0] if a[0] > b[0] else held[1]
+    return (c * held[0]).sum()

@@ -1,0 +1,86 @@
+"""What values from outside are, or hold: data that may be written to, arrays, or what belongs to a library."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types as pytypes
+import weakref
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.infer.outside_arrays import kinds
+from mooncake_py.run import ARRAYS, OBJECTS, Wary
+from mooncake_py.structure import attributes, is_user_class
+
+_LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
+_PLAIN = frozenset({int, float, complex, bool, str, type(None)})
+_PLAIN_CONTAINERS = frozenset({list, dict, deque})
+
+
+def summary(x: Any) -> Any:
+    """What an answer takes the value of a name to be."""
+    return (holds_numbers(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
+
+
+def is_library(x: Any) -> bool:
+    """Does a function or class belong to a library that does not come from the user?"""
+    return of_library(getattr(x, "__module__", None) or "")
+
+
+def is_data(x: Any) -> bool:
+    """An object that keeps what is written into it, arrays apart: see `outside_arrays`."""
+    return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
+
+
+def may_hold_data(x: Any, depth: int = 4) -> bool:
+    """Is this such an object, or something by which the code may come to one?"""
+    if is_data(x):
+        return True
+    if isinstance(x, (tuple, frozenset)):
+        return depth > 0 and any(may_hold_data(v, depth - 1) for v in list(x)[:200])
+    if isinstance(x, functools.partial):
+        return any(may_hold_data(v) for v in (*x.args, *x.keywords.values()))
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == "O"
+    if isinstance(x, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
+        return may_hold_data(x.__self__)
+    if type(x) is functools._lru_cache_wrapper:
+        return not is_library(x)
+    if isinstance(x, type):
+        return False
+    return isinstance(x, (weakref.ref, pytypes.MappingProxyType)) or (hasattr(x, "__next__") and not is_library(x))
+
+
+def holds_arrays(x: Any) -> bool:
+    """Is this an array of numbers, or a tuple that holds some?"""
+    return isinstance(x, (np.ndarray, tuple)) and bool(kinds(x))
+
+
+def may_change(x: Any, wary: Wary) -> bool:
+    """May a run that is this wary write to x, or to what it holds, if it is from outside?"""
+    return bool(wary) and (is_data(x) or (wary == ARRAYS and holds_arrays(x)))
+
+
+def is_mark(x: Any) -> bool:
+    """An object of a library that holds nothing: the default of a data class's field that a factory makes, say."""
+    return is_user_class(type(x)) and is_library(type(x)) and not attributes(x)
+
+
+def holds_numbers(x: Any) -> bool:
+    """Is this a container of numbers and names, and of nothing that could be written into?"""
+    return type(x) in _PLAIN_CONTAINERS and _PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x))
+
+
+def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
+    """Is this attribute of a class, function or module something that a run may set, or write into?"""
+    if isinstance(holder, pytypes.ModuleType) and of_library(holder.__name__):
+        return False
+    value = getattr(holder, name, None)
+    return value is None or isinstance(value, (int, float, str)) or may_change(value, wary)
+
+
+def of_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
