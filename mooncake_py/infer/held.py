@@ -79,7 +79,7 @@ def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
     if isinstance(holder, pytypes.ModuleType) and of_library(holder.__name__):
         return False
     value = getattr(holder, name, None)
-    return value is None or isinstance(value, (int, float, str)) or may_change(value, wary)
+    return value is None or isinstance(value, (int, float, str, np.ndarray, tuple)) or may_change(value, wary)
 
 
 def of_library(module: str) -> bool:

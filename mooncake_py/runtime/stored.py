@@ -54,7 +54,9 @@ def named(x: Any) -> str:
 
 
 def _carries(x: Any, fx: Any) -> bool:
-    return fx is not None or (has_tangent(x) and not isinstance(x, (list, dict, tuple, np.ndarray)))
+    if isinstance(x, tuple) and fx is None:
+        return any(_carries(v, None) for v in x)
+    return fx is not None or (has_tangent(x) and not isinstance(x, (list, dict, np.ndarray)))
 
 
 def _numberless(x: Any) -> bool:
@@ -62,6 +64,20 @@ def _numberless(x: Any) -> bool:
     if isinstance(x, (list, tuple, dict)):
         return 0 < len(x) <= 256 and all(map(_numberless, x.values() if isinstance(x, dict) else x))
     return not has_tangent(x)
+
+
+def _is_read_as_global(scope: dict[str, Any], name: str) -> bool:
+    """Do functions and methods of this module use this name?"""
+    work = [*scope.values()]
+    work += [d for c in work if isinstance(c, type) for d in vars(c).values()]
+    functions = [getattr(f, "__func__", getattr(f, "fget", f)) for f in work]
+    codes = [f.__code__ for f in functions if isinstance(f, pytypes.FunctionType) and f.__globals__ is scope]
+    while codes:
+        code = codes.pop()
+        if name in code.co_names:
+            return True
+        codes += [c for c in code.co_consts if isinstance(c, pytypes.CodeType)]
+    return False
 
 
 def read_stored(x: Any, fx: Any, name: str) -> Result:
@@ -93,6 +109,17 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
                 None,
                 "pass the object as an argument",
             )
+        if isinstance(x, pytypes.ModuleType) and _is_read_as_global(vars(x), name):
+            raise UnsupportedError(
+                f"assigning the global variable {name!r} of a module whose functions read it, with a value that has a "
+                "derivative",
+                "the call", None, "pass the value as an argument",
+            )  # fmt: skip
+        if isinstance(x, (type, pytypes.ModuleType)) and isinstance(v, pytypes.FunctionType):
+            raise UnsupportedError(
+                f"a function that holds values with derivatives as attribute {name!r} of {named(x)}",
+                "the call", None, "call it directly",
+            )  # fmt: skip
         shadow = writable_shadow(x, fx)
     try:
         old = stored(x, name)

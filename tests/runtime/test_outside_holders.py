@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import value_and_grad
+from mooncake_py.errors import UnsupportedError
 
 
 class Box:
@@ -29,6 +30,11 @@ class Box:
     def get(cls):
         return cls.total
 
+    def first(self):
+        return self.pair[0] + self.values[0]
+
+    pair, values = (0.0, 1.0), np.zeros(1)
+
 
 BOX, ROWS, BUFFER = Box(), [[0.0], [0.0]], np.zeros(3)
 PAIR = (BOX, {"k": BOX}, [0.0])
@@ -36,6 +42,9 @@ FROZEN = frozenset([BOX])
 OBJECTS = np.array([BOX, BOX], dtype=object)
 PROXY = types.MappingProxyType({"l": [0.0]})
 REFERENCE = weakref.ref(BOX)
+MODULE = types.ModuleType("settings")
+exec("scale = 1.0\ndef read():\n    return scale\n", vars(MODULE))
+MODULE.values = None  # type: ignore[attr-defined]
 DOUBLED = functools.partial(np.multiply, 2.0, out=BUFFER)
 
 
@@ -124,10 +133,26 @@ def class_written_and_asked_by_class_methods(x):
     return Box.get()
 
 
+def class_given_a_tuple_and_an_array(x):
+    Box.pair, Box.values = (x * x, 1.0), np.array([0.0])
+    return Box().first()
+
+
+def class_given_an_array(x):
+    Box.pair, Box.values = (0.0, 1.0), np.array([x * x])
+    return Box().first()
+
+
+def module_given_an_array(x):
+    MODULE.values = np.array([x * x])
+    return MODULE.values[0]
+
+
 FUNCTIONS = [
     object_in_a_tuple, list_in_a_tuple, object_in_a_frozenset, object_in_an_array, list_in_a_proxy,
     object_by_a_reference, array_in_a_partial, array_in_a_cache, object_in_a_cache, list_of_a_generator,
     written_by_a_function_of_the_library, found_among_the_globals, class_written_and_asked_by_class_methods,
+    class_given_a_tuple_and_an_array, class_given_an_array, module_given_an_array,
 ]  # fmt: skip
 
 
@@ -135,3 +160,21 @@ FUNCTIONS = [
 def test_what_is_read_back_has_its_derivative(f: Callable[[Any], Any]) -> None:
     assert value_and_grad(f)(3.0) == (9.0, 6.0)
     assert value_and_grad(f)(2.0) == (4.0, 4.0)
+
+
+def test_a_variable_that_functions_of_its_module_read_is_refused() -> None:
+    def f(x):
+        MODULE.scale = x * x  # type: ignore[attr-defined]
+        return MODULE.read()  # type: ignore[attr-defined]
+
+    with pytest.raises(UnsupportedError, match="global variable 'scale' of a module"):
+        value_and_grad(f)(3.0)
+
+
+def test_a_function_that_holds_values_is_refused_in_a_class() -> None:
+    def f(x):
+        Box.made = lambda: x * x  # type: ignore[attr-defined]
+        return Box.made()  # type: ignore[attr-defined]
+
+    with pytest.raises(UnsupportedError, match="a function that holds values with derivatives as attribute 'made'"):
+        value_and_grad(f)(3.0)
