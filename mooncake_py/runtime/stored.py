@@ -9,6 +9,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.held import of_library
 from mooncake_py.runtime.results import Pull, Result
 from mooncake_py.structure import is_user_class, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent
@@ -66,6 +67,17 @@ def _numberless(x: Any) -> bool:
     return not has_tangent(x)
 
 
+def _check_namespace(x: Any, name: str, v: Any) -> None:
+    """What is set there must be read where it is looked for: names of functions and methods are known before a run."""
+    what = ""
+    if isinstance(v, pytypes.FunctionType):
+        what = f"a function that holds values with derivatives as attribute {name!r} of {named(x)}"
+    elif isinstance(x, pytypes.ModuleType) and _is_read_as_global(vars(x), name):
+        what = f"assigning the global variable {name!r} of a module whose functions read it, with active values,"
+    if what:
+        raise UnsupportedError(what, "the call", None, "pass the value as an argument")
+
+
 def _is_read_as_global(scope: dict[str, Any], name: str) -> bool:
     """Do functions and methods of this module use this name?"""
     work = [*scope.values()]
@@ -115,11 +127,8 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
                 "derivative",
                 "the call", None, "pass the value as an argument",
             )  # fmt: skip
-        if isinstance(x, (type, pytypes.ModuleType)) and isinstance(v, pytypes.FunctionType):
-            raise UnsupportedError(
-                f"a function that holds values with derivatives as attribute {name!r} of {named(x)}",
-                "the call", None, "call it directly",
-            )  # fmt: skip
+        if isinstance(x, (type, pytypes.ModuleType)) and not of_library(getattr(x, "__module__", None) or x.__name__):
+            _check_namespace(x, name, v)
         shadow = writable_shadow(x, fx)
     try:
         old = stored(x, name)
