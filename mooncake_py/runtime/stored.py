@@ -69,6 +69,8 @@ def _numberless(x: Any) -> bool:
 
 def _check_namespace(x: Any, name: str, v: Any) -> None:
     """What is set there must be read where it is looked for: names of functions and methods are known before a run."""
+    if of_library(getattr(x, "__module__", None) or x.__name__):
+        return
     what = ""
     if isinstance(v, pytypes.FunctionType):
         what = f"a function that holds values with derivatives as attribute {name!r} of {named(x)}"
@@ -112,6 +114,8 @@ def read_stored(x: Any, fx: Any, name: str) -> Result:
 def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = False) -> Pull:
     """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
     shadow = shadow_of_attributes(x, fx)
+    if isinstance(x, (type, pytypes.ModuleType)) and not constant and _carries(v, fv):
+        _check_namespace(x, name, v)
     if shadow is None and not constant and _carries(v, fv):
         outside = fx is None and run.current().shadow(x) is None and not isinstance(x, BaseException)
         if outside and not run.is_wary() and not _numberless(v):
@@ -121,14 +125,6 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
                 None,
                 "pass the object as an argument",
             )
-        if isinstance(x, pytypes.ModuleType) and _is_read_as_global(vars(x), name):
-            raise UnsupportedError(
-                f"assigning the global variable {name!r} of a module whose functions read it, with a value that has a "
-                "derivative",
-                "the call", None, "pass the value as an argument",
-            )  # fmt: skip
-        if isinstance(x, (type, pytypes.ModuleType)) and not of_library(getattr(x, "__module__", None) or x.__name__):
-            _check_namespace(x, name, v)
         shadow = writable_shadow(x, fx)
     try:
         old = stored(x, name)
