@@ -83,8 +83,9 @@ class _Search:
         self.roots: list[Call] = []
         self.fn = fn = inferred.fn
         asks = any(isinstance(b.term, ForNext) for b in fn.blocks)
-        if not asks and not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
-            return
+        if not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
+            if not asks or self._loops_over_indices():
+                return
         self.fn = fn = with_handlers(inferred.fn)
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
@@ -98,6 +99,15 @@ class _Search:
                 if root is not None:
                     found[root] = None
         self.roots = list(found)
+
+    def _loops_over_indices(self) -> bool:
+        """Are all loops over what is read by index, each by an iterator made for it?"""
+        defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
+        made = [defs.get(b.term.iterator) for b in self.fn.blocks if isinstance(b.term, ForNext)]  # type: ignore[arg-type]
+        return all(
+            d is not None and self.known(d.fn) is iter and len(d.args) == 1 and _is_sequence(self._type(d.args[0]))
+            for d in made
+        )
 
     def known(self, v: Operand) -> Any:
         t: T | None = self.inferred.types.get(v) if isinstance(v, Var) else Known(v.value)

@@ -44,7 +44,7 @@ from mooncake_py.transform.shapes import fold_shapes
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.tidy import tidy
 from mooncake_py.transform.transfer import Transfer
-from mooncake_py.transform.undo import drop_unneeded
+from mooncake_py.transform.undo import drop_unneeded, is_undo
 from mooncake_py.transform.useful import drop_useless
 from mooncake_py.transform.views import note_passing_views
 
@@ -136,6 +136,8 @@ def _note_new_params(canonical: Canonical, memory: Memory) -> None:
 
 
 def _drop_undoing(info: ADInfo, p: PullbackBuilder) -> bool:
+    if not any(is_undo(s) for b in p.blocks for s in b.stmts):
+        return False
     fn, calls = info.canonical.fn, info.inferred.calls
     outside: set[Var] = {*fn.params, *fn.free}
     for b in fn.blocks:

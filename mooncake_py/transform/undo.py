@@ -42,8 +42,6 @@ def drop_unneeded(
     caller (or code that is not seen) holds as well.
     """
     blocks = list(p.reachable())
-    if not any(is_undo(s) for b in blocks for s in b.stmts):
-        return False
     comes_from = {x: v for v, x in p.comms.captures.items()}
     for stack in p.comms.stacks.values():
         comes_from.update({x: v for v, x in stack.items()})

@@ -16,13 +16,16 @@ from mooncake_py.transform.lanes import ARR, REF, Lanes
 
 def note_passing_views(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None:
     """Give such views the lane ARR."""
+    calls = inferred.calls
+    if not any(c.rule is not None and c.rule.alias and lanes.tree(v) == REF for v, c in calls.items()):
+        return
     users: dict[Var, int] = {}
     for b in canonical.fn.blocks:
         for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
             if isinstance(v, Var):
                 users[v] = users.get(v, 0) + 1
     for b in canonical.fn.blocks:
-        _block(b, inferred.calls, lanes, users)
+        _block(b, calls, lanes, users)
 
 
 def _block(b: CFGBlock, calls: dict[Var, CallInfo], lanes: Lanes, users: dict[Var, int]) -> None:
