@@ -30,6 +30,16 @@ def surely(x: Any, cls: type) -> Any:
     return x
 
 
+def narrow(x: Any, of: bool, kind: Any) -> Any:
+    """x, which has been seen to be (or not to be) of this kind (`infer/types.py`)."""
+    return x
+
+
+def is_code_of(x: Any, code: Any) -> bool:
+    """Is x a function made from this code?"""
+    return getattr(x, "__code__", None) is code
+
+
 def get_number(x: Any, name: str) -> Any:
     """An attribute that holds nothing but numbers."""
     return getattr(x, name)

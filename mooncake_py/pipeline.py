@@ -33,6 +33,7 @@ from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls, doubts, settle
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
+from mooncake_py.transform.split import by_options
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.unroll import unroll
 
@@ -125,6 +126,9 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
         return localise(promote_cells(without_single_params(larger)))
+    split = by_options(inferred)
+    if split is not None:
+        return split
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))

@@ -14,7 +14,7 @@ from mooncake_py.diagnostics.where import Where, describe
 from mooncake_py.errors import DebugError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import Pos
 from mooncake_py.runtime.rule import DerivedRule
 from mooncake_py.transform.lanes import ANY, ARR, NONE, NUM, REF, Tree
@@ -160,9 +160,9 @@ class WatchedRule:
 
     def _guards(self, inputs: Sequence[Any]) -> None:
         """The names that the rule relies on mean what they meant when it was derived."""
-        for scope, name, value, t in self.rule.guards:
+        for scope, name, value, fits in self.rule.guards:
             now = scope.get(name, ABSENT)
-            if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
+            if now is not value and (fits is None or now is ABSENT or not fits(now)):
                 self.fail(
                     "guard",
                     f"{self.name} was derived while {name} was {describe(value)}, now it is {describe(now)}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mooncake_py import registry
 from mooncake_py.fields import ABSENT
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.types import T
 from mooncake_py.inspection.describe import name_of, type_text
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def why_again(old: DerivedRule | None, others: bool) -> str:
     """Why a rule is derived: `old` is the one that is there and not valid, `others` are there for other signatures."""
     if old is None:
         return "for another signature" if others else "for the first time"
-    for scope, name, value, t in old.guards:
+    for scope, name, value, fits in old.guards:
         now = scope.get(name, ABSENT)
-        if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
+        if now is not value and (fits is None or now is ABSENT or not fits(now)):
             return f"again: {name} was {name_of(value)} and is {name_of(now)} now"
     for f, code, defaults in old.taken:
         if f.__code__ is not code or f.__defaults__ is not defaults:

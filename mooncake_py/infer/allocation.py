@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mooncake_py.fields import surely
+from mooncake_py.fields import narrow, surely
 from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges
@@ -24,7 +24,7 @@ _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, li
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
 _READS = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
 """What gives an item of its first argument, and does not keep that."""
-_SAME = frozenset({ops.check_bound, surely})
+_SAME = frozenset({ops.check_bound, surely, narrow})
 
 
 @dataclass(frozen=True, slots=True)

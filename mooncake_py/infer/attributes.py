@@ -11,14 +11,15 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
+from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import is_kept_by, may_change
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside import NAMESPACES
-from mooncake_py.infer.predicates import uses_up
+from mooncake_py.infer.predicates import tells_content, uses_up
 from mooncake_py.infer.protocol import Classes, Plan, is_function
-from mooncake_py.infer.resolve import attribute, is_code_like
+from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, abstract, activate, widen
+from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, abstract, activate, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating
@@ -45,8 +46,8 @@ class Attributes(State):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
-        # The attributes of an object may be of other types next time, so it is looked at even if it is the same.
-        same = value if self.classes is None or not isinstance(t, Obj) else ABSENT
+        # What it holds may be of other types next time, so it is looked at even if it is the same.
+        same = ABSENT if tells_content(self.seen(t)) else value
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
         return self.seen(abstract(value, True) if may_change(value, self.wary) else t)
 
@@ -74,9 +75,14 @@ class Attributes(State):
             ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
+        if len(args) == 2 and has_no(t, name):
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
+            return BOT
         if self.classes is not None:
             found_ = None
-            if isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
+            if isinstance(t, Union) and len(args) == 2:
+                found_ = attribute_of_any(self.classes, s, args[0], t, name)
+            elif isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
                 found_ = self.classes.read(s, args[0], t, name)
             elif isinstance(t, Tup) and t.cls is not tuple:
                 found_ = self.classes.read_named(s, args[0], t, name)
@@ -107,8 +113,8 @@ class Attributes(State):
         if isinstance(how, Plan):
             return self.planned(s, how)
         if how is None:
-            assert isinstance(t, Meth)
-            self.calls[s.out] = CallInfo("op", getattr, None, (t.receiver, Const(None)), (), types)
+            receiver = t.receiver if isinstance(t, Meth) else args[0]
+            self.calls[s.out] = CallInfo("op", getattr, None, (receiver, Const(None)), (), types)
         elif isinstance(how, int):
             self.calls[s.out] = CallInfo("op", operator.getitem, None, (args[0], Const(how)), (), types)
         elif how is getattr:
@@ -160,12 +166,16 @@ class Attributes(State):
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(None)
-        elif f is type and len(args) == 1 and isinstance(t, Obj):
+        elif f is type and len(args) == 1 and (known := class_of(t)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
-            return Known(t.cls)
+            return Known(known)
         elif (f is ops.truth or f is operator.not_ or f is bool) and len(args) == 1 and classes.is_true(t):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(f is not operator.not_)
+        elif (f is ops.truth or f is operator.not_ or f is bool) and len(args) == 1 and isinstance(t, Union):
+            if all(o == Known(None) or classes.is_true(o) for o in t.options):
+                self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+                return Inst(bool)
         elif type(f).__hash__ is not None:
             plan = classes.call(f, args, types, s.kwargs)
             if plan is not None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import make_object, surely
+from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.attributes import Attributes
+from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
@@ -44,7 +45,9 @@ from mooncake_py.infer.types import (
     Tup,
     activate,
     is_scalar,
+    only,
     widen,
+    without,
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
@@ -63,7 +66,7 @@ from mooncake_py.registry import (
     seen_through,
 )
 
-_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely})
+_STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
 
 _ITEMS = frozenset({operator.getitem, tuple.__getitem__})
@@ -77,6 +80,16 @@ class Calls(Attributes):
     """What each call means."""
 
     def call(self, s: Call) -> T:
+        t = self.meaning(s)
+        info = self.calls.get(s.out)
+        if info is not None and info.kind == "dynamic" and self.classes is not None and self.splits < MOST_SPLITS:
+            split = split_of(self, s, info)
+            if split is not None:
+                return self.planned(s, split)
+        return t
+
+    def meaning(self, s: Call) -> T:
+        """The type of a call's result; what it is, is noted."""
         fn = self.type_of(s.fn)
         if isinstance(fn, Bot):
             return BOT
@@ -84,7 +97,7 @@ class Calls(Attributes):
         for t in args:
             if t is BOT:
                 return BOT
-        if isinstance(fn, Meth):
+        if isinstance(fn, Meth) and fn.is_read_as(s.fn):
             x = fn.receiver
             if self.classes is not None and is_function(fn.func):
                 return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
@@ -121,6 +134,9 @@ class Calls(Attributes):
                 s.pos.line,
                 "name the variables",
             )
+        if refuses_none(f, types):
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
+            return BOT
         if self.classes is not None:
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:
@@ -239,6 +255,9 @@ class Calls(Attributes):
             return Tup(types)
         if f is surely:
             return types[0]
+        if f is narrow:
+            assert isinstance(types[1], Known) and isinstance(types[2], Known)
+            return (only if types[1].value else without)(types[0], types[2].value)
         if f is ops.check_bound:
             return types[0] if not (isinstance(types[0], Known) and types[0].value is ops.UNBOUND) else BOT
         if f is ops.unpack:

@@ -21,6 +21,7 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
+    Union,
     activate,
     is_scalar,
     join,
@@ -64,10 +65,14 @@ def _bounded(t: T, depth: int) -> T:
         return t.mapped(lambda x: _inner(x, depth))
     if isinstance(t, Obj):
         return replace(t, fields=tuple([(k, _inner(x, depth)) for k, x in t.fields]))
+    if isinstance(t, Union):
+        return t.mapped(lambda x: _bounded(x, depth))
     return t
 
 
 def _inner(t: T, depth: int) -> T:
+    if isinstance(t, Union):
+        return t.mapped(lambda x: _inner(x, depth))
     if not isinstance(t, (Tup, Lst, Cell, Dct, Obj)):
         return t
     if depth:
@@ -81,14 +86,18 @@ def _awake(t: T) -> T:
     """The type of what may be given an active value: what it holds is known by its own names."""
     if isinstance(t, Tup):
         return replace(t, items=tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
+    if isinstance(t, Union):
+        return t.mapped(_awake)
     return replace(t, act=True) if isinstance(t, _HOLDERS) else activate(t)
 
 
-_HOLDERS = (Lst, Dct, Cell, Obj)
+_HOLDERS = (Lst, Dct, Cell, Obj, Union)
 
 
 def _put(t: T, e: Effect, apart: bool = False) -> T:
     """`apart`: what is written to is not this container, but may be in it."""
+    if isinstance(t, Union):
+        return t.mapped(lambda x: _put(x, e, apart))
     if isinstance(t, Tup):
         return replace(t, items=tuple([_put(x, e) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
@@ -117,6 +126,10 @@ def may_be(t: T, target: T) -> bool:
     """May an object that was made with type t be one that the flow of values gave type `target`?"""
     if isinstance(t, Bot) or isinstance(target, Top):
         return True
+    if isinstance(t, Union):
+        return all(may_be(x, target) for x in t.options)
+    if isinstance(target, Union):
+        return any(may_be(t, x) for x in target.options)
     if isinstance(t, Top):
         return False
     if _kind(t) != _kind(target):

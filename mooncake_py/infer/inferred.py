@@ -8,10 +8,11 @@ from typing import Any
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.run import NOTHING, Wary
+from mooncake_py.runtime.fits import Fit, fit_or_abstract
 
 
 @dataclass(slots=True)
@@ -36,19 +37,26 @@ class CallInfo:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A name whose meaning the rule relies on: `scope[name]` is `value` (or, if typed, of type `type`)."""
+    """A name whose meaning the rule relies on: `scope[name]` is `value` (or, if typed, of type `type`).
+
+    `fits` says whether another value will do; None where none does.
+    """
 
     scope: Any
     name: str
     value: Any
     type: T | None = None
+    fits: Fit | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fits", None if self.type is None else fit_or_abstract(self.type))
 
     def holds(self) -> bool:
-        """Is it still so? What is in a list may have changed."""
+        """Is it still so?"""
         now = self.scope.get(self.name, ABSENT)
-        if now is self.value and type(now) is not list:
+        if now is self.value:
             return True
-        return self.type is not None and now is not ABSENT and abstract(now, False) == self.type
+        return self.fits is not None and now is not ABSENT and self.fits(now)
 
 
 @dataclass(slots=True)

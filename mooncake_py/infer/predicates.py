@@ -13,7 +13,7 @@ import numpy as np
 
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
-from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, widen
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
@@ -23,6 +23,8 @@ from mooncake_py.structure import constant_classes, is_user_class
 def may_be_asked(t: T) -> bool:
     """Could this value be, or hold, an object with derivatives whose class is written in Python?"""
     match t:
+        case Union(options=options):
+            return any(map(may_be_asked, options))
         case Top():
             return t.active
         case Inst(cls=cls):
@@ -46,16 +48,25 @@ def may_be_written(t: T) -> bool:
             return any(map(may_be_written, items))
         case Inst(cls=c):
             return not issubclass(c, (*_UNCHANGEABLE, *constant_classes))
+        case Union(options=options):
+            return any(map(may_be_written, options))
         case Arr() | Lst() | Dct() | Top():
             return True
     return False
+
+
+def tells_content(t: T) -> bool:
+    """Does the type say what is in a value in which it may change?"""
+    if isinstance(t, (Tup, Union)):
+        return any(map(tells_content, t.items if isinstance(t, Tup) else t.options))
+    return isinstance(t, (Lst, Dct, Obj, Cell))
 
 
 def may_be_iterator(t: T) -> bool:
     if isinstance(t, Inst):
         by_class = (class_attribute(t.cls, name) for name in ("__iter__", "__getitem__"))
         return t.cls in (Generator, SequenceIterator) or any(type(d) is pytypes.FunctionType for d in by_class)
-    return t == Top(True)
+    return any(map(may_be_iterator, t.options)) if isinstance(t, Union) else t == Top(True)
 
 
 def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
@@ -70,6 +81,9 @@ def fold_isinstance(t: T, cls: Any) -> bool | None:
 
     if isinstance(t, Known):
         return isinstance(t.value, cls)
+    if isinstance(t, Union):
+        answers = {fold_isinstance(x, cls) for x in t.options}
+        return answers.pop() if len(answers) == 1 else None
     c = class_of(t)
     if c is None or type(c) is not type:
         return None
@@ -103,6 +117,9 @@ def fold_is(a: T, b: T) -> bool | None:
     if isinstance(a, Known) and isinstance(b, Known):
         return a.value is b.value
     for x, y in ((a, b), (b, a)):
+        if isinstance(x, Union):
+            found = {fold_is(o, y) for o in x.options}
+            return found.pop() if len(found) == 1 else None
         if isinstance(x, Known) and isinstance(y, (Inst, Arr, Tup, Lst, Dct, Real, Fn, Meth)):
             if x.value is None or x.value is NotImplemented:
                 return isinstance(y, Inst) and y.cls is type(x.value)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from mooncake_py.infer.choices import Split, splits
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
@@ -25,8 +26,11 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
+    Union,
     activate,
     join,
+    kind_of,
+    only,
     unknown_items,
     unseen,
     widen,
@@ -68,6 +72,7 @@ class State:
         self.calls: dict[Var, CallInfo] = {}
         self.forced: dict[Var, T] = {}
         self.blocks = {b.id: b for b in fn.blocks}
+        self.splits = splits(fn)
         self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
         self.tried = {b.term.body.target: b.id for b in fn.blocks if isinstance(b.term, Try)}
         bodies = [b for b in fn.blocks if b.id in self.tried]
@@ -95,19 +100,9 @@ class State:
         return t if self.classes is not None else unseen(t)
 
     def with_forced(self, v: Var, t: T) -> T:
+        """The type of v, with what is known to be written into it."""
         f = self.forced.get(v)
-        if f is None or isinstance(t, Bot):
-            return t
-        if isinstance(t, Obj):
-            if not isinstance(f, Obj) or f.cls is not t.cls:
-                return Inst(t.cls, t.act or f.active)
-            fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
-            return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
-        if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
-            return unknown_items(t, t.act or f.act)
-        if isinstance(t, (Lst, Dct, Cell, Tup)):
-            return join(t, f)
-        return activate(t) if f.active and isinstance(t, (Arr, Inst, Top)) else t
+        return t if f is None or isinstance(t, Bot) else _with(t, f)
 
     def type_of(self, v: Operand) -> T:
         if isinstance(v, Const):
@@ -177,7 +172,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan) -> T:
+    def planned(self, s: Call, plan: Plan | Split) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.
@@ -191,3 +186,23 @@ class State:
         seen = act or any(map(may_be_written, types))  # what it changes is put back
         self.calls[s.out] = CallInfo("dynamic" if seen else "plain", None, None, s.args, s.kwargs, (), why)
         return Top(act)
+
+
+def _with(t: T, f: T) -> T:
+    """A type with what f has beside it, for values of the same kind."""
+    if isinstance(t, Union):
+        return t.mapped(lambda x: _with(x, f))
+    if isinstance(f, Union) and (kind := kind_of(t)) is not None:
+        f = only(f, kind)
+        if isinstance(f, Bot):
+            return t
+    if isinstance(t, Obj):
+        if not isinstance(f, Obj) or f.cls is not t.cls:
+            return Inst(t.cls, t.act or f.active)
+        fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
+        return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
+    if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
+        return unknown_items(t, t.act or f.act)
+    if isinstance(t, (Lst, Dct, Cell, Tup)):
+        return join(t, f)
+    return activate(t) if f.active and isinstance(t, (Arr, Inst, Top)) else t

@@ -18,6 +18,7 @@ from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
+from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import attributes, is_user_class
 
@@ -288,6 +289,13 @@ class Meth(T):
     act: bool = False
     owner: type | None = None
 
+    def is_read_as(self, v: Operand) -> bool:
+        """Is v what `site` gave, and so `receiver` its object?
+
+        By another name, from a list or as what was read the last time round, it may be a method of another one.
+        """
+        return v is self.site.out
+
     @property
     def receiver(self) -> Operand:
         """What the function gets as its first argument."""
@@ -309,6 +317,127 @@ class Top(T):
     @property
     def active(self) -> bool:
         return self.act
+
+
+@node
+class Union(Top):
+    """One of several types whose values are told apart when they are there: `kind_of` no two of them is the same.
+
+    Where that does not matter it is unknown like any `Top`; where it does, `transform/split.py` looks at each.
+    """
+
+    options: tuple[T, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Union and frozenset(self.options) == frozenset(other.options)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.options))
+
+    def mapped(self, f: Callable[[T], T]) -> T:
+        """The join of what f makes of the options."""
+        t: T = BOT
+        for x in self.options:
+            t = join(t, f(x))
+        return t
+
+
+MOST_OPTIONS = 6
+MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
+MOST_TOLD = 64  # of what types an option consists, at most
+Kind = tuple[Any, ...]
+"""Tells values of one option from those of another: the value itself, an exact class, or the code of a function."""
+REAL: Kind = ("real",)
+
+
+def kind_of(t: T) -> Kind | None:
+    """The kind of all values of this type; None where they may be of several, or of one that others are of, too."""
+    match t:
+        case Known(value=v):
+            return ("is", v) if v is None or isinstance(v, _CODE) else None
+        case Real():
+            return REAL
+        case Inst(cls=c):
+            return REAL if is_real_class(c) else ("a", c)
+        case Arr():
+            return "a", np.ndarray
+        case Tup(cls=c) | Lst(cls=c) | Dct(cls=c):
+            return "a", c
+        case Fn(code=c):
+            return "code", c
+        case Meth(func=m, site=s):
+            return "method", m, s
+    return None
+
+
+_CODE = (type, pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)
+
+
+def union(types: Iterable[T]) -> T:
+    """One of these; `Top` where they cannot be told apart, or are too many."""
+    options: dict[Kind, T] = {}
+    for t in types:
+        for x in t.options if isinstance(t, Union) else (t,):
+            if isinstance(x, Bot):
+                continue
+            kind = kind_of(x)
+            if kind is None:
+                return Top(any(t.active for t in types))
+            options[kind] = joined = join(options.get(kind, BOT), x)
+            if kind_of(joined) != kind:
+                return Top(any(t.active for t in types))
+    found = tuple(options.values())
+    act = any(t.active for t in found)
+    if len(found) < 2:
+        return found[0] if found else BOT
+    small = len(found) <= MOST_OPTIONS and all(_size(x, MOST_NESTED_OPTIONS) <= MOST_TOLD for x in found)
+    return Union(act, found) if small else Top(act)
+
+
+def _size(t: T, nested: int) -> int:
+    """Of how many types a type consists; too many where options are in options deeper than `nested`."""
+    match t:
+        case Union(options=inner):
+            if not nested:
+                return MOST_TOLD + 1
+            nested -= 1
+        case Tup(items=inner):
+            pass
+        case Lst(elem=e) | Cell(elem=e):
+            inner = (e,)
+        case Obj(fields=fields):
+            inner = tuple([x for _, x in fields])
+        case Dct(key=k, fields=fields, elem=e):
+            inner = (k, e, *[x for _, x in fields])
+        case _:
+            return 1
+    n = 1
+    for x in inner:
+        n += _size(x, nested)
+        if n > MOST_TOLD:
+            break
+    return n
+
+
+def without(t: T, kind: Kind) -> T:
+    """What is left of a type for values that are not of this kind."""
+    options = t.options if isinstance(t, Union) else (t,)
+    left = [x for x in options if kind_of(x) != kind]
+    return t if len(left) == len(options) else union(left) if left else BOT
+
+
+def only(t: T, kind: Kind) -> T:
+    """What a type says of values of this kind."""
+    if isinstance(t, Union):
+        return next((x for x in t.options if kind_of(x) == kind), BOT)
+    if not isinstance(t, Top):
+        known = kind_of(t)
+        return BOT if known is not None and known != kind else t
+    if kind[0] == "is":
+        return Known(kind[1])
+    if kind[0] == "a":
+        return Arr(None, None, t.act) if kind[1] is np.ndarray else Inst(kind[1], t.act)
+    return t
 
 
 def same_dtype(a: np.dtype | None, b: np.dtype | None) -> bool:
@@ -378,7 +507,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         if not depth:
             return Dct(cls, Top(), (), Top(True), True, factory)
         return replace(_dict_type(value, most, depth - 1, within), cls=cls, factory=factory)
-    if is_user_class(cls) and not issubclass(cls, BaseException) and cls not in within and len(within) < NESTED:
+    typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
+    if typed and cls not in within and len(within) < NESTED:
         constant = constant_attributes(cls)
         held = attributes(value)
         inner = (*within, cls)
@@ -394,6 +524,8 @@ def is_item_by_item(value: tuple[Any, ...]) -> bool:
 
 DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
 """The classes of dicts that have types."""
+OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
+"""Classes whose objects have a tangent of another kind."""
 NESTED = 4
 """How deep objects in objects are looked at."""
 
@@ -411,6 +543,8 @@ def cut(t: T, within: tuple[type, ...] = ()) -> T:
             return t.mapped(lambda x: cut(x, within))
         case Lst(elem=e) | Cell(elem=e):
             return t.holding(cut(e, within), t.active)
+        case Union():
+            return t.mapped(lambda x: cut(x, within))
     return t
 
 
@@ -425,6 +559,8 @@ def unseen(t: T) -> T:
             return t.mapped(unseen)
         case Lst(elem=e) | Cell(elem=e):
             return t.holding(unseen(e), t.active)
+        case Union():
+            return t.mapped(unseen)
     return t
 
 
@@ -449,7 +585,7 @@ def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, with
     elem: T = BOT
     for v in xs:
         elem = join(elem, abstract(v, act, most, depth, within))
-        if isinstance(elem, Top):
+        if type(elem) is Top:
             break
     return elem
 
@@ -496,6 +632,10 @@ def join(a: T, b: T) -> T:
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
     if (isinstance(a, Lst) and isinstance(b, Lst) and a.cls is b.cls) or (isinstance(a, Cell) and isinstance(b, Cell)):
         return a.holding(join(a.elem, b.elem), act)
+    if isinstance(a, (Fn, Meth)) and type(a) is type(b) and replace(a, act=act) == replace(b, act=act):
+        return replace(a, act=act)
+    if isinstance(a, Union) or isinstance(b, Union) or kind_of(a) != kind_of(b):
+        return union((a, b))
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
         keys = sorted({k for k, _ in (*a.fields, *b.fields)})
         values = tuple((k, join(a.value(k), b.value(k))) for k in keys)
@@ -539,6 +679,8 @@ def activate(t: T, act: bool = True) -> T:
             return t.holding(activate(e, act), act)
         case Dct():
             return replace(t.mapped(lambda x: activate(x, act)), act=act)
+        case Union():
+            return t.mapped(lambda x: activate(x, act))
         case Top():
             return Top(act)
         case Fn(code=c, site=s):
@@ -574,6 +716,8 @@ def may_be_complex(t: T) -> bool:
             return may_be_complex(e)
         case Dct():
             return may_be_complex(t.elem) or any(may_be_complex(x) for _, x in t.fields)
+        case Union(options=options):
+            return any(map(may_be_complex, options))
         case Top(act=act):
             return act
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from typing import Any
 
-from mooncake_py.infer.types import Arr, Bot, Cell, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup
+from mooncake_py.infer.types import Arr, Bot, Cell, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, Union
 
 
 def type_text(t: T) -> str:
@@ -39,6 +39,8 @@ def _plain(t: T) -> str:
             return f"method {getattr(m, '__name__', m)}"
         case Bot():
             return "never reached"
+        case Union(options=options):
+            return " or ".join(map(_plain, options))
         case Top():
             return "unknown"
     return repr(t)

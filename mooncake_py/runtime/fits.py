@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, T, Tup
+from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, T, Tup, Union, abstract
 from mooncake_py.structure import attributes, slot_names
 
 Fit = Callable[[Any], bool]
@@ -30,9 +30,23 @@ def fit_of(t: T) -> Fit | None:
             return _list(cls, elem, fit_of(elem))
         case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
             return _dict(fields, elem)
+        case Union(options=options):
+            return _one_of([fit_of(x) for x in options])
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
             return lambda x: type(x) is cls
     return None
+
+
+def fit_or_abstract(t: T) -> Fit:
+    """The same for a constant, by asking `abstract` where there is no shorter way."""
+    fit = fit_of(t)
+    return fit if fit is not None else lambda x: abstract(x, False) == t
+
+
+def _one_of(fits: list[Fit | None]) -> Fit | None:
+    if any(fit is None for fit in fits):
+        return None
+    return lambda x: any([fit(x) for fit in fits])  # type: ignore[misc]
 
 
 def _object(cls: type, fields: list[tuple[str, Fit | None]]) -> Fit | None:

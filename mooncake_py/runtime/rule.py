@@ -16,7 +16,7 @@ from mooncake_py import registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.types import T
 from mooncake_py.run import is_wary, observer
 from mooncake_py.switches import current
 from mooncake_py.tangents import shadow_of, zero_fdata
@@ -63,7 +63,7 @@ class DerivedRule:
         self.pullback = pullback
         self.scope = forward.__globals__
         self.derived = derived
-        self.guards = tuple((g.scope, g.name, g.value, g.type) for g in guards)
+        self.guards = tuple((g.scope, g.name, g.value, g.fits) for g in guards)
         # Functions whose bodies are part of this rule, with the code and the defaults they had.
         self.taken = tuple((f, f.__code__, f.__defaults__) for f in taken)
         self.lanes = derived.lane_args
@@ -77,11 +77,10 @@ class DerivedRule:
         """Do the names the rule relies on still mean what they meant?"""
         if self.generation != registry.generation:
             return False
-        for scope, name, value, t in self.guards:
+        for scope, name, value, fits in self.guards:
             now = scope.get(name, ABSENT)
-            if now is not value or type(value) is list:  # what is in a list may have changed
-                if t is None or now is ABSENT or abstract(now, False) != t:
-                    return False
+            if now is not value and (fits is None or now is ABSENT or not fits(now)):
+                return False
         if not self.taken:  # the common case, and the way to it is hot
             return True
         return all(f.__code__ is code and f.__defaults__ is defaults for f, code, defaults in self.taken)

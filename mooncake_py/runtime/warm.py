@@ -63,7 +63,7 @@ class WarmCall:
         self.n = len(args)
         self.forward, self.pullback = rule.forward, rule.pullback
         self.generation, self.taken = rule.generation, rule.taken
-        self.guards = tuple([(scope.get, name, value, t) for scope, name, value, t in rule.guards])
+        self.guards = tuple([(scope.get, name, value, fits) for scope, name, value, fits in rule.guards])
         self.light = self.tree == NUM and all(map(_is_small, rule.derived.kept))
         arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
         self.stacks = tuple(sorted({k.place[0] for k in arrays}))
@@ -129,9 +129,9 @@ class WarmCall:
             if not self.rule.valid():
                 return None
         else:
-            for get, name, value, t in self.guards:  # what `valid` does, without the call
+            for get, name, value, fits_too in self.guards:  # what `valid` does, without the call
                 now = get(name, ABSENT)
-                if now is not value and (t is None or now is ABSENT or abstract(now, False) != t):
+                if now is not value and (fits_too is None or now is ABSENT or not fits_too(now)):
                     return None
         if fits is not None:
             return self._structured(args)

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.fields import narrow
 from mooncake_py.infer.allocation import makes_container
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import may_be_complex
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
-from mooncake_py.ir.mapping import all_vars
+from mooncake_py.ir.mapping import all_vars, is_const
 from mooncake_py.ir.nodes import (
     Call,
     Fresh,
     Function,
+    Operand,
     Return,
     Var,
     edges,
@@ -89,6 +91,7 @@ def derive(
     transfer = Transfer(control, forward, pullback, options)
     transfer.into_pullback(live)
     transfer.into_forward()
+    builder.apply(_other_names(builder))
     builder.apply(builder.simplify_params())
     sweep(builder, info.removable, everything=False)
     hoist(p)
@@ -118,6 +121,20 @@ def derive(
         kept=transfer.kept(),
         always_zero=facts.always_zero(p, result_tree),
     )
+
+
+def _other_names(builder: Builder) -> dict[Var, Operand]:
+    """The values that were narrowed to know their types better, by the names they have in the code."""
+    names: dict[Operand, Operand] = {
+        s.out: s.args[0] for d in builder.blocks for s in d.stmts if is_const(s.fn, narrow)
+    }
+
+    def last(v: Operand) -> Operand:
+        while v in names:
+            v = names[v]
+        return v
+
+    return {v: last(x) for v, x in names.items() if isinstance(v, Var)}
 
 
 def _fresh(fn: Function) -> Fresh:

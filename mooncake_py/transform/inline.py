@@ -6,7 +6,7 @@ from __future__ import annotations
 import builtins
 import math
 import types as pytypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
@@ -123,12 +123,14 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
             return _callee(site, s)
+        if not t.code.co_freevars and all(isinstance(v, Const) and not v.value for v in t.site.args[1:]):
+            return _callee(t.site, s)  # wherever it comes from, it knows nothing but its arguments
     return None
 
 
 def _is_packs(f: pytypes.FunctionType) -> bool:
     """Is this what a rule pack's Python functions for others are made of?"""
-    return f.__module__ in overlay_modules and not is_declared(f) and f not in at_run_time and not _recursive(f, {})
+    return f.__module__ in overlay_modules and not is_declared(f) and f not in at_run_time and not _recursive(f)
 
 
 def stand_in(f: Any, call: Call) -> Callee | None:
@@ -223,7 +225,7 @@ def _in_closure_of_itself(site: Call) -> bool:
 def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: dict) -> Callee | None:
     """A function that is known: one that calls neither itself nor the one that is derived, and makes no class."""
     code, fn = f.__code__, inferred.fn
-    if is_declared(f) or f in at_run_time or _recursive(f, {}):
+    if is_declared(f) or f in at_run_time or _recursive(f):
         return None
     if _sees_its_frame(code):
         return None
@@ -317,18 +319,33 @@ def _sees_its_frame(code: pytypes.CodeType) -> bool:
     return not FRAME_NAMES.isdisjoint(code.co_names)
 
 
-def _recursive(f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool]) -> bool:
+def _recursive(f: pytypes.FunctionType) -> bool:
     """May f, through the global functions it names, come back to a function that is running?"""
+    return _comes_back(f, {}, lambda code: code.co_names) and _comes_back(f, {}, _globals_named)
+
+
+def _comes_back(
+    f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool], names: Callable[[pytypes.CodeType], Iterable[str]]
+) -> bool:
     code = f.__code__
     if code in seen:
         return not seen[code]
     seen[code] = False
-    for name in code.co_names:
+    for name in names(code):
         g = f.__globals__.get(name)
-        if isinstance(g, pytypes.FunctionType) and _recursive(g, seen):
+        if isinstance(g, pytypes.FunctionType) and _comes_back(g, seen, names):
             return True
     seen[code] = True
     return False
+
+
+def _globals_named(code: pytypes.CodeType) -> Iterable[str]:
+    """The names that a function looks up, and no attributes."""
+    try:
+        body = normalise(code)
+    except UnsupportedError:
+        return code.co_names
+    return [s.args[0].value for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global)]  # type: ignore[union-attr]
 
 
 def inline_one(fn: Function) -> Function | None:

@@ -33,6 +33,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.iterators import DictItems, DictValues
 from mooncake_py.registry import is_pure
 
+_VIEWS = (dict.values, dict.items)
 _READS = frozenset({getattr, iter, ops.load_global, ops.make_function, ops.make_cell, ops.build_tuple, ops.build_map})
 _TAKES_ALL = frozenset(
     {sum, min, max, list, tuple, set, frozenset, sorted, dict, len, math.fsum, math.prod, operator.contains, ops.unpack}
@@ -78,7 +79,7 @@ def keep_views(inferred: Inferred) -> Function | None:
 def _viewed(inferred: Inferred, s: Call) -> Meth | None:
     """The method, of a dict whose values have derivatives, that this is a call of."""
     m = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
-    if not isinstance(m, Meth) or m.func not in (dict.values, dict.items) or s.args or s.kwargs:
+    if not isinstance(m, Meth) or not m.is_read_as(s.fn) or m.func not in _VIEWS or s.args or s.kwargs:
         return None
     t = inferred.types.get(m.receiver) if isinstance(m.receiver, Var) else None
     return m if isinstance(t, Dct) and t.act else None

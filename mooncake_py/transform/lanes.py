@@ -14,7 +14,7 @@ A tuple has the tuple of its items' lanes.
 from __future__ import annotations
 
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
 
@@ -45,6 +45,9 @@ def tree_of(t: T, shared: bool) -> Tree:
         case Tup(items=items):
             trees = tuple(tree_of(x, shared) for x in items)
             return NONE if all(x == NONE for x in trees) else trees
+        case Union(options=options):  # fdata of what has no derivative is None
+            kinds = {tree_of(x, shared) for x in options} - {NONE}
+            return kinds.pop() if kinds in ({REF}, {NUM}) else ANY
         case Top():
             return ANY
     return NONE

@@ -12,6 +12,7 @@ import operator
 from typing import Any
 
 from mooncake_py import unwinding
+from mooncake_py.fields import narrow
 from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
@@ -280,7 +281,7 @@ _ARITHMETIC: frozenset[Any] = frozenset(
         *(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge),
     ]
 )
-_INTERNAL = frozenset({ops.build_tuple, ops.make_function, ops.unpack, operator.getitem})
+_INTERNAL = frozenset({narrow, ops.build_tuple, ops.make_function, ops.unpack, operator.getitem})
 
 
 class _Effects:

@@ -15,7 +15,7 @@ from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand
 def as_calls(inferred: Inferred) -> Function | None:
     """The function with every planned operation replaced; None where there is none."""
     fn, calls = inferred.fn, inferred.calls
-    plans = {v: info.target for v, info in calls.items() if info.kind == "planned"}
+    plans = {v: c.target for v, c in calls.items() if c.kind == "planned" and isinstance(c.target, Plan)}
     if not plans:
         return None
     types = inferred.types

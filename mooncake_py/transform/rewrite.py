@@ -139,7 +139,7 @@ class _Rewriter(Displays):
         """The dict and the method of it, `dict.items` or `dict.values`, that gave x, where only this loop uses it."""
         d = self.defs.get(x) if isinstance(x, Var) else None
         m = self.types.get(d.fn) if d is not None and isinstance(d.fn, Var) else None
-        if d is None or d.args or not isinstance(m, Meth) or m.func not in _VIEWS:
+        if d is None or d.args or not isinstance(m, Meth) or not m.is_read_as(d.fn) or m.func not in _VIEWS:
             return None
         of = m.receiver
         t = self.type_of(of)
@@ -321,7 +321,7 @@ class _Rewriter(Displays):
             return True
         if isinstance(s.fn, Var):
             t = self.type_of(s.fn)
-            return isinstance(t, Meth) and self._make(s, t)
+            return isinstance(t, Meth) and t.is_read_as(s.fn) and self._make(s, t)
         f = s.fn.value
         if f is ops.unpack:
             return self._unpack(s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import narrow
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
@@ -25,11 +26,13 @@ from mooncake_py.transform.lanes import (
     NONE,
     REF,
     Path,
+    has_fdata,
     leaves,
     subtree,
 )
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.rules import rule_stmt
+from mooncake_py.transform.spread import take_dynamic
 
 
 def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
@@ -81,6 +84,8 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
 def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     """Tuples and functions: forward, the statement; lanes and cotangents go between the whole and its parts."""
     out, f = s.out, call.target
+    if f is narrow:
+        return _narrowed(info, s, call.args[0])
     info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), info.keywords(s), s.pos))
     if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack) or isinstance(f, type):
         info.removable.add(out)
@@ -119,6 +124,25 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
                     t = p.take(out, path)
                     if not p.is_zero(t):
                         p.accumulate(source, t, (*theirs, *path[len(mine) :]))
+
+    return ADStmtInfo(s, rvs if any(k != REF for _, k in leaves(tree)) else None)
+
+
+def _narrowed(info: ADInfo, s: Call, x: Operand) -> ADStmtInfo:
+    """A value whose type is now known better: it has lanes of its own. The statement goes once everything is there."""
+    out = s.out
+    info.forward.append(Call(out, s.fn, (info.operand(x),), (), s.pos))
+    info.removable.add(out)
+    tree = info.tree(out)
+    if tree == NONE:
+        return ADStmtInfo(s, None)
+    if has_fdata(tree):
+        info.set_lanes(out, info.coerced_lane(x, ()), tree)
+
+    def rvs(p: PullbackBuilder) -> None:
+        t = take_dynamic(info, p, out, tree)
+        if not p.is_zero(t):
+            p.accumulate(x, t)
 
     return ADStmtInfo(s, rvs if any(k != REF for _, k in leaves(tree)) else None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from mooncake_py.fields import narrow
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder, Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Try, Var, own_operands
@@ -19,6 +20,7 @@ ENGINE_PURE = frozenset(
             ops.build_tuple,
             ops.unpack,
             ops.check_bound,
+            narrow,
             ops.make_cell,
             ops.make_function,
             ops.backwards,

@@ -195,7 +195,7 @@ def test_engine_frames_on_demand() -> None:
             grad(below)(1.0)
     finally:
         mooncake_py.show_engine_frames(False)
-    assert any(f.filename.endswith("site.py") for f in traceback.extract_tb(caught.value.__traceback__))
+    assert any(f.filename.endswith("gradients.py") for f in traceback.extract_tb(caught.value.__traceback__))
 
 
 # -- positions --

@@ -9,7 +9,27 @@ from collections import deque
 import numpy as np
 import pytest
 
-from mooncake_py.infer.types import BOT, Arr, Inst, Known, Lst, Real, T, Top, Tup, abstract, activate, join, widen
+from mooncake_py.infer.types import (
+    BOT,
+    MOST_OPTIONS,
+    Arr,
+    Inst,
+    Known,
+    Lst,
+    Real,
+    T,
+    Top,
+    Tup,
+    Union,
+    abstract,
+    activate,
+    join,
+    kind_of,
+    only,
+    union,
+    widen,
+    without,
+)
 
 VALUES = [
     1, 2.5, 1j, True, "a", None, math.sin, np.sin, np, (1.0, 2), (1.0, 2.0), [1.0], np.float64(1), np.float32(1),
@@ -54,8 +74,28 @@ def test_join_keeps_what_both_are() -> None:
     assert join(f, i) == Real(True)
     assert join(f, Inst(float)) == f
     assert join(abstract(np.ones(3), True), abstract(np.ones((2, 2)), False)) == Arr(np.dtype(float), None, True)
-    assert join(abstract(np.ones(3), True), f) == Top(True)
+    assert join(f, Top()) == Top(True)
     assert join(Known(1.5), Known(2.5)) == Inst(float)
+
+
+def test_types_that_are_told_apart_are_options() -> None:
+    f, a = Inst(float, True), abstract(np.ones(3), True)
+    t = join(join(Known(None), f), a)
+    assert isinstance(t, Union) and t == join(a, join(f, Known(None))) and t.active
+    assert join(t, Inst(int)) == union([Known(None), Real(True), a])
+    assert only(t, kind_of(a)) == a and without(t, kind_of(a)) == union([f, Known(None)])
+    assert without(union([f, Known(None)]), kind_of(f)) == Known(None)
+    assert only(t, kind_of(Lst(f))) == BOT and only(Top(True), kind_of(f)) == Top(True)
+    assert join(t, Top()) == Top(True)
+
+
+def test_options_have_an_end() -> None:
+    several = [Known(x) for x in (math.sin, math.cos, math.tan, math.exp, math.log, math.sqrt, math.tanh)]
+    assert isinstance(union(several[:MOST_OPTIONS]), Union) and union(several) == Top()
+    t: T = Known(None)
+    for _ in range(9):
+        t = join(Known(None), Tup((Inst(float, True), t)))
+    assert len(repr(t)) < 500
 
 
 def test_widen_and_activate() -> None:
@@ -69,6 +109,6 @@ def test_widen_and_activate() -> None:
 def test_a_deque_is_no_list() -> None:
     t = abstract(deque([1.0, 2.0]), True)
     assert t == Lst(Inst(float, True), True, deque)
-    assert join(t, abstract([1.0], True)) == Top(True)
+    assert join(t, abstract([1.0], True)) == union([t, Lst(Inst(float, True), True)])
     assert join(t, Lst(Inst(int), False, deque)) == Lst(Real(True), True, deque)
     assert activate(t, False) == Lst(Inst(float), False, deque)

@@ -9,7 +9,17 @@ from mooncake_py import fields, run
 from mooncake_py.fields import ABSENT, put_back_any, what_was
 from mooncake_py.infer.types import BOT, Inst, Known, Obj, T
 from mooncake_py.ir import ops
-from mooncake_py.registry import infer_table, initial, inline, maybe_none, pure, rrule, undoes, zero_derivative
+from mooncake_py.registry import (
+    incurious,
+    infer_table,
+    initial,
+    inline,
+    maybe_none,
+    pure,
+    rrule,
+    undoes,
+    zero_derivative,
+)
 from mooncake_py.tangents import CoDual, ObjectShadow, zero_fdata
 
 
@@ -209,6 +219,9 @@ def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[fields.make_object] = _made
+zero_derivative(fields.is_code_of)
+infer_table[fields.is_code_of] = lambda args, kwargs: Inst(bool)
+incurious.add(fields.is_code_of)
 zero_derivative(ops.no_operator)
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
 for _f in (*fields.INITIAL, *fields.INITIAL.values()):

@@ -1,0 +1,143 @@
+"""Values that are one of several types, where what is done with them depends on which.
+
+Such an operation becomes one for each option (`transform/split.py`), each behind a test that is made when it runs: a
+list of objects of several classes, an accumulator that starts as a number and becomes an array, a variable that may
+be None. The tests are made, so nothing here is a promise that has to be kept.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mooncake_py.fields import get_field, get_number, narrow
+from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.types import REAL, Kind, Known, Meth, Obj, T, Tup, Union, is_scalar, kind_of, union, widen
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import Call, Function, Operand, Var
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.protocol import Classes
+    from mooncake_py.infer.state import State
+
+RAISES = "raises"
+MOST_SPLITS = 64  # operations of one function that are made into several
+_ITERATES = frozenset({iter, zip, enumerate, reversed, next, map, filter})
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """An operation on `value`, once for each of the kinds that are tested for and once for all others.
+
+    With `name`, the callee is the method of this name of `value`, which is read from it again where its class is known.
+    """
+
+    value: Var
+    tested: tuple[Kind, ...]
+    name: Operand | None = None
+
+
+def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
+    """How an operation that is not known by its types is known for each option of one operand; None if it is not."""
+    fn = state.type_of(s.fn)
+    if isinstance(fn, Union):
+        method = fn.options[0]
+        if isinstance(method, Meth):
+            same = all(isinstance(x, Meth) and x.site is method.site for x in fn.options)
+            if not same or not method.is_read_as(s.fn):
+                return None
+            return _tested(state, method.site.args[0], method.site.args[1])
+        return _tested(state, s.fn)
+    if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
+        return None
+    for v in (*info.args, *[x for _, x in info.kwargs], *s.args):
+        if isinstance(state.type_of(v), Union):
+            return _tested(state, v)
+    return None
+
+
+def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:
+    """Is this a call that is decided in the callee, or one that a loop is made of?"""
+    return info.why == "call" or (type(f).__hash__ is not None and f in _ITERATES)
+
+
+def _tested(state: State, v: Operand, name: Operand | None = None) -> Split | None:
+    t = state.type_of(v)
+    if not isinstance(t, Union) or not isinstance(v, Var):
+        return None
+    kinds = [k for k in map(kind_of, t.options) if k is not None]
+    if any(k[0] == "method" for k in kinds):
+        return None
+    if NOTHING in kinds:
+        return Split(v, (NOTHING,), name)
+    kinds.sort(key=REAL.__eq__)  # a real number is of no one class
+    return Split(v, tuple(kinds[:-1]), name)
+
+
+def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str) -> tuple[T, Any] | None:
+    """As `Classes.read`, of an object that is one of several and gives the attribute in the same way; else None.
+
+    Reading it of None or a number, which have none of that name, raises as it stands.
+    """
+    found = []
+    for o in t.options:
+        if has_no(o, name):
+            continue
+        read = classes.read(s, x, o, name) if isinstance(o, Obj) else None
+        if read is None:
+            return None
+        found.append(read)
+    if not found:
+        return None
+    types, ways = [a for a, _ in found], {how for _, how in found}
+    if ways == {None} and len(types) == len(t.options) and all(isinstance(m, Meth) and m.owner is None for m in types):
+        return union(types), None
+    if not ways <= {getattr, get_number, get_field}:
+        return None
+    held = union(types)
+    if len(ways) > 1:
+        ways = {get_number if is_scalar(held) else get_field}
+    return held, ways.pop()
+
+
+def has_no(t: T, name: str) -> bool:
+    """Have the values of a type, which are of one of Python's or NumPy's own classes, no such attribute?"""
+    cls = type(None) if t == Known(None) else class_of(t)
+    return cls in _WITHOUT_DICT and not hasattr(cls, name)
+
+
+_WITHOUT_DICT = frozenset({int, float, complex, bool, str, tuple, list, dict, np.ndarray, np.float64, type(None)})
+NOTHING: Kind = ("is", None)
+
+
+def splits(fn: Function) -> int:
+    """How often an operation has been made into several."""
+    return sum(is_const(s.fn, narrow) for b in fn.blocks for s in b.stmts)
+
+
+def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
+    """Does f surely raise, being given None?"""
+    if f is None:
+        return True
+    if type(f).__hash__ is None:
+        return False
+    if f in _OF_SOMETHING:
+        return types[:1] == (Known(None),)
+    if f not in _ARITHMETIC or len(types) != 2:
+        return False
+    kinds = [kind_of(widen(t)) for t in types]
+    return NOTHING in kinds and all(k in (NOTHING, REAL, ("a", np.ndarray)) for k in kinds)
+
+
+_OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
+_ARITHMETIC = frozenset(
+    {
+        *(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv),
+        *(operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow),
+        *(operator.lt, operator.le, operator.gt, operator.ge),
+    }
+)

@@ -1,0 +1,308 @@
+"""Operations on values of one of several types, made into one for each (`infer/choices.py`).
+
+    y = f(x)                        t = type(x)
+                                    if t is A:   y = f(x1)      x1 = narrow(x, True, A)
+                                    else:        y = f(x2)      x2 = narrow(x, False, A)
+
+`narrow` is the value itself; only its type is another. Where the program itself asks which it is (`x is None`,
+`isinstance(x, A)`, `type(x) is A`), the value is narrowed in what follows, and nothing is asked again.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+
+from mooncake_py.fields import is_code_of, narrow
+from mooncake_py.infer.choices import NOTHING, RAISES, Split
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.predicates import fold_isinstance
+from mooncake_py.infer.types import Kind, Known, Meth, T, Union, kind_of
+from mooncake_py.ir import ops
+from mooncake_py.ir.graph import dominates, dominators, predecessors, use_counts
+from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Pos,
+    Raise,
+    Terminator,
+    Try,
+    Var,
+    term_operands,
+)
+from mooncake_py.transform.protect import protect_all
+from mooncake_py.transform.single import without_single_params
+
+
+def by_options(inferred: Inferred) -> Function | None:
+    """The function with such operations made into several, and with values narrowed where it asks for their types."""
+    return _narrowed(inferred) or _split(inferred) or _without_dead_ends(inferred)
+
+
+# -- what the program asks --------------------------------------------------------------------------------
+
+
+def _narrowed(inferred: Inferred) -> Function | None:
+    fn, types = inferred.fn, inferred.types
+    if not any(isinstance(t, Union) for t in types.values()):
+        return None
+    defs = {s.out: s for b in fn.blocks for s in b.stmts}
+    preds = predecessors(fn)
+    idom = dominators(fn)
+    fresh = _fresh(fn)
+    for b in fn.blocks:
+        if not isinstance(b.term, Branch) or not isinstance(b.term.cond, Var) or b.id not in inferred.reached:
+            continue
+        x, kinds = _asked(b.term.cond, defs, types)
+        if x is None:
+            continue
+        for e, these in ((b.term.then, kinds[0]), (b.term.orelse, kinds[1])):
+            told = _told(types[x], these)
+            if told and len(preds[e.target]) == 1 and _is_used(fn, x, e.target, idom):
+                return _renamed(fn, x, e.target, told, idom, fresh, b.term.pos)
+    return None
+
+
+def _asked(
+    cond: Operand, defs: dict[Var, Call], types: dict[Var, T]
+) -> tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]]:
+    """The value that a condition asks the type of; the kinds for which it may hold, and those for which not."""
+    s = defs.get(cond) if isinstance(cond, Var) else None
+    nothing: tuple[None, tuple[frozenset[Kind], frozenset[Kind]]] = None, (frozenset(), frozenset())
+    if s is None or s.kwargs or not isinstance(s.fn, (Const, Var)):
+        return nothing
+    f = _value(s.fn, types)
+    if f in (operator.is_, operator.is_not, operator.eq, operator.ne) and len(s.args) == 2:
+        x, other = s.args[0], _known(s.args[1], types)
+        asked = defs.get(x) if isinstance(x, Var) else None
+        if asked is not None and _value(asked.fn, types) is type and len(asked.args) == 1 and other is not None:
+            x, kind = asked.args[0], ("a", other.value)
+        elif other is not None and f in (operator.is_, operator.is_not):
+            kind = ("is", other.value)
+        else:
+            return nothing
+        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union):
+            return nothing
+        all_ = _kinds(t)
+        if kind not in all_:
+            return nothing
+        yes, no = frozenset({kind}), all_ - {kind}
+        return x, ((yes, no) if f in (operator.is_, operator.eq) else (no, yes))
+    if f is isinstance and len(s.args) == 2:
+        x, cls = s.args[0], _known(s.args[1], types)
+        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union) or cls is None:
+            return nothing
+        answers = {kind_of(o): fold_isinstance(o, cls.value) for o in t.options}
+        yes = frozenset(k for k, a in answers.items() if a is not False and k is not None)
+        no = frozenset(k for k, a in answers.items() if a is not True and k is not None)
+        return x, (yes, no)
+    if (f is ops.truth or f is operator.not_ or f is bool) and len(s.args) == 1:
+        x = s.args[0]
+        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union):
+            found = _asked(x, defs, types)
+            return _inverted(found) if f is operator.not_ else found
+        holds, fails = _kinds(t) - {NOTHING}, _kinds(t)
+        return x, ((holds, fails) if f is not operator.not_ else (fails, holds))
+    return nothing
+
+
+def _inverted(
+    found: tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]],
+) -> tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]]:
+    x, (yes, no) = found
+    return x, (no, yes)
+
+
+def _value(v: Operand, types: dict[Var, T]) -> object:
+    known = _known(v, types)
+    return None if known is None or type(known.value).__hash__ is None else known.value
+
+
+def _known(v: Operand, types: dict[Var, T]) -> Known | None:
+    if isinstance(v, Const):
+        return Known(v.value)
+    t = types.get(v)
+    return t if isinstance(t, Known) else None
+
+
+def _kinds(t: Union) -> frozenset[Kind]:
+    return frozenset(k for k in map(kind_of, t.options) if k is not None)
+
+
+def _told(t: T, kinds: frozenset[Kind]) -> tuple[tuple[bool, Kind], ...]:
+    """What a value of this type is told to be or not to be, where it is of one of these kinds."""
+    assert isinstance(t, Union)
+    found = [k for k in map(kind_of, t.options) if k is not None]
+    if len(kinds) == 1:
+        return ((True, next(iter(kinds))),)
+    return tuple((False, k) for k in found if k not in kinds)
+
+
+def _is_used(fn: Function, x: Var, at: BlockId, idom: dict[BlockId, BlockId | None]) -> bool:
+    """Is x used, otherwise than to be narrowed, in what the block `at` dominates?"""
+    for b in fn.blocks:
+        if b.id in idom and dominates(idom, at, b.id):
+            if x in term_operands(b.term) or any(x in s.operands() for s in b.stmts if not is_const(s.fn, narrow)):
+                return True
+    return False
+
+
+def _renamed(
+    fn: Function,
+    x: Var,
+    at: BlockId,
+    told: tuple[tuple[bool, Kind], ...],
+    idom: dict[BlockId, BlockId | None],
+    fresh: Fresh,
+    pos: Pos,
+) -> Function:
+    """The function in which x has another name in what the block `at` dominates."""
+    head: list[Call] = []
+    better = _narrow(x, told, head, fresh, pos)
+
+    def f(v: Operand) -> Operand:
+        return better if v is x else v
+
+    def edge(e: Edge) -> Edge:
+        return Edge(e.target, tuple(map(f, e.args)))
+
+    blocks = []
+    for b in fn.blocks:
+        if b.id in idom and dominates(idom, at, b.id):
+            stmts = tuple(
+                [
+                    Call(s.out, f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
+                    for s in b.stmts
+                ]
+            )
+            b = CFGBlock(b.id, b.params, (*head, *stmts) if b.id == at else stmts, map_terminator(b.term, f, edge))
+        blocks.append(b)
+    return replace(fn, blocks=tuple(blocks))
+
+
+def _narrow(x: Var, told: tuple[tuple[bool, Kind], ...], out: list[Call], fresh: Fresh, pos: Pos) -> Var:
+    for of, kind in told:
+        better = fresh.var(x.name)
+        out.append(Call(better, Const(narrow), (x, Const(of), Const(kind)), (), pos))
+        x = better
+    return x
+
+
+# -- what is asked of it ----------------------------------------------------------------------------------
+
+
+def _split(inferred: Inferred) -> Function | None:
+    fn = inferred.fn
+    splits = {v: c.target for v, c in inferred.calls.items() if c.kind == "planned" and isinstance(c.target, Split)}
+    if not splits:
+        return None
+    fresh = _fresh(fn)
+    handlers = {b.term.body.target: b.term.handler for b in fn.blocks if isinstance(b.term, Try)}
+    out: list[CFGBlock] = []
+    for b in fn.blocks:
+        pieces = _pieces(b, splits, fresh)
+        handler = handlers.get(b.id)
+        if handler is not None and len(pieces) > 1:
+            pieces = [pieces[0], *protect_all(pieces[1:], handler, fresh)]
+        out += pieces
+    counts = use_counts(replace(fn, blocks=tuple(out)))
+    methods = {v for v, t in inferred.types.items() if isinstance(t, Union) and isinstance(t.options[0], Meth)}
+    blocks = [replace(b, stmts=tuple([s for s in b.stmts if s.out not in methods or counts.get(s.out)])) for b in out]
+    return replace(fn, blocks=tuple(blocks))
+
+
+def _pieces(b: CFGBlock, splits: dict[Var, Split], fresh: Fresh) -> list[CFGBlock]:
+    """The blocks that stand for one."""
+    out: list[CFGBlock] = []
+    current, params = b.id, b.params
+    stmts: list[Call] = []
+    for s in b.stmts:
+        split = splits.get(s.out)
+        if split is None:
+            stmts.append(s)
+            continue
+        after, x = fresh.block(), split.value
+        arms: list[CFGBlock] = []
+        for kind in split.tested:
+            arm, other = fresh.block(), fresh.block()
+            cond = _test(x, kind, stmts, fresh, s.pos)
+            out.append(CFGBlock(current, params, tuple(stmts), Branch(cond, Edge(arm), Edge(other), s.pos)))
+            arms.append(_arm(arm, s, split, x, [], ((True, kind),), after, fresh))
+            current, params, stmts = other, (), []
+            x = _narrow(x, ((False, kind),), stmts, fresh, s.pos)
+        arms.append(_arm(current, s, split, x, stmts, (), after, fresh))
+        out += arms
+        current, params, stmts = after, (s.out,), []
+    out.append(CFGBlock(current, params, tuple(stmts), b.term))
+    return out
+
+
+def _test(x: Var, kind: Kind, out: list[Call], fresh: Fresh, pos: Pos) -> Var:
+    """A statement that tells whether x is of this kind."""
+    cond = fresh.var()
+    if kind[0] == "is":
+        out.append(Call(cond, Const(operator.is_), (x, Const(kind[1])), (), pos))
+    elif kind[0] == "a":
+        cls = fresh.var()
+        out.append(Call(cls, Const(type), (x,), (), pos))
+        out.append(Call(cond, Const(operator.is_), (cls, Const(kind[1])), (), pos))
+    else:
+        out.append(Call(cond, Const(is_code_of), (x, Const(kind[1])), (), pos))
+    return cond
+
+
+def _arm(
+    id: BlockId,
+    s: Call,
+    split: Split,
+    x: Var,
+    stmts: list[Call],
+    told: tuple[tuple[bool, Kind], ...],
+    after: BlockId,
+    fresh: Fresh,
+) -> CFGBlock:
+    """The operation for one option, x being the value so far; `stmts` stand before it."""
+    x = _narrow(x, told, stmts, fresh, s.pos)
+
+    def f(v: Operand) -> Operand:
+        return x if v is split.value else v
+
+    callee = f(s.fn)
+    if split.name is not None:
+        callee = fresh.var()
+        stmts.append(Call(callee, Const(getattr), (x, split.name), (), s.pos))
+    result = fresh.var(s.out.name)
+    stmts.append(Call(result, callee, tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos))
+    return CFGBlock(id, (), tuple(stmts), Goto(Edge(after, (result,)), s.pos))
+
+
+# -- what surely raises -----------------------------------------------------------------------------------
+
+
+def _without_dead_ends(inferred: Inferred) -> Function | None:
+    """The function whose blocks end with a statement that surely raises: what it would give is of no type."""
+    fn, calls = inferred.fn, inferred.calls
+    blocks: list[CFGBlock] = []
+    changed = False
+    for b in fn.blocks:
+        n = next((i for i, s in enumerate(b.stmts) if (c := calls.get(s.out)) is not None and c.why == RAISES), None)
+        if n is not None and not (isinstance(b.term, Raise) and n == len(b.stmts) - 1):
+            s = b.stmts[n]
+            end: Terminator = Raise(Const(AssertionError("not reached")), pos=s.pos)
+            b = replace(b, stmts=b.stmts[: n + 1], term=end)
+            changed = True
+        blocks.append(b)
+    return without_single_params(replace(fn, blocks=tuple(blocks))) if changed else None
+
+
+def _fresh(fn: Function) -> Fresh:
+    return Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
