@@ -52,6 +52,11 @@ def after(t: T, e: Effect, origin: Origin = ANYWHERE) -> T:
     return t if apart and not e.origin.held else _bounded(_put(t, e, apart), DEPTH)
 
 
+def holds(t: T) -> bool:
+    """Has it a type of what is in it? To others a write does no more than make them active."""
+    return isinstance(t, (Tup, Lst, Cell, Dct, Obj))
+
+
 DEPTH = 5
 """How many containers in each other are told apart: one that holds itself has no end."""
 

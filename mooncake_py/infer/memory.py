@@ -13,9 +13,25 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.allocation import Allocations, makes_container
-from mooncake_py.infer.effects import Effect, after
+from mooncake_py.infer.effects import Effect, after, holds
 from mooncake_py.infer.protocol import WRITES, written
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, T, Top, Tup, is_scalar, join
+from mooncake_py.infer.types import (
+    Arr,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    T,
+    Top,
+    Tup,
+    activate,
+    is_scalar,
+    join,
+)
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     Call,
@@ -241,10 +257,16 @@ class Memory:
                         seen = bool(self.wary) or self._may_be_global(x)
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
         if effects:
+            waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
             for v, t in types.items():
-                if not has_identity(t):
+                if not has_identity(t) or (root := self.find(v)) not in effects:
                     continue
-                for e in effects.get(self.find(v), ()):
+                if not holds(t):  # however many effects there are
+                    woken = activate(t) if (True in waking[root] if v in of_globals else waking[root]) else t
+                    if woken != t:
+                        out[v] = woken
+                    continue
+                for e in effects[root]:
                     if v in of_globals and not e.seen:
                         continue
                     new = after(t, e, origins.of(v))

@@ -52,6 +52,41 @@ def _as_of_numpy(f: Any, g: Any) -> None:
         return g(*args, **kwargs)
 
 
+def _shape_of_all(arrays: Any) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*[a.shape for a in arrays if a is not None])
+    except ValueError as e:
+        raise ValueError("Array shapes are incompatible for broadcasting.") from e
+
+
+def _plainly() -> None:
+    """What makes arrays of everything, without the branches for other libraries and kinds of arrays."""
+
+    @overlay(_array_api._asarray)
+    def as_array(array, dtype=None, order=None, copy=None, *, xp=None, check_finite=False, subok=False):
+        if copy is True:
+            array = np.array(array, dtype=dtype, order=order, subok=subok)
+        elif subok:
+            array = np.asanyarray(array, dtype=dtype, order=order)
+        else:
+            array = np.asarray(array, dtype=dtype, order=order)
+        return np.asarray_chkfinite(array) if check_finite else array
+
+    @overlay(_array_api.xp_promote)
+    def promoted(*args, broadcast=False, force_floating=False, xp):
+        arrays = [np.asanyarray(a) if np.iterable(a) else a for a in args]
+        dtype = _array_api.xp_result_type(*arrays, force_floating=force_floating, xp=xp) if args else None
+        arrays = [None if a is None else np.asanyarray(a, dtype=dtype) for a in arrays]
+        if broadcast:
+            shape = _shape_of_all(arrays)
+            arrays = [a if a is None or a.shape == shape else np.broadcast_to(a, shape, subok=True) for a in arrays]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+zero_derivative(_shape_of_all)
+if not _OTHERS and hasattr(_array_api, "xp_promote"):
+    _plainly()
+
 _WRAPPED = array_namespace(1.0)
 if _NUMPY is np:
     _see_through_wrappers()

@@ -58,7 +58,7 @@ def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> 
         return None
     names = tuple(params[: len(args)])
     given = dict(zip(names, args, strict=True))
-    if given.keys() & kwds.keys() or "_no_deco" in kwds:
+    if given.keys() & kwds.keys():
         return None
     given.update(kwds)
     count = of["n_samples"](given) if callable(of["n_samples"]) else of["n_samples"] or len(args)
@@ -109,7 +109,9 @@ def _spelled_out(f: Any) -> None:
     whole.__kwdefaults__ = f.__kwdefaults__
 
     @overlay(f)
-    def of_samples(*args, **kwds):
+    def of_samples(*args, _no_deco=False, **kwds):
+        if _no_deco:
+            return inner(*args, **kwds)
         plan = plan_of(of, args, kwds)
         if plan is None:
             return whole(*args, **kwds)
@@ -132,9 +134,16 @@ def _spelled_out(f: Any) -> None:
         return from_tuple(*parts)
 
 
+def _with_inner(f: Any) -> list[pytypes.FunctionType]:
+    """A function and those that it has in its cells, as a decorator's has; nothing for what is no function."""
+    if not isinstance(f, pytypes.FunctionType):
+        return []
+    return [f, *[c.cell_contents for c in f.__closure__ or () if isinstance(c.cell_contents, pytypes.FunctionType)]]
+
+
 zero_derivative(plan_of)
 for _module in (st, st.mstats):
-    for _f in set(v for v in vars(_module).values() if isinstance(v, pytypes.FunctionType)):
+    for _f in {g: None for v in vars(_module).values() for g in _with_inner(v)}:
         if _f.__code__.co_name == _NAME and set(_f.__code__.co_freevars) >= _CELLS:
             _spelled_out(_f)
 zero_derivative(st.rankdata, _axis_nan_policy._contains_nan)
