@@ -28,6 +28,7 @@ from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.initial import note_first_writes
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.kept import keep_views
+from mooncake_py.transform.lift import lift
 from mooncake_py.transform.primal import prepare, promote_cells
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.protocol import as_calls, doubts, settle
@@ -108,6 +109,9 @@ def derive_rule(
 
 def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
+    lifted = lift(inferred.fn, fn.__globals__)
+    if lifted is not None:
+        return localise(promote_cells(lifted))
     kept = keep_views(inferred)
     if kept is not None:
         return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types as pytypes
 from typing import Any
@@ -40,11 +41,13 @@ from mooncake_py.infer.types import (
     Lst,
     Meth,
     Obj,
+    Real,
     T,
     Top,
     Tup,
     activate,
     is_scalar,
+    may_be_complex,
     only,
     widen,
     without,
@@ -224,6 +227,8 @@ class Calls(Attributes):
         if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
         t = self.result_type(f, args, types, kw)
+        if type(f) is functools._lru_cache_wrapper and not (act or kw or self.wary):
+            t = self.result_of_kept(f.__wrapped__, types)
         if self.wary and ((isinstance(f, type) and f.__flags__ & 1 << 9) or not is_library(f)):
             why = "a class" if isinstance(f, type) else "it may give what is outside"
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
@@ -231,6 +236,25 @@ class Calls(Attributes):
         pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
+
+    def result_of_kept(self, python: Any, types: tuple[T, ...]) -> T:
+        """What a cache of this function's results gives for constants: a number, or it is not known.
+
+        Nor is its class: what is kept for 2 is given for 2.0.
+        """
+        if type(python) is not pytypes.FunctionType:
+            return Top()
+        if python.__closure__ is not None or not is_plain(python.__code__) or is_library(python):
+            return Top()
+        if len(types) != python.__code__.co_argcount or (found := result_of(python, types)) is None:
+            return Top()
+        if isinstance(found.type, Bot):
+            return BOT
+        if not is_scalar(found.type) or may_be_complex(found.type):
+            return Top()
+        self.guards |= found.guards
+        self.relied |= found.functions
+        return Real()
 
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""

@@ -1,0 +1,85 @@
+"""Recursive inner functions become functions of what they capture, where that is what Python would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooncake_py import grad
+from mooncake_py.frontend import normalise
+from mooncake_py.transform.lift import lift
+from mooncake_py.transform.primal import prepare
+from tests.infer.test_protocol import sites
+from tests.zoo import recursion as zoo
+
+
+def lifted(f: Callable[..., Any]) -> bool:
+    return lift(prepare(normalise(f.__code__)), f.__globals__) is not None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("f", [
+    zoo.inner_recursion, zoo.inner_recursion_of_two, zoo.inner_recursion_with_an_active_argument,
+    zoo.inner_recursion_that_fills_a_list, zoo.inner_recursion_made_in_a_loop,
+])  # fmt: skip
+def test_what_is_lifted(f: Callable[..., Any]) -> None:
+    assert lifted(f)
+
+
+@pytest.mark.parametrize("f", [
+    zoo.inner_recursion_that_rebinds, zoo.inner_recursion_beside_one_that_rebinds, zoo.inner_recursion_rebound,
+    zoo.inner_recursion_counts_its_calls, zoo.inner_cached,
+])  # fmt: skip
+def test_what_is_not(f: Callable[..., Any]) -> None:
+    assert not lifted(f)
+
+
+def test_numbers_are_not_decided_late() -> None:
+    assert sites(zoo.inner_recursion, 1.1) == 0
+    assert sites(zoo.inner_recursion_of_two, 1.1) == 0
+    assert sites(zoo.inner_recursion_of_tuples, 1.1) == 0
+
+
+def test_one_function_for_one_code() -> None:
+    """Derived twice, it is the same function that is called, and its rule is found."""
+
+    def callees() -> list[Any]:
+        fn = lift(prepare(normalise(zoo.inner_recursion.__code__)), zoo.inner_recursion.__globals__)
+        assert fn is not None
+        found = [s.fn.value for b in fn.blocks for s in b.stmts if getattr(s.fn, "value", None).__class__ is LAMBDA]
+        return [f for f in found if f.__module__ == zoo.__name__]
+
+    first = callees()
+    assert len(first) == 2
+    assert first[0] is first[1]
+    assert callees() == first
+
+
+LAMBDA = type(lambda: None)
+
+
+def test_an_error_shows_the_line_of_the_inner_function() -> None:
+    def f(x: float) -> float:
+        def g(n: int) -> float:
+            if n == 0:
+                raise RuntimeError("at the end")
+            return g(n - 1) * x
+
+        return g(2)
+
+    with pytest.raises(RuntimeError) as caught:
+        grad(f)(1.0)
+    names = [entry.name for entry in caught.traceback]
+    assert names.count("g") == 3
+
+
+def test_deep_recursion_is_pythons_error() -> None:
+    def f(x: float) -> float:
+        def g(n: int) -> float:
+            return x if n == 0 else g(n - 1) * x
+
+        return g(100_000)
+
+    with pytest.raises(RecursionError):
+        grad(f)(1.0)

@@ -1,0 +1,281 @@
+"""Functions that call themselves or each other: inner ones by what they capture, cached ones, ones that fail."""
+
+import functools
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([0.4, 1.3, -0.6])
+
+
+@case(1.1)
+def inner_recursion(x):
+    k = 2.0
+
+    def f(n):
+        return x if n == 0 else f(n - 1) * x + k
+
+    return f(4) + f(2) * x
+
+
+@case(1.1)
+def inner_recursion_with_an_active_argument(x):
+    def f(n, y, scale=0.5):
+        if n == 0:
+            return y
+        return f(n - 1, y * x, scale) * scale + y
+
+    return f(3, x) + f(2, 1.0, scale=2.0)
+
+
+@case(1.1)
+def inner_recursion_of_two(x):
+    offset = x * x
+
+    def even(n):
+        return x if n == 0 else odd(n - 1) * 1.01 + offset
+
+    def odd(n):
+        return offset if n == 0 else even(n - 1) * x
+
+    return even(4) * odd(3)
+
+
+@case(1.1)
+def inner_recursion_when_what_it_captured_changes(x):
+    k = x
+
+    def f(n):
+        return k if n == 0 else f(n - 1) * k + 1.0
+
+    a = f(2)
+    k = k * x
+    b = f(3)
+    for i in range(3):
+        k = k + i * x
+        b += f(i)
+    return a * b
+
+
+@case(1.1)
+def inner_recursion_that_rebinds(x):
+    total = 0.0
+
+    def f(n):
+        nonlocal total
+        total += x * n
+        return total if n == 0 else f(n - 1) * x
+
+    y = f(3)
+    return y * total
+
+
+@case(1.1)
+def inner_recursion_beside_one_that_rebinds(x):
+    k = x
+
+    def bump():
+        nonlocal k
+        k = k * x
+
+    def f(n):
+        bump()
+        return k if n == 0 else f(n - 1) + k
+
+    return f(3) * k
+
+
+@case(1.1)
+def inner_recursion_rebound(x):
+    def f(n):
+        return x if n == 0 else f(n - 1) * x
+
+    g = f
+
+    def f(n):  # noqa: F811
+        return 2.0 * x if n == 0 else 3.0 * x
+
+    return g(2) + f(1)
+
+
+@case(1.1)
+def inner_recursion_made_in_a_loop(x):
+    total = 0.0
+    for i in range(3):
+
+        def f(n):
+            return x + i if n == 0 else f(n - 1) * x
+
+        total += f(i)
+    return total
+
+
+@case(1.1)
+def inner_recursion_given_away(x):
+    def f(n):
+        return x if n == 0 else f(n - 1) * x
+
+    return sum(map(f, range(4))) + f(2) * max(range(3), key=f)
+
+
+@case(1.1)
+def inner_recursion_that_fails(x):
+    def f(n):
+        if n == 0:
+            raise ValueError(x * 2.0)
+        return f(n - 1) * x
+
+    def g(n):
+        try:
+            return f(n) if n % 2 else g(n - 1) * x
+        except ValueError as e:
+            return e.args[0] * n
+
+    try:
+        y = f(3)
+    except ValueError as e:
+        y = e.args[0]
+    return y * g(2)
+
+
+@case(1.1)
+def inner_recursion_before_its_variables(x):
+    def f(n):
+        return late if n == 0 else f(n - 1) * x
+
+    try:
+        y = f(2)
+    except NameError:
+        y = 1.0
+    late = x * x
+    return y + f(2)
+
+
+@case(1.1)
+def inner_recursion_that_does_not_ask(x):
+    def f(n, deep):
+        if deep:
+            return f(n, False) * missing
+        return x if n == 0 else f(n - 1, False) * x
+
+    y = f(3, False)
+    missing = 2.0
+    return y + f(1, True)
+
+
+@case(V)
+def inner_recursion_over_an_array(v):
+    def total(i):
+        return 0.0 if i == len(v) else v[i] * v[i] + total(i + 1) * v[0]
+
+    def halves(a):
+        if len(a) == 1:
+            return a[0] * v[1]
+        m = len(a) // 2
+        return halves(a[:m]) * halves(a[m:])
+
+    return total(0) + halves(v)
+
+
+@case(1.1)
+def inner_recursion_that_fills_a_list(x):
+    found = []
+
+    def walk(n, value):
+        if n == 0:
+            found.append(value)
+            return 1
+        return walk(n - 1, value * x) + walk(n - 1, value + x)
+
+    count = walk(2, x)
+    return sum(found) * count
+
+
+@case(1.1)
+def inner_recursion_with_a_memo(x):
+    memo = {}
+
+    def fib(n):
+        if n < 2:
+            return x
+        if n not in memo:
+            memo[n] = fib(n - 1) * 0.5 + fib(n - 2) * x
+        return memo[n]
+
+    return fib(7) + memo[3] * len(memo)
+
+
+@case(1.1)
+def inner_recursion_in_an_inner_function(x):
+    def outer(k):
+        def f(n):
+            return k if n == 0 else f(n - 1) * x + k
+
+        return f(2) + (outer(k - 1.0) if k > 2.0 else x)
+
+    return outer(3.0) * outer(x)
+
+
+@case(1.1)
+def inner_recursion_in_a_comprehension(x):
+    def tree(n):
+        return x if n == 0 else sum([tree(n - 1) * (i + 1) for i in range(2)]) * x
+
+    return tree(3)
+
+
+@case(1.1)
+def inner_recursion_of_tuples(x):
+    def both(n):
+        if n == 0:
+            return x, 1.0
+        a, b = both(n - 1)
+        return a * x + b, a
+
+    a, b = both(4)
+    return a * b
+
+
+@case(1.1)
+def inner_recursion_counts_its_calls(x):
+    def f(n):
+        f.calls += 1
+        return x if n == 0 else f(n - 1) * x
+
+    f.calls = 0
+    return f(3) * f.calls
+
+
+@case(1.1)
+def inner_cached(x):
+    @lru_cache(maxsize=None)
+    def f(n):
+        return x if n < 2 else f(n - 1) * 0.5 + f(n - 2) * x
+
+    @functools.cache
+    def g(n, m):
+        return f(n) if m == 0 else g(n, m - 1) + g(n - 1, 0) * x
+
+    return f(6) * g(3, 2)
+
+
+@lru_cache(maxsize=None)
+def count(n):
+    return 1.0 if n < 2 else count(n - 1) + count(n - 2)
+
+
+@lru_cache(maxsize=32)
+def pair(n):
+    return n, [float(n), 2.0]
+
+
+@case(1.1)
+def cached_constants(x):
+    total = 0.0
+    for i in range(6):
+        n, values = pair(i % 3)
+        total += x * count(i) + math.sin(x * n) * values[1]
+    return total
