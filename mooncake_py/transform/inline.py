@@ -335,7 +335,7 @@ def _comes_back(
         g = f.__globals__.get(name)
         if isinstance(g, pytypes.FunctionType) and _comes_back(g, seen, names):
             return True
-    if any(isinstance(g, pytypes.FunctionType) and _recursive(g, seen) for g in code.co_consts):
+    if any(isinstance(g, pytypes.FunctionType) and _comes_back(g, seen, names) for g in code.co_consts):
         return True
     seen[code] = True
     return False
