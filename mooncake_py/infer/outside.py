@@ -9,8 +9,10 @@ of no that is wrong is found when it happens, and refused (`UnsupportedError`).
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import functools
+import heapq
 import operator
 import types as pytypes
 from collections.abc import Iterable
@@ -31,6 +33,7 @@ from mooncake_py.infer.held import (
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
+from mooncake_py.registry import rules_of
 from mooncake_py.run import ARRAYS, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
@@ -51,7 +54,8 @@ _MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard",
 _MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
 _WRITES = frozenset(
     {setattr, delattr, operator.setitem, operator.delitem, ops.list_append, ops.list_extend, ops.map_add}
-    | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update}
+    | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update, heapq.heappush, heapq.heappop, heapq.heapify}
+    | {heapq.heapreplace, heapq.heappushpop, bisect.insort, bisect.insort_left}
     | {getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")}
 ) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
 _TO_SCALARS = frozenset(
@@ -170,6 +174,8 @@ class Walk:
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
         self.returns = False
+        self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
+        self.given = 0  # how many parameters may get such a thing as a default value
         self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
@@ -181,10 +187,10 @@ class Walk:
         if self.sources and self.unseen:
             return True
         while True:
-            before = self.returns
+            before = self.returns, self.captured.copy(), self.given
             if any(self._touches(c) for c in list(self.codes.values())):
                 return True
-            if self.returns == before:
+            if before == (self.returns, self.captured, self.given):
                 return False
 
     # -- what may run --
@@ -382,6 +388,9 @@ class Walk:
         if f is ops.cell_get and s.args[0] in tracks.cells:
             tracks.add(s.out)
             return False
+        if f is ops.cell_get and (word := str(s.args[0].name)) in self.captured:  # type: ignore[union-attr]
+            tracks.add(s.out, self.captured[word])
+            return False
         if f is ops.store_global:
             return True
         touched = [v for v in operands if v in tracks.outside]
@@ -404,6 +413,14 @@ class Walk:
                 tracks.add(s.args[0])
             return False
         flat = tracks.deep.isdisjoint(touched)
+        if f is ops.make_cell or f is ops.cell_set:
+            word = str((s.out if f is ops.make_cell else s.args[0]).name)  # type: ignore[union-attr]
+            self.captured[word] = flat and self.captured.get(word, True)
+            return False
+        if f is ops.make_function:
+            self._made(c, s, tracks)
+        if f is ops.yield_:
+            self.returns = True
         if f is getattr:
             name = s.args[1]
             if isinstance(name, Const) and name.value in _MUTATORS:
@@ -413,6 +430,8 @@ class Walk:
             return False
         known = f if f is not None else self.known(c, s.fn, defs)
         named = known if type(known).__hash__ is not None else None
+        if named is functools.partial or (named is not None and any(r.mutates for r in rules_of(named))):
+            return True
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
             return False
         if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
@@ -422,6 +441,14 @@ class Walk:
         if named is None or named not in _TO_SCALARS:
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
+
+    def _made(self, c: Code, s: Call, tracks: _Tracks) -> None:
+        """A function that is made with default values, which may be from outside."""
+        inner = self.codes.get((s.args[0].value, id(c.globals)))  # type: ignore[union-attr]
+        if inner is not None and not tracks.outside.isdisjoint(s.args[1:3]):
+            n = inner.code.co_argcount + inner.code.co_kwonlyargcount
+            self.given += n - len(inner.params & set(range(n)))
+            inner.params.update(range(n))
 
     def known(self, c: Code, v: Operand, defs: dict[Var, Call]) -> Any:
         """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
