@@ -430,7 +430,8 @@ class Walk:
             return False
         known = f if f is not None else self.known(c, s.fn, defs)
         named = known if type(known).__hash__ is not None else None
-        if named is functools.partial or (named is not None and any(r.mutates for r in rules_of(named))):
+        changed = () if named is None else {i for r in rules_of(named) for i in r.mutates}
+        if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.outside for i in changed):
             return True
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
             return False
