@@ -79,7 +79,7 @@ def _plainly() -> None:
         arrays = [None if a is None else np.asanyarray(a, dtype=dtype) for a in arrays]
         if broadcast:
             shape = _shape_of_all(arrays)
-            arrays = [a if a is None or a.shape == shape else np.broadcast_to(a, shape, subok=True) for a in arrays]
+            arrays = [a if a is None or a.shape == shape else np.broadcast_to(a, shape) for a in arrays]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 

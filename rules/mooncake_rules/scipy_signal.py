@@ -342,4 +342,5 @@ CASES: list[RuleCase] = [
     case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),
     case(ss.savgol_filter, _V, 5, 2, mode="mirror"),
     case(ss.resample, _V, 5, axis=0), case(ss.resample, _M, 9, axis=1),
+    case(lambda b, a: ss.freqz(b, a, worN=8)[1], np.array([0.8, 0.3, -0.5]), np.array([1.0, 0.3, 0.2])),
 ]  # fmt: skip
