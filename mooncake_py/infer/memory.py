@@ -40,6 +40,7 @@ from mooncake_py.ir.nodes import (
     Function,
     Operand,
     Raise,
+    Return,
     Try,
     Var,
     brings_value,
@@ -119,6 +120,11 @@ class Memory:
                     params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.join(p, a)
+        given = {self.find(v) for v in (*fn.params, *fn.free) if self.identity(v)}
+        for b in fn.blocks:  # a view of an argument that is returned: who gets it may write to it
+            y = b.term.value if isinstance(b.term, Return) else None
+            if isinstance(y, Var) and self.identity(y) and self.find(y) in given:
+                self._mark(y)
         self.close()
 
     def _raised(self, term: Try, exc: Var) -> None:

@@ -11,7 +11,7 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Arr, Meth
 from mooncake_py.ir.nodes import Call, CFGBlock, Operand, Var, term_operands
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ARR, REF, Lanes
+from mooncake_py.transform.lanes import ARR, REF, Lanes, has_fdata
 
 
 def note_passing_views(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None:
@@ -64,4 +64,4 @@ def _only_reads(t: Call, view: Operand, call: CallInfo | None, lanes: Lanes) -> 
     taken = [i for i, a in enumerate(call.args) if a is view]
     if any(v is view for _, v in t.kwargs) or any(i in call.rule.codual for i in taken):
         return False
-    return not any(i in call.rule.alias for i in taken) or lanes.tree(t.out) != REF
+    return not any(i in call.rule.alias for i in taken) or not has_fdata(lanes.tree(t.out))
