@@ -123,7 +123,7 @@ def _put(t: T, e: Effect, apart: bool = False) -> T:
         t = replace(t, fields=tuple([(k, _put(x, e)) for k, x in t.fields]))
         if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
             joined = join(t, e.put)
-            return replace(joined, sure=t.sure) if isinstance(joined, Obj) else joined
+            return replace(joined, sure=t.sure & e.put.sure) if isinstance(joined, Obj) else joined
     return t
 
 

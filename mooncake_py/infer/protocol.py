@@ -14,13 +14,14 @@ import operator
 import types as pytypes
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from mooncake_py import fields
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers, field_index, makes, replaces
+from mooncake_py.infer.recursive import fold, unfold
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import (
     BOT,
@@ -34,7 +35,6 @@ from mooncake_py.infer.types import (
     Tup,
     abstract,
     activate,
-    cut,
     is_scalar,
     join,
     widen,
@@ -245,7 +245,7 @@ class Classes:
         if d is MISSING or type(d) is pytypes.MemberDescriptorType:
             hook = self.look(cls, "__getattr__")
             if hook is MISSING or name in t.sure:
-                return self._stored(t, BOT if held is None else held)
+                return self._stored(t, held)
             if held is None and is_function(hook):
                 return BOT, Plan(hook, (x, Const(name)))
             return None
@@ -258,7 +258,7 @@ class Classes:
         if type(d) in (int, float, complex, str, bool, type(None)) and not self.wary:
             if held is None:
                 return Known(d), getattr
-            return self._stored(t, join(held, abstract(d, False)))
+            return self._stored(t, held, abstract(d, False))
         if held is not None:
             return None
         if is_function(d):
@@ -269,7 +269,8 @@ class Classes:
             return Meth(d.__func__, s, False, cls), None
         return None
 
-    def _stored(self, t: Obj, held: T) -> tuple[T, Any]:
+    def _stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
+        held = default if held is None else join(unfold(held, t), default)
         if not t.act or held == BOT:
             return held, getattr
         if is_scalar(held):
@@ -482,7 +483,16 @@ def written(t: Obj, name: str, v: T) -> Obj:
 
     What is stored in an object with a derivative may be written to through it, and then needs a derivative itself.
     """
-    v = cut(widen(v), (t.cls,))
+    forms: list[Obj] = []
+    v = widen(v)
+    act = v.active
+    around = {t.cls: forms}
+    put = fold(v, around)
     if name in constant_attributes(t.cls):
-        v = activate(v, False)
-    return Obj.of(t.cls, t.act or v.active, {name: v})
+        put, act = activate(put, False), False
+    whole: T = Obj.of(t.cls, t.act or act, {name: put}, t.sure)
+    for form in forms:  # there may be more and more
+        own = replace(form, fields=tuple([(k, fold(unfold(x, form), around)) for k, x in form.fields]))
+        whole = join(whole, replace(own, sure=form.sure))
+    assert isinstance(whole, Obj)
+    return whole

@@ -200,7 +200,7 @@ def _with(t: T, f: T) -> T:
         if not isinstance(f, Obj) or f.cls is not t.cls:
             return Inst(t.cls, t.act or f.active)
         fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
-        return Obj.of(t.cls, t.act or f.act, fields, t.sure)  # what is written is not taken away
+        return Obj.of(t.cls, t.act or f.act, fields, t.sure & f.sure)  # what is written is not taken away
     if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
         return unknown_items(t, t.act or f.act)
     if isinstance(t, (Lst, Dct, Cell, Tup)):

@@ -120,6 +120,13 @@ class Obj(Inst):
 
 
 @_type
+class Rec(T):
+    """Within the type of an object of this class: any of the objects that this type is of (`infer/recursive.py`)."""
+
+    cls: type
+
+
+@_type
 class Real(T):
     """A real scalar: bool, int, float or a NumPy scalar of such a kind."""
 
@@ -359,6 +366,8 @@ def kind_of(t: T) -> Kind | None:
             return REAL
         case Inst(cls=c):
             return REAL if is_real_class(c) else ("a", c)
+        case Rec(cls=c):
+            return "a", c
         case Arr():
             return "a", np.ndarray
         case Tup(cls=c) | Lst(cls=c) | Dct(cls=c):
@@ -467,11 +476,28 @@ MOST_FIELDS = 64  # of a dict whose values have types of their own
 DEEP = 12
 
 
-def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, within: tuple[type, ...] = ()) -> T:
+class Met:
+    """The objects of one class that an object of this class leads to, in the order in which they are met."""
+
+    def __init__(self, first: Any):
+        self.objects = [first]
+        self.known = {id(first)}
+
+    def meet(self, x: Any) -> None:
+        if id(x) not in self.known:
+            self.known.add(id(x))
+            self.objects.append(x)
+
+
+Within = dict[type, Met]
+
+
+def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, within: Within = {}) -> T:  # noqa: B006
     """The type of a value as it enters: numbers, arrays and containers by kind, code by identity.
 
     What is in a list of more than `most` items is not looked at, nor what lies deeper than `depth`: a list may hold
-    itself. Nor are objects in one of their own class (`within`: the classes of those around the value).
+    itself. Objects in one of their own class (`within`: those around the value) are of one type with it; with `most`
+    they are not looked at.
     """
     cls = type(value)
     if cls is float or cls is complex:
@@ -508,13 +534,29 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
             return Dct(cls, Top(), (), Top(True), True, factory)
         return replace(_dict_type(value, most, depth - 1, within), cls=cls, factory=factory)
     typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
+    if typed and cls in within and most is None:
+        within[cls].meet(value)
+        return Rec(cls)
     if typed and cls not in within and len(within) < NESTED:
-        constant = constant_attributes(cls)
-        held = attributes(value)
-        inner = (*within, cls)
-        fields = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in held.items()}
-        return Obj.of(cls, act, fields, held)
+        return _object(value, act, most, depth, within)
     return Inst(cls, act)
+
+
+def _object(value: Any, act: bool, most: int | None, depth: int, within: Within) -> T:
+    """The type of an object, and of those of its class that it leads to."""
+    cls = type(value)
+    constant = constant_attributes(cls)
+    met = Met(value)
+    inner = {**within, cls: met}
+    found: dict[str, T] = {}
+    sure: set[str] = set()
+    for i, x in enumerate(met.objects):  # there are more and more
+        held = attributes(x)
+        sure = set(held) if i == 0 else sure & set(held)
+        for k, v in held.items():
+            t = abstract(v, act and k not in constant, most, depth, inner)
+            found[k] = join(found[k], t) if k in found else t
+    return Obj.of(cls, act, found, sure)
 
 
 def is_item_by_item(value: tuple[Any, ...]) -> bool:
@@ -528,24 +570,6 @@ OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
 """Classes whose objects have a tangent of another kind."""
 NESTED = 4
 """How deep objects in objects are looked at."""
-
-
-def cut(t: T, within: tuple[type, ...] = ()) -> T:
-    """A type as that of an attribute: what objects hold is not told without end."""
-    match t:
-        case Obj(cls=c, act=act, fields=fields, sure=sure):
-            if c in within or len(within) >= NESTED:
-                return Inst(c, act)
-            return Obj(c, act, tuple([(k, cut(x, (*within, c))) for k, x in fields]), sure)
-        case Tup(items=items):
-            return replace(t, items=tuple([cut(x, within) for x in items]))
-        case Dct():
-            return t.mapped(lambda x: cut(x, within))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(cut(e, within), t.active)
-        case Union():
-            return t.mapped(lambda x: cut(x, within))
-    return t
 
 
 def unseen(t: T) -> T:
@@ -564,7 +588,7 @@ def unseen(t: T) -> T:
     return t
 
 
-def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) -> Dct:
+def _dict_type(d: dict, most: int | None, depth: int, within: Within) -> Dct:
     """The type of a dict with derivatives. Values of one type are not told apart: keys may come and go."""
     if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
         key = _elements(list(d), False, most, depth, within)
@@ -575,7 +599,7 @@ def _dict_type(d: dict, most: int | None, depth: int, within: tuple[type, ...]) 
     return dict_of(dict, Inst(str), zip(d, types, strict=True), True)
 
 
-def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: tuple[type, ...]) -> T:
+def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: Within) -> T:
     if most is not None and len(xs) > most:
         return Top(act)
     if len(xs) > 2:  # mostly numbers of one kind, which is seen without looking at each
@@ -620,7 +644,7 @@ def join(a: T, b: T) -> T:
         if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
             return Inst(a.cls, act)
         return Real(act)
-    if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
+    if isinstance(a, (Inst, Rec)) and isinstance(b, (Inst, Rec)) and a.cls is b.cls:
         if isinstance(a, Obj) and isinstance(b, Obj):
             mine, others = dict(a.fields), dict(b.fields)
             fields = {k: join(mine.get(k, BOT), others.get(k, BOT)) for k in (*mine, *others)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from typing import Any
 
-from mooncake_py.infer.types import Arr, Bot, Cell, Dct, Fn, Inst, Known, Lst, Meth, Real, T, Top, Tup, Union
+from mooncake_py.infer.types import Arr, Bot, Cell, Dct, Fn, Inst, Known, Lst, Meth, Real, Rec, T, Top, Tup, Union
 
 
 def type_text(t: T) -> str:
@@ -17,7 +17,7 @@ def _plain(t: T) -> str:
     match t:
         case Known(value=v):
             return f"known: {name_of(v)}"
-        case Inst(cls=c):
+        case Inst(cls=c) | Rec(cls=c):
             return c.__name__
         case Real():
             return "real number"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, T, Tup, Union, abstract
+from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union, abstract, union
 from mooncake_py.structure import attributes, slot_names
 
 Fit = Callable[[Any], bool]
@@ -19,6 +19,8 @@ def fit_of(t: T) -> Fit | None:
     """Whether `abstract` finds exactly the type t for a value; None where this takes as long as asking `abstract`."""
     match t:
         case Obj(cls=cls, fields=fields, new=False):
+            if any(_leads_to(x, cls) for _, x in fields):
+                return _linked(cls, [(k, *_parted(x, cls)) for k, x in fields])
             return _object(cls, [(k, fit_of(x)) for k, x in fields])
         case Known(value=value):
             return lambda x: x is value
@@ -61,6 +63,70 @@ def _object(cls: type, fields: list[tuple[str, Fit | None]]) -> Fit | None:
             return False
         held = read(x)
         return len(held) == n and all([name in held and fit(held[name]) for name, fit in fields])  # type: ignore[misc]
+
+    return fits
+
+
+def _leads_to(t: T, cls: type) -> bool:
+    """Does the type of an attribute say of objects of this class that they are like the one whose attribute it is?"""
+    match t:
+        case Rec(cls=c):
+            return c is cls
+        case Union(options=options):
+            return any(_leads_to(x, cls) for x in options)
+        case Lst(elem=elem):
+            return _leads_to(elem, cls)
+        case Tup(items=items):
+            return any(_leads_to(x, cls) for x in items)
+        case Obj(fields=fields):
+            return any(_leads_to(x, cls) for _, x in fields)
+        case Dct():
+            return _leads_to(t.values(), cls)
+    return False
+
+
+def _parted(t: T, cls: type) -> tuple[int, Fit | None]:
+    """How an attribute is looked at: 0, by itself; 1, it may be an object of the class; 2, it is a list of such.
+
+    And what else it may be, None where nothing else, or where it takes as long as asking `abstract`.
+    """
+    if t == Rec(cls):
+        return 1, None
+    if isinstance(t, Union) and Rec(cls) in t.options:
+        return 1, fit_of(union([x for x in t.options if x != Rec(cls)]))
+    if isinstance(t, Lst) and t.elem == Rec(cls) and t.cls is list:
+        return 2, lambda x: type(x) is list
+    return (3, None) if _leads_to(t, cls) else (0, fit_of(t))
+
+
+def _linked(cls: type, fields: list[tuple[str, int, Fit | None]]) -> Fit | None:
+    """Has an object of this class, and every one that it leads to, exactly these attributes?"""
+    if any(how == 3 or (how == 0 and fit is None) for _, how, fit in fields):
+        return None
+    n = len(fields)
+
+    def fits(x: Any) -> bool:
+        known = {id(x)}
+        todo = [x]
+        for o in todo:
+            if type(o) is not cls:
+                return False
+            held = attributes(o)
+            if len(held) != n:
+                return False
+            for name, how, fit in fields:
+                if name not in held:
+                    return False
+                v = held[name]
+                if how and (how == 2 or type(v) is cls):
+                    if how == 2 and (type(v) is not list or len(v) > FEW):
+                        return False
+                    new = [w for w in (v if how == 2 else (v,)) if id(w) not in known]
+                    known.update(map(id, new))
+                    todo += new
+                elif fit is None or not fit(v):
+                    return False
+        return True
 
     return fits
 
