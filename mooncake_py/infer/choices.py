@@ -106,8 +106,12 @@ def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str)
 
 def has_no(t: T, name: str) -> bool:
     """Have the values of a type, which are of one of Python's or NumPy's own classes, no such attribute?"""
-    cls = type(None) if t == Known(None) else class_of(t)
+    cls = _exact(t)
     return cls in _WITHOUT_DICT and not hasattr(cls, name)
+
+
+def _exact(t: T) -> type | None:
+    return type(None) if t == Known(None) else class_of(t)
 
 
 _WITHOUT_DICT = frozenset({int, float, complex, bool, str, tuple, list, dict, np.ndarray, np.float64, type(None)})
@@ -127,6 +131,8 @@ def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
         return False
     if f in _OF_SOMETHING:
         return types[:1] == (Known(None),)
+    if f is setattr or f is delattr:
+        return bool(types) and _exact(types[0]) in _WITHOUT_DICT
     if f not in _ARITHMETIC or len(types) != 2:
         return False
     kinds = [kind_of(widen(t)) for t in types]

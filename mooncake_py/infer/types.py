@@ -5,6 +5,7 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -548,11 +549,11 @@ def _object(value: Any, act: bool, most: int | None, depth: int, within: Within)
     constant = constant_attributes(cls)
     met = Met(value)
     inner = {**within, cls: met}
-    found: dict[str, T] = {}
-    sure: set[str] = set()
-    for i, x in enumerate(met.objects):  # there are more and more
+    sure = attributes(value)
+    found = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in sure.items()}
+    for x in itertools.islice(met.objects, 1, None):  # there are more and more
         held = attributes(x)
-        sure = set(held) if i == 0 else sure & set(held)
+        sure = {k: v for k, v in sure.items() if k in held}
         for k, v in held.items():
             t = abstract(v, act and k not in constant, most, depth, inner)
             found[k] = join(found[k], t) if k in found else t

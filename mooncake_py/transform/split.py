@@ -69,7 +69,21 @@ def _narrowed(inferred: Inferred) -> Function | None:
             told = _told(types[x], these)
             if told and len(preds[e.target]) == 1 and _is_used(fn, x, e.target, idom):
                 return _renamed(fn, x, e.target, told, idom, fresh, b.term.pos)
+            if told and len(preds[e.target]) > 1 and x in e.args:
+                return _given(fn, b, e, x, told, fresh)
     return None
+
+
+def _given(fn: Function, b: CFGBlock, e: Edge, x: Var, told: tuple[tuple[bool, Kind], ...], fresh: Fresh) -> Function:
+    """The function in which x has another name where an edge hands it on: a loop that asks at its end."""
+    assert isinstance(b.term, Branch)
+    stmts: list[Call] = []
+    better = _narrow(x, told, stmts, fresh, b.term.pos)
+    to = Goto(Edge(e.target, tuple([better if v is x else v for v in e.args])), b.term.pos)
+    between = CFGBlock(fresh.block(), (), tuple(stmts), to)
+    there = Edge(between.id)
+    term = replace(b.term, **{"then" if e is b.term.then else "orelse": there})
+    return replace(fn, blocks=tuple([replace(c, term=term) if c is b else c for c in fn.blocks]) + (between,))
 
 
 def _asked(
