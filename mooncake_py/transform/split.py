@@ -82,7 +82,7 @@ def _given(fn: Function, b: CFGBlock, e: Edge, x: Var, told: tuple[tuple[bool, K
     to = Goto(Edge(e.target, tuple([better if v is x else v for v in e.args])), b.term.pos)
     between = CFGBlock(fresh.block(), (), tuple(stmts), to)
     there = Edge(between.id)
-    term = replace(b.term, **{"then" if e is b.term.then else "orelse": there})
+    term = replace(b.term, then=there) if e is b.term.then else replace(b.term, orelse=there)
     return replace(fn, blocks=tuple([replace(c, term=term) if c is b else c for c in fn.blocks]) + (between,))
 
 
