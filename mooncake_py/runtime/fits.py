@@ -16,7 +16,7 @@ _SIMPLE = frozenset({float, complex, int, bool, str})
 
 
 def fit_of(t: T) -> Fit | None:
-    """Whether `abstract` finds exactly the type t for a value; None where this takes as long as asking `abstract`."""
+    """Whether `abstract` finds the type t, or one that it covers, for a value; None where this takes as long to say."""
     match t:
         case Obj(cls=cls, fields=fields, new=False):
             if any(_leads_to(x, cls) for _, x in fields):
