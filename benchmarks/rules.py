@@ -186,7 +186,7 @@ def _seconds(calls: list[Callable[[], object]], budget: float) -> list[float]:
 def compare(case: Case, n: int, budget: float = 1.0) -> tuple[float, float]:
     """Seconds of one call, forward and reverse: (with the rule, by hand)."""
     from mooncake_py import registry
-    from mooncake_py.infer.types import abstract
+    from mooncake_py.infer.abstraction import abstract
     from mooncake_py.runtime.rule import rule_for
     from mooncake_py.tangents import zero_fdata
 

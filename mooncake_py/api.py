@@ -14,10 +14,11 @@ from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.infer.types import T, Tup, abstract
+from mooncake_py.infer.types import T, Tup
 from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.run import NOTHING, Run, in_run, is_wary
 from mooncake_py.run import current as this_run

@@ -12,7 +12,8 @@ from mooncake_py.arguments import Argnums, choose
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import OutputError, SignatureError
 from mooncake_py.gradients import ValueAndGrad
-from mooncake_py.infer.types import T, abstract
+from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.types import T
 from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, rebuild
 

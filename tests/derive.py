@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mooncake_py import registry
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.outside import may_write_outside
-from mooncake_py.infer.types import abstract
 from mooncake_py.ir.text import to_text
 from mooncake_py.pipeline import derive_rule
 from mooncake_py.run import Run

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from mooncake_py import Array, CoDual, RealScalar, RuleError, grad, registry, rrule, value_and_pullback, zero_derivative
-from mooncake_py.infer.types import Top, abstract
+from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.types import Top
 from mooncake_py.registry import Rule, find_rule, find_rule_for_values, rules_of
 
 DOCS = Path(__file__).parents[1] / "docs" / "rules.md"

@@ -12,6 +12,8 @@ from collections.abc import Collection, Container
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mooncake_py.infer.allocation import Allocations, makes_container
 from mooncake_py.infer.effects import Effect, after, holds
 from mooncake_py.infer.protocol import WRITES, written
@@ -49,7 +51,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.iterators import item_within
-from mooncake_py.registry import element_effects, is_pure
+from mooncake_py.registry import element_effects, is_pure, rules_of
 from mooncake_py.run import ARRAYS, NOTHING, Wary
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ _ITERATES = (iter, zip, enumerate, reversed, next, item_within)
 
 # Functions that change nothing, but whose result is or holds what they were given: an item is the container's.
 _HANDS_ON = (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max)
+_HANDS_ON += (np.einsum, np.nan_to_num)
 
 
 class Memory:
@@ -209,6 +212,7 @@ class Memory:
             and (
                 any(info.target is f for f in _HANDS_ON)
                 or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
+                or any(r.alias for r in rules_of(info.target))
             )
         ):
             for v in (s.fn, *info.args):  # the callee may be a method: what it returns may be its object

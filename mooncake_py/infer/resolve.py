@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.types import (
     BOT,
@@ -26,7 +27,6 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    abstract,
     activate,
     join,
 )

@@ -5,23 +5,19 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 
 from __future__ import annotations
 
-import itertools
 import operator
 import types as pytypes
-from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
-from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.structure import attributes, is_user_class
 
 _Type = TypeVar("_Type")
 
@@ -472,103 +468,9 @@ def differentiable_dtype(dtype: np.dtype | None) -> bool:
     return dtype is None or dtype.kind in "fc"
 
 
-FEW = 64
 MOST_FIELDS = 64  # of a dict whose values have types of their own
-DEEP = 12
-
-
-class Met:
-    """The objects of one class that an object of this class leads to, in the order in which they are met."""
-
-    def __init__(self, first: Any):
-        self.objects = [first]
-        self.known = {id(first)}
-
-    def meet(self, x: Any) -> None:
-        if id(x) not in self.known:
-            self.known.add(id(x))
-            self.objects.append(x)
-
-
-Within = dict[type, Met]
-
-
-def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, within: Within = {}) -> T:  # noqa: B006
-    """The type of a value as it enters: numbers, arrays and containers by kind, code by identity.
-
-    What is in a list of more than `most` items is not looked at, nor what lies deeper than `depth`: a list may hold
-    itself. Objects in one of their own class (`within`: those around the value) are of one type with it; with `most`
-    they are not looked at.
-    """
-    cls = type(value)
-    if cls is float or cls is complex:
-        return Inst(cls, act)
-    if cls is np.ndarray:
-        return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
-    if isinstance(value, tuple) and is_item_by_item(value):
-        return Tup(tuple([abstract(v, act, most, depth, within) for v in value]), cls)
-    if value is None or value is Ellipsis or value is NotImplemented:
-        return Known(value)
-    if cls in (int, bool, str, bytes, range, slice):
-        return Inst(cls)
-    if isinstance(value, np.generic):
-        return Inst(cls, act and issubclass(cls, np.inexact))
-    if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, (list, dict, deque)):
-        return Inst(cls, act)  # a method of a container that carries derivatives
-    if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
-        return Known(value)
-    if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only
-        carries = act and (value.__defaults__ or value.__kwdefaults__)
-        return Inst(cls, act) if carries or value.__closure__ is not None else Known(value)
-    if cls is pytypes.CellType:
-        try:
-            return Cell(abstract(value.cell_contents, act, most, depth - 1, within) if depth else Top(act), act)
-        except ValueError:
-            return Cell(BOT, act)
-    if isinstance(value, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
-        return Known(value)
-    if cls is list or cls is deque:
-        return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act, cls)
-    if act and cls in DICTS and not getattr(value, "__dict__", None):
-        factory = Known(value.default_factory) if cls is defaultdict else BOT
-        if not depth:
-            return Dct(cls, Top(), (), Top(True), True, factory)
-        return replace(_dict_type(value, most, depth - 1, within), cls=cls, factory=factory)
-    typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
-    if typed and cls in within and most is None:
-        within[cls].meet(value)
-        return Rec(cls)
-    if typed and cls not in within and len(within) < NESTED:
-        return _object(value, act, most, depth, within)
-    return Inst(cls, act)
-
-
-def _object(value: Any, act: bool, most: int | None, depth: int, within: Within) -> T:
-    """The type of an object, and of those of its class that it leads to."""
-    cls = type(value)
-    constant = constant_attributes(cls)
-    met = Met(value)
-    inner = {**within, cls: met}
-    sure = attributes(value)
-    found = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in sure.items()}
-    for x in itertools.islice(met.objects, 1, None):  # there are more and more
-        held = attributes(x)
-        sure = {k: v for k, v in sure.items() if k in held}
-        for k, v in held.items():
-            t = abstract(v, act and k not in constant, most, depth, inner)
-            found[k] = join(found[k], t) if k in found else t
-    return Obj.of(cls, act, found, sure)
-
-
-def is_item_by_item(value: tuple[Any, ...]) -> bool:
-    """Is the type of this tuple a `Tup`? Not where it does things its own way, or has attributes beside its items."""
-    return type(value) is tuple or (is_named_tuple(type(value)) and not getattr(value, "__dict__", None))
-
-
 DICTS = frozenset({dict, OrderedDict, defaultdict, Counter})
 """The classes of dicts that have types."""
-OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
-"""Classes whose objects have a tangent of another kind."""
 NESTED = 4
 """How deep objects in objects are looked at."""
 
@@ -589,40 +491,16 @@ def unseen(t: T) -> T:
     return t
 
 
-def _dict_type(d: dict, most: int | None, depth: int, within: Within) -> Dct:
-    """The type of a dict with derivatives. Values of one type are not told apart: keys may come and go."""
-    if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
-        key = _elements(list(d), False, most, depth, within)
-        return Dct(dict, key, (), _elements(list(d.values()), True, most, depth, within), True)
-    types = [abstract(v, True, most, depth, within) for v in d.values()]
-    if all(t == types[0] for t in types):
-        return Dct(dict, Inst(str), (), types[0], True)
-    return dict_of(dict, Inst(str), zip(d, types, strict=True), True)
-
-
-def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: Within) -> T:
-    if most is not None and len(xs) > most:
-        return Top(act)
-    if len(xs) > 2:  # mostly numbers of one kind, which is seen without looking at each
-        classes = set(map(type, xs))
-        if len(classes) == 1 and (cls := classes.pop()) in (float, int, complex, bool, str):
-            return abstract(cls(), act)
-    elem: T = BOT
-    for v in xs:
-        elem = join(elem, abstract(v, act, most, depth, within))
-        if type(elem) is Top:
-            break
-    return elem
-
-
 def widen(t: T) -> T:
     """A known number or string as any of its class; functions, classes, modules and None stay known."""
     if isinstance(t, Known):
         v = t.value
         if type(v) is tuple:
             return Tup(tuple(widen(Known(x)) for x in v))
-        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.ndarray, np.generic)):
-            return abstract(v, False)
+        if isinstance(v, np.ndarray):
+            return Arr(v.dtype, v.ndim) if type(v) is np.ndarray else Inst(type(v))
+        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.generic)):
+            return Inst(type(v))
     return t
 
 

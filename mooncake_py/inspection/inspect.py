@@ -13,10 +13,11 @@ from typing import Any
 from mooncake_py import registry
 from mooncake_py.api import _unwrap
 from mooncake_py.errors import ArgumentError
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.outside import may_write_outside
-from mooncake_py.infer.types import Known, T, abstract
+from mooncake_py.infer.types import Known, T
 from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.inspection.stages import coloured, difference, stage_text
 from mooncake_py.ir import ops

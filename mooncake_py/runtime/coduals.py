@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.infer.types import Obj, Tup, abstract, is_item_by_item
+from mooncake_py.infer.abstraction import abstract, is_item_by_item
+from mooncake_py.infer.types import Obj, Tup
 from mooncake_py.structure import items_of
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})

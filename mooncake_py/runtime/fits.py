@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import FEW, Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union, abstract, union
+from mooncake_py.infer.abstraction import FEW, abstract
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union, union
 from mooncake_py.structure import attributes, slot_names
 
 Fit = Callable[[Any], bool]

@@ -9,8 +9,8 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
-from mooncake_py.infer.types import abstract
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import MOST, abstract_codual, known
 from mooncake_py.runtime.results import Given, Result

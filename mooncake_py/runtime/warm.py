@@ -12,9 +12,10 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.errors import MooncakeError
 from mooncake_py.fields import ABSENT
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
-from mooncake_py.infer.types import Arr, T, abstract, widen
+from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import Fit, fit_of

@@ -331,6 +331,9 @@ def clip(a, a_min, a_max):
 
 @rrule(np.nan_to_num)
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not copy and isinstance(x, np.ndarray):
+        raise NotImplementedError("nan_to_num(copy=False) writes into its argument: use x[...] = np.nan_to_num(x)")
+
     def pullback(dy):
         return np.where(np.isfinite(x), dy, 0)
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.integrate as si
 from scipy.integrate._ivp.ivp import OdeResult
 
-from mooncake_py.infer.types import abstract
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.registry import rrule, rules_of
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from mooncake_py import registry, value_and_grad
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Inst, abstract
+from mooncake_py.infer.types import Inst
 from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
 from mooncake_py.runtime.rule import rule_for

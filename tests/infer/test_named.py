@@ -6,8 +6,9 @@ from collections import namedtuple
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from mooncake_py import grad
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.named import field_index, is_named_tuple
-from mooncake_py.infer.types import Inst, Tup, abstract, join, union
+from mooncake_py.infer.types import Inst, Tup, join, union
 from tests.infer.test_protocol import sites
 
 Pair = namedtuple("Pair", "x y")

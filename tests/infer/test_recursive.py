@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mooncake_py import inspect, value_and_grad
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.protocol import written
 from mooncake_py.infer.recursive import unfold
-from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, abstract, join, union
+from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, join, union
 from mooncake_py.runtime.fits import fit_of
 from tests.zoo import linked as zoo
 

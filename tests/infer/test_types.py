@@ -9,6 +9,7 @@ from collections import deque
 import numpy as np
 import pytest
 
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.types import (
     BOT,
     MOST_OPTIONS,
@@ -21,7 +22,6 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
-    abstract,
     activate,
     join,
     kind_of,

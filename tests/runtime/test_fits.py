@@ -8,7 +8,8 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from mooncake_py.infer.types import abstract, join
+from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.types import join
 from mooncake_py.runtime.fits import fit_of
 
 

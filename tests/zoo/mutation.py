@@ -457,3 +457,11 @@ def _in_place_power(a, n):
 
 for _n in (0, 1, 3):
     add(f"in_place_power_{_n}", _in_place_power, np.array([0.9, -1.1, 0.5]), _n, area=AREA)
+
+
+@case(1.3)
+def views_of_constants_of_unknown_type(y):
+    parts = [np.zeros((2, 3)), "name"]
+    for view in (np.ravel(parts[0]), np.reshape(parts[0], (3, 2)), np.transpose(parts[0]), parts[0].view()):
+        view += y
+    return parts[0].sum() * y
