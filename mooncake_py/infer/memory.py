@@ -72,8 +72,8 @@ _ITERATES = (iter, zip, enumerate, reversed, next, item_within)
 
 
 # Functions that change nothing, but whose result is or holds what they were given: an item is the container's.
-_HANDS_ON = (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max)
-_HANDS_ON += (np.einsum, np.nan_to_num)
+_HANDS_ON = (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max,
+             np.einsum, np.nan_to_num)  # fmt: skip
 
 
 class Memory:
