@@ -114,7 +114,9 @@ def _exact(t: T) -> type | None:
     return type(None) if t == Known(None) else class_of(t)
 
 
-_WITHOUT_DICT = frozenset({int, float, complex, bool, str, tuple, list, dict, np.ndarray, np.float64, type(None)})
+_FIXED = frozenset({int, float, complex, bool, str, tuple, list, dict, type(None)})
+"""Classes of which no object's attribute can be set."""
+_WITHOUT_DICT = _FIXED | {np.ndarray, np.float64}
 NOTHING: Kind = ("is", None)
 
 
@@ -132,7 +134,7 @@ def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
     if f in _OF_SOMETHING:
         return types[:1] == (Known(None),)
     if f is setattr or f is delattr:
-        return bool(types) and _exact(types[0]) in _WITHOUT_DICT
+        return bool(types) and _exact(types[0]) in _FIXED
     if f not in _ARITHMETIC or len(types) != 2:
         return False
     kinds = [kind_of(widen(t)) for t in types]

@@ -465,3 +465,12 @@ def views_of_constants_of_unknown_type(y):
     for view in (np.ravel(parts[0]), np.reshape(parts[0], (3, 2)), np.transpose(parts[0]), parts[0].view()):
         view += y
     return parts[0].sum() * y
+
+
+@case(np.array([0.5, -1.2, 0.8]))
+def attributes_of_arrays_set(x):
+    a, z = np.zeros(3), np.zeros(3, complex)
+    a.flat = x
+    z.real = x * a
+    z.imag = 2.0
+    return np.sum(a**2 * z.real + z.imag)
