@@ -119,7 +119,9 @@ class Pullback:
         except BaseException:
             self.reusable, self._why = False, "that call ended with an exception half way"
             raise
-        put_back(kept)
+        if kept:  # what the run took out of the arguments is in them again
+            mine = reachable(self._args)
+            put_back([(x, content) for x, content in kept if id(x) not in mine])
         for shadow, f in shadows:
             shadow.reset(f)
         seen: dict[int, Any] = {}

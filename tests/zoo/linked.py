@@ -167,6 +167,22 @@ def reversed_in_place(x, y):
 
 
 @case(chain(1.0, 2.0, 3.0))
+def argument_reversed_in_place(n):
+    done = None
+    while n:
+        n.nxt, done, n = done, n, n.nxt
+    return folded(done)
+
+
+@case(chain(1.0, 2.0, 3.0))
+def taken_out_of_an_argument(n):
+    rest = n.nxt
+    rest.nxt = n
+    n.nxt = None
+    return folded(rest)
+
+
+@case(chain(1.0, 2.0, 3.0))
 def an_array_in_one_of_them(n):
     n.nxt.v = np.array([n.v, 2.0])
     s = 0.0
