@@ -173,6 +173,9 @@ def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp:
         info.fresh_lanes(s.out, False, helpers.fdata_of_result)
 
 
+_REPEAT = (np.broadcast_to, np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view)
+
+
 def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     """A view of shared memory. Forward: the call, and the same view of the fdata. Reverse: only if it was a copy."""
     plain = Call(s.out, info.operand(s.fn), tuple(map(info.operand, s.args)), info.keywords(s), s.pos)
@@ -187,7 +190,7 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     f: Operand = Const(target)
     if call.kwargs:
         f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
-    repeating = rule.target is np.broadcast_to and not info.is_written_array(base)
+    repeating = any(rule.target is f for f in _REPEAT) and not info.is_written_array(base)
     make = helpers.stored_view_shadow if repeating else helpers.view_shadow
     shadow = info.emit(make, x, lane, s.out, f, *rest)
     info.lane[(s.out, ())] = shadow

@@ -414,6 +414,17 @@ def piecewise(c, x: CoDual, extrapolate=None, axis=0):
     return CoDual(poly, shadow), pullback
 
 
+@rrule(getattr(PPoly.construct_fast, "__func__"))  # noqa: B009 (a class method, to mypy a callable)
+def constructed(cls, c, x: CoDual, extrapolate=None, axis=0):
+    poly = cls.construct_fast(c, x.primal, extrapolate, axis)
+    shadow = Kept.of(poly, c=poly.c, x=poly.x)
+
+    def pullback(dy):
+        return None, fitted(Kept.take(shadow, "c", poly.c), c), fitted(Kept.take(shadow, "x", poly.x), x.primal)
+
+    return CoDual(poly, shadow), pullback
+
+
 refuse("the roots and extensions of piecewise polynomials are not known", PPoly.roots, PPoly.solve, PPoly.extend)
 
 # -- cases ------------------------------------------------------------------------------------------------
@@ -451,6 +462,7 @@ CASES: list[RuleCase] = [
     case(lambda y, b: sip.CubicSpline(_X, y, bc_type=((1, b), (2, 0.1)))(_Q), _Y, 0.3),
     case(lambda y, b: sip.CubicSpline(_X, y, 0, ["natural", (1, b)])(_Q), np.stack([_Y, _Y**2], 1), np.ones(2)),
     case(lambda y: sip.PPoly.from_spline(sip.splrep(_X, y))(_Q), _Y),
+    case(lambda c, x: PPoly.construct_fast(c, x)(_Q), _C, _X), case(lambda c: PPoly.construct_fast(c, _X).c, _C),
     case(lambda x, y, q: sip.CubicSpline(x, y, extrapolate=False)(q), _X, _Y, _Q),
     case(lambda q: sip.CubicSpline(_X, _Y)(q), 0.3), case(lambda x, y, q: sip.PchipInterpolator(x, y)(q), _X, _Y, _Q),
     case(lambda x, y, q: sip.PchipInterpolator(x, y)(q), _X, np.cumsum(_Y**2), _Q),
