@@ -95,6 +95,18 @@ class Draft:
         self.ended = 0
 
 
+class _Join:
+    """Where several values of a key meet: the parameter they may become, and the blocks it is then handed on to."""
+
+    __slots__ = ("block", "chain", "param", "values")
+
+    def __init__(self, block: Draft, param: Var, chain: list[Draft]):
+        self.block = block
+        self.param = param
+        self.chain = chain
+        self.values: list[Operand] = []
+
+
 class Builder:
     """Builds one function; `block` is where statements go."""
 
@@ -193,7 +205,39 @@ class Builder:
         return self._read(self.block, key)
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
-        chain = []  # blocks that bring the value on, found without recursion: long functions are deep
+        """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
+        joins: list[_Join] = []  # begun, the outermost first
+        while True:
+            block, value, chain = self._nearest(block, key)
+            if value is None:
+                join = _Join(block, self.fresh.var(), chain)
+                block.defs[key] = join.param
+                self._open.add(join.param)
+                joins.append(join)
+                block = block.preds[0][0]
+                continue
+            while True:
+                if value in self._open:
+                    self._met.add(value)
+                for b in chain:
+                    b.defs[key] = value
+                if not joins:
+                    return value
+                join = joins[-1]
+                join.values.append(value)
+                preds = join.block.preds
+                if len(join.values) < len(preds):
+                    block = preds[len(join.values)][0]
+                    break
+                joins.pop()
+                value, chain = self._joined(join, key), join.chain
+
+    def _nearest(self, block: Draft, key: Hashable) -> tuple[Draft, Operand | None, list[Draft]]:
+        """The nearest block above that knows the value, or (no value) where several must be joined to know it.
+
+        Last, the blocks on the way, which the value passes through.
+        """
+        chain = []
         written = -1  # not asked for yet
         while (value := block.defs.get(key)) is None:
             if not block.sealed:
@@ -202,8 +246,7 @@ class Builder:
                 break
             preds = block.preds
             if not preds:
-                value = self.default(key)
-                block.defs[key] = value
+                value = block.defs[key] = self.default(key)
                 break
             if len(preds) == 1:
                 chain.append(block)
@@ -215,15 +258,10 @@ class Builder:
                 self._place(block)
             above = block.idom
             if above is None or above.ended < written or not self._closed(above, block):
-                value = self._join(block, key)
                 break
             chain.append(block)
             block = above
-        if value in self._open:
-            self._met.add(value)
-        for b in chain:
-            b.defs[key] = value
-        return value
+        return block, value, chain
 
     def _closed(self, above: Draft, block: Draft) -> bool:
         """Is every way from the dominator `above` to the block there?
@@ -263,11 +301,9 @@ class Builder:
             b.idom = self.entry if missing else common_dominator(sources)
             b.depth = b.idom.depth + 1
 
-    def _join(self, block: Draft, key: Hashable) -> Operand:
+    def _joined(self, join: _Join, key: Hashable) -> Operand:
         """The value where several meet: a parameter, unless all bring the same and nothing led back to here."""
-        param = block.defs[key] = self.fresh.var()
-        self._open.add(param)
-        values = [self._read(pred, key) for pred, _ in block.preds]
+        block, param, values = join.block, join.param, join.values
         self._open.discard(param)
         if param not in self._met:
             first = values[0]

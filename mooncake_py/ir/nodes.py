@@ -83,6 +83,14 @@ class Pos:
             name, call = self.within[0], self.within[1].taken_in(name, call)
         return Pos(self.line, self.end_line, self.col, self.end_col, (name, call), self.inner)
 
+    def beside(self, call: Pos) -> Pos:
+        """This place, as one of the function that the call stands in, whatever that was taken into."""
+        if call.inner:
+            *outer, (filename, name, _) = call.inner
+            place = (*outer, (filename, name, self))
+            return Pos(call.line, call.end_line, call.col, call.end_col, call.within, place)
+        return self if call.within is None else self.taken_in(*call.within)
+
     def into(self, filename: str, name: str, place: Pos) -> Pos:
         """A place in a function of another file that is called here."""
         inner = (*self.inner, (filename, name, place))

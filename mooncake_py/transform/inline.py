@@ -492,7 +492,9 @@ def within(body: Function, p: Pos, call: Pos) -> Pos:
 
     A comprehension is no function to its reader, nor to Pythons since 3.12. Code of another file knows its place.
     """
-    return p if p is call or p.inner or body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
+    if p is call or p.inner:
+        return p
+    return p.beside(call) if body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
 
 
 def taken_in(body: Function, call: Pos) -> Function:
