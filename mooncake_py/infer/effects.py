@@ -26,6 +26,7 @@ from mooncake_py.infer.types import (
     is_scalar,
     join,
     widen,
+    with_parts,
 )
 
 
@@ -62,17 +63,7 @@ DEPTH = 5
 
 
 def _bounded(t: T, depth: int) -> T:
-    if isinstance(t, Tup):
-        return replace(t, items=tuple([_inner(x, depth) for x in t.items]))
-    if isinstance(t, (Lst, Cell)):
-        return t.holding(_inner(t.elem, depth), t.act)
-    if isinstance(t, Dct):
-        return t.mapped(lambda x: _inner(x, depth))
-    if isinstance(t, Obj):
-        return replace(t, fields=tuple([(k, _inner(x, depth)) for k, x in t.fields]))
-    if isinstance(t, Union):
-        return t.mapped(lambda x: _bounded(x, depth))
-    return t
+    return with_parts(t, lambda x: _bounded(x, depth) if isinstance(t, Union) else _inner(x, depth))
 
 
 def _inner(t: T, depth: int) -> T:

@@ -14,7 +14,7 @@ import operator
 import types as pytypes
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +22,7 @@ from mooncake_py import fields
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers, field_index, makes, replaces
-from mooncake_py.infer.recursive import fold, unfold
+from mooncake_py.infer.recursive import fold, folded_in, unfold
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, Dct, Fn, Known, Meth, Obj, Real, T, Tup, activate, is_scalar, join, widen
 from mooncake_py.ir import ops
@@ -478,7 +478,6 @@ def written(t: Obj, name: str, v: T) -> Obj:
         put, act = activate(put, False), False
     whole: T = Obj.of(t.cls, t.act or act, {name: put}, t.sure)
     for form in forms:  # there may be more and more
-        own = replace(form, fields=tuple([(k, fold(unfold(x, form), around)) for k, x in form.fields]))
-        whole = join(whole, replace(own, sure=form.sure))
+        whole = join(whole, folded_in(form, around))
     assert isinstance(whole, Obj)
     return whole

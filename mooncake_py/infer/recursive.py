@@ -7,29 +7,16 @@ writing it takes it out and adds what the node that is written holds (`fold`).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from mooncake_py.infer.types import NESTED, Cell, Dct, Inst, Lst, Obj, Rec, T, Tup, Union, join
+from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, join, with_parts
 
 MOST_FORMS = 8  # of types of one class that are made into one
 
 
 def unfold(t: T, whole: Obj) -> T:
     """The type of an attribute of an object of type `whole`, as that of a value on its own."""
-    match t:
-        case Rec(cls=c):
-            return whole if c is whole.cls else t
-        case Obj(cls=c, fields=fields):
-            if c is whole.cls:
-                return t
-            return replace(t, fields=tuple([(k, unfold(x, whole)) for k, x in fields]))
-        case Tup(items=items):
-            return replace(t, items=tuple([unfold(x, whole) for x in items]))
-        case Dct() | Union():
-            return t.mapped(lambda x: unfold(x, whole))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(unfold(e, whole), t.active)
-    return t
+    if isinstance(t, (Obj, Rec)) and t.cls is whole.cls:
+        return whole if isinstance(t, Rec) else t
+    return with_parts(t, lambda x: unfold(x, whole))
 
 
 def fold(t: T, around: dict[type, list[Obj]]) -> T:
@@ -37,23 +24,16 @@ def fold(t: T, around: dict[type, list[Obj]]) -> T:
 
     What is seen of objects of these classes is added to the lists there.
     """
-    match t:
-        case Obj(cls=c, act=act):
-            forms = around.get(c)
-            if forms is not None:
-                if t not in forms:
-                    if len(forms) > MOST_FORMS:
-                        return Inst(c, act)
-                    forms.append(t)
-                return Rec(c)
-            return together(t, around) if len(around) < NESTED else Inst(c, act)
-        case Tup(items=items):
-            return replace(t, items=tuple([fold(x, around) for x in items]))
-        case Dct() | Union():
-            return t.mapped(lambda x: fold(x, around))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(fold(e, around), t.active)
-    return t
+    if not isinstance(t, Obj):
+        return with_parts(t, lambda x: fold(x, around))
+    forms = around.get(t.cls)
+    if forms is None:
+        return together(t, around) if len(around) < NESTED else Inst(t.cls, t.act)
+    if t not in forms:
+        if len(forms) > MOST_FORMS:
+            return Inst(t.cls, t.act)
+        forms.append(t)
+    return Rec(t.cls)
 
 
 def together(t: Obj, around: dict[type, list[Obj]]) -> T:
@@ -62,7 +42,12 @@ def together(t: Obj, around: dict[type, list[Obj]]) -> T:
     inner = {**around, t.cls: forms}
     whole: T | None = None
     for form in forms:  # it grows meanwhile
-        folded = replace(form, fields=tuple([(k, fold(unfold(x, form), inner)) for k, x in form.fields]))
+        folded = folded_in(form, inner)
         whole = folded if whole is None else join(whole, folded)
     assert whole is not None
     return whole
+
+
+def folded_in(form: Obj, around: dict[type, list[Obj]]) -> T:
+    """One of these types with its attributes as those of objects of the classes `around`."""
+    return with_parts(form, lambda x: fold(unfold(x, form), around))

@@ -477,17 +477,20 @@ NESTED = 4
 
 def unseen(t: T) -> T:
     """The type of the same values where nothing is known of the attributes of objects."""
+    return Inst(t.cls, t.act) if isinstance(t, Obj) else with_parts(t, unseen)
+
+
+def with_parts(t: T, f: Callable[[T], T]) -> T:
+    """The type with f of what it consists of: items, attributes, options."""
     match t:
-        case Obj(cls=c, act=act):
-            return Inst(c, act)
+        case Obj(fields=fields):
+            return replace(t, fields=tuple([(k, f(x)) for k, x in fields]))
         case Tup(items=items):
-            return replace(t, items=tuple(map(unseen, items)))
-        case Dct():
-            return t.mapped(unseen)
+            return replace(t, items=tuple(map(f, items)))
         case Lst(elem=e) | Cell(elem=e):
-            return t.holding(unseen(e), t.active)
-        case Union():
-            return t.mapped(unseen)
+            return t.holding(f(e), t.active)
+        case Dct() | Union():
+            return t.mapped(f)
     return t
 
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mooncake_py.fields import is_code_of, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
@@ -62,10 +62,11 @@ def _narrowed(inferred: Inferred) -> Function | None:
     for b in fn.blocks:
         if not isinstance(b.term, Branch) or not isinstance(b.term.cond, Var) or b.id not in inferred.reached:
             continue
-        x, kinds = _asked(b.term.cond, defs, types)
-        if x is None:
+        question = _asked(b.term.cond, defs, types)
+        if question is None:
             continue
-        for e, these in ((b.term.then, kinds[0]), (b.term.orelse, kinds[1])):
+        x = question.value
+        for e, these in ((b.term.then, question.holds), (b.term.orelse, question.fails)):
             told = _told(types[x], these)
             if told and len(preds[e.target]) == 1 and _is_used(fn, x, e.target, idom):
                 return _renamed(fn, x, e.target, told, idom, fresh, b.term.pos)
@@ -86,54 +87,48 @@ def _given(fn: Function, b: CFGBlock, e: Edge, x: Var, told: tuple[tuple[bool, K
     return replace(fn, blocks=tuple([replace(c, term=term) if c is b else c for c in fn.blocks]) + (between,))
 
 
-def _asked(
-    cond: Operand, defs: dict[Var, Call], types: dict[Var, T]
-) -> tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]]:
-    """The value that a condition asks the type of; the kinds for which it may hold, and those for which not."""
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A condition that tells of which kinds a value may be where it holds, and where it fails."""
+
+    value: Var
+    holds: frozenset[Kind]
+    fails: frozenset[Kind]
+
+
+def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Question | None:
+    """What a condition asks of a value of one of several types; None where it asks something else."""
     s = defs.get(cond) if isinstance(cond, Var) else None
-    nothing: tuple[None, tuple[frozenset[Kind], frozenset[Kind]]] = None, (frozenset(), frozenset())
-    if s is None or s.kwargs or not isinstance(s.fn, (Const, Var)):
-        return nothing
-    f = _value(s.fn, types)
-    if f in (operator.is_, operator.is_not, operator.eq, operator.ne) and len(s.args) == 2:
-        x, other = s.args[0], _known(s.args[1], types)
-        asked = defs.get(x) if isinstance(x, Var) else None
-        if asked is not None and _value(asked.fn, types) is type and len(asked.args) == 1 and other is not None:
-            x, kind = asked.args[0], ("a", other.value)
-        elif other is not None and f in (operator.is_, operator.is_not):
-            kind = ("is", other.value)
-        else:
-            return nothing
-        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union):
-            return nothing
-        all_ = _kinds(t)
-        if kind not in all_:
-            return nothing
-        yes, no = frozenset({kind}), all_ - {kind}
-        return x, ((yes, no) if f in (operator.is_, operator.eq) else (no, yes))
-    if f is isinstance and len(s.args) == 2:
-        x, cls = s.args[0], _known(s.args[1], types)
-        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union) or cls is None:
-            return nothing
-        answers = {kind_of(o): fold_isinstance(o, cls.value) for o in t.options}
-        yes = frozenset(k for k, a in answers.items() if a is not False and k is not None)
-        no = frozenset(k for k, a in answers.items() if a is not True and k is not None)
-        return x, (yes, no)
-    if (f is ops.truth or f is operator.not_ or f is bool) and len(s.args) == 1:
-        x = s.args[0]
-        if not isinstance(x, Var) or not isinstance(t := types.get(x), Union):
-            found = _asked(x, defs, types)
-            return _inverted(found) if f is operator.not_ else found
-        holds, fails = _kinds(t) - {NOTHING}, _kinds(t)
-        return x, ((holds, fails) if f is not operator.not_ else (fails, holds))
-    return nothing
-
-
-def _inverted(
-    found: tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]],
-) -> tuple[Var | None, tuple[frozenset[Kind], frozenset[Kind]]]:
-    x, (yes, no) = found
-    return x, (no, yes)
+    if s is None or s.kwargs or not s.args:
+        return None
+    f, x = _value(s.fn, types), s.args[0]
+    if f in (ops.truth, operator.not_, bool) and len(s.args) == 1:
+        kinds = _kinds(x, types)
+        found = _Question(x, kinds - {NOTHING}, kinds) if kinds and isinstance(x, Var) else _asked(x, defs, types)
+        return found if found is None or f is not operator.not_ else _Question(found.value, found.fails, found.holds)
+    other = _known(s.args[1], types) if len(s.args) == 2 else None
+    if other is None:
+        return None
+    if f is isinstance:
+        options = types[x].options if isinstance(x, Var) and isinstance(types.get(x), Union) else ()  # type: ignore[attr-defined]
+        answers = [(kind_of(o), fold_isinstance(o, other.value)) for o in options]
+        holds = frozenset(k for k, a in answers if a is not False and k is not None)
+        fails = frozenset(k for k, a in answers if a is not True and k is not None)
+        return _Question(x, holds, fails) if isinstance(x, Var) and answers else None
+    if f not in (operator.is_, operator.is_not, operator.eq, operator.ne):
+        return None
+    asked = defs.get(x) if isinstance(x, Var) else None
+    if asked is not None and _value(asked.fn, types) is type and len(asked.args) == 1:
+        x, kind = asked.args[0], ("a", other.value)
+    elif f in (operator.is_, operator.is_not):
+        kind = ("is", other.value)
+    else:
+        return None
+    kinds = _kinds(x, types)
+    if kind not in kinds or not isinstance(x, Var):
+        return None
+    yes, no = frozenset({kind}), kinds - {kind}
+    return _Question(x, yes, no) if f in (operator.is_, operator.eq) else _Question(x, no, yes)
 
 
 def _value(v: Operand, types: dict[Var, T]) -> object:
@@ -148,8 +143,10 @@ def _known(v: Operand, types: dict[Var, T]) -> Known | None:
     return t if isinstance(t, Known) else None
 
 
-def _kinds(t: Union) -> frozenset[Kind]:
-    return frozenset(k for k in map(kind_of, t.options) if k is not None)
+def _kinds(v: Operand, types: dict[Var, T]) -> frozenset[Kind]:
+    """The kinds of a value of one of several types, none of any other."""
+    t = types.get(v) if isinstance(v, Var) else None
+    return frozenset(k for k in map(kind_of, t.options) if k is not None) if isinstance(t, Union) else frozenset()
 
 
 def _told(t: T, kinds: frozenset[Kind]) -> tuple[tuple[bool, Kind], ...]:
