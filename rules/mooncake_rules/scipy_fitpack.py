@@ -319,52 +319,42 @@ def derivatives(self: CoDual, x):
     return CoDual(y, fy), pullback
 
 
-@rrule(sip.UnivariateSpline.roots)
-def roots(self: CoDual):
-    spline = self.primal
-    y = spline.roots()
-    fy = zero_fdata(y)
+def _read(method: Any, give: Callable[[Any, CoDual, Any, Any], None]) -> None:
+    """A method without arguments that gives an array; `give(spline, self, y, dy)` hands its cotangent on."""
 
-    def pullback(dy):
-        dy = take_fdata(fy, dy)
-        if dy is not None:
-            dc, dt = root_cotangents(*_parts(spline), y, dy)
-            _give(self, dc, lambda: dt)
-        return None
+    @rrule(method)
+    def rule(self: CoDual):
+        spline = self.primal
+        y = method(spline)
+        fy = zero_fdata(y)
 
-    return CoDual(y, fy), pullback
+        def pullback(dy):
+            dy = take_fdata(fy, dy)
+            if dy is not None:
+                give(spline, self, y, dy)
+            return None
 
-
-@rrule(sip.UnivariateSpline.get_coeffs)
-def get_coeffs(self: CoDual):
-    spline = self.primal
-    y = spline.get_coeffs()
-    fy = zero_fdata(y)
-
-    def pullback(dy):
-        dy = take_fdata(fy, dy)
-        if dy is not None:
-            c = _parts(spline)[1]
-            Kept.add(self, c=np.concatenate([dy, np.zeros(len(c) - len(dy))]))
-        return None
-
-    return CoDual(y, fy), pullback
+        return CoDual(y, fy), pullback
 
 
-@rrule(sip.UnivariateSpline.get_knots)
-def get_knots(self: CoDual):
-    spline = self.primal
-    y = spline.get_knots()
-    fy = zero_fdata(y)
+def _give_roots(spline: Any, to: CoDual, y: Any, dy: Any) -> None:
+    dc, dt = root_cotangents(*_parts(spline), y, dy)
+    _give(to, dc, lambda: dt)
 
-    def pullback(dy):
-        dy = take_fdata(fy, dy)
-        if dy is not None:
-            k = _parts(spline)[2]
-            Kept.add(self, t=np.concatenate([np.zeros(k), dy, np.zeros(k)]))
-        return None
 
-    return CoDual(y, fy), pullback
+def _give_coeffs(spline: Any, to: CoDual, y: Any, dy: Any) -> None:
+    c = _parts(spline)[1]
+    Kept.add(to, c=np.concatenate([dy, np.zeros(len(c) - len(dy))]))
+
+
+def _give_knots(spline: Any, to: CoDual, y: Any, dy: Any) -> None:
+    k = _parts(spline)[2]
+    Kept.add(to, t=np.concatenate([np.zeros(k), dy, np.zeros(k)]))
+
+
+_read(sip.UnivariateSpline.roots, _give_roots)
+_read(sip.UnivariateSpline.get_coeffs, _give_coeffs)
+_read(sip.UnivariateSpline.get_knots, _give_knots)
 
 
 def _other_degree(name: str, formula: Any, step: int) -> None:
