@@ -6,6 +6,7 @@ until the residual is `s`, its iteration is differentiated (`spline_formulas.smo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
