@@ -23,6 +23,7 @@ from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
+    from mooncake_py.runtime.site import StaticSite
     from mooncake_py.transform.derived import Derived
 
 
@@ -46,6 +47,7 @@ class DerivedRule:
         "pullback",
         "reusable",
         "scope",
+        "sites",
         "taken",
     )
 
@@ -57,6 +59,7 @@ class DerivedRule:
         derived: Derived,
         guards: tuple[Guard, ...],
         taken: Iterable[pytypes.FunctionType] = (),
+        sites: Sequence[StaticSite] = (),
     ):
         self.code = code
         self.forward = forward
@@ -66,6 +69,7 @@ class DerivedRule:
         self.guards = tuple((g.scope, g.name, g.value, g.fits) for g in guards)
         # Functions whose bodies are part of this rule, with the code and the defaults they had.
         self.taken = tuple((f, f.__code__, f.__defaults__) for f in taken)
+        self.sites = tuple(sites)  # where it calls other rules, which it holds on to
         self.lanes = derived.lane_args
         self.has_lanes = bool(derived.lane_args)
         self.n_inputs = len(derived.arg_trees)
@@ -74,7 +78,21 @@ class DerivedRule:
         self.generation = registry.generation
 
     def valid(self) -> bool:
-        """Do the names the rule relies on still mean what they meant?"""
+        """Do the names that the rule, and those that it calls, rely on still mean what they meant?"""
+        return self._holds() and (not self.sites or all(rule._holds() for rule in self._called()))
+
+    def _called(self) -> set[DerivedRule]:
+        """The rules that its calls led to, and theirs."""
+        found: set[DerivedRule] = set()
+        work = [self]
+        while work:
+            for site in work.pop().sites:
+                if site.rule is not None and site.rule not in found:
+                    found.add(site.rule)
+                    work.append(site.rule)
+        return found
+
+    def _holds(self) -> bool:
         if self.generation != registry.generation:
             return False
         for scope, name, value, fits in self.guards:

@@ -30,7 +30,7 @@ from mooncake_py.runtime.operators import decides
 from mooncake_py.runtime.plain import run_plainly
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Result
-from mooncake_py.runtime.rule import rule_for
+from mooncake_py.runtime.rule import DerivedRule, rule_for
 from mooncake_py.runtime.stored import named
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.unwinding import Raised, leave
@@ -206,10 +206,11 @@ class StaticSite:
     Recursive functions need the delay, and code that never runs costs nothing.
     """
 
-    __slots__ = ("forward", "function", "pullback", "types")
+    __slots__ = ("forward", "function", "pullback", "rule", "types")
 
     def __init__(self, function: pytypes.FunctionType, types: tuple[Any, ...]):
         self.function, self.types = function, types
+        self.rule: DerivedRule | None = None
         self.forward: Callable[..., Any] = self._first
         self.pullback: Callable[..., Any] | None = None
 
@@ -218,6 +219,6 @@ class StaticSite:
         return cls(info.target, tuple(map(widen, info.types)))
 
     def _first(self, *args: Any) -> Any:
-        rule = rule_for(self.function, self.types, ())
+        rule = self.rule = rule_for(self.function, self.types, ())
         self.forward, self.pullback = rule.forward, rule.pullback
         return rule.forward(*args)

@@ -41,6 +41,15 @@ def magnitude(x):
 
 def fact(x, n):
     return 1.0 if n == 0 else x * fact(x, n - 1)
+
+def scaled(x, *, by):
+    return helper(x) * by * K
+
+def nested(x, n):
+    return x if n == 0 else scaled(nested(x, n - 1), by=2)
+
+def above(x):
+    return nested(x, 2) + x
 """
 
 
@@ -105,6 +114,15 @@ def test_recursive_name_rebound(notebook: types.ModuleType) -> None:
     assert g(2.0, 5) == 80.0
     rebind(notebook, "def fact(x, n):\n    return x * 7.0\n")
     assert g(2.0, 5) == 28.0
+
+
+def test_what_a_recursive_function_calls_rebound(notebook: types.ModuleType) -> None:
+    g = grad(notebook.above)
+    assert g(0.5) == pytest.approx(256.0 * 0.5**3 + 1.0)
+    rebind(notebook, "def helper(x): return 3.0 * x")
+    assert g(0.5) == pytest.approx(12.0**2 + 1.0)
+    rebind(notebook, "K = 1")
+    assert g(0.5) == pytest.approx(6.0**2 + 1.0)
 
 
 def test_attribute_of_a_module_rebound() -> None:

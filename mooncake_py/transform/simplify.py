@@ -1,0 +1,91 @@
+"""The primal made simpler by what inference finds out, and inferred again, until nothing is left to do."""
+
+from __future__ import annotations
+
+import types as pytypes
+from collections.abc import Sequence
+
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.protocol import Classes
+from mooncake_py.infer.types import T
+from mooncake_py.ir.nodes import Function
+from mooncake_py.run import NOTHING, Wary
+from mooncake_py.transform.advance import advance_iterators
+from mooncake_py.transform.asking import fuse
+from mooncake_py.transform.cells import localise
+from mooncake_py.transform.dissolve import dissolve
+from mooncake_py.transform.inline import inline_calls
+from mooncake_py.transform.kept import keep_views
+from mooncake_py.transform.lift import lift
+from mooncake_py.transform.primal import promote_cells
+from mooncake_py.transform.protocol import as_calls, doubts, settle
+from mooncake_py.transform.rewrite import rewrite
+from mooncake_py.transform.single import without_single_params
+from mooncake_py.transform.split import by_options
+from mooncake_py.transform.standins import with_stand_ins
+from mooncake_py.transform.unroll import unroll
+
+
+def infer_simplified(
+    primal: Function,
+    fn: pytypes.FunctionType,
+    arg_types: Sequence[T],
+    free_types: Sequence[T] = (),
+    aliased: bool = False,
+    wary: Wary = NOTHING,
+    objects: bool = True,
+) -> tuple[Inferred, set[pytypes.FunctionType]]:
+    """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
+
+    def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
+        inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        taken: set[pytypes.FunctionType] = set()
+        guards = inferred.guards
+        while (simpler := simplify(inferred, fn, taken)) is not None:
+            guards |= inferred.guards
+            taken |= inferred.relied
+            inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
+            guards |= inferred.guards
+            inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        inferred.guards = guards | inferred.guards
+        return inferred, taken | inferred.relied
+
+    found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
+    if doubts(found[0].fn):
+        found = with_classes(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
+    return found
+
+
+def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
+    lifted = lift(inferred.fn, fn.__globals__)
+    if lifted is not None:
+        return localise(promote_cells(lifted))
+    kept = keep_views(inferred)
+    if kept is not None:
+        return kept
+    direct = as_calls(inferred)
+    if direct is not None:
+        return with_stand_ins(direct, inferred, fn.__globals__)
+    settled = settle(inferred)
+    if settled is not None:
+        return settled
+    simpler = rewrite(inferred)
+    if simpler is not None:
+        return simpler
+    straight = unroll(inferred)
+    if straight is not None:
+        return straight
+    larger = inline_calls(inferred, fn.__globals__, taken)
+    if larger is not None:
+        return localise(promote_cells(without_single_params(larger)))
+    split = by_options(inferred)
+    if split is not None:
+        return split
+    fused = fuse(inferred, fn.__globals__, taken)
+    if fused is not None:
+        return localise(promote_cells(fused))
+    advanced = advance_iterators(inferred)
+    return advanced if advanced is not None else dissolve(inferred)
