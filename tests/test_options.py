@@ -5,7 +5,6 @@ Every seventh case, others for each switch; `MOONCAKE_ZOO=all python -m pytest t
 
 from __future__ import annotations
 
-import os
 import threading
 
 import numpy as np
@@ -14,12 +13,13 @@ import pytest
 from mooncake_py import grad, options, value_and_grad, value_and_pullback
 from mooncake_py.switches import DEFAULT, Options, current
 from tests.derive import rule_of
-from tests.functions import CASES
+from tests.functions import ALL, CASES
 from tests.harness import Case, check_case, close
 
 SWITCHES = Options._fields
-STRIDE = 1 if os.environ.get("MOONCAKE_ZOO") == "all" else 7
-SAMPLE = [(s, case) for k, s in enumerate(SWITCHES) for case in CASES[k % STRIDE :: STRIDE]]
+STRIDE = 1 if ALL else 7
+QUICK = [case for case in CASES if ALL or "slow" not in case.tags]
+SAMPLE = [(s, case) for k, s in enumerate(SWITCHES) for case in QUICK[k % STRIDE :: STRIDE]]
 
 
 @pytest.mark.parametrize(("switch", "case"), SAMPLE, ids=lambda x: getattr(x, "name", x))

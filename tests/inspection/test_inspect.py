@@ -9,7 +9,7 @@ import pytest
 
 import mooncake_py
 from mooncake_py import ArgumentError, Inspection, inspect, options, rrule
-from tests.functions import CASES
+from tests.functions import SHARE
 from tests.harness import Case
 
 
@@ -140,7 +140,7 @@ def test_inspecting_neither_runs_the_function_nor_changes_its_rule() -> None:
     assert not ran
 
 
-@pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", SHARE[::2], ids=lambda case: case.name)
 def test_zoo(case: Case) -> None:
     """Every statement with a rule is listed, at a line of the source that is shown."""
     try:

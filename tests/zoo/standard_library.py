@@ -49,7 +49,7 @@ def csv_into_a_buffer(x):
     return x * len(list(csv.reader(out.getvalue().splitlines())))
 
 
-@case(0.7)
+@case(0.7, tags=("slow",))
 def options_of_a_program(x):
     parser = argparse.ArgumentParser()
     parser.add_argument("--n", type=int, default=3)
