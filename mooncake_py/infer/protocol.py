@@ -275,7 +275,7 @@ class Classes:
         if type(d) is property:
             return (BOT, Plan(d.fget, (x,))) if is_function(d.fget) else None
         if is_function(d) or replaces(d) or type(d) is pytypes.MethodDescriptorType:
-            return Meth(d, s, t.active), None
+            return Meth(d, s, t.active, by_value=True), None
         return self.read_class(s, t.cls, name)
 
     def read_class(self, s: Call, cls: type, name: str) -> tuple[T, Any] | None:
@@ -302,7 +302,7 @@ class Classes:
                 if isinstance(d, property):
                     return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
                 if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
-                    return Meth(d, s, t.active), None
+                    return Meth(d, s, t.active, by_value=isinstance(t, Tup)), None
                 if isinstance(t, Tup) and (i := field_index(d)) is not None:
                     return t.items[i], i
                 return None
