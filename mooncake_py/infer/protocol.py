@@ -29,7 +29,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating, next_of_object
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.registry import rules_of
+from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.structure import attributes, is_user_class
 
 Keywords = tuple[tuple[str, Operand], ...]
@@ -442,7 +442,9 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        if not is_user_class(cls) or issubclass(cls, BaseException) or is_library(cls) or rules_of(cls):
+        if not is_user_class(cls) or issubclass(cls, BaseException) or rules_of(cls):
+            return None
+        if is_library(cls) and cls.__module__ not in overlay_modules:
             return None
         if self.look(type(cls), "__call__") is not _TYPE_CALL or self.look(cls, "__new__") is not object.__new__:
             return None

@@ -87,5 +87,5 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))
-    advanced = advance_iterators(inferred)
-    return advanced if advanced is not None else dissolve(inferred)
+    dissolved = dissolve(inferred)  # an iterator that an object holds may be one that is known
+    return dissolved if dissolved is not None else advance_iterators(inferred)
