@@ -131,7 +131,7 @@ def _may_set(cls: type, name: str) -> bool:
 
 
 def without_doubts(inferred: Inferred) -> Inferred:
-    """The same without the tests of what is now known. Objects that code may have changed unseen are tested when it runs."""
+    """The same without tests of what is known now. Objects that may be changed unseen are tested when it runs."""
     dead = {s for s, t in _taken_to_lack(inferred) if isinstance(t, (Obj, Bot))}
     return replace(inferred, fn=map_function(inferred.fn, lambda v: v, dead)) if dead else inferred
 

@@ -407,3 +407,18 @@ def attributes_that_short_methods_set(x):
         if k == 1:
             thing.learn()
     return x
+
+
+class Settings(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+@case(1.5, Settings(rate=0.5, deep=Settings(w=2.0)))
+def attributes_that_are_items(x, s):
+    s.step = s.rate * x
+    s["rate"] = s.step * s.deep.w
+    s.deep.w *= x
+    del s.step
+    return s.rate * s.deep.w + len(s)
