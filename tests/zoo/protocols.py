@@ -415,8 +415,9 @@ class Settings(dict):
     __delattr__ = dict.__delitem__
 
 
-@case(1.5, Settings(rate=0.5, deep=Settings(w=2.0)))
-def attributes_that_are_items(x, s):
+@case(1.5, 0.5)
+def attributes_that_are_items(x, rate):
+    s = Settings(rate=rate, deep=Settings(w=2.0))
     s.step = s.rate * x
     s["rate"] = s.step * s.deep.w
     s.deep.w *= x
