@@ -26,6 +26,7 @@ from mooncake_py.runtime.binding import Box, Slots, bind
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.user import (
+    Seen,
     Shadows,
     all_plain,
     array_ids,
@@ -124,7 +125,7 @@ class Pullback:
             put_back([(x, content) for x, content in kept if id(x) not in mine])
         for shadow, f in shadows:
             shadow.reset(f)
-        seen: dict[int, Any] = {}
+        seen = Seen()
         given = array_ids(dy)
         return tuple(
             report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types as pytypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
@@ -85,6 +85,11 @@ def attributes(x: Any) -> dict[str, Any]:
             continue
     out.update(getattr(x, "__dict__", ()))
     return out
+
+
+def reader(cls: type) -> Callable[[Any], dict[str, Any]]:
+    """What gives the attributes of an object of the class, to be read only."""
+    return attributes if slot_names(cls) or not cls.__dictoffset__ else vars
 
 
 _ABSENT = object()

@@ -11,7 +11,7 @@ from mooncake_py.diagnostics import facts
 from mooncake_py.diagnostics.mode import enter, leave
 from mooncake_py.errors import MissingRule
 from mooncake_py.runtime.registered import run_rule
-from mooncake_py.runtime.user import report, seed
+from mooncake_py.runtime.user import Seen, report, seed
 from mooncake_py.tangents import NoDerivative, zero_fdata
 from mooncake_py.testing import _all_double, _double, _inner, _moved, _random, _size, leaves
 
@@ -66,7 +66,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
             continue
         if isinstance(rdata[i], NoDerivative):
             continue
-        d = report(x, fargs[i], rdata[i], {}, frozenset())
+        d = report(x, fargs[i], rdata[i], Seen(), frozenset())
         found = _direction(watch, args, i, _random(x, rng), written, cotangents, d)
         if found is not None:
             name = site.argument(i)

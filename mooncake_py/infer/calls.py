@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ from mooncake_py.infer.predicates import (
     may_be_written,
 )
 from mooncake_py.infer.protocol import Plan, asks, is_function
+from mooncake_py.infer.readers import may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
-from mooncake_py.infer.results import is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -53,7 +55,6 @@ from mooncake_py.infer.types import (
     without,
 )
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
@@ -104,7 +105,7 @@ class Calls(Attributes):
         if isinstance(fn, Meth) and fn.is_read_as(s.fn):
             x = fn.receiver
             if self.classes is not None and is_function(fn.func):
-                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs, lacks=self.not_its_own(fn)))
+                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
         if isinstance(fn, Known):
             if self.classes is not None and (bound := found_outside(fn.value, s)) is not None:
@@ -265,13 +266,6 @@ class Calls(Attributes):
             return better if isinstance(better, Arr) or is_scalar(better) else t
         return t
 
-    def not_its_own(self, m: Meth) -> tuple[Operand, Operand, Operand] | None:
-        """What a method that was found in a class relies on: the object might have an attribute by that name."""
-        t = self.type_of(m.receiver)
-        if not isinstance(t, Obj) or t.cls.__dictoffset__ == 0 or not is_const(m.site.fn, getattr):
-            return None
-        return m.receiver, Const(t.cls), m.site.args[1]
-
     def refuse_objects(self, s: Call, t: T) -> None:
         """Derivatives are followed through arrays of numbers only."""
         if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
@@ -310,8 +304,21 @@ class Calls(Attributes):
             return Fn(code.value, s, any(t.active for t in types))
         return None
 
+    def result_known(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
+        """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
+        numbers = is_numeric_call(f, types)
+        if not numbers and self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
+            found = result_of(f, types, simplified=True)
+            if found is not None and found.only_reads:
+                return found
+        found = result_of(f, types)
+        return found if found is None or not numbers else replace(found, only_reads=True)
+
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
-        """A call of a Python function: known by its rule where only numbers go in and out, else decided late."""
+        """A call of a Python function: known by its rule where numbers come out, and numbers go in or it only reads.
+
+        Else it is decided late.
+        """
         kw = [self.type_of(v) for _, v in s.kwargs]
         target = fn.value if isinstance(fn, Known) else None
         act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
@@ -325,14 +332,15 @@ class Calls(Attributes):
             and len(types) == target.__code__.co_argcount
             and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
             and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
-            and (found := result_of(target, types)) is not None
+            and (found := self.result_known(target, types)) is not None
         ):
-            numeric = is_numeric_call(target, types) and (only_numbers(found.type) or isinstance(found.type, Bot))
-            if numeric and not (s.out in self.protected and may_carry(target, set())):
-                self.calls[s.out] = CallInfo("derived", target, None, args, (), types)
-                return found.type
             self.guards |= found.guards
             self.relied |= found.functions
+            numeric = found.only_reads and (only_numbers(found.type) or isinstance(found.type, Bot))
+            if numeric and not (s.out in self.protected and may_carry(target, set())):
+                numbers = is_numeric_call(target, types)
+                self.calls[s.out] = CallInfo("derived" if act or numbers else "plain", target, None, args, (), types)
+                return found.type
             result = found.type
         act = act or bool(self.wary)
         written = any(map(may_be_written, (*types, *kw)))

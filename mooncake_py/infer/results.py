@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.readers import only_reads
 from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, unseen, widen
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Result:
     type: T
     guards: dict[tuple[int, str], Guard] = field(default_factory=dict)
     functions: set[pytypes.FunctionType] = field(default_factory=set)
+    only_reads: bool = False  # nothing that it is given, or that is outside, is changed
 
 
 @dataclass(slots=True)
@@ -65,21 +67,24 @@ _results: dict[Any, Result | None] = {}
 _running: dict[Any, _Running] = {}
 
 
-def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> Result | None:
+def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = False) -> Result | None:
     """What a plain function returns for arguments of these types, None if not known.
 
     Of a recursive one it is found by iteration from nothing; what was found for others on the way is then not kept.
+    `simplified`, it is made as simple as the attributes of its arguments allow, which takes longer and shows more.
     """
     from mooncake_py.frontend import normalise
     from mooncake_py.infer.interpret import Inference
     from mooncake_py.transform.primal import prepare
+    from mooncake_py.transform.simplify import infer_simplified
 
-    key = (f.__code__, id(f.__globals__), tuple([unseen(widen(t)) for t in types]), registry.generation)
+    given = tuple([widen(t) if simplified else unseen(widen(t)) for t in types])
+    key = (f.__code__, id(f.__globals__), given, registry.generation, simplified)
     running = _running.get(key)
     if running is not None:
         for r in list(_running.values())[running.at :]:
             r.outer = min(r.outer, running.at)
-        return Result(running.so_far)
+        return Result(running.so_far, only_reads=simplified)  # as far as is known
     if key in _results:
         result = _results[key]
         if result is None or all(g.holds() for g in result.guards.values()):
@@ -91,11 +96,17 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T]) -> Result | None:
     try:
         primal = prepare(normalise(f.__code__))
         for _ in range(MOST_ROUNDS if primal.kind == "function" else 0):
-            inferred = Inference(primal, key[2], f.__globals__).run()
+            functions = {f}
+            if simplified:
+                inferred, taken = infer_simplified(primal, f, given)
+                functions |= taken
+            else:
+                inferred = Inference(primal, given, f.__globals__).run()
+                functions |= inferred.relied
             new = join(me.so_far, widen(inferred.result))
             if new == me.so_far or me.outer > me.at:
                 if new is not BOT:  # else nothing was seen to come back: of an empty list, say, that is not yet filled
-                    result = Result(new, inferred.guards, {f, *inferred.relied})
+                    result = Result(new, inferred.guards, functions, simplified and only_reads(inferred))
                 break
             me.so_far = new
     except UnsupportedError:

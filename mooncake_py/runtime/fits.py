@@ -9,34 +9,93 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.abstraction import FEW, abstract
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union, union
-from mooncake_py.structure import attributes, slot_names
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union
+from mooncake_py.structure import reader
 
 Fit = Callable[[Any], bool]
+Part = Callable[[Any, "Walk"], bool]
+Around = dict[type, list[Part]]  # of the objects that a type stands in: what each object of their class is asked
+
 _SIMPLE = frozenset({float, complex, int, bool, str})
+
+
+class Walk:
+    """The objects that one question came to again and again by those of their own class, and what each is asked."""
+
+    __slots__ = ("known", "todo")
+
+    def __init__(self) -> None:
+        self.known: set[tuple[int, Part]] = set()
+        self.todo: list[tuple[Any, Part]] = []
+
+    def meet(self, x: Any, asks: Part) -> bool:
+        """It is asked later: lists that are linked are longer than a stack is deep, and there are rings."""
+        key = id(x), asks
+        if key not in self.known:
+            self.known.add(key)
+            self.todo.append((x, asks))
+        return True
 
 
 def fit_of(t: T) -> Fit | None:
     """Whether `abstract` finds the type t, or one that it covers, for a value; None where this takes as long to say."""
+    part = _part(t, {})
+    if part is None:
+        return None
+
+    def fits(x: Any) -> bool:
+        walk = Walk()
+        return part(x, walk) and all(asks(y, walk) for y, asks in walk.todo)
+
+    return fits if is_linked(t) else lambda x: part(x, _NONE)
+
+
+_NONE = Walk()
+
+
+def is_linked(t: T) -> bool:
+    """Does the type of an object lead back to it?"""
     match t:
+        case Rec():
+            return True
+        case Union(options=parts) | Tup(items=parts):
+            return any(map(is_linked, parts))
+        case Lst(elem=elem):
+            return is_linked(elem)
+        case Obj(fields=fields):
+            return any(is_linked(x) for _, x in fields)
+        case Dct():
+            return is_linked(t.values())
+    return False
+
+
+def _part(t: T, around: Around) -> Part | None:
+    match t:
+        case Rec(cls=cls):
+            asked = around[cls]
+            return lambda x, w: type(x) is cls and w.meet(x, asked[0])
         case Obj(cls=cls, fields=fields, new=False):
-            if any(_leads_to(x, cls) for _, x in fields):
-                return _linked(cls, [(k, *_parted(x, cls)) for k, x in fields])
-            return _object(cls, [(k, fit_of(x)) for k, x in fields])
+            asked = []
+            inner = {**around, cls: asked}
+            found = _object(cls, [(k, _part(x, inner)) for k, x in fields])
+            if found is None:
+                return None
+            asked.append(found)
+            return (lambda x, w: type(x) is cls and w.meet(x, found)) if is_linked(t) else found
         case Known(value=value):
-            return lambda x: x is value
+            return lambda x, w: x is value
         case Arr(dtype=np.dtype() as dtype, ndim=int(ndim)):
-            return lambda x: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
+            return lambda x, w: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
         case Tup(items=items, cls=cls):
-            return _tuple(cls, [fit_of(x) for x in items])
+            return _tuple(cls, [_part(x, around) for x in items])
         case Lst(elem=elem, cls=cls):
-            return _list(cls, elem, fit_of(elem))
+            return _list(cls, elem, _part(elem, around), bool(around))
         case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
-            return _dict(fields, elem)
+            return _dict(fields, elem, around)
         case Union(options=options):
-            return _one_of([fit_of(x) for x in options])
+            return _one_of(options, [_part(x, around) for x in options])
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
-            return lambda x: type(x) is cls
+            return lambda x, w: type(x) is cls
     return None
 
 
@@ -46,130 +105,83 @@ def fit_or_abstract(t: T) -> Fit:
     return fit if fit is not None else lambda x: abstract(x, False) == t
 
 
-def _one_of(fits: list[Fit | None]) -> Fit | None:
+def _one_of(options: tuple[T, ...], fits: list[Part | None]) -> Part | None:
     if any(fit is None for fit in fits):
         return None
-    return lambda x: any([fit(x) for fit in fits])  # type: ignore[misc]
+    by_class = {class_told(t): fit for t, fit in zip(options, fits, strict=True)}
+    if len(by_class) < len(fits):
+        return lambda x, w: any([fit(x, w) for fit in fits])  # type: ignore[misc]
+
+    def one(x: Any, w: Walk) -> bool:
+        fit = by_class.get(type(x))
+        return fit is not None and fit(x, w)
+
+    return one
 
 
-def _object(cls: type, fields: list[tuple[str, Fit | None]]) -> Fit | None:
+def class_told(t: T) -> type | None:
+    """The class that all values of a type are of, where it says so."""
+    if isinstance(t, Known):
+        return type(t.value)
+    return np.ndarray if isinstance(t, Arr) else getattr(t, "cls", None)
+
+
+def _object(cls: type, fields: list[tuple[str, Part | None]]) -> Part | None:
     """Has an object of this class exactly these attributes?"""
     if any(fit is None for _, fit in fields):
         return None
     n = len(fields)
-    read: Callable[[Any], dict[str, Any]] = attributes if slot_names(cls) or not cls.__dictoffset__ else vars
+    read = reader(cls)
 
-    def fits(x: Any) -> bool:
+    def fits(x: Any, w: Walk) -> bool:
         if type(x) is not cls:
             return False
         held = read(x)
-        return len(held) == n and all([name in held and fit(held[name]) for name, fit in fields])  # type: ignore[misc]
+        return len(held) == n and all([name in held and fit(held[name], w) for name, fit in fields])  # type: ignore[misc]
 
     return fits
 
 
-def _leads_to(t: T, cls: type) -> bool:
-    """Does the type of an attribute say of objects of this class that they are like the one whose attribute it is?"""
-    match t:
-        case Rec(cls=c):
-            return c is cls
-        case Union(options=options):
-            return any(_leads_to(x, cls) for x in options)
-        case Lst(elem=elem):
-            return _leads_to(elem, cls)
-        case Tup(items=items):
-            return any(_leads_to(x, cls) for x in items)
-        case Obj(fields=fields):
-            return any(_leads_to(x, cls) for _, x in fields)
-        case Dct():
-            return _leads_to(t.values(), cls)
-    return False
-
-
-def _parted(t: T, cls: type) -> tuple[int, Fit | None]:
-    """How an attribute is looked at: 0, by itself; 1, it may be an object of the class; 2, it is a list of such.
-
-    And what else it may be, None where nothing else, or where it takes as long as asking `abstract`.
-    """
-    if t == Rec(cls):
-        return 1, None
-    if isinstance(t, Union) and Rec(cls) in t.options:
-        return 1, fit_of(union([x for x in t.options if x != Rec(cls)]))
-    if isinstance(t, Lst) and t.elem == Rec(cls) and t.cls is list:
-        return 2, lambda x: type(x) is list
-    return (3, None) if _leads_to(t, cls) else (0, fit_of(t))
-
-
-def _linked(cls: type, fields: list[tuple[str, int, Fit | None]]) -> Fit | None:
-    """Has an object of this class, and every one that it leads to, exactly these attributes?"""
-    if any(how == 3 or (how == 0 and fit is None) for _, how, fit in fields):
-        return None
-    n = len(fields)
-
-    def fits(x: Any) -> bool:
-        known = {id(x)}
-        todo = [x]
-        for o in todo:
-            if type(o) is not cls:
-                return False
-            held = attributes(o)
-            if len(held) != n:
-                return False
-            for name, how, fit in fields:
-                if name not in held:
-                    return False
-                v = held[name]
-                if how and (how == 2 or type(v) is cls):
-                    if how == 2 and (type(v) is not list or len(v) > FEW):
-                        return False
-                    new = [w for w in (v if how == 2 else (v,)) if id(w) not in known]
-                    known.update(map(id, new))
-                    todo += new
-                elif fit is None or not fit(v):
-                    return False
-        return True
-
-    return fits
-
-
-def _tuple(cls: type[Any], fits: list[Fit | None]) -> Fit | None:
+def _tuple(cls: type[Any], fits: list[Part | None]) -> Part | None:
     if any(fit is None for fit in fits) or cls.__dictoffset__:  # with attributes it is no tuple of this type
         return None
     n = len(fits)
 
-    def fits_all(x: Any) -> bool:
-        return type(x) is cls and len(x) == n and all([fit(v) for fit, v in zip(fits, x)])  # type: ignore[misc]  # noqa: B905 (it is hot)
+    def fits_all(x: Any, w: Walk) -> bool:
+        return type(x) is cls and len(x) == n and all([fit(v, w) for fit, v in zip(fits, x)])  # type: ignore[misc]  # noqa: B905 (it is hot)
 
     return fits_all
 
 
-def _list(cls: type[Any], elem: T, fit: Fit | None) -> Fit | None:
+def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | None:
+    """A list; `within` an object its type is that of the lists of several, and some of them may be empty."""
     if isinstance(elem, Bot):
-        return lambda x: type(x) is cls and not x
+        return lambda x, w: type(x) is cls and not x
     if type(elem) is Inst and elem.cls in _SIMPLE:  # a long list is mostly numbers: no step of this is in Python
         only = {elem.cls}
-        return lambda x: type(x) is cls and {*map(type, x)} == only
+        return lambda x, w: type(x) is cls and {*map(type, x)} == only
     if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and elem.elem.cls in _SIMPLE:
         only, rows = {elem.elem.cls}, {list}
-        return lambda x: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
+        return lambda x, w: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
     if fit is None:
         return None
-    return lambda x: type(x) is cls and 0 < len(x) <= FEW and all([fit(v) for v in x])
+    least = 0 if within else 1
+    return lambda x, w: type(x) is cls and least <= len(x) <= FEW and all([fit(v, w) for v in x])
 
 
-def _dict(fields: tuple[tuple[str, T], ...], elem: T) -> Fit | None:
+def _dict(fields: tuple[tuple[str, T], ...], elem: T, around: Around) -> Part | None:
     """A dict with names for keys: of values that are told apart, or of any number of one type."""
     if not fields:
         if isinstance(elem, Bot):
-            return lambda x: type(x) is dict and not x
-        item = fit_of(elem)
+            return lambda x, w: type(x) is dict and not x
+        item = _part(elem, around)
         if item is None:
             return None
-        return lambda x: (
-            type(x) is dict and set(map(type, x)) == {str} and len(x) <= FEW and all([item(v) for v in x.values()])
+        return lambda x, w: (
+            type(x) is dict and set(map(type, x)) == {str} and len(x) <= FEW and all([item(v, w) for v in x.values()])
         )
-    found = [(k, fit_of(t)) for k, t in fields]
+    found = [(k, _part(t, around)) for k, t in fields]
     if not isinstance(elem, Bot) or any(fit is None for _, fit in found):
         return None
     n = len(found)
-    return lambda x: type(x) is dict and len(x) == n and all([k in x and fit(x[k]) for k, fit in found])  # type: ignore[misc]
+    return lambda x, w: type(x) is dict and len(x) == n and all([k in x and fit(x[k], w) for k, fit in found])  # type: ignore[misc]

@@ -1,22 +1,35 @@
-"""The way into derived code and back for containers of known types: what a type says is not asked of every value.
+"""The way into derived code and back for containers and objects of known types: values are not asked what types say.
 
 `runtime/user.py` does the same for values of any type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Tup
+from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union
+from mooncake_py.mirrors import Tangent, declaration
 from mooncake_py.run import Run
-from mooncake_py.runtime.user import report
-from mooncake_py.tangents import DictShadow, ListShadow, shadow_of
+from mooncake_py.runtime.fits import class_told, is_linked
+from mooncake_py.runtime.user import Seen, report
+from mooncake_py.structure import reader
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, shadow_of
 
-WayIn = Callable[[Any, dict[int, Any], Run], Any]
-"""A value, the containers met so far, and the run -> its fdata; `Aliased` where a container is met twice."""
-WayOut = Callable[[Any, Any, Any], Any]
+
+class Met(dict[int, Any]):
+    """The fdata of the containers and objects met so far; `todo`: of linked objects, whose attributes come later."""
+
+    def __init__(self) -> None:
+        self.todo: list[tuple[Callable[[Any, ObjectShadow, Met, Run], None], Any, ObjectShadow]] = []
+
+
+Todo = list[tuple[Callable[[Any, Any, Tangent, Any], None], Any, Any, Tangent]]  # tangents of such
+WayIn = Callable[[Any, Met, Run], Any]
+"""A value, what was met so far, and the run -> its fdata; `Aliased` where something is met twice."""
+WayOut = Callable[[Any, Any, Any, Todo], Any]
 """A value, its fdata and its rdata -> its cotangent in its own structure."""
+Around = dict[type, list[tuple[WayIn, WayOut]]]  # the classes of the objects that a type stands in
 _NUMBERS = frozenset({float, complex})
 _CONSTANTS = frozenset({int, bool, str})
 _NOTHING: frozenset[int] = frozenset()
@@ -26,48 +39,126 @@ class Aliased(Exception):
     """A container is in two places."""
 
 
-def ways(t: T, apart: bool) -> tuple[WayIn, WayOut] | None:
+def into_rule(xs: Sequence[Any], ways_in: Sequence[WayIn], run: Run) -> list[Any]:
+    """fdata of arguments."""
+    seen = Met()
+    out = [way(x, seen, run) for way, x in zip(ways_in, xs, strict=True)]
+    for fill, x, shadow in seen.todo:  # there are more and more
+        fill(x, shadow, seen, run)
+    return out
+
+
+def out_of_rule(items: Iterable[tuple[WayOut, Any, Any, Any]]) -> tuple[Any, ...]:
+    """Cotangents of arguments, by their ways, values, fdata and rdata."""
+    todo: Todo = []
+    out = tuple([way(x, f, r, todo) for way, x, f, r in items])
+    for fill, x, f, tangent in todo:
+        fill(x, f, tangent, todo)
+    return out
+
+
+def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:  # noqa: B006
     """Both ways for values of exactly this type; None where they are not known beforehand.
 
     `apart`: nobody writes to the arguments, so an array has fdata of its own at every place that it is found at.
     """
     match t:
         case Inst(cls=cls) if cls in _NUMBERS:
-            return _no_fdata, lambda x, f, r: r if type(r) is cls else report(x, None, r, {}, _NOTHING)
+            return no_fdata, lambda x, f, r, todo: r if type(r) is cls else report(x, None, r, Seen(), _NOTHING)
         case Inst(cls=cls) if cls in _CONSTANTS:
-            return _no_fdata, _no_cotangent
+            return no_fdata, _no_cotangent
         case Known(value=None):
-            return _no_fdata, _no_cotangent
+            return no_fdata, _no_cotangent
         case Arr(dtype=dtype) if apart and dtype is not None and dtype.kind in "fc":
-            return lambda x, seen, run: shadow_of(x), lambda x, f, r: report(x, f, r, {}, _NOTHING)
+            return lambda x, seen, run: shadow_of(x), lambda x, f, r, todo: report(x, f, r, Seen(), _NOTHING)
         case Lst(elem=Inst(cls=cls), cls=kind) if cls is float and kind is list:
             return _numbers_in, _numbers_out
         case Lst(elem=elem, cls=kind) if kind is list:
-            inner = ways(elem, apart)
+            inner = ways(elem, apart, around)
             return None if inner is None else _list(*inner)
         case Dct(cls=kind, fields=fields, elem=elem) if kind is dict:
-            found = {k: ways(x, apart) for k, x in fields}
+            found = {k: ways(x, apart, around) for k, x in fields}
             if any(x is None for x in found.values()):
                 return None
             if fields:
                 return _fields({k: x for k, x in found.items() if x is not None})
-            inner = ways(elem, apart)
+            inner = ways(elem, apart, around)
             return None if inner is None else _dict(*inner)
         case Tup(items=items, cls=kind) if kind is tuple:
-            parts = [ways(x, apart) for x in items]
+            parts = [ways(x, apart, around) for x in items]
             return None if any(x is None for x in parts) else _tuple([x for x in parts if x is not None])
+        case Rec(cls=cls):
+            made = around[cls]
+            return (
+                lambda x, seen, run: made[0][0](x, seen, run),
+                lambda x, f, r, todo: made[0][1](x, f, r, todo),
+            )
+        case Obj(cls=cls, fields=fields, new=False) if declaration(cls) is None:
+            made = []
+            found = {k: ways(x, apart, {**around, cls: made}) for k, x in fields}
+            if any(x is None for x in found.values()):
+                return None
+            made.append(_object(cls, {k: x for k, x in found.items() if x is not None}, is_linked(t)))
+            return made[0]
+        case Union(options=options):
+            by_class = {class_told(x): ways(x, apart, around) for x in options}
+            if len(by_class) < len(options) or any(x is None for x in by_class.values()):
+                return None
+            return _one_of({k: x for k, x in by_class.items() if x is not None})
     return None
 
 
-def _no_fdata(x: Any, seen: dict[int, Any], run: Run) -> None:
+def _one_of(parts: dict[Any, tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:
+    into = {cls: way for cls, (way, _) in parts.items()}
+    out = {cls: way for cls, (_, way) in parts.items()}
+    return lambda x, seen, run: into[type(x)](x, seen, run), lambda x, f, r, todo: out[type(x)](x, f, r, todo)
+
+
+def _object(cls: type, parts: dict[str, tuple[WayIn, WayOut]], linked: bool) -> tuple[WayIn, WayOut]:
+    none = dict.fromkeys([k for k, (into, _) in parts.items() if into is no_fdata])
+    others = [(k, into) for k, (into, _) in parts.items() if into is not no_fdata]
+    outs = {k: out for k, (_, out) in parts.items()}
+    read = reader(cls)
+
+    def fill_in(x: Any, shadow: ObjectShadow, seen: Met, run: Run) -> None:
+        held, f = read(x), shadow.f
+        for k, into in others:
+            f[k] = into(held[k], seen, run)
+
+    def object_in(x: Any, seen: Met, run: Run) -> ObjectShadow:
+        shadow = ObjectShadow(x, none.copy())
+        _meet(x, shadow, seen, run)
+        if linked:
+            seen.todo.append((fill_in, x, shadow))
+        elif others:
+            fill_in(x, shadow, seen, run)
+        return shadow
+
+    def fill_out(x: Any, shadow: Any, tangent: Tangent, todo: Todo) -> None:
+        f, r, fields = shadow.f, shadow.r, tangent._fields
+        for k, v in read(x).items():
+            fields[k] = outs[k](v, f.get(k), r.get(k), todo)
+
+    def object_out(x: Any, shadow: Any, rdata: Any, todo: Todo) -> Tangent:
+        tangent = Tangent(cls, {})
+        if linked:
+            todo.append((fill_out, x, shadow, tangent))
+        else:
+            fill_out(x, shadow, tangent, todo)
+        return tangent
+
+    return object_in, object_out
+
+
+def no_fdata(x: Any, seen: Met, run: Run) -> None:
     return None
 
 
-def _no_cotangent(x: Any, f: Any, r: Any) -> None:
+def _no_cotangent(x: Any, f: Any, r: Any, todo: Todo) -> None:
     return None
 
 
-def _meet(x: Any, shadow: Any, seen: dict[int, Any], run: Run) -> None:
+def _meet(x: Any, shadow: Any, seen: Met, run: Run) -> None:
     k = id(x)
     if k in seen:
         raise Aliased
@@ -75,7 +166,7 @@ def _meet(x: Any, shadow: Any, seen: dict[int, Any], run: Run) -> None:
     run.objects[k] = x, shadow
 
 
-def _numbers_in(x: Any, seen: dict[int, Any], run: Run) -> ListShadow:
+def _numbers_in(x: Any, seen: Met, run: Run) -> ListShadow:
     none = [None] * len(x)
     shadow = ListShadow(none, none.copy())
     k = id(x)
@@ -86,49 +177,49 @@ def _numbers_in(x: Any, seen: dict[int, Any], run: Run) -> ListShadow:
     return shadow
 
 
-def _numbers_out(x: Any, f: Any, r: Any) -> list:
-    return [0.0 if t is None else t if type(t) is float else report(0.0, None, t, {}, _NOTHING) for t in f.r]
+def _numbers_out(x: Any, f: Any, r: Any, todo: Todo) -> list:
+    return [0.0 if t is None else t if type(t) is float else report(0.0, None, t, Seen(), _NOTHING) for t in f.r]
 
 
 def _list(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
-    def list_in(x: Any, seen: dict[int, Any], run: Run) -> ListShadow:
+    def list_in(x: Any, seen: Met, run: Run) -> ListShadow:
         f: list[Any] = []
         shadow = ListShadow(f, [None] * len(x))
         _meet(x, shadow, seen, run)
         f += [into(v, seen, run) for v in x]
         return shadow
 
-    return list_in, lambda x, f, r: [out(v, fv, rv) for v, fv, rv in zip(x, f.f, f.r, strict=True)]
+    return list_in, lambda x, f, r, todo: [out(v, fv, rv, todo) for v, fv, rv in zip(x, f.f, f.r, strict=True)]
 
 
 def _fields(parts: dict[str, tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:
-    def dict_in(x: Any, seen: dict[int, Any], run: Run) -> DictShadow:
+    def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
         shadow = DictShadow({})
         _meet(x, shadow, seen, run)
         shadow.f.update([(k, parts[k][0](v, seen, run)) for k, v in x.items()])
         return shadow
 
-    return dict_in, lambda x, f, r: {k: parts[k][1](v, f.f.get(k), f.r.get(k)) for k, v in x.items()}
+    return dict_in, lambda x, f, r, todo: {k: parts[k][1](v, f.f.get(k), f.r.get(k), todo) for k, v in x.items()}
 
 
 def _dict(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
-    def dict_in(x: Any, seen: dict[int, Any], run: Run) -> DictShadow:
+    def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
         shadow = DictShadow({})
         _meet(x, shadow, seen, run)
         shadow.f.update([(k, into(v, seen, run)) for k, v in x.items()])
         return shadow
 
-    return dict_in, lambda x, f, r: {k: out(v, f.f.get(k), f.r.get(k)) for k, v in x.items()}
+    return dict_in, lambda x, f, r, todo: {k: out(v, f.f.get(k), f.r.get(k), todo) for k, v in x.items()}
 
 
 def _tuple(parts: list[tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:
-    def tuple_in(x: Any, seen: dict[int, Any], run: Run) -> tuple[Any, ...] | None:
+    def tuple_in(x: Any, seen: Met, run: Run) -> tuple[Any, ...] | None:
         f = tuple([into(v, seen, run) for (into, _), v in zip(parts, x, strict=True)])
         return f if any([v is not None for v in f]) else None
 
-    def tuple_out(x: Any, f: Any, r: Any) -> tuple[Any, ...]:
+    def tuple_out(x: Any, f: Any, r: Any, todo: Todo) -> tuple[Any, ...]:
         none = (None,) * len(parts)
         fs, rs = none if f is None else f, none if r is None else r
-        return tuple([out(v, fv, rv) for (_, out), v, fv, rv in zip(parts, x, fs, rs, strict=True)])
+        return tuple([out(v, fv, rv, todo) for (_, out), v, fv, rv in zip(parts, x, fs, rs, strict=True)])
 
     return tuple_in, tuple_out

@@ -119,15 +119,15 @@ class DerivedRule:
     def run(self, inputs: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Forward on primals and their fdata: `(value, fdata inside the rule, captures)`."""
         if self.has_lanes:
-            lanes = [_at(fdatas[i], path) for i, path in self.lanes]
+            lanes = [at_path(fdatas[i], path) for i, path in self.lanes]
             for k, (i, path) in enumerate(self.lanes):
                 if lanes[k] is None:  # not asked for, but written to with what was
-                    lanes[k] = zero_fdata(_at(inputs[i], path))
+                    lanes[k] = zero_fdata(at_path(inputs[i], path))
             return self.forward(*inputs, *lanes)
         return self.forward(*inputs)
 
 
-def _at(fdata: Any, path: tuple[int, ...]) -> Any:
+def at_path(fdata: Any, path: tuple[int, ...]) -> Any:
     for i in path:
         if fdata is None:
             return None
@@ -147,7 +147,7 @@ def seed_result(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
         return np.zeros(y.shape, y.dtype) if dy is None else dy
     if isinstance(tree, tuple):
         return tuple(
-            seed_result(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
+            seed_result(sub, y[i], at_path(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
         )
     return dy if tree == ANY else None
 
@@ -157,7 +157,7 @@ def lift(tree: Tree, y: Any, fdata: Any) -> Any:
     if tree == ARR:
         return shadow_of(y)
     if isinstance(tree, tuple):
-        items = tuple(lift(sub, v, _at(fdata, (i,))) for i, (sub, v) in enumerate(zip(tree, y, strict=True)))
+        items = tuple(lift(sub, v, at_path(fdata, (i,))) for i, (sub, v) in enumerate(zip(tree, y, strict=True)))
         return items if any(x is not None for x in items) else None
     return fdata if tree in (REF, ANY) else None
 
@@ -170,7 +170,9 @@ def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
     if tree == NUM:
         return 0.0 if dy is None else dy
     if isinstance(tree, tuple):
-        return tuple(settle(sub, y[i], _at(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree))
+        return tuple(
+            settle(sub, y[i], at_path(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
+        )
     return dy if tree == ANY else None
 
 

@@ -43,8 +43,11 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
     arrays: list[tuple[np.ndarray, Shadow]] = []
     state = {"aliased": False}
     here = run.current()
+    met: list[tuple[Any, ObjectShadow]] = []  # objects: looked into later, they may be linked into long lists
 
     def one(x: Any) -> Any:
+        if type(x) in _PLAIN:
+            return None
         if apart and type(x) is np.ndarray:
             return zero_fdata(x)
         if not isinstance(x, tuple) and id(x) in seen:
@@ -66,7 +69,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
             f.f.update({k: one(v) for k, v in x.items()})
         elif is_user_class(type(x)):
             f = noted(x, ObjectShadow(x))
-            f.f.update({k: None if k in f.constant else one(v) for k, v in attributes(x).items()})
+            met.append((x, f))
         else:
             f = zero_fdata(x)
         if f is not None:
@@ -80,6 +83,8 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
         return f
 
     out = Shadows(one(x) if a else None for x, a in zip(args, active, strict=True))
+    for x, f in met:  # there are more and more
+        f.f.update({k: None if k in f.constant else one(v) for k, v in attributes(x).items()})
     out.aliased = state["aliased"]
     return out
 
@@ -317,8 +322,30 @@ def array_ids(x: Any) -> frozenset[int]:
     return frozenset()
 
 
-def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
+class Seen(dict[int, Any]):
+    """The cotangents that were reported, by the identities of what they belong to; `todo`: of objects, without fields.
+
+    They get these later: objects may be linked into lists that are longer than a stack is deep.
+    """
+
+    todo: list[tuple[Any, ObjectShadow | None, Tangent]] | tuple[()] = ()
+
+
+def report(x: Any, fdata: Any, rdata: Any, seen: Seen, given: frozenset[int]) -> Any:
     """The cotangent of an argument in the argument's own structure, in buffers of its own."""
+    d = _report(x, fdata, rdata, seen, given)
+    while seen.todo:
+        todo, seen.todo = seen.todo, []
+        for x, shadow, tangent in todo:
+            _report_fields(x, shadow, tangent, seen, given)
+    return d
+
+
+def _report(x: Any, fdata: Any, rdata: Any, seen: Seen, given: frozenset[int]) -> Any:
+    if type(x) is float and (rdata is None or type(rdata) is float):
+        return 0.0 if rdata is None else rdata
+    if x is None:
+        return None
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "fc":
             return None
@@ -341,7 +368,7 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
         return d
     if isinstance(x, tuple):
         items = [
-            report(v, None if fdata is None else fdata[i], None if rdata is None else rdata[i], seen, given)
+            _report(v, None if fdata is None else fdata[i], None if rdata is None else rdata[i], seen, given)
             for i, v in enumerate(items_of(x))
         ]
         return with_items(x, items)
@@ -360,7 +387,7 @@ def report(x: Any, fdata: Any, rdata: Any, seen: dict[int, Any], given: frozense
     return type(x)(rdata)
 
 
-def _report_container(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
+def _report_container(x: Any, fdata: Any, seen: Seen, given: frozenset[int]) -> Any:
     """The tangent of a list, deque or dict: one, however often it is reached."""
     if isinstance(x, dict):
         g = fdata if type(fdata) is DictShadow else None
@@ -369,16 +396,16 @@ def _report_container(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset
             new = defaultdict(x.default_factory)
         seen[-id(x)] = new
         for k, v in x.items():
-            new[k] = report(v, g.f.get(k) if g else None, g.r.pop(k, None) if g else None, seen, given)
+            new[k] = _report(v, g.f.get(k) if g else None, g.r.pop(k, None) if g else None, seen, given)
         return new
     f = fdata if type(fdata) is ListShadow else None
     seen[-id(x)] = new = deque(maxlen=x.maxlen) if isinstance(x, deque) else []
     if f and type(x) is list and set(map(type, x)) == {float}:  # a long list is mostly numbers
-        new.extend([0.0 if t is None else t if type(t) is float else report(0.0, None, t, seen, given) for t in f.r])
+        new.extend([0.0 if t is None else t if type(t) is float else _report(0.0, None, t, seen, given) for t in f.r])
         f.r[:] = [None] * len(x)
         return new
     for i, v in enumerate(x):
-        new.append(report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given))
+        new.append(_report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given))
     if f:
         f.r.clear()
         f.r.extend([None] * len(x))  # the next call of the pullback starts at zero
@@ -387,10 +414,10 @@ def _report_container(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset
 
 def zero_tangent(x: Any) -> Any:
     """The tangent of x that is zero, in x's structure: as `grad` returns it where nothing depends on x."""
-    return report(x, None, None, {}, frozenset())
+    return report(x, None, None, Seen(), frozenset())
 
 
-def _report_object(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[int]) -> Any:
+def _report_object(x: Any, fdata: Any, seen: Seen, given: frozenset[int]) -> Any:
     """The tangent of an object: one, however often the object is reached."""
     shadow = fdata if type(fdata) is ObjectShadow else None
     key = -id(x)
@@ -400,18 +427,22 @@ def _report_object(x: Any, fdata: Any, seen: dict[int, Any], given: frozenset[in
     if own is not None and own.zero is not None and not _any_added(shadow, set()):
         seen[key] = zero = own.zero(x)
         return zero
-    constant = constant_attributes(type(x))
     tangent = seen[key] = Tangent(type(x), {})
-    fields = tangent._fields
-    for k, v in attributes(x).items():
-        if k in constant:
-            fields[k] = None
-        else:
-            fields[k] = report(
-                v, shadow.f.get(k) if shadow else None, shadow.r.pop(k, None) if shadow else None, seen, given
-            )
+    if own is None or own.tangent is None:
+        if isinstance(seen.todo, tuple):
+            seen.todo = []
+        seen.todo.append((x, shadow, tangent))
+        return tangent
+    _report_fields(x, shadow, tangent, seen, given)
     made = seen[key] = declared_tangent(tangent)
     return made
+
+
+def _report_fields(x: Any, shadow: ObjectShadow | None, tangent: Tangent, seen: Seen, given: frozenset[int]) -> None:
+    constant = constant_attributes(type(x))
+    for k, v in attributes(x).items():
+        f, r = (shadow.f.get(k), shadow.r.pop(k, None)) if shadow else (None, None)
+        tangent._fields[k] = None if k in constant else _report(v, f, r, seen, given)
 
 
 def _any_added(fdata: Any, seen: set[int]) -> bool:

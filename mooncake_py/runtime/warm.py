@@ -19,9 +19,9 @@ from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import Fit, fit_of
-from mooncake_py.runtime.passage import Aliased, ways
+from mooncake_py.runtime.passage import Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import put_back, report, shadows_of, snapshot
+from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import NUM
@@ -152,7 +152,7 @@ class WarmCall:
         if self.single:
             k = self.chosen[0]
             x, d = args[k], ds[k]
-            return y, d if is_report(x, d) else report(x, None, d, {}, _NOTHING)
+            return y, d if is_report(x, d) else report(x, None, d, Seen(), _NOTHING)
         if self.pick is not None:
             grads, given = self.pick(ds), self.pick(args)
             if len({*map(id, grads)}) == len(grads):
@@ -164,7 +164,7 @@ class WarmCall:
                 else:
                     return y, grads
         out: list[Any] = []
-        seen: dict[int, Any] = {}
+        seen = Seen()
         for k in self.chosen:
             x, d = args[k], ds[k]
             cls, dtype, ndim = self.specs[k]
@@ -204,9 +204,10 @@ class WarmCall:
             one = type(y)(1.0) if self.scalar else (type(y[0])(1.0), None)
             ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
         if self.ways is not None:
-            grads = tuple([self.ways[k][1](args[k], shadows[k], ds[k]) for k in self.chosen])
+            ways = self.ways
+            grads = out_of_rule([(ways[k][1], args[k], shadows[k], ds[k]) for k in self.chosen])
         else:
-            seen: dict[int, Any] = {}
+            seen = Seen()
             grads = tuple([report(args[k], shadows[k], ds[k], seen, _NOTHING) for k in self.chosen])
         return y, grads[0] if self.single else grads
 
@@ -215,10 +216,8 @@ class WarmCall:
         if self.ways is None:
             shadows = shadows_of(args, self.active, apart=self.rule.reusable)
             return None if shadows.aliased else shadows
-        seen: dict[int, Any] = {}
         try:
-            active = self.active
-            return [way[0](a, seen, run) if act else None for way, a, act in zip(self.ways, args, active)]  # noqa: B905
+            return into_rule(args, [way[0] if act else no_fdata for way, act in zip(self.ways, self.active)], run)  # noqa: B905
         except Aliased:
             return None
 

@@ -9,9 +9,10 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import Arr, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo, Reverse
-from mooncake_py.transform.lanes import NONE, NULL, REF, leaves, part_of
+from mooncake_py.transform.lanes import ANY, NONE, NULL, NUM, REF, Path, lanes_given, leaves, part_of, subtree
 from mooncake_py.transform.protect import at_site
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.spread import run_pullback, take_dynamic, take_tree
@@ -97,11 +98,25 @@ def unwound(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     return ADStmtInfo(s, lambda p: run_pullback(p, pb, NULL, call.args))
 
 
+def _lane(info: ADInfo, v: Operand, path: Path) -> Operand:
+    """The fdata that a callee asks for; nobody else does, where there is none."""
+    if subtree(info.tree(v), path) in (REF, ANY):
+        return info.lane_of(v, path)
+    x = info.operand(v)
+    for i in path:
+        x = info.forward.call(operator.getitem, x, Const(i))
+    return info.forward.call(zero_fdata, x)
+
+
 def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
-    """A Python function of numbers. Forward: its rule's forward function. Reverse: its pullback."""
+    """A Python function that changes nothing it is given. Forward: its rule's forward function. Reverse: its pullback.
+
+    It gives numbers, and their cotangents to the numbers it is given; to objects it adds them itself.
+    """
     site = Const(info.static_site(call))
     forward = info.forward.call(getattr, site, Const("forward"))
-    triple = info.forward.call(forward, *map(info.operand, call.args))
+    lanes = [_lane(info, call.args[i], path) for i, path in lanes_given(call.types)]
+    triple = info.forward.call(forward, *map(info.operand, call.args), *lanes)
     y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
     captures = info.emit(operator.getitem, triple, Const(2))
     info.types[y] = info.types.get(s.out, Top())
@@ -110,7 +125,7 @@ def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
 
     def rvs(p: PullbackBuilder) -> None:
         dy = take_tree(info, p, s.out, tree, ())
-        active = [(i, v) for i, v in enumerate(call.args) if p.lanes.tree(v) != NONE]
+        active = [(i, v) for i, v in enumerate(call.args) if any(kind == NUM for _, kind in leaves(p.lanes.tree(v)))]
 
         def body() -> None:
             pullback = p.call(getattr, site, Const("pullback"))

@@ -13,6 +13,8 @@ A tuple has the tuple of its items' lanes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
@@ -40,10 +42,8 @@ def tree_of(t: T, shared: bool) -> Tree:
             return NUM if is_scalar(t) else ANY
         case Arr():
             return REF if shared else ARR
-        case Lst() | Dct() | Cell() | Fn():
+        case Lst() | Dct() | Cell() | Fn() | Meth():
             return REF
-        case Meth():
-            return ANY if t.by_value else REF
         case Tup(items=items):
             trees = tuple(tree_of(x, shared) for x in items)
             return NONE if all(x == NONE for x in trees) else trees
@@ -67,6 +67,11 @@ def has_fdata(tree: Tree) -> bool:
     if isinstance(tree, tuple):
         return any(map(has_fdata, tree))
     return tree in (REF, ANY)
+
+
+def lanes_given(types: Sequence[T]) -> list[tuple[int, Path]]:
+    """The places of the fdata that a function is given with arguments of these types."""
+    return [(i, path) for i, t in enumerate(types) for path, kind in leaves(tree_of(t, True)) if kind in (REF, ANY)]
 
 
 def subtree(tree: Tree, path: Path) -> Tree:

@@ -32,6 +32,13 @@ def test_a_long_list_takes_no_recursion() -> None:
     head = zoo.chain(*[1.0] * 5000)
     assert abstract(head, True) == NODE
     assert fit_of(NODE)(head)  # type: ignore[misc]
+    g = value_and_grad(zoo.folded)
+    for _ in range(2):
+        value, tangent = g(head)
+        assert value == zoo.folded(head)
+        while tangent.nxt is not None:
+            tangent = tangent.nxt
+        assert tangent.v == 1.0
 
 
 def test_reading_puts_the_type_in_its_place() -> None:

@@ -315,3 +315,55 @@ def reverse_mode_by_hand(x):
     c = a * a + a * Tracked(2.0)
     c.backward()
     return a.g * x
+
+
+class Value:
+    def __init__(self, v):
+        self.v = v
+
+    def at(self, x):
+        return self.v * x
+
+
+class Sum:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def at(self, x):
+        return self.a.at(x) + self.b.at(x)
+
+
+class Product(Sum):
+    def at(self, x):
+        return self.a.at(x) * self.b.at(x)
+
+
+@case(Sum(Product(Sum(Value(1.0), Value(0.5)), Value(2.0)), Product(Value(0.3), Value(0.7))), 1.3)
+def expression_of_several_classes(e, x):
+    return e.at(x) * e.a.at(x * x)
+
+
+def rows(n, a):
+    if n is None:
+        return 0.0
+    b = a * n.v
+    b[0] = 1.0
+    return np.sum(b) + rows(n.left, b) * rows(n.right, a)
+
+
+@case(some_tree(), np.array([0.3, 0.7]))
+def tree_and_an_array_by_a_function(t, a):
+    return rows(t, a)
+
+
+def held_by(n, x):
+    return (0.0, 1.0) if n is None else (n.v * x + held_by(n.left, x)[0], n.v * held_by(n.right, x)[1])
+
+
+@case(some_tree(), 1.3)
+def tree_read_before_and_after_a_write(t, x):
+    a, b = held_by(t, x)
+    t.left.v = a * b
+    t.right = t.left
+    c, d = held_by(t, x)
+    return a * c + b * d
