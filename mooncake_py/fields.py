@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.structure import store, stored, unstore
 
 
@@ -28,6 +29,17 @@ def make_object(cls: type) -> Any:
 def surely(x: Any, cls: type) -> Any:
     """x, which a plan took for an object of exactly this class; it goes when that is known."""
     return x
+
+
+def lacks(x: Any, cls: type, name: str) -> None:
+    """x has no attribute of its own by a name that was looked up in its class; goes where that is known."""
+    if name in getattr(x, "__dict__", ()):
+        raise UnsupportedError(
+            f"an attribute {name!r} of a {cls.__name__} that hides what its class has by that name",
+            "the call",
+            None,
+            "give it a name of its own, or set it where it is seen: in __init__ or in a short method",
+        )
 
 
 def narrow(x: Any, of: bool, kind: Any) -> Any:

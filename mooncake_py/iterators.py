@@ -217,6 +217,13 @@ def item_within(it: Any) -> Any:
     raise RuntimeError("generator raised StopIteration")
 
 
+def thrown_into(it: Any, exc: BaseException) -> Iterator[Any]:
+    """The item, if any, that a generator yields when `exc` is thrown into it; what asks must not ask for another."""
+    done, item = advance(it, None, exc)
+    if not done:
+        yield item
+
+
 def items_left(it: Any) -> list:
     """All that the iterator has yet to give."""
     items = []

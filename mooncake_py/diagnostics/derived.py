@@ -57,7 +57,7 @@ class WatchedRule:
     def forward(self, *args: Any) -> tuple[Any, Any, Any]:
         n = len(self.names)
         inputs, lanes = args[:n], args[n:]
-        self._guards(inputs)
+        bound = self._guards(inputs)
         for name, x, t in zip(self.names, inputs, self.types, strict=True):
             if not facts.conforms(x, t):
                 self.fail(
@@ -94,7 +94,7 @@ class WatchedRule:
             )
         held = [(i, inputs[i], facts.fingerprint(inputs[i])) for i in self.touched if _short(inputs[i])]
         y, fy, captures = self.inner_forward(*args)
-        self._guards(inputs)
+        self._guards(inputs, bound)
         if not facts.conforms(y, self.result):
             self.fail(
                 "signature",
@@ -158,18 +158,24 @@ class WatchedRule:
                 )
         return ds
 
-    def _guards(self, inputs: Sequence[Any]) -> None:
-        """The names that the rule relies on mean what they meant when it was derived."""
-        for scope, name, value, fits in self.rule.guards:
-            now = scope.get(name, ABSENT)
-            if now is not value and (fits is None or now is ABSENT or not fits(now)):
-                self.fail(
-                    "guard",
-                    f"{self.name} was derived while {name} was {describe(value)}, now it is {describe(now)}",
-                    "forward",
-                    f"do not rebind {name} while the function runs, or pass it as an argument",
-                    inputs,
-                )
+    def _guards(self, inputs: Sequence[Any], before: Sequence[Any] = ()) -> list[Any]:
+        """The names that the rule relies on mean what they meant when it was derived.
+
+        Gives what they are bound to. `before`: what they were bound to when the run began; what is in that, the
+        run may have changed itself.
+        """
+        bound = [scope.get(name, ABSENT) for scope, name, _, _ in self.rule.guards]
+        for i, ((_, name, value, fits), now) in enumerate(zip(self.rule.guards, bound, strict=True)):
+            if now is value or (before and now is before[i]) or (fits is not None and now is not ABSENT and fits(now)):
+                continue
+            self.fail(
+                "guard",
+                f"{self.name} was derived while {name} was {describe(value)}, now it is {describe(now)}",
+                "forward",
+                f"do not rebind {name} while the function runs, or pass it as an argument",
+                inputs,
+            )
+        return bound
 
 
 def _short(x: Any) -> bool:

@@ -10,12 +10,13 @@ import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mooncake_py.fields import narrow, surely
+from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges, term_operands
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -149,3 +150,31 @@ class Allocations:
 
 
 _ELSEWHERE: frozenset[Var | None] = frozenset({None})
+
+
+def private_objects(
+    fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], writes: Container[Any], escaping: Container[Operand]
+) -> set[Var]:
+    """Objects that are made here and of which only attributes are read and written: no other code comes to them."""
+    found = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, make_object)}
+    for b in fn.blocks if found else ():
+        found.difference_update(term_operands(b.term))
+        for s in b.stmts:
+            if not found.isdisjoint(s.operands()) and not _of_attribute(s, types, calls, writes, escaping):
+                found.difference_update(s.operands())
+            found.difference_update(s.args[1:])
+    return found
+
+
+def _of_attribute(
+    s: Call, types: dict[Var, T], calls: dict[Var, CallInfo], writes: Container[Any], escaping: Container[Operand]
+) -> bool:
+    """Is an attribute of the first argument read or written, or a method of it found that is called?"""
+    info = calls.get(s.out)
+    if info is None:
+        return False
+    if info.kind == "op":
+        return isinstance(types.get(s.out), Meth) and s.out not in escaping
+    if is_const(s.fn, getattr):
+        return info.kind in ("plain", "rule")
+    return info.kind == "rule" and info.target in writes

@@ -105,7 +105,7 @@ class Attributes(State):
                 self.calls[s.out] = CallInfo("op", getattr, None, args, (), types)
                 return r
             return self.resolved_attribute(s, descriptor, args[:1], (widen(t),), r)
-        act = t.active
+        act = t.active and name != "__traceback__"
         self.calls[s.out] = CallInfo("dynamic" if act else "plain", getattr, None, args, (), types, f"attribute {name}")
         return Top(act)
 
@@ -155,6 +155,9 @@ class Attributes(State):
                 case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
                     found = classes.read_super(s, cls, x, name)
                     return None if found is None else self.found(s, *found, args[2:], types[2:])
+        elif f is ops.load_special:
+            method = classes.look(t.cls, types[1].value) if isinstance(t, Obj) and isinstance(types[1], Known) else None
+            return self.found(s, Meth(method, s, t.active), None, args[:1], types[:1]) if is_function(method) else None
         elif f is iter and isinstance(t, Obj) and len(args) == 1:
             method = classes.look(t.cls, "__iter__")
             if is_function(method):

@@ -55,6 +55,7 @@ from mooncake_py.infer.types import (
     without,
 )
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
@@ -105,7 +106,7 @@ class Calls(Attributes):
         if isinstance(fn, Meth) and fn.is_read_as(s.fn):
             x = fn.receiver
             if self.classes is not None and is_function(fn.func):
-                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs))
+                return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs, lacks=self.not_its_own(fn)))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
         if isinstance(fn, Known):
             if self.classes is not None and (bound := found_outside(fn.value, s)) is not None:
@@ -265,6 +266,13 @@ class Calls(Attributes):
             better = result_type(f, shown, kw)
             return better if isinstance(better, Arr) or is_scalar(better) else t
         return t
+
+    def not_its_own(self, m: Meth) -> tuple[Operand, Operand, Operand] | None:
+        """What a method that was found in a class relies on: the object might have an attribute by that name."""
+        t = self.type_of(m.receiver)
+        if not isinstance(t, Obj) or t.cls.__dictoffset__ == 0 or not is_const(m.site.fn, getattr):
+            return None
+        return m.receiver, Const(t.cls), m.site.args[1]
 
     def refuse_objects(self, s: Call, t: T) -> None:
         """Derivatives are followed through arrays of numbers only."""

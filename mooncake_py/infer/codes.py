@@ -7,9 +7,10 @@ import inspect
 import sys
 import types as pytypes
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Raise, term_operands
+from mooncake_py.ir.nodes import Const, Raise, term_operands
 
 OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
@@ -33,6 +34,22 @@ def raises_something(code: pytypes.CodeType) -> bool:
 
     blocks = normalise(code).blocks
     return any(isinstance(b.term, Raise) and not b.term.reraise and b.term.exc is not None for b in blocks)
+
+
+@functools.cache
+def attributes_set(code: pytypes.CodeType) -> frozenset[str]:
+    """The names of the attributes that a function's code, and that of functions in it, assigns to."""
+    from mooncake_py.frontend import normalise
+
+    try:
+        blocks = normalise(code).blocks
+    except UnsupportedError:
+        return frozenset()
+    found = {
+        s.args[1].value for b in blocks for s in b.stmts if is_const(s.fn, setattr) and isinstance(s.args[1], Const)
+    }
+    inner = [attributes_set(c) for c in code.co_consts if isinstance(c, pytypes.CodeType)]
+    return frozenset(found).union(*inner)
 
 
 @functools.cache

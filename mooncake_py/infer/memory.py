@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.infer.allocation import Allocations, makes_container
+from mooncake_py.infer.allocation import Allocations, makes_container, private_objects
 from mooncake_py.infer.effects import Effect, after, holds
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.types import (
@@ -270,6 +270,7 @@ class Memory:
                         seen = bool(self.wary) or self._may_be_global(x)
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
         if effects:
+            private = private_objects(self.fn, types, calls, WRITES, self.escaping)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
             for v, t in types.items():
                 if not has_identity(t) or (root := self.find(v)) not in effects:
@@ -280,7 +281,7 @@ class Memory:
                         out[v] = woken
                     continue
                 for e in effects[root]:
-                    if v in of_globals and not e.seen:
+                    if (v in of_globals and not e.seen) or (v in private and isinstance(e.target, Top)):
                         continue
                     new = after(t, e, origins.of(v))
                     if new != t:

@@ -13,7 +13,7 @@ import dataclasses
 import operator
 import types as pytypes
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +29,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating, next_of_object
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.registry import rules_of
+from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.structure import attributes, is_user_class
 
 Keywords = tuple[tuple[str, Operand], ...]
@@ -53,7 +53,8 @@ class Plan:
     With `makes`, an object of that class is made first (MADE among the arguments) and is the result; `function` is
     its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
     the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
-    function gets as keyword arguments, too.
+    function gets as keyword arguments, too. `lacks`: an object, its class, and the name of an attribute that the
+    object is taken not to have itself.
     """
 
     function: Any
@@ -62,6 +63,7 @@ class Plan:
     makes: type | None = None
     argument: int | None = None
     reads: tuple[str, ...] = ()
+    lacks: tuple[Operand, Operand, Operand] | None = None
 
 
 class Lookup:
@@ -204,7 +206,14 @@ WRITES = frozenset(fields.INITIAL)
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
-    def __init__(self, globals_: dict[str, Any] | None = None, cautious: bool = False, wary: bool = False) -> None:
+    def __init__(
+        self,
+        globals_: dict[str, Any] | None = None,
+        cautious: bool = False,
+        wary: bool = False,
+        own: Set[tuple[type, str]] = frozenset(),
+    ) -> None:
+        self.own = own  # names that are looked up in objects of a class even where nothing is known to set them
         self.wary = wary  # the data that classes hold may be written to
         self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
@@ -232,8 +241,8 @@ class Classes:
             hook = self.look(cls, "__getattr__")
             if hook is MISSING or name in t.sure:
                 return self._stored(t, held)
-            if held is None and is_function(hook):
-                return BOT, Plan(hook, (x, Const(name)))
+            if held is None and is_function(hook) and (cls, name) not in self.own:
+                return BOT, Plan(hook, (x, Const(name)), lacks=(x, Const(cls), Const(name)))
             return None
         if isinstance(d, property):
             return (BOT, Plan(d.fget, (x,))) if type(d) is property and is_function(d.fget) else None
@@ -245,7 +254,7 @@ class Classes:
             if held is None:
                 return Known(d), getattr
             return self._stored(t, held, abstract(d, False))
-        if held is not None:
+        if held is not None or (cls, name) in self.own:
             return None
         if is_function(d):
             return Meth(d, s, t.act), None
@@ -275,7 +284,7 @@ class Classes:
         if type(d) is property:
             return (BOT, Plan(d.fget, (x,))) if is_function(d.fget) else None
         if is_function(d) or replaces(d) or type(d) is pytypes.MethodDescriptorType:
-            return Meth(d, s, t.active), None
+            return Meth(d, s, t.active, by_value=True), None
         return self.read_class(s, t.cls, name)
 
     def read_class(self, s: Call, cls: type, name: str) -> tuple[T, Any] | None:
@@ -302,7 +311,7 @@ class Classes:
                 if isinstance(d, property):
                     return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
                 if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
-                    return Meth(d, s, t.active), None
+                    return Meth(d, s, t.active, by_value=isinstance(t, Tup)), None
                 if isinstance(t, Tup) and (i := field_index(d)) is not None:
                     return t.items[i], i
                 return None
@@ -442,7 +451,9 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        if not is_user_class(cls) or issubclass(cls, BaseException) or is_library(cls) or rules_of(cls):
+        if not is_user_class(cls) or issubclass(cls, BaseException) or rules_of(cls):
+            return None
+        if is_library(cls) and cls.__module__ not in overlay_modules:
             return None
         if self.look(type(cls), "__call__") is not _TYPE_CALL or self.look(cls, "__new__") is not object.__new__:
             return None

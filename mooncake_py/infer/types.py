@@ -285,13 +285,15 @@ class Fn(T):
 class Meth(T):
     """A function that `site`, a call of `getattr` or `load_super`, found in a class and bound to its receiver.
 
-    `owner` is the class that a class method is bound to, None where it is an object's method.
+    `owner` is the class that a class method is bound to, None where it is an object's method. `by_value`: the receiver
+    is a number or a tuple, whose cotangent travels beside it.
     """
 
     func: Any
     site: Any
     act: bool = False
     owner: type | None = None
+    by_value: bool = False
 
     def is_read_as(self, v: Operand) -> bool:
         """Is v what `site` gave, and so `receiver` its object?
@@ -592,7 +594,7 @@ def activate(t: T, act: bool = True) -> T:
         case Fn(code=c, site=s):
             return Fn(c, s, act)
         case Meth(func=m, site=s):
-            return Meth(m, s, act, t.owner)
+            return Meth(m, s, act, t.owner, t.by_value)
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t

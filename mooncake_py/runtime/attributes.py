@@ -33,6 +33,17 @@ from mooncake_py.unwinding import Raised
 _MISSING = class_attribute(object, "")
 
 
+def _is_hook(d: Any) -> bool:
+    """Does a class say with this what its attributes are? By a function, or by a method such as `dict.__getitem__`."""
+    if type(d) is pytypes.FunctionType:
+        return True
+    return isinstance(d, _NATIVE) and d.__name__ not in _ORDINARY
+
+
+_NATIVE = (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+_ORDINARY = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
+
+
 def _function(d: Any, name: str) -> pytypes.FunctionType | None:
     """The method of a descriptor (`__get__`, ...), where that is written in Python."""
     m = class_attribute(type(d), name)
@@ -109,7 +120,7 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str) -> Result | None:
             return found
         return _class_attribute(call, cls, name)
     hook = class_attribute(cls, "__getattr__")
-    if type(hook) is pytypes.FunctionType:
+    if _is_hook(hook):
         return of_receiver(call(hook, None, (x, name), (fx, None)))
     return None
 
@@ -242,7 +253,7 @@ def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], co
     if cls is super:
         x, cls = x.__self__, type(x.__self__)
     hook = class_attribute(cls, "__setattr__")
-    if type(hook) is pytypes.FunctionType:
+    if _is_hook(hook):
         return _setting(call(hook, None, (x, name, v), (fx, None, fv)))
     return generic_set(call, args, fargs, constant)
 
@@ -283,7 +294,7 @@ def _setting(result: Result) -> Result:
 
 def handle_delattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
     hook = class_attribute(type(args[0]), "__delattr__")
-    if type(hook) is pytypes.FunctionType:
+    if _is_hook(hook):
         y, _, pb = call(hook, None, args, fargs)
         return dropping((y if type(y) is Raised else None, None, pb))
     return generic_delete(call, args, fargs)

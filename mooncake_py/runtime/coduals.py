@@ -14,6 +14,7 @@ from mooncake_py.structure import items_of
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
 """Classes of values that no run knows by their identity."""
+_BOUND = frozenset({pytypes.BuiltinFunctionType, pytypes.MethodWrapperType, pytypes.MethodType})
 MOST = 256
 """Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
 
@@ -36,6 +37,8 @@ def is_active(x: Any, fdata: Any) -> bool:
         return True
     if isinstance(x, (float, complex, np.inexact)):
         return True
+    if type(x) in _BOUND:
+        return is_active(x.__self__, None)
     return isinstance(x, tuple) and any(is_active(v, None) for v in items_of(x))
 
 

@@ -24,8 +24,9 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
-from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or
+from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or, thrown_into
 from mooncake_py.registry import drained, overlay_of
+from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import (
     MOST_STATEMENTS,
@@ -34,8 +35,9 @@ from mooncake_py.transform.inline import (
     splice,
     stand_in,
 )
-from mooncake_py.transform.protect import explicit, with_handlers, with_tries
+from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
 from mooncake_py.transform.suspended import (
+    guarded_states,
     inner_iterators,
     only_yields,
     runs_again,
@@ -86,7 +88,7 @@ class _Search:
         if not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
             if not asks or self._loops_over_indices():
                 return
-        self.fn = fn = with_handlers(inferred.fn)
+        self.fn = fn = with_handlers(replace(inferred.fn, blocks=tuple(pruned(inferred).values())))
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
         self.same = self._same()
@@ -160,12 +162,26 @@ class _Search:
     def _root(self, it: Operand) -> Call | None:
         """The call that made this iterator."""
         d = self.defs.get(self.find(it))
-        while d is not None and self.known(d.fn) is iter and len(d.args) == 1:
+        while d is not None and self._hands_on(d):
             of = self.defs.get(self.find(d.args[0]))
-            if of is None or not (self.known(of.fn) is iter or self._makes_generator(of)):
+            if of is None or not (self._hands_on(of) or self._makes_generator(of)):
                 return d
             d = of
         return d if d is not None and self._makes_generator(d) else None
+
+    def _hands_on(self, s: Call) -> bool:
+        """Is the result of this call the iterator that it is given?"""
+        f = self.known(s.fn)
+        return (f is iter and len(s.args) == 1) or f is thrown_into
+
+    def _thrown(self, it: Operand) -> Operand | None:
+        """What the loop over this iterator throws into it to get its item."""
+        d = self.defs.get(self.find(it))
+        while d is not None and self._hands_on(d):
+            if self.known(d.fn) is thrown_into:
+                return d.args[1]
+            d = self.defs.get(self.find(d.args[0]))
+        return None
 
     def _makes_generator(self, s: Call) -> bool:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
@@ -178,12 +194,12 @@ class _Search:
     def uses(self, root: Call) -> Uses | None:
         """None where the iterator is used for more than to be asked."""
         values: set[Operand] = {root.out}
-        found = Uses([], [], [])
+        found = Uses([], [], [], {})
         more = True
         while more:
             more = False
             for s in self.defs.values():
-                if s.out not in values and self.known(s.fn) is iter and len(s.args) == 1:
+                if s.out not in values and self._hands_on(s):
                     if self.find(s.args[0]) in values:
                         values.add(s.out)
                         found.names.append(s)
@@ -198,6 +214,8 @@ class _Search:
                 found.calls.append(s)
             if isinstance(b.term, ForNext) and self.find(b.term.iterator) in values:
                 found.loops.append(b)
+                if (exc := self._thrown(b.term.iterator)) is not None:
+                    found.thrown[b.id] = exc
             elif any(self.find(v) in values for v in _asked(b)):
                 return None
             for p, x in self._passed(b):
@@ -211,6 +229,8 @@ class _Search:
         if uses is None:
             return None
         if self.known(root.fn) is iter:
+            if uses.thrown:
+                return None
             if not _is_sequence(self._type(root.args[0])):
                 return None
             if uses.calls or any(map(self._surely, uses.names)):
@@ -240,7 +260,7 @@ class _Search:
 
     def _as_loops(self, root: Call, uses: Uses) -> Function:
         """The calls that ask as loops over the iterator itself."""
-        names = list(filter(self._surely, uses.names))
+        names = [s for s in uses.names if self._surely(s) and self.known(s.fn) is iter]
         subst: dict[Operand, Operand] = {s.out: root.out for s in names}
         fn = map_function(self.inferred.fn, lambda v: subst.get(v, v), set(names))
         for out in [s.out for s in uses.calls]:
@@ -268,7 +288,7 @@ class _Search:
         if callee is None or callee.body.kind != "generator" or not only_yields(callee.body):
             return None
         scope = self.globals if callee.owner is None else callee.owner.__globals__
-        body = simple_generator(callee.body, "next" not in scope)
+        body = for_users(simple_generator(callee.body, "next" not in scope))
         n = sum(len(b.stmts) for b in body.blocks)
         if not 0 < len(yields(body)) <= MOST_YIELDS or n > MOST_STATEMENTS:
             return None
@@ -280,6 +300,8 @@ class _Search:
             return Asked(root, uses, callee, body, {})
         found = Asked(root, uses, callee, body, {})
         flow = Flow(self.fn, found)
+        if not guarded_states(body).isdisjoint(flow.left()):
+            return None  # it is to be closed
         for s in inner_iterators(body):
             if len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
                 k = body.params.index(s.args[0]) if s.args[0] in body.params else None

@@ -16,7 +16,7 @@ import operator
 from dataclasses import dataclass, replace
 
 from mooncake_py.frontend.reducible import make_reducible
-from mooncake_py.frontend.ssa import Draft
+from mooncake_py.frontend.ssa import Draft, can_raise
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import is_const
@@ -30,6 +30,7 @@ from mooncake_py.ir.nodes import (
     ForNext,
     Function,
     Operand,
+    Raise,
     Return,
     edges,
 )
@@ -46,6 +47,8 @@ from mooncake_py.transform.suspended import (
     States,
     next_states,
     states_before,
+    states_thrown,
+    tokens_across,
     yields,
 )
 
@@ -54,11 +57,13 @@ MOST_REPEATED = 200  # statements of all copies of a loop's body
 
 @dataclass(slots=True)
 class Uses:
-    """What is done with one iterator: loops over it, calls that ask it, and calls of `iter` that give it back."""
+    """What is done with one iterator: loops over it, calls that ask it, and calls of `iter` and of `thrown_into` that
+    give it back; by loop the exception that it throws in the place of asking."""
 
     loops: list[CFGBlock]
     calls: list[Call]
     names: list[Call]
+    thrown: dict[BlockId, Operand]
 
 
 @dataclass(slots=True)
@@ -77,7 +82,8 @@ class Flow:
     """Where the generator may stand, at the beginning of every block and at its end."""
 
     def __init__(self, fn: Function, found: Asked):
-        self.makes, self.next = found.makes, next_states(found.body)
+        self.makes, self.next, self.thrown = found.makes, next_states(found.body), states_thrown(found.body)
+        self.throws, self.names = found.uses.thrown, found.uses.names  # names are not there any more
         self.loops = {b.id: b for b in found.uses.loops}
         self.fn = fn
         self.before: dict[BlockId, States] = {fn.entry.id: NOWHERE}
@@ -96,14 +102,23 @@ class Flow:
         out = []
         if b.id in self.loops:
             assert isinstance(b.term, ForNext)
-            later = frozenset(x for k in states for x in self.next[k])
+            onward = self.thrown if b.id in self.throws else self.next
+            later = frozenset(x for k in states for x in onward[k])
             out = [(b.term.body, later - {FINISHED}), (b.term.done, frozenset({FINISHED}))]
         else:
             out = [(e, states) for e in edges(b.term)]
         if b.handler is not None:
-            at_loop = frozenset({FINISHED}) if b.id in self.loops else NOWHERE
-            out.append((b.handler, self.before[b.id] | states | at_loop))
+            if b.id in self.loops:
+                out.append((b.handler, frozenset({FINISHED})))  # by the exception
+            if isinstance(b.term, Raise) or any(can_raise(s.fn) and s not in self.names for s in b.stmts):
+                out.append((b.handler, self.before[b.id] | states))
         return out
+
+    def left(self) -> States:
+        """Where it may stand when nobody asks it any more: the function returns, or another one is made."""
+        ways = [b for b in self.fn.blocks if isinstance(b.term, Return) and b.id in self.before]
+        again = [self.before[b.id] for b in self.fn.blocks if self.makes in b.stmts and b.id in self.before]
+        return NOWHERE.union(*again, *map(self.after, ways))
 
     def after(self, b: CFGBlock) -> States:
         """Where it stands after the statements of a block."""
@@ -135,6 +150,8 @@ class Fusion(Rebuild):
         self.asked_by = {body: self.headers[at] for at, body in self.copies.items()}
         self.waits = {(at, k): self.builder.new_block() for at in self.headers for k in self.numbers.values()}
         self.ended = {at: self.builder.new_block() for at in self.headers}
+        self.thrown = {at: self.builder.new_block() for at in found.uses.thrown}
+        self.tokens = tokens_across(found.body)
         self.ways: dict[tuple[BlockId, States], Draft] = {}
         self.inside = self._repeated()
         # The loop's own blocks once for every yield, so that each goes on where the generator does.
@@ -172,6 +189,8 @@ class Fusion(Rebuild):
             term = self.headers[at].term
             assert isinstance(term, ForNext)
             self._leave_by(d, self.headers[at], term.done, FINISHED)
+        for at, d in self.thrown.items():
+            self._raise_in(self.copies[at], d, None)
         builder.goto(builder.entry, self.drafts[self.fn, fn.entry.id])
         make_reducible(builder)
         blocks = builder.finish()
@@ -235,6 +254,8 @@ class Fusion(Rebuild):
         return self.ways[header.id, states]
 
     def _at(self, header: CFGBlock, state: int) -> Draft:
+        if header.id in self.thrown and state in (START, FINISHED):
+            return self.thrown[header.id]
         if state == START:
             return self.drafts[self.copies[header.id], self.found.body.entry.id]
         return self.ended[header.id] if state == FINISHED else self.waits[header.id, state]
@@ -271,11 +292,29 @@ class Fusion(Rebuild):
             return super().statement(fn, d, s, handler or header.handler)
         assert isinstance(header.term, ForNext)
         number = self.numbers[s.out]
+        tokens = self.tokens[s.out]
+        for begins in reversed(tokens):  # exceptions are being handled only while the generator runs
+            self.emit(d, s.pos, ops.pop_except, self.read(d, begins.out))
         self.builder.write(d, self, Const(number))
         self._leave_by(d, header, header.term.body, number, self.read(d, s.args[0]))
         back = self.waits[header.id, number]
+        for begins in tokens:
+            self.builder.write(
+                back, begins.out, self.emit(back, s.pos, ops.push_exc_info, self.read(back, begins.args[0]))
+            )
         self.builder.write(back, s.out, Const(None))
+        if header.id in self.thrown:
+            self._raise_in(fn, back, handler)
+            back = self.builder.new_block()  # never reached
         return back
+
+    def _raise_in(self, fn: Function, d: Draft, handler: Handler) -> None:
+        """End a block by raising what a loop throws into the generator."""
+        header = self.asked_by[fn]
+        handler = handler or header.handler
+        if handler is not None:
+            self.protect(fn, d, handler)
+        self.builder.raise_(d, self.read(d, self.found.uses.thrown[header.id]), None, False, header.term.pos)
 
     def _in_body(self, fn: Function, d: Draft, b: CFGBlock) -> None:
         header = self.asked_by[fn]

@@ -40,6 +40,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
+from mooncake_py.iterators import thrown_into
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.answered import answered
@@ -108,7 +109,9 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
 
 def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
-    if info is None or info.kind not in ("dynamic", "derived") or len(s.pos.calls("")) > MOST_NESTED:
+    if info is None or len(s.pos.calls("")) > MOST_NESTED:
+        return None
+    if info.kind not in ("dynamic", "derived") and not (info.kind == "plain" and _is_entered(s.out, inferred)):
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):
@@ -126,6 +129,12 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         if not t.code.co_freevars and all(isinstance(v, Const) and not v.value for v in t.site.args[1:]):
             return _callee(t.site, s)  # wherever it comes from, it knows nothing but its arguments
     return None
+
+
+def _is_entered(v: Var, inferred: Inferred) -> bool:
+    """Is it what a `with` statement enters, or throws into? Then what it is matters, even if it has no derivative."""
+    stmts = [s for b in inferred.fn.blocks for s in b.stmts if v in s.args[:1]]
+    return any(is_const(s.fn, ops.load_special) or is_const(s.fn, thrown_into) for s in stmts)
 
 
 def _is_packs(f: pytypes.FunctionType) -> bool:

@@ -42,8 +42,10 @@ def tree_of(t: T, shared: bool) -> Tree:
             return NUM if is_scalar(t) else ANY
         case Arr():
             return REF if shared else ARR
-        case Lst() | Dct() | Cell() | Fn() | Meth():
+        case Lst() | Dct() | Cell() | Fn():
             return REF
+        case Meth():
+            return ANY if t.by_value else REF
         case Tup(items=items):
             trees = tuple(tree_of(x, shared) for x in items)
             return NONE if all(x == NONE for x in trees) else trees

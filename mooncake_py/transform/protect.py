@@ -42,16 +42,23 @@ from mooncake_py.ir.nodes import (
 def explicit(fn: Function) -> Function:
     """The frontend's function with every handler as the edge of a Try, and handlers that let pass what the engine
     refuses with."""
+    return with_tries(for_users(fn))
+
+
+def for_users(fn: Function) -> Function:
+    """The frontend's function with handlers that let pass what the engine refuses with."""
     if all(b.handler is None for b in fn.blocks):
         return fn
     fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
     handled = {s.out: s.args[0] for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
     blocks = tuple(CFGBlock(b.id, b.params, _for_users(b, handled, fresh), b.term, b.handler) for b in fn.blocks)
-    return with_tries(Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline))
+    return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
 
 
 def with_tries(fn: Function) -> Function:
     """The function with every handler as the edge of a Try."""
+    if all(b.handler is None for b in fn.blocks):
+        return fn
     fresh = Fresh(0, 1 + max(b.id for b in fn.blocks))
     out: list[CFGBlock] = []
     for b in fn.blocks:
@@ -69,14 +76,21 @@ def with_handlers(fn: Function) -> Function:
     handlers = {b.term.body.target: b.term.handler for b in fn.blocks if isinstance(b.term, Try)}
     if not handlers:
         return fn
-    blocks = tuple(
-        CFGBlock(
-            b.id, b.params, b.stmts, Goto(b.term.body, b.term.pos) if isinstance(b.term, Try) else b.term,
-            handlers.get(b.id),
-        )
-        for b in fn.blocks
-    )  # fmt: skip
-    return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
+    by_id = {b.id: b for b in fn.blocks}
+    blocks: list[CFGBlock] = []
+    taken: set[BlockId] = set()
+    for b in fn.blocks:
+        term, handler = b.term, handlers.get(b.id)
+        if isinstance(term, Try):
+            body = by_id[term.body.target]
+            if b.stmts or handler is not None or body.params or isinstance(body.term, Try):
+                b = CFGBlock(b.id, b.params, b.stmts, Goto(term.body, term.pos))
+            else:  # one block, that it is entered by one edge from wherever it is
+                b, handler = CFGBlock(b.id, b.params, body.stmts, body.term), term.handler
+                taken.add(body.id)
+        blocks.append(CFGBlock(b.id, b.params, b.stmts, b.term, handler))
+    left = tuple([b for b in blocks if b.id not in taken])
+    return Function(fn.name, fn.filename, fn.params, fn.free, left, fn.kind, fn.firstline)
 
 
 def _for_users(b: CFGBlock, handled: dict[Var, Operand], fresh: Fresh) -> tuple[Call, ...]:

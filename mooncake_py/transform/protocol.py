@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import FunctionType
+
 from mooncake_py import fields
+from mooncake_py.infer.codes import attributes_set
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.memory import only_called
 from mooncake_py.infer.partials import partials
-from mooncake_py.infer.protocol import MADE, STAND_INS, Plan, exact_class
-from mooncake_py.infer.types import BOT, Bot, Known, Meth, T
+from mooncake_py.infer.protocol import MADE, MISSING, STAND_INS, Lookup, Plan, exact_class, is_function
+from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 
@@ -35,7 +39,10 @@ def as_calls(inferred: Inferred) -> Function | None:
         stmts: list[Call] = []
         for s in b.stmts:
             if s.out in plans:
-                stmts += _direct(s, plans[s.out], fresh, types)
+                plan = plans[s.out]
+                if plan.lacks is not None:
+                    stmts.append(Call(fresh.var(), Const(fields.lacks), plan.lacks, (), s.pos))
+                stmts += _direct(s, plan, fresh, types)
             elif s.out not in gone:
                 stmts.append(s)
         blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
@@ -98,6 +105,44 @@ def settle(inferred: Inferred, everything: bool = False) -> Function | None:
 def doubts(fn: Function) -> list[Call]:
     """Where a plan relies on a class that is not known to be that of the value."""
     return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
+
+
+def hidden(inferred: Inferred) -> set[tuple[type, str]]:
+    """Attributes of objects, by class and name, that a plan took not to be there before all writes were seen."""
+    found = set()
+    for s, t in _taken_to_lack(inferred):
+        _, cls, name = s.args
+        assert isinstance(cls, Const) and isinstance(name, Const)
+        if isinstance(t, Obj):
+            there = t.field(name.value) is not None
+        else:
+            there = not isinstance(t, Bot) and _may_set(cls.value, name.value)
+        if there:
+            found.add((cls.value, name.value))
+    return found
+
+
+def _may_set(cls: type, name: str) -> bool:
+    """May objects of a class be given such an attribute where that is not seen? By its methods, if it hides one."""
+    if not is_function(Lookup(cls).get(name, MISSING)):
+        return True
+    own = [f for k in cls.__mro__ for f in k.__dict__.values() if isinstance(f, FunctionType)]
+    return any(name in attributes_set(f.__code__) for f in own)
+
+
+def without_doubts(inferred: Inferred) -> Inferred:
+    """The same without tests of what is known now. Objects that may be changed unseen are tested when it runs."""
+    dead = {s for s, t in _taken_to_lack(inferred) if isinstance(t, (Obj, Bot))}
+    return replace(inferred, fn=map_function(inferred.fn, lambda v: v, dead)) if dead else inferred
+
+
+def _taken_to_lack(inferred: Inferred) -> list[tuple[Call, T]]:
+    return [
+        (s, inferred.types.get(s.args[0], BOT) if isinstance(s.args[0], Var) else BOT)
+        for b in inferred.fn.blocks
+        for s in b.stmts
+        if is_const(s.fn, fields.lacks)
+    ]
 
 
 def _last(known: dict[Operand, Operand], v: Operand) -> Operand:

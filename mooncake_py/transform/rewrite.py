@@ -38,6 +38,7 @@ from mooncake_py.ir.nodes import (
     Try,
     Var,
     edges,
+    term_operands,
 )
 from mooncake_py.registry import is_pure
 from mooncake_py.transform.displays import Displays
@@ -339,6 +340,32 @@ class _Rewriter(Displays):
             return self._sum(s)
         return f is dict and self._dict(s)
 
+    def _is_new(self, made: Call, s: Call) -> bool:
+        """Has nobody had what is made there when this statement gets it?"""
+        if self.counts.get(made.out) == 1:
+            return True
+        b = next(b for b in self.fn.blocks if s in b.stmts)
+        stmts = b.stmts[: b.stmts.index(s)]
+        seen = {b.id}
+        while made not in stmts:
+            if made.out in b.params or any(made.out in x.operands() for x in stmts) or len(self.before[b.id]) != 1:
+                return False
+            (b,) = self.before[b.id]
+            if b.id in seen or made.out in term_operands(b.term):
+                return False
+            seen.add(b.id)
+            stmts = b.stmts
+        return not any(made.out in x.operands() for x in stmts)
+
+    @cached_property
+    def before(self) -> dict[BlockId, list[CFGBlock]]:
+        """The blocks from which one comes to a block."""
+        out: dict[BlockId, list[CFGBlock]] = {b.id: [] for b in self.fn.blocks}
+        for b in self.fn.blocks:
+            for e in edges(b.term):
+                out[e.target].append(b)
+        return out
+
     def _writes_out(self, s: Call) -> bool:
         """`f(x, out=z)`, which no rule takes, as `f(x)` written into z."""
         info, t = self.inferred.calls.get(s.out), self.type_of(s.fn)
@@ -378,7 +405,7 @@ class _Rewriter(Displays):
     def _merged(self, s: Call) -> bool:
         """A dict of keywords for one call, with those of another dict that is made for it alone."""
         whole, part = (self.defs.get(v) if isinstance(v, Var) else None for v in s.args[:2])
-        if whole is None or part is None or whole is part or self.counts.get(s.out) or self.counts.get(part.out) != 1:
+        if whole is None or part is None or whole is part or self.counts.get(s.out) or not self._is_new(part, s):
             return False
         others = [u for u in self.uses.get(whole.out, ()) if u is not s]
         if len(others) != 1 or self.counts[whole.out] != 2:

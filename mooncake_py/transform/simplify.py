@@ -19,7 +19,7 @@ from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.primal import promote_cells
-from mooncake_py.transform.protocol import as_calls, doubts, settle
+from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import by_options
@@ -46,11 +46,13 @@ def infer_simplified(
             guards |= inferred.guards
             taken |= inferred.relied
             inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+            if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
+                return with_classes(Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own))
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
             inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
         inferred.guards = guards | inferred.guards
-        return inferred, taken | inferred.relied
+        return without_doubts(inferred), taken | inferred.relied
 
     found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
     if doubts(found[0].fn):
@@ -87,5 +89,5 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))
-    advanced = advance_iterators(inferred)
-    return advanced if advanced is not None else dissolve(inferred)
+    dissolved = dissolve(inferred)  # an iterator that an object holds may be one that is known
+    return dissolved if dissolved is not None else advance_iterators(inferred)

@@ -26,6 +26,7 @@ from mooncake_py.transform.lanes import (
     NONE,
     REF,
     Path,
+    Tree,
     has_fdata,
     leaves,
     subtree,
@@ -107,9 +108,7 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     elif f in (ops.unpack, ops.check_bound):
         parts = [((), call.args[0], ())]
     elif f is getattr:
-        receiver = call.args[0]
-        info.lane[(out, ())] = info.lane_of(receiver)
-        return ADStmtInfo(s, None)
+        return _method(info, s, call.args[0], tree)
     else:
         return _function(info, s)
     for mine, source, theirs in parts:
@@ -145,6 +144,21 @@ def _narrowed(info: ADInfo, s: Call, x: Operand) -> ADStmtInfo:
             p.accumulate(x, t)
 
     return ADStmtInfo(s, rvs if any(k != REF for _, k in leaves(tree)) else None)
+
+
+def _method(info: ADInfo, s: Call, receiver: Operand, tree: Tree) -> ADStmtInfo:
+    """A method that is bound to an active value: it carries what that carries."""
+    if tree == REF:
+        info.lane[(s.out, ())] = info.lane_of(receiver)
+        return ADStmtInfo(s, None)
+    info.lane[(s.out, ())] = info.coerced_lane(receiver, ())
+
+    def rvs(p: PullbackBuilder) -> None:
+        t = p.take(s.out, ())
+        if not p.is_zero(t):
+            p.accumulate(receiver, t)
+
+    return ADStmtInfo(s, rvs)
 
 
 def _function(info: ADInfo, s: Call) -> ADStmtInfo:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.ir import ops
+from mooncake_py.ir.graph import liveness
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Return, Var, edges, term_operands
 from mooncake_py.iterators import item_within
@@ -23,14 +24,58 @@ def yields(body: Function) -> list[Call]:
     return [s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.yield_)]
 
 
+def guarded_states(body: Function) -> States:
+    """The yields at which the generator waits where something is to be cleaned up, or an exception is handled."""
+    numbers = {s.out: k + 1 for k, s in enumerate(yields(body))}
+    handling = tokens_across(body)
+    return frozenset(
+        numbers[s.out]
+        for b in body.blocks
+        for s in b.stmts
+        if s.out in numbers and (b.handler is not None or handling[s.out])
+    )
+
+
+def tokens_across(body: Function) -> dict[Var, list[Call]]:
+    """For every yield, by the variable it defines: what began the handling of the exceptions that is not over there."""
+    _, live_out = liveness(body)
+    begins = {s.out: s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
+    found: dict[Var, list[Call]] = {}
+    for b in body.blocks:
+        needed = set(live_out[b.id]) & begins.keys()
+        for s in reversed(b.stmts):
+            needed.discard(s.out)
+            if _gives_back(s):
+                found[s.out] = [begins[v] for v in sorted(needed, key=lambda v: v.id)]
+            needed.update(v for v in s.operands() if v in begins)
+    return found
+
+
+def states_thrown(body: Function) -> dict[int, States]:
+    """For every state, those in which the generator may be when an exception was thrown into it."""
+    by_id = {b.id: b for b in body.blocks}
+    numbers = {s.out: k + 1 for k, s in enumerate(yields(body))}
+    found: dict[int, States] = {START: NOWHERE, FINISHED: NOWHERE}
+    for b in body.blocks:
+        for s in b.stmts:
+            if s.out in numbers:
+                start = [] if b.handler is None else [(by_id[b.handler.target], 0)]
+                found[numbers[s.out]] = _ends(_run(body, start, numbers), numbers)
+    return found
+
+
 def next_states(body: Function) -> dict[int, States]:
     """For every state, those in which the generator may be when it has been asked for one more item."""
     numbers = {s.out: k + 1 for k, s in enumerate(yields(body))}
     found = {FINISHED: frozenset({FINISHED})}
     for state, run in _runs(body).items():
-        ends = {FINISHED for b, _, stop in run if stop is None and isinstance(b.term, Return)}
-        found[state] = frozenset(ends | {numbers[stop.out] for _, _, stop in run if stop is not None})
+        found[state] = _ends(run, numbers)
     return found
+
+
+def _ends(run: list[tuple[CFGBlock, int, Call | None]], numbers: dict[Var, int]) -> States:
+    ends = {FINISHED for b, _, stop in run if stop is None and isinstance(b.term, Return)}
+    return frozenset(ends | {numbers[stop.out] for _, _, stop in run if stop is not None})
 
 
 def states_before(body: Function, s: Call) -> States:
@@ -49,28 +94,30 @@ def _runs(body: Function) -> dict[int, list[tuple[CFGBlock, int, Call | None]]]:
     starts: dict[int, tuple[CFGBlock, int]] = {START: (body.blocks[0], 0)}
     for b in body.blocks:
         starts.update({numbers[s.out]: (b, i + 1) for i, s in enumerate(b.stmts) if s.out in numbers})
+    return {state: _run(body, [first], numbers) for state, first in starts.items()}
+
+
+def _run(
+    body: Function, starts: list[tuple[CFGBlock, int]], numbers: dict[Var, int]
+) -> list[tuple[CFGBlock, int, Call | None]]:
     by_id = {b.id: b for b in body.blocks}
-    found: dict[int, list[tuple[CFGBlock, int, Call | None]]] = {}
-    for state, first in starts.items():
-        run = found[state] = []
-        seen: set[BlockId] = set()
-        work = [first]
-        while work:
-            b, at = work.pop()
-            stop = next((s for s in b.stmts[at:] if s.out in numbers), None)
-            run.append((b, at, stop))
-            onward = [] if stop is not None else [*edges(b.term), *([b.handler] if b.handler is not None else [])]
-            for e in onward:
-                if e.target not in seen:
-                    seen.add(e.target)
-                    work.append((by_id[e.target], 0))
-    return found
+    run = []
+    seen: set[BlockId] = set()
+    work = list(starts)
+    while work:
+        b, at = work.pop()
+        stop = next((s for s in b.stmts[at:] if s.out in numbers), None)
+        run.append((b, at, stop))
+        onward = [] if stop is not None else [*edges(b.term), *([b.handler] if b.handler is not None else [])]
+        for e in onward:
+            if e.target not in seen:
+                seen.add(e.target)
+                work.append((by_id[e.target], 0))
+    return run
 
 
 def only_yields(body: Function) -> bool:
-    """A generator that does nothing with what `send` brings, and needs no cleaning up where it waits."""
-    if any(b.handler is not None and any(map(_gives_back, b.stmts)) for b in body.blocks):
-        return False
+    """A generator that does nothing with what `send` brings."""
     sent = {s.out for b in body.blocks for s in b.stmts if _gives_back(s)}
     return sent.isdisjoint(_used(body)) and not may_end_by_another(body)
 

@@ -116,6 +116,26 @@ def test_every_entry_point() -> None:
         pullback(1.0)
 
 
+SEEN: list[float] = []
+
+
+def test_what_a_run_changes_and_puts_back_is_no_fault() -> None:
+    def logged(x: float) -> float:
+        for i in range(2):
+            x = x * 1.5 + i
+            SEEN.append(x)
+        return x * SEEN[0]
+
+    def deleted(x: float) -> float:
+        d = {k + k: x * i for i, k in enumerate("abc")}
+        del d["bb"]  # equal to the key, and another object
+        return d["cc"] * x
+
+    SEEN.clear()
+    assert grad(logged, debug_mode=True)(2.0) == 15.0
+    assert grad(deleted, debug_mode=True)(2.0) == 8.0
+
+
 def test_a_warm_gradient_is_not_used_in_debug_mode() -> None:
     g = grad(loss)
     assert g(1.0) == g(2.0) == 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -57,11 +58,38 @@ def shared(xs):
     return total
 
 
+@contextlib.contextmanager
+def doubled(a):
+    try:
+        yield a * 2.0
+    finally:
+        a = 0.0
+
+
+def cleaning(xs):
+    with doubled(1.0) as k:
+        for x in xs:
+            try:
+                yield x * k
+            finally:
+                k += 1.0
+
+
+def entered(xs):
+    total = 0.0
+    with doubled(1.0) as k:
+        for v in cleaning(xs):
+            total += v * k
+    return total
+
+
 def accumulated(xs):
     return sum(v * v for v in itertools.accumulate(generators.sums(xs)))
 
 
-@pytest.mark.parametrize("f", [asked_by_loops, delegated, zipped, shared, accumulated], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [asked_by_loops, delegated, zipped, shared, accumulated, entered], ids=lambda f: f.__name__
+)
 def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:
     inferred = mooncake_py.inspect(f, XS).stages["inferred"]
     assert isinstance(inferred, Inferred)

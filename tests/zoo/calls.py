@@ -453,3 +453,14 @@ def a_function_that_is_given_itself(x):
 def a_method_called_by_name_with_a_value(x, y):
     add, scale = operator.methodcaller("__add__", x), operator.methodcaller("__mul__", 2.0)
     return add(y) * scale(x)
+
+
+@case(0.4, 1.5)
+def methods_of_numbers_and_tuples_kept(x, y):
+    whole = (x, y, x * y)
+    kept = {"times": x.__mul__, "abs": complex(x, y).__abs__, "item": whole.__getitem__}
+    steps = [x.__add__, y.__rsub__, kept["times"]]
+    total = kept["abs"]() * kept["item"](2)
+    for step in steps:
+        total += step(y * total)
+    return total

@@ -379,3 +379,47 @@ def iterable_objects_compared_and_added(x):
 def method_bound_by_hand(x):
     o = Lazy(x)
     return types.MethodType(lambda self, k: self.norm * k, o)(x)
+
+
+class Shadowed:
+    def __init__(self, x):
+        self.x = x
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name):
+        self.last = self.x * len(name)
+        return self.last
+
+    def step(self, v):
+        return 3.0 * v + self.x
+
+    def learn(self):
+        self.step = lambda v: v * v * self.x
+
+
+@case(1.5)
+def attributes_that_short_methods_set(x):
+    thing = Shadowed(x)
+    for k in range(3):
+        x = thing.step(x) + thing.extra * thing.last
+        if k == 1:
+            thing.learn()
+    return x
+
+
+class Settings(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+@case(1.5, 0.5)
+def attributes_that_are_items(x, rate):
+    s = Settings(rate=rate, deep=Settings(w=2.0))
+    s.step = s.rate * x
+    s["rate"] = s.step * s.deep.w
+    s.deep.w *= x
+    del s.step
+    return s.rate * s.deep.w + len(s)

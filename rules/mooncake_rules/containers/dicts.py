@@ -281,8 +281,9 @@ def dict_or(a: CoDual, b: CoDual):
 
 def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]:
     """Delete a key: its value, its fdata, and what puts it back where it was, with a cotangent."""
-    last = next(reversed(d)) == k
-    keys = None if last else list(d)
+    last = next(reversed(d))
+    keys = None if last == k else list(d)
+    k = last if keys is None else keys[keys.index(k)]  # the key itself, not one that equals it
     base = base_of(d)
     y = dict.__getitem__(d, k)
     base.__delitem__(d, k)

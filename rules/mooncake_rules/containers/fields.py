@@ -220,6 +220,9 @@ def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 infer_table[fields.make_object] = _made
 zero_derivative(fields.is_code_of)
+zero_derivative(fields.lacks)
+infer_table[fields.lacks] = lambda args, kwargs: Known(None)
+incurious.add(fields.lacks)
 infer_table[fields.is_code_of] = lambda args, kwargs: Inst(bool)
 incurious.add(fields.is_code_of)
 zero_derivative(ops.no_operator)

@@ -1,0 +1,55 @@
+"""Context managers that are generators, and generators that clean up where they wait."""
+
+import contextlib
+import math
+
+from tests.zoo.registry import case
+
+
+@contextlib.contextmanager
+def doubled(a, log):
+    log.append("in")
+    try:
+        yield a * 2.0
+    except ValueError as e:
+        log.append(e.args[0] * a)
+    finally:
+        log.append("out")
+
+
+@case(0.8)
+def managers_in_a_loop(x):
+    log = []
+    total = x
+    for i in range(4):
+        with doubled(x, log) as a, doubled(a, log) as b:
+            if i == 1:
+                continue
+            total += math.sin(a * b)
+            if i == 2:
+                raise ValueError(total)
+    return total + log[10]
+
+
+def cleaning(x, n):
+    with contextlib.suppress(KeyError), doubled(x, []) as a:
+        for i in range(n):
+            try:
+                yield a / (i - 1)
+            except ZeroDivisionError:
+                yield a * i
+            finally:
+                a = a + x * i
+
+
+@case(1.3)
+def generator_that_cleans_up(x):
+    total = 0.0
+    for v in cleaning(x, 5):
+        try:
+            if v > 2.0:
+                raise ValueError(v * x)
+            total += v * v
+        except ValueError as e:
+            total -= e.args[0]
+    return total * sum(cleaning(x, 3))
