@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mooncake_py.ir.ops import check_unchanged
+from mooncake_py.ir.ops import check_length, check_unchanged
 
 
 class Generator(collections.abc.Generator):
@@ -215,6 +215,49 @@ def item_within(it: Any) -> Any:
     for x in it:
         return x
     raise RuntimeError("generator raised StopIteration")
+
+
+def columns(rows: list) -> Iterator[list]:
+    """What `zip(*rows)` gives, in lists."""
+    rows = list(rows)
+    i = 0
+    while i < shortest(rows):
+        yield [row[i] for row in rows]
+        i += 1
+
+
+def shortest(rows: list) -> int:
+    """The length of the shortest row, 0 where there is none."""
+    return min(map(len, rows), default=0)
+
+
+def all_columns(rows: list) -> list[list]:
+    """All of them."""
+    return [[row[i] for row in rows] for i in range(shortest(rows))]
+
+
+def two_columns(rows: list) -> tuple[list, list]:
+    """The same, rows being pairs, for somebody who wants two."""
+    if not rows:
+        check_length(rows, 2)
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def three_columns(rows: list) -> tuple[list, list, list]:
+    """The same for three."""
+    if not rows:
+        check_length(rows, 3)
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def four_columns(rows: list) -> tuple[list, list, list, list]:
+    """The same for four."""
+    if not rows:
+        check_length(rows, 4)
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
+
+
+WAYS_TO_COLUMNS = frozenset({columns, all_columns, two_columns, three_columns, four_columns})
 
 
 def thrown_into(it: Any, exc: BaseException) -> Iterator[Any]:

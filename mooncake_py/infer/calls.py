@@ -15,6 +15,7 @@ from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.attributes import Attributes
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
+from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import answers
@@ -153,6 +154,8 @@ class Calls(Attributes):
                 return places.type
             if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
                 return self.dynamic(s, "the class of a named tuple decides")
+            if f is ops.call_ex and (columns := by_columns(self, s)) is not None:
+                return self.planned(s, columns)
         if f in _STRUCTURAL or (f in _ITEMS and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:

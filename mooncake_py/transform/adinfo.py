@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import Arr, Cell, Dct, Known, Lst, T, Top, Tup
+from mooncake_py.infer.types import Arr, Cell, Dct, Known, Lst, Obj, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
@@ -186,7 +186,8 @@ class ADInfo:
         return NULL if isinstance(value, Const) else self.emit(zero_fdata, value)
 
     def stored_lane(self, v: Operand) -> Operand:
-        """The fdata of what a rule may put into a container: arrays that have no derivative have some there too."""
+        """The fdata of what a rule may put into a container: arrays, lists and objects without a derivative have some
+        there too, for what is read there may be one that has."""
         return (
             self._filled(v, (), self.types.get(v))
             if isinstance(v, Var) and self.lanes.memory.is_shared(v)
@@ -195,11 +196,11 @@ class ADInfo:
 
     def _filled(self, v: Operand, path: Path, t: T | None) -> Operand:
         tree = subtree(self.tree(v), path)
-        if isinstance(t, Tup) and (isinstance(tree, tuple) or any(map(_holds_array, t.items))):
+        if isinstance(t, Tup) and (isinstance(tree, tuple) or any(map(_has_shadow, t.items))):
             items = [self._filled(v, (*path, i), x) for i, x in enumerate(t.items)]
             return NULL if all(x is NULL for x in items) else self.emit(ops.build_tuple, *items)
         return (
-            self.coerced_lane(v, path) if tree == NONE and t is not None and _holds_array(t) else self.lane_of(v, path)
+            self.coerced_lane(v, path) if tree == NONE and t is not None and _has_shadow(t) else self.lane_of(v, path)
         )
 
     def keywords(self, s: Call) -> tuple[tuple[str, Operand], ...]:
@@ -213,12 +214,10 @@ class ADInfo:
         return self.emit(ops.build_tuple, *items)
 
 
-def _holds_array(t: T) -> bool:
-    """May a value of this type be, or hold, an array that could have a derivative?"""
+def _has_shadow(t: T) -> bool:
+    """May a value of this type be, or hold, something whose cotangent is in shared memory?"""
     if isinstance(t, Arr):
         return t.dtype is None or t.dtype.kind in "fc"
     if isinstance(t, Tup):
-        return any(map(_holds_array, t.items))
-    if isinstance(t, Dct):
-        return any(map(_holds_array, (t.elem, *(x for _, x in t.fields))))
-    return isinstance(t, Lst) and _holds_array(t.elem)
+        return any(map(_has_shadow, t.items))
+    return isinstance(t, (Lst, Dct, Obj))

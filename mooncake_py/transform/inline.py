@@ -40,7 +40,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.iterators import thrown_into
+from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.answered import answered
@@ -49,7 +49,7 @@ from mooncake_py.transform.protect import explicit, protect_all
 from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 
-_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys}
+_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into

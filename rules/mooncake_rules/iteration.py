@@ -11,8 +11,8 @@ from typing import Any
 
 from mooncake_py.infer.types import Inst, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.iterators import advance, make_generator
-from mooncake_py.registry import drained, infer_table, overlay, rrule
+from mooncake_py.iterators import advance, make_generator, shortest
+from mooncake_py.registry import drained, incurious, infer_table, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
 _f: Any  # what a table registers, one at a time
@@ -41,6 +41,9 @@ def _advance_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 
 
 infer_table[advance] = _advance_type
+zero_derivative(shortest)
+incurious.add(shortest)
+infer_table[shortest] = lambda args, kwargs: Inst(int)
 
 for _f in (sum, min, max, list, tuple, set, frozenset, sorted, dict, math.fsum, math.prod, deque, ops.unpack):
     drained[_f] = 0
