@@ -226,6 +226,12 @@ def columns(rows: list) -> Iterator[list]:
         i += 1
 
 
+def check_same_length(*xs: Any) -> None:
+    """Raise what `zip(*xs, strict=True)` does at its end."""
+    if len(set(map(len, xs))) > 1:
+        deque(zip(*[range(len(x)) for x in xs], strict=True), 0)
+
+
 def shortest(rows: list) -> int:
     """The length of the shortest row, 0 where there is none."""
     return min(map(len, rows), default=0)

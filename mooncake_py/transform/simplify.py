@@ -24,6 +24,7 @@ from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import by_options
 from mooncake_py.transform.standins import with_stand_ins
+from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
 
 
@@ -74,6 +75,9 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     settled = settle(inferred)
     if settled is not None:
         return settled
+    plain = without_strict(inferred)
+    if plain is not None:
+        return plain
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler

@@ -9,9 +9,9 @@ from collections import deque
 from types import FunctionType
 from typing import Any
 
-from mooncake_py.infer.types import Inst, T, Top, Tup
+from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.iterators import advance, make_generator, shortest
+from mooncake_py.iterators import advance, check_same_length, make_generator, shortest
 from mooncake_py.registry import drained, incurious, infer_table, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
@@ -41,9 +41,10 @@ def _advance_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 
 
 infer_table[advance] = _advance_type
-zero_derivative(shortest)
-incurious.add(shortest)
+zero_derivative(shortest, check_same_length)
+incurious.update({shortest, check_same_length})
 infer_table[shortest] = lambda args, kwargs: Inst(int)
+infer_table[check_same_length] = lambda args, kwargs: Known(None)
 
 for _f in (sum, min, max, list, tuple, set, frozenset, sorted, dict, math.fsum, math.prod, deque, ops.unpack):
     drained[_f] = 0

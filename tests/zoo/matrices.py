@@ -40,3 +40,17 @@ def columns_of_pairs(x):
     except ValueError as e:
         mean *= len(str(e))
     return sum((u - mean) * v for u, v in zip(xs, ys, strict=True)) / (xs[1] + ys[0])
+
+
+@case(0.9)
+def strict_pairs(x):
+    xs, ys = [x * i for i in range(4)], [x + i for i in range(4)]
+    total = sum(a * b for a, b in zip(xs, ys, strict=True))
+    for i, (a, b) in enumerate(zip(xs, ys, strict=False)):
+        total += a * b * i
+    try:
+        for a, b in zip(xs, ys[1:], strict=True):
+            total *= a + b
+    except ValueError as e:
+        total += x * len(str(e))
+    return total
