@@ -19,11 +19,11 @@ import itertools
 import operator
 from collections import deque
 from types import CellType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from mooncake_py import run
+from mooncake_py import layout, run
 from mooncake_py.errors import MissingRule, RuleError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.structure import attributes, is_user_class, items_of, stored
@@ -104,8 +104,8 @@ class Shadow:
 
     __slots__ = ("data", "dtype", "is_view", "order", "owned", "shape", "shared")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, order: Literal["C", "F"] = "C"):
-        self.order: Literal["C", "F"] = order  # the array's: what is a view of it must be a view of ours
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, order: layout.Order = "C"):
+        self.order = order  # the array's: what is a view of it must be a view of ours
         self.data: np.ndarray | None = None
         self.owned = False
         self.shared = False
@@ -130,10 +130,10 @@ class Shadow:
                 self.data = t
                 self.owned = False
                 return
-            self.data = data = np.zeros(self.shape, self.dtype, self.order)
+            self.data = data = layout.zeros(self.shape, self.dtype, self.order)
             self.owned = True
         elif not self.owned:
-            self.data = data = np.add(data, t, order=self.order) if data.ndim else np.asarray(data + t)
+            self.data = layout.add(data, t, self.order)
             self.owned = True
             return
         np.add(data, t, out=data, casting="same_kind")
@@ -142,10 +142,8 @@ class Shadow:
         """The data as an array that may be written to."""
         if not self.owned:
             data = self.data
-            if data is None:
-                self.data = np.zeros(self.shape, self.dtype, self.order)
-            else:
-                self.data = data.copy(self.order)
+            order = self.order
+            self.data = layout.zeros(self.shape, self.dtype, order) if data is None else layout.copy(data, order)
             self.owned = True
         data = self.data
         assert data is not None
@@ -181,12 +179,7 @@ _FLOAT = np.dtype(float)
 
 def shadow_of(a: np.ndarray) -> Shadow:
     """A zero shadow for an array. That of whole numbers, as which the run found them, takes what nobody asks for."""
-    flags = a.flags
-    return Shadow(
-        a.shape,
-        a.dtype if a.dtype.kind in "fc" else _FLOAT,
-        "F" if flags.f_contiguous and not flags.c_contiguous else "C",
-    )
+    return Shadow(a.shape, a.dtype if a.dtype.kind in "fc" else _FLOAT, layout.order_of(a))
 
 
 def owner_of(x: np.ndarray) -> np.ndarray:
@@ -199,7 +192,7 @@ def owner_of(x: np.ndarray) -> np.ndarray:
 def same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """The view of `whole` that x is of `base`; both are laid out alike, in one piece."""
     offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    memory = whole if whole.flags.c_contiguous else whole.T
+    memory = layout.in_one_piece(whole)
     return np.ndarray(x.shape, x.dtype, memory.data, offset, x.strides)
 
 
@@ -327,6 +320,8 @@ class ObjectShadow:
 
     def add(self, ts: Any) -> None:
         """Add a tangent of the object, or a dict with cotangents of some of its attributes."""
+        if type(ts) is NoDerivative:
+            ts.refuse()
         cls = type(self.owner)
         own = declaration(cls)
         if own is not None and own.add is not None:

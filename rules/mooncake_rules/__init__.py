@@ -103,7 +103,7 @@ for _module, _packs in {
     "scipy.stats": ("scipy_stats", "scipy_samples", "scipy_density"),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
-    "scipy.ndimage": ("scipy_ndimage", "scipy_resampling"),
+    "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),

@@ -24,6 +24,11 @@ def arrays_wanted(f: Any) -> int:
     return max((next((i for i, p in enumerate(ps) if p is not Array), len(ps)) for ps in found), default=0)
 
 
+def _is_object(x):
+    """Is x of a class that says itself what array it is?"""
+    return hasattr(x, "__array__") and not hasattr(x, "__array_ufunc__")
+
+
 def _one(f: Any) -> None:
     python = f._implementation
     method = f in (np.squeeze, np.transpose)  # these ask scalars of NumPy for their method
@@ -32,7 +37,7 @@ def _one(f: Any) -> None:
     def array_like(a, *args, **kwargs):
         if method and isinstance(a, np.generic):
             return f(np.asarray(a), *args, **kwargs)[()]
-        if isinstance(a, _LIKE):
+        if isinstance(a, _LIKE) or _is_object(a):
             return f(np.asarray(a), *args, **kwargs)
         return python(a, *args, **kwargs)
 
@@ -42,7 +47,7 @@ def _two(f: Any) -> None:
 
     @overlay(f)
     def array_like(a, b, *args, **kwargs):
-        if isinstance(a, _LIKE) or isinstance(b, _LIKE):
+        if isinstance(a, _LIKE) or isinstance(b, _LIKE) or _is_object(a) or _is_object(b):
             return f(np.asarray(a), np.asarray(b), *args, **kwargs)
         return python(a, b, *args, **kwargs)
 
@@ -50,11 +55,11 @@ def _two(f: Any) -> None:
 def _ufunc(f: np.ufunc) -> None:
     @overlay(f)
     def array_like(*args, **kwargs):
-        if not any([isinstance(x, _LISTED) for x in args]):
+        if not any([isinstance(x, _LISTED) or _is_object(x) for x in args]):
             raise MissingRule(
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )
-        return f(*[np.asarray(x) if isinstance(x, _LISTED) else x for x in args], **kwargs)
+        return f(*[np.asarray(x) if isinstance(x, _LISTED) or _is_object(x) else x for x in args], **kwargs)
 
 
 def _operator(f: Any) -> None:
@@ -125,6 +130,19 @@ _L = [0.5, -1.2, 2.0]
 _R = [[2.0, 0.5], [0.3, 1.4]]
 
 
+class _Held:
+    def __init__(self, x):
+        self.x = x
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x
+
+
+def _objects(x: np.ndarray) -> Any:
+    held = _Held(x)
+    return np.asarray(held) * np.sin(held) + np.cumsum(held), np.dot(held, x), np.polyval(held, 2.0)
+
+
 def _scalar(x: np.ndarray) -> Any:
     s = x.sum()
     return s.mean() * s.astype(np.float32) + s.reshape(1) * s.max() + s.clip(0.0, 5.0)
@@ -151,5 +169,5 @@ CASES: list[RuleCase] = [
     case(np.sum, 0.5, axis=None, keepdims=True), case(np.tile, 0.5, 3), case(np.ravel, 0.5),
     case(np.expand_dims, 0.5, 0), case(np.linalg.det, _R), case(np.kron, _L, _R), case(np.diff, _L),
     case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])), case(_still_scalar, np.array([0.5, 1.5])),
-    case(_operators, np.array(_L), _L),
+    case(_operators, np.array(_L), _L), case(_objects, np.array(_L)),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, is_dtype, nested
-from mooncake_rules.sequences import unstack
+from mooncake_rules.sequences import ArrayLike, unstack
 
 # -- arrays of things -------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
     return np.asarray(a, dtype, order) if copy is None else np.array(a, dtype, copy=copy, order=order), pullback
 
 
-@rrule(np.array, fallback=True)
+@rrule(np.array, types=(ArrayLike,), fallback=True)
 def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     if may_hold_objects(y):
@@ -124,7 +124,7 @@ def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, 
     return y, pullback
 
 
-@rrule(np.asarray, np.asanyarray, fallback=True)
+@rrule(np.asarray, np.asanyarray, types=(ArrayLike,), fallback=True)
 def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
     y = np.asarray(a, dtype, order)
     if may_hold_objects(y):
@@ -134,6 +134,25 @@ def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
         return (unstack(dy, a),)
 
     return y, pullback
+
+
+def numbers_in(x):
+    """What NumPy is told by an object of a class that has code of its own for it."""
+    if hasattr(x, "__array__"):
+        return x.__array__()
+    if isinstance(x, dict) or not (hasattr(x, "__len__") and hasattr(x, "__getitem__")):
+        refuse_objects(np.array(None))
+    return [x[i] for i in range(len(x))]
+
+
+@overlay(np.array)
+def array_of_object(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    return np.array(numbers_in(object), dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+
+
+@overlay(np.asarray, np.asanyarray)
+def asarray_of_object(a, dtype=None, order=None, *, copy=None, device=None):
+    return np.asarray(numbers_in(a), dtype, order, copy=copy)
 
 
 @rrule(np.require, types=(Array,), alias=(0,))

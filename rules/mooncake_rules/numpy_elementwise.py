@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import MissingRule
 from mooncake_py.kinds import Any_, Array, Scalar, Sequence_
-from mooncake_py.registry import inline, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.operators import binary, down, shapes_of
@@ -330,14 +331,28 @@ def clip(a, a_min, a_max):
 
 
 @rrule(np.nan_to_num)
-def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+def nan_to_num(x, copy=True):
     if not copy and isinstance(x, np.ndarray):
         raise NotImplementedError("nan_to_num(copy=False) writes into its argument: use x[...] = np.nan_to_num(x)")
 
     def pullback(dy):
         return np.where(np.isfinite(x), dy, 0)
 
-    return np.nan_to_num(x, True, nan, posinf, neginf), pullback
+    return np.nan_to_num(x, True), pullback
+
+
+@overlay(np.nan_to_num)
+def nan_to_numbers(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not copy and isinstance(x, np.ndarray):
+        raise MissingRule("nan_to_num(copy=False) writes into its argument: use x[...] = np.nan_to_num(x, ...)")
+    a = np.asarray(x)
+    if a.dtype.kind == "c":
+        re, im = (nan_to_numbers(part, True, nan, posinf, neginf) for part in (a.real, a.imag))
+        return re + 1j * im
+    y = np.where(np.isnan(a), nan, a)
+    y = np.where(np.isposinf(a), np.finfo(a.dtype).max if posinf is None else posinf, y)
+    y = np.where(np.isneginf(a), np.finfo(a.dtype).min if neginf is None else neginf, y)
+    return y.astype(a.dtype)[()]
 
 
 @rrule(np.modf, types=(Scalar,))
@@ -403,6 +418,10 @@ def sign(x):
     return np.sign(x), pullback
 
 
+def _filled(x: float) -> Any:
+    return np.nan_to_num(np.array([x, np.nan, np.inf, -np.inf]), nan=x, posinf=x * x, neginf=2 * x)
+
+
 CASES: list[RuleCase] = []
 for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, np.positive, np.conjugate):
     _x = _P + 1 if _f is np.arccosh else _P if _f in _POSITIVE else _V
@@ -441,7 +460,8 @@ CASES += [
     case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
     case(np.clip, 0.3, 0.0, 1.0), case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
     case(np.ndarray.clip, _V, max=0.4),
-    case(np.nan_to_num, _V), case(np.modf, _V + 1.2),
+    case(np.nan_to_num, _V), case(_filled, 0.7),
+    case(np.modf, _V + 1.2),
     case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64),
     case(np.add, _V, _P, dtype=np.float64), case(np.sign, _V), case(np.floor, _V), case(np.rint, _V),
     case(np.round, _V, 1), case(np.isnan, _V), case(np.divmod, _P, _P[::-1] + 0.07), case(np.divmod, _P, 0.37),

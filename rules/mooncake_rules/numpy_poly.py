@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.kinds import Array
-from mooncake_py.registry import pure, refuse, rrule
+from mooncake_py.kinds import Array, Numeric
+from mooncake_py.registry import pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, total
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
-from mooncake_rules.sequences import unstack
+from mooncake_rules.sequences import ArrayLike, unstack
 
 # -- values -----------------------------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ def polyval_cotangents(dy: Any, p: Any, x: Any) -> tuple[Any, Any]:
     return unstack(dp, p), dx if isinstance(x, np.ndarray) else total(dx)
 
 
-@rrule(np.polyval)
+@rrule(np.polyval, types=(ArrayLike, Numeric))
 def polyval(p, x):
     def pullback(dy):
         return polyval_cotangents(dy, p, x)
@@ -47,7 +47,7 @@ def leading_zeros(p: np.ndarray) -> int:
     return int(nonzero[0]) if len(nonzero) else max(len(p) - 1, 0)
 
 
-@mirrors(np.polymul)
+@mirrors(np.polymul, types=(ArrayLike, ArrayLike))
 def polymul(a1, a2):
     a, b = np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2))
     return np.convolve(a[leading_zeros(a) :], b[leading_zeros(b) :])
@@ -71,7 +71,7 @@ def poly(seq_of_zeros):
     return y
 
 
-@mirrors(np.polyint)
+@mirrors(np.polyint, types=(ArrayLike,))
 def polyint(p, m=1, k=None):
     y = np.asarray(p)
     constants = np.zeros(m) if k is None else np.atleast_1d(np.asarray(k)) + np.zeros(m)
@@ -107,7 +107,6 @@ def polyfit(x, y, deg):
 
 pure.update({polyval_cotangents, polyfit_cotangents, leading_zeros, np.polyfit, np.polyval})
 
-refuse("it makes objects; np.polyval, np.polymul and the like are differentiated", np.poly1d)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -123,6 +122,14 @@ def _object(c: np.ndarray, x: np.ndarray) -> Any:
     return np.polyval(np.polyadd(np.polymul(c, c), [1.0, 0.5]), x)
 
 
+def _poly1d(c: np.ndarray, d: np.ndarray, x: np.ndarray) -> Any:
+    p, q = np.poly1d(c), np.poly1d(d)
+    p[1] = d[0] ** 2
+    product = 2.0 * p * q - q**2 / 3.0 + 1.0
+    turned = np.polyder(p) + p.integ(k=x[0])
+    return product(x), np.polyval(turned, x), p(q).coeffs, (p / q)[1].c, np.poly1d(x, True)[2], np.asarray(q)
+
+
 CASES: list[RuleCase] = [
     case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
     case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
@@ -134,5 +141,5 @@ CASES: list[RuleCase] = [
     case(np.polyint, _V, 2, k=0.5), case(np.poly, _W), case(np.poly, _SQUARE), case(np.poly, [0.5, 0.2]),
     case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])), case(np.vander, _V),
     case(np.vander, _V, 3, increasing=True), case(np.vander, _Z), case(np.vander, [0.5, 0.0, 2.0]),
-    case(_object, _W, _V),
+    case(_object, _W, _V), case(_poly1d, _V, _W, _X), case(np.polyval, _W, [0.5, 0.2]),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, T, Top, Tup
 from mooncake_py.kinds import Array, Scalar
+from mooncake_py.layout import axes_in_memory
 from mooncake_py.registry import infer_table, probed, pure, rrule, same_if_shaped, shape_argument, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
@@ -61,42 +62,47 @@ def reshape_number(a, shape):
     return np.reshape(a, shape), pullback
 
 
+def c_or_f(a: np.ndarray, order: str) -> str:
+    """The order that "A" is of this array."""
+    return order if order in ("C", "F", "c", "f") else "F" if np.isfortran(a) else "C"
+
+
 @rrule(np.reshape, types=(Array,), alias=(0,))
 def reshape_ordered(a, shape, order):
-    old = a.shape
+    old, back = a.shape, c_or_f(a, order)
 
     def pullback(dy):
-        return np.reshape(dy, old, order)
+        return np.reshape(dy, old, back)
 
     return np.reshape(a, shape, order), pullback
 
 
 @rrule(np.ndarray.reshape, alias=(0,))
 def reshape_method_ordered(a, *shape, order):
-    old = a.shape
+    old, back = a.shape, c_or_f(a, order)
 
     def pullback(dy):
-        return np.reshape(dy, old, order)
+        return np.reshape(dy, old, back)
 
     return np.reshape(a, shape[0] if len(shape) == 1 else shape, order), pullback
 
 
 @rrule(np.reshape, types=(Array,), alias=(0,))
 def reshape_copied(a, shape, order="C", *, copy):
-    old = a.shape
+    old, back = a.shape, c_or_f(a, order)
 
     def pullback(dy):
-        return np.reshape(dy, old, order)
+        return np.reshape(dy, old, back)
 
     return np.reshape(a, shape, order, copy=copy), pullback
 
 
 @rrule(np.ndarray.reshape, alias=(0,))
 def reshape_method_copied(a, *shape, order="C", copy):
-    old = a.shape
+    old, back = a.shape, c_or_f(a, order)
 
     def pullback(dy):
-        return np.reshape(dy, old, order)
+        return np.reshape(dy, old, back)
 
     return np.reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy), pullback
 
@@ -140,15 +146,18 @@ def _flattened(f: Any, alias: tuple[int, ...]) -> None:
     @rrule(f, types=(Array,), alias=alias)
     def rule(a, order):
         shape = a.shape
+        axes = axes_in_memory(a) if order in ("K", "k") else None
+        back = c_or_f(a, order)
 
         def pullback(dy):
-            return np.reshape(dy, shape, order) if order in ("C", "F") else np.reshape(dy, shape, _order(a, order))
+            return np.reshape(dy, shape, back) if axes is None else put_in_order(dy, shape, axes)
 
         return f(a, order), pullback
 
 
-def _order(a: np.ndarray, order: str) -> str:
-    return "F" if np.isfortran(a) else "C"
+def put_in_order(dy: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    """An array of this shape from its elements, which were taken along its axes in this order."""
+    return dy.reshape([shape[k] for k in axes]).transpose(np.argsort(axes))
 
 
 for _f in (np.ravel, np.ndarray.ravel):
@@ -367,10 +376,15 @@ def _written_copy(x: np.ndarray) -> Any:
     return y * z + x[:3]
 
 
+def _in_memory(x: np.ndarray) -> Any:
+    y = x.transpose(1, 2, 0) * 1.0
+    return y.reshape(-1, order="A"), np.reshape(y, (4, 6), order="A"), y.ravel("K"), x.ravel("K"), y.T.flatten("A")
+
+
 CASES: list[RuleCase] = [
     case(np.reshape, _V, (2, 3)), case(np.reshape, _V, -1), case(np.reshape, _T, (4, -1), order="F"),
     case(np.reshape, 0.5, (1, 1)), case(np.ndarray.reshape, _V, 2, 3), case(np.ndarray.reshape, _V, (3, 2)),
-    case(np.ndarray.reshape, _V, 3, 2, order="F"),
+    case(np.ndarray.reshape, _V, 3, 2, order="F"), case(_in_memory, _T), case(_in_memory, np.asfortranarray(_T)),
     case(np.ndarray.reshape, _T, -1), case(np.ndarray.reshape, _T.T, 6, 4), case(np.ravel, _T.T),
     case(np.reshape, _V, (2, 3), copy=True), case(np.reshape, _T.T, shape=(6, 4), order="F", copy=None),
     case(np.ndarray.reshape, _V, 2, 3, copy=True), case(np.ndarray.reshape, _T, (6, 4), order="F", copy=True),

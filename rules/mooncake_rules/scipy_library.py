@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import infer_table, pure, rrule
+from mooncake_py.registry import infer_table, overlay, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.sequences import unstack
@@ -33,12 +33,20 @@ def library_rule(
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
+    if any(p.name == "output" for p in params):
+        writes_output(f)
     name = f"{f.__module__}.{f.__name__}"
     scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given}
     spelled, passed, kept = [], [], []
     star = False
     more = "[]"
+    by_name = False
     for p in params:
+        if p.name == "output":
+            by_name = True  # what follows cannot be given by position
+            if p.default is p.empty:
+                passed.append("output=None")
+            continue
         if p.kind is p.VAR_KEYWORD:
             spelled.append(f"**{p.name}")
             passed.append(f"**{p.name}")
@@ -46,7 +54,7 @@ def library_rule(
             scope["others"] = NoDerivative(name, "a keyword argument")
             more = f"[others] * len({p.name})"
             continue
-        if p.kind is p.KEYWORD_ONLY and not star:
+        if (by_name or p.kind is p.KEYWORD_ONLY) and not star:
             spelled.append("*")
             star = True
         default = ""
@@ -58,7 +66,9 @@ def library_rule(
             passed.append(f"{p.name}={p.name}" if star or p.default is not p.empty else p.name)
             kept.append(f"{p.name!r}: {p.name}")
     scope["blank"] = {
-        p.name: NoDerivative(name, f"its argument {p.name!r}") for p in params if p.kind is not p.VAR_KEYWORD
+        p.name: NoDerivative(name, f"its argument {p.name!r}")
+        for p in params
+        if p.kind is not p.VAR_KEYWORD and p.name != "output"
     }
     source = (
         f"def rule({', '.join(spelled)}):\n"
@@ -74,6 +84,36 @@ def library_rule(
         infer_table[f] = infer
 
 
+def as_output(y, output):
+    """The result y where SciPy's `output` says that it should be: in an array, or a new one of this dtype."""
+    if output is None:
+        return y
+    if not isinstance(output, np.ndarray):
+        return y.astype(output)
+    if np.shape(y) != output.shape:
+        raise RuntimeError("output shape not correct")
+    output[...] = y
+    return output
+
+
+def writes_output(f: Callable[..., Any]) -> None:
+    """`f(x, output=z)` is f(x) written into z; z may be the class of the result's numbers as well."""
+    spelled, passed = [], []
+    scope: dict[str, Any] = {"f": f, "as_output": as_output, "__name__": __name__}
+    star = False
+    for p in inspect.signature(f).parameters.values():
+        if p.kind is p.KEYWORD_ONLY and not star:
+            spelled.append("*")
+            star = True
+        scope[f"default_{p.name}"] = p.default
+        spelled.append(p.name if p.default is p.empty else f"{p.name}=default_{p.name}")
+        if p.name != "output":
+            passed.append(f"{p.name}={p.name}")
+    source = f"def into_output({', '.join(spelled)}):\n    return as_output(f({', '.join(passed)}), output)\n"
+    exec(compile(source, f"<{f.__name__} with output>", "exec"), scope)
+    overlay(f)(scope["into_output"])
+
+
 def _spread(
     cotangents: Callable[..., Any],
     given: tuple[str, ...],
@@ -85,7 +125,7 @@ def _spread(
 ) -> tuple[Any, ...]:
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
-    out = {k: None if type(o.get(k)) in _CONSTANT else t for k, t in blank.items()}
+    out = {k: None if _is_constant(o.get(k)) else t for k, t in blank.items()}
     ds = cotangents(dy, y, o)
     for k, d in zip(given, ds if type(ds) is tuple else (ds,), strict=True):
         out[k] = _fitted(d, like[k])
@@ -94,6 +134,10 @@ def _spread(
 
 _CONSTANT = frozenset({type(None), int, bool, str, np.int64})
 """Classes of options that nobody differentiates by, whatever is known of them before they are there."""
+
+
+def _is_constant(v: Any) -> bool:
+    return type(v) in _CONSTANT or (type(v) in (list, tuple) and all(map(_is_constant, v)))
 
 
 def _as_array(x: Any) -> Any:

@@ -14,15 +14,11 @@ from mooncake_rules.callables import run
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
+_BOTH = ("input", "cval")
 _PAD = {
     "reflect": "symmetric", "grid-mirror": "symmetric", "constant": "constant", "grid-constant": "constant",
     "nearest": "edge", "mirror": "reflect", "wrap": "wrap", "grid-wrap": "wrap",
 }  # fmt: skip
-
-
-def _refuse_output(o: Options) -> None:
-    if o.get("output") is not None:
-        raise NotImplementedError("scipy.ndimage is differentiated without `output`")
 
 
 # -- one axis ---------------------------------------------------------------------------------------------
@@ -42,32 +38,33 @@ class Border:
         wide = x[..., self.source]
         return np.where(self.source < 0, np.asarray(cval, x.dtype), wide)
 
-    def back(self, t: np.ndarray) -> np.ndarray:
-        """The adjoint of `put`."""
+    def back(self, t: np.ndarray) -> tuple[np.ndarray, Any]:
+        """The adjoint of `put`: the cotangents of the image and of the value beyond it."""
         out = np.zeros((self.n + 1, *t.shape[:-1]), t.dtype)
         np.add.at(out, self.source, np.moveaxis(t, -1, 0))
-        return np.moveaxis(out[:-1], 0, -1)
+        return np.moveaxis(out[:-1], 0, -1), np.sum(out[-1])
 
 
-def _border(n: int, size: int, origin: int, mode: str) -> Border:
+def border_of(n: int, size: int, origin: int, mode: str) -> Border:
     left = size // 2 + origin
     return Border(n, left, size - 1 - left, mode)
 
 
 def line_cotangents(
     dy: np.ndarray, x: np.ndarray, w: np.ndarray, axis: int, mode: str, cval: float, origin: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of `correlate1d(x, w)`: y[i] = sum_k w[k] wide[i + k]."""
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Of `correlate1d(x, w)`: y[i] = sum_k w[k] wide[i + k]. By the image, the weights, the value beyond the border."""
     t, xs = np.moveaxis(dy, axis, -1), np.moveaxis(x, axis, -1)
     n, size = xs.shape[-1], len(w)
-    border = _border(n, size, origin, mode)
+    border = border_of(n, size, origin, mode)
     wide = border.put(xs, cval)
     out = np.zeros(wide.shape, np.result_type(t, w))
     dw = np.zeros(size, np.result_type(t, xs))
     for k in range(size):
         out[..., k : k + n] += t * np.conjugate(w[k])
         dw[k] = np.sum(t * np.conjugate(wide[..., k : k + n]))
-    return np.moveaxis(border.back(out), -1, axis), dw
+    dx, dcval = border.back(out)
+    return np.moveaxis(dx, -1, axis), dw, dcval
 
 
 def _reversed_origin(size: int, origin: int) -> int:
@@ -76,39 +73,36 @@ def _reversed_origin(size: int, origin: int) -> int:
 
 
 def correlate1d_cotangents(dy: Any, y: Any, o: Options) -> Any:
-    _refuse_output(o)
     return line_cotangents(dy, o["input"], o["weights"], o["axis"], o["mode"], o["cval"], o["origin"])
 
 
 def convolve1d_cotangents(dy: Any, y: Any, o: Options) -> Any:
-    _refuse_output(o)
     w = o["weights"]
     origin = _reversed_origin(len(w), o["origin"])
-    dx, dw = line_cotangents(dy, o["input"], w[::-1], o["axis"], o["mode"], o["cval"], origin)
-    return dx, dw[::-1]
+    dx, dw, dcval = line_cotangents(dy, o["input"], w[::-1], o["axis"], o["mode"], o["cval"], origin)
+    return dx, dw[::-1], dcval
 
 
-library_rule(nd.correlate1d, 2, correlate1d_cotangents)
-library_rule(nd.convolve1d, 2, convolve1d_cotangents)
+library_rule(nd.correlate1d, ("input", "weights", "cval"), correlate1d_cotangents)
+library_rule(nd.convolve1d, ("input", "weights", "cval"), convolve1d_cotangents)
 
 # -- all axes ---------------------------------------------------------------------------------------------
 
 
-def _per_axis(v: Any, n: int) -> list[Any]:
+def per_axis(v: Any, n: int) -> list[Any]:
     return [v] * n if np.isscalar(v) or isinstance(v, str) or v is None else list(v)
 
 
-def grid_cotangents(dy: Any, o: Options, w: np.ndarray, turned: bool) -> tuple[Any, Any]:
+def grid_cotangents(dy: Any, o: Options, w: np.ndarray, turned: bool) -> tuple[Any, Any, Any]:
     """Of a correlation (or, with the weights turned, a convolution) with weights of as many axes as the image."""
-    _refuse_output(o)
     x = o["input"]
     if o.get("axes") is not None:
         raise NotImplementedError("scipy.ndimage.correlate and convolve are differentiated without `axes`")
-    modes, origins = _per_axis(o["mode"], x.ndim), _per_axis(o["origin"], x.ndim)
+    modes, origins = per_axis(o["mode"], x.ndim), per_axis(o["origin"], x.ndim)
     if turned:
         w = np.flip(w)
         origins = [_reversed_origin(m, g) for m, g in zip(w.shape, origins, strict=True)]
-    borders = [_border(n, m, g, d) for n, m, g, d in zip(x.shape, w.shape, origins, modes, strict=True)]
+    borders = [border_of(n, m, g, d) for n, m, g, d in zip(x.shape, w.shape, origins, modes, strict=True)]
     wide = x
     for k, b in enumerate(borders):
         wide = np.moveaxis(b.put(np.moveaxis(wide, k, -1), o["cval"]), -1, k)
@@ -118,13 +112,15 @@ def grid_cotangents(dy: Any, o: Options, w: np.ndarray, turned: bool) -> tuple[A
         part = tuple(slice(i, i + n) for i, n in zip(at, x.shape, strict=True))
         out[part] += dy * np.conjugate(w[at])
         dw[at] = np.sum(dy * np.conjugate(wide[part]))
+    dcval: Any = 0.0
     for k, b in enumerate(borders):
-        out = np.moveaxis(b.back(np.moveaxis(out, k, -1)), -1, k)
-    return out, np.flip(dw) if turned else dw
+        inside, beyond = b.back(np.moveaxis(out, k, -1))
+        out, dcval = np.moveaxis(inside, -1, k), dcval + beyond
+    return out, np.flip(dw) if turned else dw, dcval
 
 
-library_rule(nd.correlate, 2, lambda dy, y, o: grid_cotangents(dy, o, o["weights"], False))
-library_rule(nd.convolve, 2, lambda dy, y, o: grid_cotangents(dy, o, o["weights"], True))
+library_rule(nd.correlate, ("input", "weights", "cval"), lambda dy, y, o: grid_cotangents(dy, o, o["weights"], False))
+library_rule(nd.convolve, ("input", "weights", "cval"), lambda dy, y, o: grid_cotangents(dy, o, o["weights"], True))
 
 # -- filters made of correlations along one axis after the other ------------------------------------------
 
@@ -132,19 +128,21 @@ Step = tuple[np.ndarray, int, str, float, int]
 """Weights, axis, mode, value beyond the border, origin."""
 
 
-def chain_cotangents(dy: np.ndarray, x: np.ndarray, steps: list[Step]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Of the image and of the weights of every step."""
+def chain_cotangents(dy: np.ndarray, x: np.ndarray, steps: list[Step]) -> tuple[np.ndarray, list[np.ndarray], Any]:
+    """Of the image, of the weights of every step, and of the value beyond the border."""
     images = [x]
     for w, axis, mode, cval, origin in steps[:-1]:
         images.append(nd.correlate1d(images[-1], w, axis, mode=mode, cval=cval, origin=origin))
     dws: list[np.ndarray] = []
+    dcval: Any = 0.0
     for step, image in zip(reversed(steps), reversed(images), strict=True):
-        dy, dw = line_cotangents(dy, image, *step)
+        dy, dw, beyond = line_cotangents(dy, image, *step)
         dws.append(dw)
-    return dy, dws[::-1]
+        dcval = dcval + beyond
+    return dy, dws[::-1], dcval
 
 
-def _axes_of(o: Options, x: np.ndarray) -> list[int]:
+def axes_of(o: Options, x: np.ndarray) -> list[int]:
     axes = o.get("axes")
     return list(range(x.ndim)) if axes is None else [int(k) % x.ndim for k in np.atleast_1d(axes)]
 
@@ -152,90 +150,85 @@ def _axes_of(o: Options, x: np.ndarray) -> list[int]:
 def gaussian_steps(o: Options, x: np.ndarray, axes: list[int]) -> tuple[list[Step], list[Any]]:
     """The steps, and the arguments of the kernel of each."""
     n = len(axes)
-    sigmas, orders, modes = (_per_axis(o[k], n) for k in ("sigma", "order", "mode"))
-    radii = _per_axis(o.get("radius"), n)
+    sigmas, orders, modes = (per_axis(o[k], n) for k in ("sigma", "order", "mode"))
+    radii = per_axis(o.get("radius"), n)
     steps: list[Step] = []
     kernels = []
     for axis, sigma, order, mode, radius in zip(axes, sigmas, orders, modes, radii, strict=True):
         sd = float(sigma)
         if sd <= 1e-15 and "axis" not in o:
             continue
-        reach = int(o["truncate"] * sd + 0.5) if radius is None else radius
+        reach = int(float(o["truncate"]) * sd + 0.5) if radius is None else radius
         kernels.append((axes.index(axis), sd, order, reach))
         steps.append((_filters._gaussian_kernel1d(sd, order, reach)[::-1], axis, mode, o["cval"], 0))
     return steps, kernels
 
 
-def gaussian_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[Any, Any]:
-    _refuse_output(o)
+def gaussian_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[Any, Any, Any, float]:
     x, sigma = o["input"], np.asarray(o["sigma"], float)
-    axes = [o["axis"]] if "axis" in o else _axes_of(o, x)
+    axes = [o["axis"]] if "axis" in o else axes_of(o, x)
     o = {**o, "sigma": sigma if sigma.ndim else float(sigma)}
     steps, kernels = gaussian_steps(o, x, axes)
     if not steps:
-        return dy, np.zeros(sigma.shape)
-    dx, dws = chain_cotangents(dy, x, steps)
+        return dy, np.zeros(sigma.shape), 0.0, 0.0
+    dx, dws, dcval = chain_cotangents(dy, x, steps)
     dsigma = np.zeros(len(axes))
     for dw, (i, sd, order, reach) in zip(dws, kernels, strict=True):
         _, pull = run(_filters._gaussian_kernel1d, None, (sd, order, reach))
         dsigma[i] = pull(np.ascontiguousarray(dw[::-1].real, float))[0]
-    return dx, dsigma.reshape(sigma.shape) if sigma.ndim else np.sum(dsigma)
+    return dx, dsigma.reshape(sigma.shape) if sigma.ndim else np.sum(dsigma), dcval, 0.0
 
 
-library_rule(nd.gaussian_filter, ("input", "sigma"), gaussian_cotangents)
-library_rule(nd.gaussian_filter1d, ("input", "sigma"), gaussian_cotangents)
+library_rule(nd.gaussian_filter, ("input", "sigma", "cval", "truncate"), gaussian_cotangents)
+library_rule(nd.gaussian_filter1d, ("input", "sigma", "cval", "truncate"), gaussian_cotangents)
 
 
-def uniform_cotangent(dy: np.ndarray, y: Any, o: Options) -> np.ndarray:
-    _refuse_output(o)
+def uniform_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[Any, Any]:
     x = o["input"]
-    axes = [o["axis"]] if "axis" in o else _axes_of(o, x)
-    sizes, modes, origins = (_per_axis(o[k], len(axes)) for k in ("size", "mode", "origin"))
+    axes = [o["axis"]] if "axis" in o else axes_of(o, x)
+    sizes, modes, origins = (per_axis(o[k], len(axes)) for k in ("size", "mode", "origin"))
     steps = [
         (np.full(int(n), 1.0 / n), k, m, o["cval"], g)
         for k, n, m, g in zip(axes, sizes, modes, origins, strict=True)
         if n > 1
     ]
-    return chain_cotangents(dy, x, steps)[0] if steps else dy
+    dx, _, dcval = chain_cotangents(dy, x, steps) if steps else (dy, [], 0.0)
+    return dx, dcval
 
 
-library_rule(nd.uniform_filter, 1, uniform_cotangent)
-library_rule(nd.uniform_filter1d, 1, uniform_cotangent)
+library_rule(nd.uniform_filter, _BOTH, uniform_cotangents)
+library_rule(nd.uniform_filter1d, _BOTH, uniform_cotangents)
 
 
 def _edges(side: list[float]) -> Callable[..., Any]:
-    def cotangent(dy: np.ndarray, y: Any, o: Options) -> np.ndarray:
-        _refuse_output(o)
+    def cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[Any, Any]:
         x = o["input"]
         axis = o["axis"] % x.ndim
-        modes = _per_axis(o["mode"], x.ndim)
+        modes = per_axis(o["mode"], x.ndim)
         steps: list[Step] = [(np.array([-1.0, 0.0, 1.0]), axis, modes[axis], o["cval"], 0)]
         steps += [(np.array(side), k, modes[k], o["cval"], 0) for k in range(x.ndim) if k != axis]
-        return chain_cotangents(dy, x, steps)[0]
+        dx, _, dcval = chain_cotangents(dy, x, steps)
+        return dx, dcval
 
-    return cotangent
-
-
-library_rule(nd.prewitt, 1, _edges([1.0, 1.0, 1.0]))
-library_rule(nd.sobel, 1, _edges([1.0, 2.0, 1.0]))
+    return cotangents
 
 
-def laplace_cotangent(dy: np.ndarray, y: Any, o: Options) -> np.ndarray:
-    _refuse_output(o)
+library_rule(nd.prewitt, _BOTH, _edges([1.0, 1.0, 1.0]))
+library_rule(nd.sobel, _BOTH, _edges([1.0, 2.0, 1.0]))
+
+
+def laplace_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[Any, Any]:
     x = o["input"]
-    axes = _axes_of(o, x)
-    modes = _per_axis(o["mode"], len(axes))
+    axes = axes_of(o, x)
+    modes = per_axis(o["mode"], len(axes))
     w = np.array([1.0, -2.0, 1.0])
-    parts = [line_cotangents(dy, x, w, k, m, o["cval"], 0)[0] for k, m in zip(axes, modes, strict=True)]
-    return np.add.reduce(parts) if parts else np.zeros_like(x)
+    parts = [line_cotangents(dy, x, w, k, m, o["cval"], 0) for k, m in zip(axes, modes, strict=True)]
+    return sum((dx for dx, _, _ in parts), np.zeros_like(x)), sum(dcval for _, _, dcval in parts)
 
 
-library_rule(nd.laplace, 1, laplace_cotangent)
+library_rule(nd.laplace, _BOTH, laplace_cotangents)
 
 # -- filters that choose ----------------------------------------------------------------------------------
-
-
-_BOTH = ("input", "cval")
 
 
 def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
@@ -243,7 +236,6 @@ def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], i
 
     That is one of the image, or the value beyond it.
     """
-    _refuse_output(o)
     x = o["input"]
     axes = o.get("axes")
     if axes is not None and [int(k) % x.ndim for k in np.atleast_1d(axes)] != list(range(x.ndim)):
@@ -251,11 +243,11 @@ def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], i
     if o["footprint"] is not None:
         print_ = np.asarray(o["footprint"], bool)
     else:
-        print_ = np.ones([int(n) for n in _per_axis(o["size"], x.ndim)], bool)
-    modes, origins = _per_axis(o["mode"], x.ndim), _per_axis(o["origin"], x.ndim)
+        print_ = np.ones([int(n) for n in per_axis(o["size"], x.ndim)], bool)
+    modes, origins = per_axis(o["mode"], x.ndim), per_axis(o["origin"], x.ndim)
     wide, index = x, np.arange(1, x.size + 1).reshape(x.shape)
     for k, (n, m, g, d) in enumerate(zip(x.shape, print_.shape, origins, modes, strict=True)):
-        b = _border(n, m, g, d)
+        b = border_of(n, m, g, d)
         wide = np.moveaxis(b.put(np.moveaxis(wide, k, -1), o["cval"]), -1, k)
         index = np.moveaxis(b.put(np.moveaxis(index, k, -1), 0), -1, k)
     windows = np.lib.stride_tricks.sliding_window_view(wide, print_.shape)[..., print_]
@@ -277,8 +269,8 @@ library_rule(nd.minimum_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, 
 library_rule(nd.maximum_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n - 1))
 library_rule(nd.median_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: n // 2))
 library_rule(nd.rank_filter, _BOTH, lambda dy, y, o: chosen_cotangent(dy, y, o, lambda n: o["rank"] % n))
-library_rule(nd.percentile_filter, _BOTH, lambda dy, y, o: chosen_cotangent(
-    dy, y, o, lambda n: _percentile(n, o["percentile"])))  # fmt: skip
+library_rule(nd.percentile_filter, (*_BOTH, "percentile"), lambda dy, y, o: (
+    *chosen_cotangent(dy, y, o, lambda n: _percentile(n, float(o["percentile"]))), 0.0))  # fmt: skip
 
 
 def line_chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
@@ -317,6 +309,10 @@ CASES: list[RuleCase] = [
     *[case(f, _M, _K, mode=m) for f in (nd.correlate, nd.convolve) for m in _MODES],
     case(nd.correlate, _M, _K[:, :2]), case(nd.convolve, _M, _K[:, :2]), case(nd.convolve, _V, _W),
     case(nd.correlate, _M, _K, origin=(0, -1)), case(nd.convolve, _M, _K, origin=(0, -1)),
+    *[case(lambda x, c, f=f: f(x, _K, mode="constant", cval=c), _M, 0.3) for f in (nd.correlate, nd.convolve)],
+    *[case(lambda x, c, f=f: f(x, 1, mode="constant", cval=c), _M, 0.3)
+      for f in (nd.gaussian_filter, nd.uniform_filter, nd.sobel)],
+    case(lambda x, c: nd.laplace(x, mode="constant", cval=c), _M, 0.3),
     case(nd.convolve, _M, [[0.1, 0.2], [0.3, 0.4]]), case(nd.convolve, _M.astype(np.float32), _K.astype(np.float32)),
     *[case(nd.gaussian_filter, _M, 0.9, mode=m) for m in _MODES], case(nd.gaussian_filter, _V, 1.3, 1),
     case(nd.gaussian_filter, _M, np.array([0.7, 1.4])), case(nd.gaussian_filter, _M, (0.7, 1.4), (0, 2)),

@@ -16,7 +16,7 @@ import scipy.ndimage as nd
 from mooncake_py.registry import refuse
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.scipy_library import library_rule, writes_output
 
 Options = dict[str, Any]
 
@@ -52,7 +52,6 @@ def coefficient_matrices(shape: tuple[int, ...], order: int, mode: str, prefilte
 
 
 def spline_filter1d_cotangent(dy: Any, y: Any, o: Options) -> Any:
-    _refuse_output(o)
     x = o["input"]
     if x.ndim == 0 or o["order"] in (0, 1):
         return dy
@@ -61,14 +60,7 @@ def spline_filter1d_cotangent(dy: Any, y: Any, o: Options) -> Any:
 
 
 def spline_filter_cotangent(dy: Any, y: Any, o: Options) -> Any:
-    _refuse_output(o)
     return _along_axes(dy, [filter_matrix(n, o["order"], o["mode"]).T for n in o["input"].shape])
-
-
-def _refuse_output(o: Options) -> None:
-    given = o.get("output")
-    if given is not None and not (isinstance(given, type) and np.dtype(given).kind in "fc"):
-        raise NotImplementedError("scipy.ndimage is differentiated without `output`")
 
 
 library_rule(nd.spline_filter1d, 1, spline_filter1d_cotangent)
@@ -185,7 +177,6 @@ class Sampling:
 
 def sampled(dy: np.ndarray, y: Any, o: Options, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """The cotangents of the image, of the coordinates at which it was read, and of the value beyond it."""
-    _refuse_output(o)
     x, order, mode, cval = o["input"], o["order"], o["mode"], float(o["cval"])
     matrices, margin = coefficient_matrices(x.shape, order, mode, o["prefilter"])
     around = 1.0 - _along_axes(np.ones(x.shape), matrices) if mode == "grid-constant" and margin else None
@@ -265,12 +256,11 @@ def zoom_cotangents(dy: Any, y: Any, o: Options) -> Any:
 library_rule(nd.zoom, ("input", "zoom", "cval"), zoom_cotangents)
 
 
+writes_output(nd.rotate)
+
+
 @mirrors(nd.rotate)
-def rotated(
-    input, angle, axes=(1, 0), reshape=True, output=None, order=3, mode="constant", cval=0.0, prefilter=True
-):  # fmt: skip
-    if output is not None:
-        raise NotImplementedError("scipy.ndimage is differentiated without `output`")
+def rotated(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", cval=0.0, prefilter=True):
     first, second = sorted(k % input.ndim for k in axes)
     turn = angle * (np.pi / 180.0)
     c, s = np.cos(turn), np.sin(turn)

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Arr, T
+from mooncake_py.kinds import Kind
 from mooncake_py.registry import infer_table, pure, rrule
+from mooncake_py.tangents import NoDerivative
 from mooncake_rules.inference import nested
 
 SEQUENCES = (list, tuple, deque)
+ArrayLike = Kind("ArrayLike", (*SEQUENCES, np.ndarray, int, float, complex, np.number, np.bool_))
+"""What needs none of its own code to be made an array."""
 
 
 def unstack(t: Any, like: Any) -> Any:
@@ -29,7 +33,18 @@ def unstack(t: Any, like: Any) -> Any:
         return t if like.dtype.kind in "fc" else None
     if isinstance(like, (float, np.floating)):
         return type(like)(np.real(t))
-    return type(like)(t) if isinstance(like, (complex, np.complexfloating)) else None
+    if isinstance(like, (complex, np.complexfloating)):
+        return type(like)(t)
+    if _says_what_it_holds(type(like)):
+        return NoDerivative("an array", f"the {type(like).__name__} in it", "make it an array before: np.asarray(x)")
+    return None
+
+
+def _says_what_it_holds(cls: type) -> bool:
+    """Has a class code of its own, by which NumPy finds the numbers in its objects?"""
+    if issubclass(cls, (np.generic, str, bytes, range)):
+        return False
+    return hasattr(cls, "__array__") or (hasattr(cls, "__getitem__") and hasattr(cls, "__len__"))
 
 
 pure.add(unstack)
