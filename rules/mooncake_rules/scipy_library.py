@@ -33,19 +33,21 @@ def library_rule(
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
-    if any(p.name == "output" for p in params):
+    if any(p.name == "output" and p.default is not p.empty for p in params):
         writes_output(f)
     name = f"{f.__module__}.{f.__name__}"
-    scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given}
+    scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given, "none": only_none}
     spelled, passed, kept = [], [], []
     star = False
     more = "[]"
     by_name = False
     for p in params:
-        if p.name == "output":
+        if p.name == "output" and p.default is not p.empty:
             by_name = True  # what follows cannot be given by position
-            if p.default is p.empty:
-                passed.append("output=None")
+            continue
+        if p.name == "output":
+            spelled.append("output")
+            passed.append("none(output)")
             continue
         if p.kind is p.VAR_KEYWORD:
             spelled.append(f"**{p.name}")
@@ -68,7 +70,7 @@ def library_rule(
     scope["blank"] = {
         p.name: NoDerivative(name, f"its argument {p.name!r}")
         for p in params
-        if p.kind is not p.VAR_KEYWORD and p.name != "output"
+        if p.kind is not p.VAR_KEYWORD and (p.name != "output" or p.default is p.empty)
     }
     source = (
         f"def rule({', '.join(spelled)}):\n"
@@ -82,6 +84,11 @@ def library_rule(
     pure.add(f)
     if infer is not None:
         infer_table[f] = infer
+
+
+def only_none(output):
+    if output is not None:
+        raise NotImplementedError("it is differentiated without `output`: write the result into it")
 
 
 def as_output(y, output):
