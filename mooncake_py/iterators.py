@@ -10,8 +10,10 @@ from __future__ import annotations
 import collections.abc
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir.ops import check_length, check_unchanged
 
 
@@ -52,6 +54,24 @@ class Generator(collections.abc.Generator):
 
 def _ended(value: Any) -> StopIteration:
     return StopIteration() if value is None else StopIteration(value)
+
+
+cleaning: dict[CodeType, tuple[int, frozenset[int]]] = {}
+"""For the code of `resume`: which of its cells says where the generator stands, and where it has to clean up if it is
+left there, after a `try` or `with` around a `yield`."""
+
+
+def check_closed(generator: Generator) -> None:
+    """Refuse a generator that its run has left where Python would have it clean up, nobody knows when."""
+    code = generator.resume.__code__
+    cell, states = cleaning[code]
+    if generator.resume.__closure__[cell].cell_contents in states:  # type: ignore[index]
+        raise UnsupportedError(
+            f"leaving the generator {code.co_qualname.split('.')[-1]} inside its try or with",
+            code.co_filename,
+            code.co_firstlineno,
+            "close it: `with contextlib.closing(...) as items:`, or read it to its end",
+        )
 
 
 def make_generator(resume: Callable[[Any, Any], tuple[bool, Any]]) -> Generator:

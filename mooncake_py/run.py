@@ -34,7 +34,19 @@ NOTHING, OBJECTS, ARRAYS = Wary
 class Run:
     """Objects and their shadows: those the run `made`, and `objects` it met; and what of the latter it changed."""
 
-    __slots__ = ("arrays", "before", "in_place", "made", "memos", "objects", "observer", "outer", "touched", "wary")
+    __slots__ = (
+        "arrays",
+        "at_end",
+        "before",
+        "in_place",
+        "made",
+        "memos",
+        "objects",
+        "observer",
+        "outer",
+        "touched",
+        "wary",
+    )
 
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
@@ -43,6 +55,7 @@ class Run:
         self.touched: dict[int, Any] = {}
         self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
+        self.at_end: list[Callable[[], None]] = []  # what is to be checked when the run is over
         self.outer: Run | None = None
         self.in_place = False  # was something changed that the pullback undoes?
         self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
@@ -130,6 +143,8 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
     def with_run(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         with Run() as run:
             y, pullback = forward(*args, **kwargs)
+            for check in run.at_end:
+                check()
         pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
         pullback.met, pullback.arrays = run.objects, [x for x, _ in run.arrays.values()]
         return y, pullback

@@ -369,6 +369,26 @@ def test_a_singular_system_raises_from_the_line_of_the_user():
     assert f.__code__.co_firstlineno + 1 in lines
 
 
+def test_a_generator_left_where_it_has_to_clean_up():
+    def f(x):
+        log = []
+
+        def items():
+            try:
+                yield x
+                yield x * x
+            finally:
+                log.append(x)
+
+        it = items()
+        y = next(it)
+        del it
+        return y * sum(log)
+
+    with pytest.raises(UnsupportedError, match=f"leaving the generator items.*{HERE}:{line_of(f, 'def items')}; close"):
+        grad(f)(1.3)
+
+
 # -- frames, threads, text --
 
 

@@ -13,27 +13,33 @@ the engine differentiates anyway, so generators need no reverse of their own.
 
 from __future__ import annotations
 
+import functools
 import operator
 import types as pytypes
 
+from mooncake_py.frontend import normalise
 from mooncake_py.frontend.reducible import make_reducible
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import liveness
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
     Call,
     CFGBlock,
     Const,
     Fresh,
     Function,
+    Goto,
     Operand,
     Pos,
+    Raise,
     Return,
     Var,
     term_operands,
 )
-from mooncake_py.iterators import advance, make_generator
+from mooncake_py.iterators import advance, cleaning, make_generator
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
@@ -54,6 +60,8 @@ def as_function(body: Function, code: pytypes.CodeType) -> Function:
 def _maker(body: Function, code: pytypes.CodeType) -> Function:
     resume = _Resume(body)
     compiled = lower(resume.function(), argnames=("sent", "thrown"), qualname=code.co_qualname)
+    if resume.cleaning:
+        cleaning[compiled] = len(body.free), frozenset(resume.cleaning)
     fresh = Fresh()
     params = tuple(fresh.var(p.name) for p in body.params)
     free = tuple(fresh.var(v.name) for v in body.free)
@@ -104,6 +112,53 @@ def _live_after(body: Function) -> dict[Var, list[Var]]:
     return found
 
 
+@functools.cache
+def cleans_up(code: pytypes.CodeType) -> bool:
+    """Has a generator of this code something to do where it is closed?"""
+    body = normalise(code)
+    suspended = [b.handler for b in body.blocks if any(map(_suspends, b.stmts))]
+    return any(h is not None and _cleans_up(body, h.target) for h in suspended)
+
+
+def _cleans_up(body: Function, handler: BlockId) -> bool:
+    """Does a handler do anything where a generator is closed, but see that the exception is none of its own?"""
+    blocks = {b.id: b for b in body.blocks}
+    defs = {s.out: s for b in body.blocks for s in b.stmts}
+    at: BlockId | None = handler
+    seen: set[BlockId] = set()
+    while at is not None and at not in seen:
+        seen.add(at)
+        b = blocks[at]
+        if not all(isinstance(s.fn, Const) and s.fn.value in _LOOKS for s in b.stmts):
+            return True
+        match b.term:
+            case Goto(edge=e):
+                at = e.target
+            case Branch(cond=Var() as cond, orelse=e) if cond in defs and is_const(defs[cond].fn, ops.exc_match):
+                if _may_be_exit(defs[cond].args[1], defs):
+                    return True
+                at = e.target
+            case Raise(reraise=True):
+                at = None if b.handler is None else b.handler.target
+            case _:
+                return True
+    return at is not None
+
+
+_LOOKS = frozenset({ops.push_exc_info, ops.pop_except, ops.load_global, ops.build_tuple, ops.exc_match, getattr})
+
+
+def _may_be_exit(classes: Operand, defs: dict[Var, Call]) -> bool:
+    """May one of these classes, of an `except`, be that of the exception that closes a generator?"""
+    d = defs.get(classes) if isinstance(classes, Var) else None
+    if d is not None and is_const(d.fn, ops.build_tuple):
+        return any(_may_be_exit(v, defs) for v in d.args)
+    if d is None or not (is_const(d.fn, ops.load_global) or is_const(d.fn, getattr)):
+        return True
+    name = d.args[-1]
+    return not isinstance(name, Const) or name.value in ("GeneratorExit", "BaseException")
+
+
 class _Resume(Rebuild):
     """The function that runs to the next yield."""
 
@@ -120,6 +175,7 @@ class _Resume(Rebuild):
         kept = {v: None for v in kept if v not in self.handled}
         self.cells = {v: self.fresh.var(v.name or f"v{v.id}") for v in kept}
         self.resumes: list[Draft] = []
+        self.cleaning: set[int] = set()  # where something is to be done when the generator is left
 
     def function(self) -> Function:
         body = self.body
@@ -171,6 +227,8 @@ class _Resume(Rebuild):
         self.builder.ret(d, pair, term.pos)
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
+        if _suspends(s) and handler is not None and _cleans_up(self.body, handler.target):
+            self.cleaning.add(len(self.resumes) + 1)
         if is_const(s.fn, ops.yield_):
             back = self._suspend(d, self.read(d, s.args[0]), s)
             onward = self.builder.new_block()

@@ -14,6 +14,7 @@ from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.cells import localise
+from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.kept import keep_views
@@ -75,6 +76,9 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     settled = settle(inferred)
     if settled is not None:
         return settled
+    closed = close_left(inferred)
+    if closed is not None:
+        return closed
     plain = without_strict(inferred)
     if plain is not None:
         return plain

@@ -9,9 +9,10 @@ from collections import deque
 from types import FunctionType
 from typing import Any
 
+from mooncake_py import run
 from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.iterators import advance, check_same_length, make_generator, shortest
+from mooncake_py.iterators import advance, check_closed, check_same_length, cleaning, make_generator, shortest
 from mooncake_py.registry import drained, incurious, infer_table, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
@@ -23,7 +24,10 @@ def _make_generator(resume: CoDual):
     def pullback(_):
         return None
 
-    return CoDual(make_generator(resume.primal), frame_fdata(resume.primal, resume.fdata)), pullback
+    made = make_generator(resume.primal)
+    if resume.primal.__code__ in cleaning:
+        run.current().at_end.append(functools.partial(check_closed, made))
+    return CoDual(made, frame_fdata(resume.primal, resume.fdata)), pullback
 
 
 def frame_fdata(resume: Any, shadow: FunctionShadow | None) -> FunctionShadow:

@@ -610,6 +610,37 @@ def generator_with_cleanup(x):
     return t * log[0]
 
 
+@case(1.3, [0.5, 1.5, 2.5])
+def generators_closed_where_they_are_left(x, xs):
+    log = []
+
+    def guarded(scale):
+        try:
+            for v in xs:
+                yield v * scale
+        finally:
+            log.append(scale * (len(log) + 1))
+
+    def first(limit):
+        for v in guarded(limit):
+            if v > limit:
+                log.append(v)
+                return v * len(log)
+        return limit
+
+    total = first(x) + next(guarded(2.0 * x))
+    for k in range(3):
+        for v in guarded(x + k):
+            total += v * len(log)
+            if v > 2.0:
+                log.append(total)
+                break
+        else:
+            total *= 2.0
+        total += log[-1]
+    return total
+
+
 @case(1.3)
 def generator_that_yields_while_handling(x):
     def tries(values):

@@ -1,0 +1,153 @@
+"""Generators that nobody holds but the loop that asks them: Python closes them where the loop is left.
+
+Where one of them has something to clean up, the call of `close` is put there: before the code that is reached from the
+loop's end, too, and before a return. Where the order of that and other things is not plain, none is put, and leaving
+such a generator is refused when it happens (`iterators.check_closed`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from inspect import CO_GENERATOR
+from types import CodeType, FunctionType
+
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.types import Fn, Known, T
+from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Operand,
+    Pos,
+    Return,
+    Var,
+    edges,
+)
+from mooncake_py.transform.generators import cleans_up
+from mooncake_py.transform.protect import with_handlers, with_tries
+
+
+def close_left(inferred: Inferred) -> Function | None:
+    """The function with one such generator closed where it is left, None where there is none."""
+    roots = [
+        s
+        for b in inferred.fn.blocks
+        if b.id in inferred.reached
+        for s in b.stmts
+        if s.out.name is None and (code := _code(inferred, s)) is not None and cleans_up(code)
+    ]
+    if not roots:
+        return None
+    fn = with_handlers(inferred.fn)
+    counts = use_counts(fn)
+    for root in roots:
+        if counts[root.out] == 1:
+            closed = _after_next(inferred, fn, root) or _after_loop(fn, root, counts)
+            if closed is not None:
+                return with_tries(closed)
+    return None
+
+
+def _code(inferred: Inferred, s: Call) -> CodeType | None:
+    """The code of the generator function that is called here."""
+    t = _known(inferred, s.fn)
+    if isinstance(t, Known) and type(t.value) is FunctionType:
+        code = t.value.__code__
+    elif isinstance(t, Fn):
+        code = t.code
+    else:
+        return None
+    return code if code.co_flags & CO_GENERATOR else None
+
+
+def _known(inferred: Inferred, v: Operand) -> T | None:
+    return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
+
+
+def _close(fresh: Fresh, generator: Var, pos: Pos) -> tuple[Call, Call]:
+    method = Call(fresh.var(), Const(getattr), (generator, Const("close")), (), pos)
+    return method, Call(fresh.var(), method.out, (), (), pos)
+
+
+def _fresh(fn: Function) -> Fresh:
+    return Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
+
+
+def _after_next(inferred: Inferred, fn: Function, root: Call) -> Function | None:
+    """`next(items(x))`."""
+    for i, b in enumerate(fn.blocks):
+        for k, s in enumerate(b.stmts):
+            if s.args == (root.out,) and _known(inferred, s.fn) == Known(next):
+                stmts = (*b.stmts[: k + 1], *_close(_fresh(fn), root.out, s.pos), *b.stmts[k + 1 :])
+                return replace(fn, blocks=(*fn.blocks[:i], replace(b, stmts=stmts), *fn.blocks[i + 1 :]))
+    return None
+
+
+def _after_loop(fn: Function, root: Call, counts: dict[Var, int]) -> Function | None:
+    asked = [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, iter) and s.args == (root.out,)]
+    heads = [b for b in fn.blocks if isinstance(b.term, ForNext) and b.term.iterator in asked]
+    if len(asked) != 1 or len(heads) != 1 or counts[asked[0]] != 1:
+        return None
+    head = heads[0]
+    assert isinstance(head.term, ForNext)
+    blocks = {b.id: b for b in fn.blocks}
+    after = _reached(blocks, head.term.done.target, head.id)
+    inside = _reached(blocks, head.term.body.target, head.id) - after
+    loop = {b for b in inside if head.id in _reached(blocks, b, None)} | {head.id}
+    if any((h := blocks[b].handler) is not None and h.target not in loop for b in loop):
+        return None  # left by an exception, too
+    exits = {(b, e) for b in inside for e in edges(blocks[b].term) if e.target in after}
+    returns = {b for b in inside if isinstance(blocks[b].term, Return)}
+    if not exits and not returns:
+        return None
+    start = head.term.pos.line or 0
+    last = max((line for b in inside - loop for line in _lines(blocks[b])), default=start)
+    lines = [line for b in after for line in _lines(blocks[b]) if line > start]
+    if any(line < last for line in lines) or (returns and not any(line > last for line in lines)):
+        return None  # code after a loop that is never left at its end
+    fresh = _fresh(fn)
+    out: list[CFGBlock] = []
+    for b in fn.blocks:
+        if b.id in returns:
+            b = replace(b, stmts=(*b.stmts, *_close(fresh, root.out, b.term.pos)))
+        elif any(x == b.id for x, _ in exits):
+            made: list[CFGBlock] = []
+
+            def onward(e: Edge, b: CFGBlock = b, made: list[CFGBlock] = made) -> Edge:
+                if (b.id, e) not in exits:
+                    return e
+                pos = b.term.pos
+                made.append(CFGBlock(fresh.block(), (), _close(fresh, root.out, pos), Goto(e, pos), b.handler))
+                return Edge(made[-1].id, ())
+
+            b = replace(b, term=map_terminator(b.term, lambda v: v, onward))
+            out += made
+        out.append(b)
+    entry = fn.blocks[0]
+    return replace(fn, blocks=tuple(sorted(out, key=lambda b: b.id != entry.id)))
+
+
+def _reached(blocks: dict[BlockId, CFGBlock], start: BlockId, barred: BlockId | None) -> set[BlockId]:
+    seen: set[BlockId] = set()
+    work = [start]
+    while work:
+        b = work.pop()
+        if b in seen or b == barred:
+            continue
+        seen.add(b)
+        work += [e.target for e in edges(blocks[b].term)]
+        if (handler := blocks[b].handler) is not None:
+            work.append(handler.target)
+    return seen
+
+
+def _lines(b: CFGBlock) -> list[int]:
+    return [pos.line or 0 for pos in (*(s.pos for s in b.stmts), b.term.pos)]
