@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.attributes import Attributes
@@ -17,6 +18,7 @@ from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_o
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
+from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -109,6 +111,8 @@ class Calls(Attributes):
             if self.classes is not None and is_function(fn.func):
                 return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs, lacks=self.not_its_own(fn)))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
+        if isinstance(fn, Meth) and self.classes is not None and (bound_before := held_method(self, fn)) is not None:
+            return self.planned(s, bound_before)
         if isinstance(fn, Known):
             if self.classes is not None and (bound := found_outside(fn.value, s)) is not None:
                 for g in bound[1]:
@@ -116,6 +120,8 @@ class Calls(Attributes):
                 return self.planned(s, bound[0])
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
+            if self.classes is not None and (plan := held(self, fn, s)) is not None:
+                return self.planned(s, plan)
             return self.derived(s, fn, s.args, args)
         if isinstance(fn, (Obj, Tup)) and self.classes is not None:
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
@@ -156,6 +162,9 @@ class Calls(Attributes):
                 return self.dynamic(s, "the class of a named tuple decides")
             if f is ops.call_ex and (columns := by_columns(self, s)) is not None:
                 return self.planned(s, columns)
+        if f is cell_of or f is default_of or f is receiver_of:
+            self.calls[s.out] = CallInfo("rule", f, rules_of(f)[0], args, (), types)
+            return type_held(self, f, types)
         if f in _STRUCTURAL or (f in _ITEMS and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:

@@ -6,7 +6,7 @@ import builtins
 import types as pytypes
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.choices import Split, splits
 from mooncake_py.infer.inferred import CallInfo, Guard
@@ -40,6 +40,9 @@ from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, Const, ForNext, Function, Operand, Try, Var, term_operands
 from mooncake_py.registry import item_types
 from mooncake_py.run import NOTHING, Wary
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.held_functions import Held
 
 
 class State:
@@ -172,7 +175,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan | Split) -> T:
+    def planned(self, s: Call, plan: Plan | Split | Held) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.

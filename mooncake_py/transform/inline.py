@@ -422,11 +422,17 @@ def _callee(site: Call, call: Call) -> Callee | None:
 
 
 def splice(
-    fn: Function, block: CFGBlock, at: int, body: Function, args: tuple[Operand, ...], closure: Operand
+    fn: Function,
+    block: CFGBlock,
+    at: int,
+    body: Function,
+    args: tuple[Operand, ...],
+    closure: Operand,
+    cell_of: Any = None,
 ) -> Function:
     """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks.
 
-    `closure` is the tuple of the callee's cells. A generator becomes the list of what it yields. What protects the
+    `closure` is the tuple of the callee's cells, or what `cell_of` reads them from. A generator becomes the list of what it yields. What protects the
     call protects the callee's blocks and the rest of `block`.
     """
     fresh = Fresh(
@@ -439,7 +445,7 @@ def splice(
     new: dict[Var, Var] = {}
     for i, cell in enumerate(body.free):
         names[cell] = new[cell] = fresh.var(cell.name)
-        head.append(Call(new[cell], Const(item_of_closure), (closure, Const(i)), (), call.pos))
+        head.append(Call(new[cell], Const(cell_of or item_of_closure), (closure, Const(i)), (), call.pos))
     for b in body.blocks:
         for v in (*b.params, *(s.out for s in b.stmts)):
             names[v] = new[v] = fresh.var(v.name)

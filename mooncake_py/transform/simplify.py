@@ -16,6 +16,7 @@ from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
+from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
@@ -70,6 +71,9 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     kept = keep_views(inferred)
     if kept is not None:
         return kept
+    held = take_in_held(inferred)
+    if held is not None:
+        return held
     direct = as_calls(inferred)
     if direct is not None:
         return with_stand_ins(direct, inferred, fn.__globals__)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooncake_py import closures
 from mooncake_py.infer.types import BOT, Cell, Known, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import element_effects, infer_table, maybe_none, pure, rrule
-from mooncake_py.tangents import CellShadow, CoDual, add_rdata
+from mooncake_py.tangents import CellShadow, CoDual, FunctionShadow, add_rdata
 
 
 @rrule(ops.make_cell)
@@ -41,6 +42,47 @@ def cell_get(c: CoDual, name):
         return None
 
     return CoDual(ops.cell_get(c.primal, name), cell_fdata(shadow)), pullback
+
+
+@rrule(closures.cell_of)
+def cell_of(f: CoDual, i):
+    def pullback(_):
+        return None
+
+    return CoDual(closures.cell_of(f.primal, i), cell_shadow(f.fdata, i)), pullback
+
+
+def cell_shadow(shadow: FunctionShadow | None, i: int) -> Any:
+    return None if shadow is None else shadow.cells[i]
+
+
+@rrule(closures.receiver_of)
+def receiver_of(m: CoDual):
+    def pullback(_):
+        return None
+
+    return CoDual(closures.receiver_of(m.primal), m.fdata), pullback
+
+
+@rrule(closures.default_of)
+def default_of(f: CoDual, i):
+    shadow = f.fdata
+
+    def pullback(dy):
+        add_default(shadow, i, dy)
+        return None
+
+    return CoDual(closures.default_of(f.primal, i), default_fdata(shadow, i)), pullback
+
+
+def default_fdata(shadow: FunctionShadow | None, i: int) -> Any:
+    return None if shadow is None or shadow.defaults is None else shadow.defaults.f[i]
+
+
+def add_default(shadow: FunctionShadow | None, i: int, dy: Any) -> None:
+    """Add to the cotangent of a default value."""
+    if dy is not None and shadow is not None and shadow.defaults is not None:
+        shadow.defaults.r[i] = add_rdata(shadow.defaults.r[i], dy)
 
 
 def cell_fdata(shadow: CellShadow | None) -> Any:

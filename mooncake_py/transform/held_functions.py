@@ -1,0 +1,53 @@
+"""Calls of functions that come out of containers, taken in (`infer/held_functions.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mooncake_py.closures import cell_of, default_of, receiver_of
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.held_functions import MOST_TOTAL, Held
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.types import Meth
+from mooncake_py.ir.mapping import all_vars
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand
+from mooncake_py.transform.inline import splice
+from mooncake_py.transform.protect import explicit
+
+
+def take_in_held(inferred: Inferred) -> Function | None:
+    """The function with such calls taken in; None where there is none."""
+    fn = inferred.fn
+    found = {v: c.target for v, c in inferred.calls.items() if c.kind == "planned" and isinstance(c.target, Held)}
+    if not found:
+        return None
+    total = sum(len(b.stmts) for b in fn.blocks)
+    for out, plan in found.items():
+        b, i = next((b, i) for b in fn.blocks for i, s in enumerate(b.stmts) if s.out is out)
+        s = b.stmts[i]
+        if isinstance(plan.type, Meth):
+            receiver = Call(Fresh(1 + max(v.id for v in all_vars(fn))).var(), Const(receiver_of), (s.fn,), (), s.pos)
+            call = replace(s, fn=Const(plan.type.func), args=(receiver.out, *s.args))
+            fn = _with(fn, b, (*b.stmts[:i], receiver, call, *b.stmts[i + 1 :]))[0]
+            continue
+        code = plan.type.code
+        body = explicit(normalise(code))
+        fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+        reads: list[Call] = []
+        args: list[Operand] = list(s.args)
+        for k in range(len(s.args), code.co_argcount):
+            at = k - code.co_argcount + plan.defaults
+            reads.append(Call(fresh.var(code.co_varnames[k]), Const(default_of), (s.fn, Const(at)), (), s.pos))
+            args.append(reads[-1].out)
+        fn, new = _with(fn, b, (*b.stmts[:i], *reads, *b.stmts[i:]))
+        fn = splice(fn, new, i + len(reads), body, tuple(args), s.fn, cell_of)
+        total += sum(len(x.stmts) for x in body.blocks)
+        if total > MOST_TOTAL:
+            break  # what is left is looked at again
+    return fn
+
+
+def _with(fn: Function, b: CFGBlock, stmts: tuple[Call, ...]) -> tuple[Function, CFGBlock]:
+    """The function with other statements in a block, and that block."""
+    new = replace(b, stmts=stmts)
+    return replace(fn, blocks=tuple([new if x is b else x for x in fn.blocks])), new

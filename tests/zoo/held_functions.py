@@ -1,0 +1,62 @@
+"""Closures and bound methods that are kept in containers and called out of them."""
+
+import math
+
+from tests.zoo.registry import case
+
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = weight
+        self.calls = 0
+
+    def apply(self, v, bias=0.5):
+        self.calls += 1
+        return math.tanh(self.weight * v + bias)
+
+
+@case(0.7)
+def tape_of_closures(x):
+    tape = []
+
+    def times(a, b):
+        tape.append(lambda g: (g * b, g * a))
+        return a * b
+
+    v = x
+    for i in range(4):
+        v = times(v, x + i)
+    total, g = v, 1.0
+    for back in reversed(tape):
+        g, d = back(g)
+        total += d
+    return total
+
+
+@case(0.7)
+def counters_and_defaults(x):
+    def counter(n):
+        def more(d, k=x * n, twice=2.0):
+            nonlocal n
+            n += d * k
+            return n * twice
+
+        return more
+
+    counters = {name: counter(x * i) for i, name in enumerate("abc")}
+    total = 0.0
+    for d in (1.0, x):
+        for more in counters.values():
+            total += more(d) * more(x, d)
+    return total
+
+
+@case(0.7)
+def bound_methods(x):
+    layers = [Layer(x * i) for i in range(4)]
+    applied = [layer.apply for layer in layers]
+    v = x
+    for f in applied:
+        v = f(v) + f(x, v)
+    layers[1].weight = v
+    return applied[1](v) * layers[2].calls
