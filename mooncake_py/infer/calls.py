@@ -120,8 +120,8 @@ class Calls(Attributes):
                 return self.planned(s, bound[0])
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
-            if self.classes is not None and (plan := held(self, fn, s)) is not None:
-                return self.planned(s, plan)
+            if self.classes is not None and (taken := held(self, fn, s)) is not None:
+                return self.planned(s, taken)
             return self.derived(s, fn, s.args, args)
         if isinstance(fn, (Obj, Tup)) and self.classes is not None:
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)

@@ -50,14 +50,8 @@ def held(state: State, fn: Fn, s: Call) -> Held | None:
         return None
     missing = code.co_argcount - len(s.args)
     defaults = state.type_of(fn.site.args[1])
-    n = (
-        len(defaults.items)
-        if isinstance(defaults, Tup)
-        else len(defaults.value or ())
-        if isinstance(defaults, Known)
-        else 0
-    )
-    if not 0 <= missing <= n or (missing and not isinstance(defaults, Tup)):
+    n = len(defaults.items) if isinstance(defaults, Tup) else 0
+    if not 0 <= missing <= n:
         return None
     if not (code.co_freevars or missing):
         return None
@@ -79,7 +73,7 @@ def held_method(state: State, m: Meth) -> Held | None:
 
 
 def type_held(state: State, f: object, types: tuple[T, ...]) -> T:
-    """The type of a cell (`cell_of`), a default value (`default_of`) or the receiver (`receiver_of`) of one of this type."""
+    """The type of what `cell_of`, `default_of` or `receiver_of` read of a function or method of this type."""
     t = types[0]
     if isinstance(t, Bot):
         return BOT

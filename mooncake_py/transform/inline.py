@@ -432,8 +432,8 @@ def splice(
 ) -> Function:
     """`fn` with the call that is statement `at` of `block` replaced by the callee's blocks.
 
-    `closure` is the tuple of the callee's cells, or what `cell_of` reads them from. A generator becomes the list of what it yields. What protects the
-    call protects the callee's blocks and the rest of `block`.
+    `closure` is the tuple of the callee's cells, or what `cell_of` reads them from. A generator becomes the list of
+    what it yields. What protects the call protects the callee's blocks and the rest of `block`.
     """
     fresh = Fresh(
         1 + max(v.id for v in all_vars(fn)),

@@ -59,4 +59,4 @@ def bound_methods(x):
     for f in applied:
         v = f(v) + f(x, v)
     layers[1].weight = v
-    return applied[1](v) * layers[2].calls
+    return applied[1](0.1) * layers[2].calls + layers[1].weight
