@@ -187,16 +187,35 @@ def eig_cotangent(dw: Any, dv: Any, w: Arrays, v: Arrays) -> Arrays:
     return np.linalg.solve(vh, inner @ vh)
 
 
-def scipy_eig_cotangent(dy: Any, y: Any, o: Options) -> Any:
+def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
     a = o["a"]
     single(a, "eig")
-    if o["b"] is not None or o.get("left") or o["homogeneous_eigvals"]:
-        raise NotImplementedError("scipy.linalg.eig is differentiated without b, left and homogeneous_eigvals")
+    if o.get("left") or o["homogeneous_eigvals"]:
+        raise NotImplementedError("scipy.linalg.eig is differentiated without left and homogeneous_eigvals")
+    b = o["b"]
+    both = a if b is None else np.linalg.solve(b, a)
     if type(y) is tuple:
-        return eig_cotangent(dy[0], dy[1], y[0], np.asarray(y[1], complex))
-    w, v = np.linalg.eig(a)
-    order = np.argmin(np.abs(w[None, :] - y[:, None]), axis=1)
-    return eig_cotangent(dy, None, y, np.asarray(v[:, order], complex))
+        w, v, (dw, dv) = y[0], np.asarray(y[1], complex), dy
+        if b is not None and dv is not None:
+            _phases_are_known(v, np.asarray(dv))
+        t = eig_cotangent(dw, dv, w, v)
+    else:
+        w, v = np.linalg.eig(both)
+        left = list(range(len(w)))
+        order = [left.pop(int(np.argmin(np.abs(w[left] - u)))) for u in y]
+        t = eig_cotangent(dy, None, y, np.asarray(v[:, order], complex))
+    if b is None:
+        return t, None
+    da = np.linalg.solve(adjoint(b), t)
+    return da, -(da @ adjoint(both))
+
+
+def _phases_are_known(v: Arrays, dv: Arrays) -> None:
+    """Raise where a result depends on the phase of an eigenvector to which LAPACK gives none."""
+    top = v[np.argmax(np.abs(v), axis=0), np.arange(v.shape[1])]
+    turn = np.sum(np.conjugate(dv) * v, axis=0).imag
+    if np.any((np.abs(top.imag) > 1e-12) & (np.abs(turn) > 1e-8 * (1.0 + np.max(np.abs(dv))))):
+        raise NotImplementedError("eigenvectors of eig(a, b) are determined up to a phase: use eig(solve(b, a))")
 
 
 library_rule(sl.cholesky, 1, lambda dy, y, o: _cholesky(np.tril(dy) if o["lower"] else np.triu(dy), y, o["lower"]))
@@ -209,8 +228,8 @@ library_rule(sl.eigh, 2, scipy_eigh_cotangents)
 library_rule(sl.eigvalsh, 2, lambda dy, y, o: eigh_cotangents(dy, None, y, None, o))
 library_rule(sl.eigh_tridiagonal, 2, tridiagonal_cotangents)
 library_rule(sl.eigvalsh_tridiagonal, 2, tridiagonal_cotangents)
-library_rule(sl.eig, 1, scipy_eig_cotangent)
-library_rule(sl.eigvals, 1, scipy_eig_cotangent)
+library_rule(sl.eig, 2, scipy_eig_cotangents)
+library_rule(sl.eigvals, 2, scipy_eig_cotangents)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -279,4 +298,5 @@ CASES: list[RuleCase] = [
     case(sl.eigvalsh_tridiagonal, _V, _M[0, :2]), case(_invariant_eig, _A), case(_invariant_eig, _SPREAD),
     case(_gauge_eig, _SPREAD), case(_gauge_eig, _Z), case(_invariant_eig, np.array([[0.5, -2.0], [1.0, 0.3]])),
     case(_gauge_eig, np.array([[0.5, -2.0], [1.0, 0.3]])), case(sl.eigvals, _Z), case(sl.eigvals, _SPREAD),
+    case(lambda a, b: sl.eigvals(a, b + _K), _SPREAD, _A), case(lambda a, b: (lambda w, v: (np.abs(v) ** 2, w))(*sl.eig(a, b)), _SPREAD, _K),
 ]  # fmt: skip

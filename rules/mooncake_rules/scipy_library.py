@@ -33,7 +33,8 @@ def library_rule(
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
-    if any(p.name == "output" and p.default is not p.empty for p in params):
+    to_array = f.__module__.startswith("scipy.ndimage")  # elsewhere `output` is another thing
+    if to_array and any(p.name == "output" and p.default is not p.empty for p in params):
         writes_output(f)
     name = f"{f.__module__}.{f.__name__}"
     scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given, "none": only_none}
@@ -42,10 +43,10 @@ def library_rule(
     more = "[]"
     by_name = False
     for p in params:
-        if p.name == "output" and p.default is not p.empty:
+        if to_array and p.name == "output" and p.default is not p.empty:
             by_name = True  # what follows cannot be given by position
             continue
-        if p.name == "output":
+        if to_array and p.name == "output":
             spelled.append("output")
             passed.append("none(output)")
             continue
@@ -70,7 +71,7 @@ def library_rule(
     scope["blank"] = {
         p.name: NoDerivative(name, f"its argument {p.name!r}")
         for p in params
-        if p.kind is not p.VAR_KEYWORD and (p.name != "output" or p.default is p.empty)
+        if p.kind is not p.VAR_KEYWORD and not (to_array and p.name == "output" and p.default is not p.empty)
     }
     source = (
         f"def rule({', '.join(spelled)}):\n"

@@ -89,7 +89,7 @@ def power_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
 library_rule(sl.expm, 1, expm_cotangent)
 library_rule(sl.sqrtm, 1, sqrtm_cotangent)
 
-for _f in (sl.logm, sl.cosm, sl.sinm, sl.tanm, sl.coshm, sl.sinhm, sl.tanhm):
+for _f in (sl.logm, sl.cosm, sl.sinm, sl.tanm, sl.coshm, sl.sinhm, sl.tanhm, sl.signm):
     _matrix_function(_f)
 
 library_rule(sl.fractional_matrix_power, 2, power_cotangents)
@@ -128,10 +128,23 @@ def riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, ...]:
     return both, -(both @ adjoint(gain)), z, gain @ z @ adjoint(gain)
 
 
+def discrete_riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, ...]:
+    """A^H X A - X - A^H X B (R + B^H X B)^-1 B^H X A + Q = 0."""
+    if o["e"] is not None or o["s"] is not None:
+        raise NotImplementedError("scipy.linalg.solve_discrete_are is differentiated without e and s")
+    a, b, r = o["a"], o["b"], o["r"]
+    gain = np.linalg.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a)
+    closed = a - b @ gain
+    z = sl.solve_discrete_lyapunov(closed, dy)
+    both = x @ closed @ (z + adjoint(z))
+    return both, -(both @ adjoint(gain)), z, gain @ z @ adjoint(gain)
+
+
 library_rule(sl.solve_sylvester, 3, sylvester_cotangents)
 library_rule(sl.solve_continuous_lyapunov, 2, lyapunov_cotangents)
 library_rule(sl.solve_discrete_lyapunov, 2, discrete_lyapunov_cotangents)
 library_rule(sl.solve_continuous_are, 4, riccati_cotangents)
+library_rule(sl.solve_discrete_are, 4, discrete_riccati_cotangents)
 
 # -- matrices made of vectors -----------------------------------------------------------------------------
 
@@ -254,5 +267,7 @@ CASES: list[RuleCase] = [
     case(sl.convolution_matrix, _V, 4, "same"), case(sl.companion, _V), case(sl.khatri_rao, _A, _M),
     case(sl.block_diag, _A, _M, _V), case(sl.block_diag, 0.5, _M), case(sl.block_diag, [1.5, 2.0], _Z),
     case(lambda b: sl.solve_continuous_are(_A, b, _H, _K), _M.T @ np.array([[1.0, 0.2, 0.1], [0.3, 2.0, 0.5]])),
+    case(lambda a, b, q, r: sl.solve_discrete_are(a, b, (q + q.T) / 2, (r + r.T) / 2), _A / 3, _M.T, _H, _H[:2, :2]),
+    case(sl.signm, _A),
     case(lambda a, q, r: sl.solve_continuous_are(a, _A + 2, (q + q.T) / 2, (r + r.T) / 2), _A, _H, _K),
 ]  # fmt: skip

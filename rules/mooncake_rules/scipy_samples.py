@@ -15,8 +15,10 @@ import numpy as np
 import scipy.stats as st
 from scipy.stats import _axis_nan_policy
 
+from mooncake_py.errors import MissingRule
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
 
 _NAME = "axis_nan_policy_wrapper"
 _CELLS = {
@@ -148,6 +150,51 @@ for _module in (st, st.mstats):
             _spelled_out(_f)
 zero_derivative(st.rankdata, _axis_nan_policy._contains_nan)
 
+# -- statistics from ranks, and of medians ----------------------------------------------------------------
+
+zero_derivative(st.wilcoxon, st.weightedtau)
+
+
+def expectile_found(a, alpha, weights, axis):
+    return np.expand_dims(st.expectile(a, alpha, weights=weights, axis=axis), axis)
+
+
+@overlay(st.expectile)
+def expectile(a, alpha=0.5, *, weights=None, axis=None, nan_policy="propagate", keepdims=False):
+    """The mean by weights that are other above it than below."""
+    if nan_policy == "omit":
+        raise MissingRule(
+            "scipy.stats.expectile is not differentiated with nan_policy='omit': leave out what is missing"
+        )
+    x = np.asarray(a, float)
+    w = np.ones(np.shape(x)) if weights is None else np.asarray(weights, float) * np.ones(np.shape(x))
+    y, w, along = (np.ravel(x), np.ravel(w), -1) if axis is None else (x, w, axis)
+    m = np.abs((y <= expectile_found(y, alpha, w, along)) - alpha) * w
+    t = np.sum(m * y, axis=along) / np.sum(m, axis=along)
+    if keepdims:
+        return np.reshape(t, (1,) * np.ndim(x)) if axis is None else np.expand_dims(t, axis)
+    return t
+
+
+@mirrors(st.siegelslopes)
+def siegelslopes(y, x=None, method="hierarchical"):
+    """Medians of the medians of the slopes, and of the intercepts, between each point and the others."""
+    ys = np.ravel(np.asarray(y, float))
+    xs = np.arange(len(ys), dtype=float) if x is None else np.ravel(np.asarray(x, float))
+    slopes, intercepts = [], []
+    for j in range(len(ys)):
+        others = np.flatnonzero(xs != xs[j])
+        steps = xs[others] - xs[j]
+        slopes.append(np.median((ys[others] - ys[j]) / steps))
+        intercepts.append(np.median((ys[j] * xs[others] - ys[others] * xs[j]) / steps))
+    slope = np.median(np.stack(slopes))
+    if method == "separate":
+        return slope, np.median(np.stack(intercepts))
+    return slope, np.median(ys - slope * xs)
+
+
+zero_derivative(expectile_found)
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _X = np.array([0.9, -0.4, 1.7, 0.3, 2.2, -1.1, 0.6])
@@ -173,5 +220,8 @@ CASES: list[RuleCase] = [
     case(lambda x, w: st.gmean(x, weights=w), _X**2, _Y**2), case(st.entropy, _X**2), case(st.iqr, _M, axis=1),
     case(lambda p, q: st.entropy(p, q), _X**2, _Y**2), case(st.skew, _WITH_NAN, nan_policy="omit"),
     case(st.gstd, _X**2 + 0.3), case(st.trim_mean, _X, 0.2), case(st.median_abs_deviation, _X),
+    case(lambda x, p, w: st.expectile(x, p, weights=w), _X, 0.3, _Y**2), case(st.expectile, _M, axis=1, keepdims=True),
+    *[case(lambda y, x, m=m: tuple(st.siegelslopes(y, x, m)), _Y, _X) for m in ("hierarchical", "separate")],
+    case(lambda x: st.wilcoxon(x * x - 0.5).pvalue * x, _X),
     case(lambda x: st.describe(x).variance, _X), case(_ranked, _X), case(st.circmean, _X),
 ]  # fmt: skip

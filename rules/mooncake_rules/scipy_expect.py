@@ -1,0 +1,51 @@
+"""scipy.stats: expected values of functions under a distribution."""
+
+from __future__ import annotations
+
+import types as pytypes
+from typing import Any
+
+import numpy as np
+import scipy.stats as st
+
+from mooncake_py.registry import overlay, zero_derivative
+from mooncake_py.testing import RuleCase, case
+
+
+def infinite_support(dist, args):
+    """Which ends of the support are infinite: these stay where they are, whatever location and scale."""
+    low, high = dist._get_support(*args)
+    return bool(np.all(np.isneginf(low))), bool(np.all(np.isposinf(high)))
+
+
+def _own(f: Any) -> Any:
+    """The function once more, for an overlay that calls it."""
+    same = pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    same.__kwdefaults__ = f.__kwdefaults__
+    return same
+
+
+continuous = _own(st.rv_continuous.expect)
+
+
+@overlay(st.rv_continuous.expect)
+def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
+    below, above = infinite_support(self, args)
+    low = -np.inf if lb is None and below else lb
+    high = np.inf if ub is None and above else ub
+    return continuous(self, func, args, loc, scale, low, high, conditional, **kwds)
+
+
+zero_derivative(infinite_support)
+for _cls in {type(d) for d in vars(st).values() if isinstance(d, st.rv_discrete)}:
+    if "_ppf" in vars(_cls):
+        zero_derivative(_cls._ppf)  # a whole number
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+CASES: list[RuleCase] = [
+    case(lambda m, s: st.norm.expect(lambda x: x**2, loc=m, scale=s), 0.4, 1.3),
+    case(lambda m, s: st.norm(m, s).expect(lambda x: x**2 * m, lb=0.3, conditional=True), 0.4, 1.3),
+    case(lambda a, s: st.gamma.expect(args=(a,), scale=s), 1.7, 0.8),
+    case(lambda m: st.poisson.expect(lambda k: k**2, args=(m,)), 1.3),
+]  # fmt: skip

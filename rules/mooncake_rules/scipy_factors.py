@@ -1,0 +1,203 @@
+"""scipy.linalg: Schur, Hessenberg and LDL decompositions, null spaces, and banded matrices.
+
+What a decomposition leaves open (phases, signs, rotations of a basis) has no derivative: a result that depends on it is
+refused where the pullback finds that out. Of small or banded problems the derivative is that of plain NumPy code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from mooncake_py.registry import refuse, zero_derivative
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
+from mooncake_rules.numpy_linalg import adjoint
+from mooncake_rules.scipy_library import library_rule
+
+Options = dict[str, Any]
+Arrays = np.ndarray
+
+
+def _free(t: Arrays, scale: Any, what: str) -> None:
+    """Raise where the derivative t by something that is not determined is not zero."""
+    if np.any(np.abs(t) > 1e-8 * (1.0 + np.max(np.abs(scale)))):
+        raise NotImplementedError(what)
+
+
+# -- Schur ------------------------------------------------------------------------------------------------
+
+
+def schur_cotangent(dy: Any, y: Any, o: Options) -> Arrays:
+    """With Z' = Z W, W skew, T' = M + T W - W T is upper triangular, where M = Z^H A' Z: that determines W."""
+    t, z = y[0], y[1]
+    if np.any(np.diag(t, -1)):
+        raise NotImplementedError("the real Schur form of complex eigenvalues is not differentiated: output='complex'")
+    n, th = len(t), adjoint(t)
+    u = np.zeros_like(t) if dy[0] is None else np.triu(dy[0])
+    w = th @ u - u @ th
+    if dy[1] is not None:
+        w = w + adjoint(z) @ dy[1]
+    g = w - adjoint(w)
+    _free(np.diag(g), w, "the phases of a complex Schur form are not determined: use what does not depend on them")
+    m = u.astype(np.result_type(u, g))
+    for k in range(1, n):  # below the diagonal, one diagonal after the other
+        for j in range(n - k):
+            i = j + k
+            near = m[i, j + 1 : i] @ th[j + 1 : i, j] - th[i, j + 1 : i] @ m[j + 1 : i, j]
+            m[i, j] = (g[i, j] - near) / (th[j, j] - th[i, i])
+    return z @ m @ adjoint(z)
+
+
+library_rule(sl.schur, 1, schur_cotangent)
+refuse("its factors are not determined; use scipy.linalg.eig(a, b)", sl.qz, sl.ordqz)
+refuse("with w, v = scipy.linalg.eig(a) it is (v * f(w)) @ scipy.linalg.inv(v)", sl.funm)
+
+# -- Hessenberg, LDL, balance -----------------------------------------------------------------------------
+
+
+@mirrors(sl.hessenberg)
+def hessenberg(a, calc_q=False, overwrite_a=False, check_finite=True):
+    """By Householder's reflections."""
+    if np.iscomplexobj(a):
+        raise NotImplementedError("scipy.linalg.hessenberg is differentiated for real matrices")
+    n = len(a)
+    h, q = np.asarray(a), np.eye(n)
+    for k in range(n - 2):
+        x = h[k + 1 :, k]
+        if np.any(x[1:]):
+            v = np.concatenate([np.zeros(k + 1), x[:1] + np.where(x[0] < 0, -1.0, 1.0) * np.sqrt(np.sum(x * x)), x[1:]])
+            p = np.eye(n) - 2.0 * np.outer(v, v) / np.sum(v * v)
+            h, q = p @ h @ p, q @ p
+    return (h, q) if calc_q else h
+
+
+def pivots(a, lower, hermitian):
+    """The order of the rows of the LDL decomposition, if it has no blocks of two."""
+    _, d, p = sl.ldl(a, lower, hermitian)
+    if np.any(np.diag(d, 1)) or np.any(np.diag(d, -1)):
+        raise NotImplementedError("scipy.linalg.ldl is differentiated where D is diagonal")
+    return p
+
+
+@mirrors(sl.ldl)
+def ldl(A, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
+    def turned(x):
+        return np.conjugate(x) if hermitian else x
+
+    a = np.asarray(A)
+    p = pivots(a, lower, hermitian)
+    part = np.tril(a, -1) if lower else np.triu(a, 1)
+    middle = np.diag(a)
+    s = (part + turned(part).T + np.diag(np.real(middle) if hermitian else middle))[p][:, p]
+    n = len(a)
+    if not lower:
+        s = s[::-1, ::-1]
+    columns, d = [], []
+    for j in range(n):
+        d.append(s[0, 0])
+        column = s[:, 0] / s[0, 0]
+        columns.append(np.concatenate([np.zeros(j), column]))
+        s = s[1:, 1:] - np.outer(column[1:], turned(column[1:])) * s[0, 0]
+    low, d = np.stack(columns, axis=1), np.stack(d)
+    if not lower:
+        low, d = low[::-1, ::-1], d[::-1]
+    return low[np.argsort(p)], np.diag(d), p
+
+
+def scaling(a, permute, scale):
+    return sl.matrix_balance(a, permute, scale)[1]
+
+
+@mirrors(sl.matrix_balance)
+def matrix_balance(A, permute=True, scale=True):
+    """By powers of two, which do not change with the matrix."""
+    t = scaling(A, permute, scale)
+    return np.linalg.solve(t, A @ t), t
+
+
+zero_derivative(pivots, scaling)
+
+# -- null spaces ------------------------------------------------------------------------------------------
+
+
+def null_space_cotangent(dy: Arrays, y: Arrays, o: Options) -> Arrays:
+    """A N = 0: N moves by -A^+ A' N, and may be turned."""
+    inner = adjoint(y) @ dy
+    _free(inner - adjoint(inner), inner, "the basis of a null space is not determined: use N @ N.T, or what N spans")
+    return -(adjoint(np.linalg.pinv(o["A"])) @ dy @ adjoint(y))
+
+
+library_rule(sl.null_space, 1, null_space_cotangent)
+
+# -- banded matrices --------------------------------------------------------------------------------------
+
+
+def _diagonals(ab, lower):
+    """Those of the lower triangle, and what is in the rows of `ab` besides."""
+    ab = np.asarray(ab)
+    m, n = np.shape(ab)
+    for k in range(m):
+        if lower:
+            yield k, ab[k, : n - k], ab[k, n - k :]
+        else:
+            yield k, np.conjugate(ab[m - 1 - k, k:]), ab[m - 1 - k, :k]
+
+
+def lower_triangle(ab, lower):
+    return sum(np.diag(d, -k) for k, d, _ in _diagonals(ab, lower))
+
+
+def hermitian(ab, lower):
+    low = lower_triangle(ab, lower)
+    return low + np.conjugate(np.tril(low, -1)).T
+
+
+@mirrors(sl.cholesky_banded)
+def cholesky_banded(ab, overwrite_ab=False, lower=False, check_finite=True):
+    c = np.linalg.cholesky(hermitian(ab, lower))
+    rows = []
+    for k, _, rest in _diagonals(ab, lower):
+        d = np.diag(c, -k)
+        rows.append(np.concatenate([d, rest] if lower else [rest, np.conjugate(d)]))
+    return np.stack(rows if lower else rows[::-1])
+
+
+@mirrors(sl.cho_solve_banded)
+def cho_solve_banded(cb_and_lower, b, overwrite_b=False, check_finite=True):
+    c = lower_triangle(*cb_and_lower)
+    return np.linalg.solve(c @ np.conjugate(c).T, b)
+
+
+@mirrors(sl.eigvals_banded)
+def eigvals_banded(a_band, lower=False):
+    return np.linalg.eigvalsh(hermitian(a_band, lower))
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A = np.array([[2.0, 0.5, -0.3, 0.4], [0.2, -1.1, 0.8, 0.1], [0.4, 0.6, 1.7, -0.2], [0.3, 0.1, 0.2, 3.1]])
+_Z = _A + 1j * _A[::-1, ::-1]
+_H = _A @ _A.T + np.eye(4)
+_UPPER = np.array([[0.0, 0.5, -0.3, 0.2], [3.0, 4.0, 5.0, 3.5]])
+_V = np.array([0.5, -1.0, 2.0, 0.3])
+
+
+def _of_bands(ab: Arrays, b: Arrays, lower: bool = False) -> Any:
+    c = sl.cholesky_banded(ab, lower=lower)
+    return sl.cho_solve_banded((c, lower), b), c, sl.eigvals_banded(ab, lower)
+
+
+_DISTINCT = np.diag([1.0, 2.5, 4.0, -2.0]) + _A / 9
+
+CASES: list[RuleCase] = [
+    case(sl.schur, _DISTINCT), case(lambda a: np.abs(sl.schur(a, output="complex")[0]), _A - 2 * _A.T),
+    case(lambda a: np.abs(np.stack(sl.schur(a))) ** 2, _Z),
+    case(lambda a: sl.schur(a, "complex")[0].diagonal(), _A - 2 * _A.T), case(sl.hessenberg, _A),
+    case(sl.hessenberg, _A, True), case(lambda a: sl.ldl(a)[:2], _H), case(lambda a: sl.ldl(a, lower=False)[:2], _H),
+    case(lambda a: sl.ldl(a)[:2], _Z @ adjoint(_Z)), case(lambda a: sl.matrix_balance(a)[0], _A),
+    case(lambda a: (lambda n: n @ n.T)(sl.null_space(a)), _A[:2]), case(sl.null_space, _A[:3]),
+    case(_of_bands, _UPPER, _V), case(_of_bands, np.roll(_UPPER, -1, 0) + [[0], [0.1]], _V, True),
+]  # fmt: skip
