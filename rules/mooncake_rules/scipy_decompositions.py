@@ -265,6 +265,11 @@ def _invariant_eig(a: Any) -> Any:
     return np.abs(v) ** 2, w * 2.0
 
 
+def _general(a: Any, b: Any) -> Any:
+    w, v = sl.eig(a, b)
+    return np.abs(v) ** 2, w
+
+
 def _gauge_eig(a: Any) -> Any:
     return sl.eig(a)[1] * 2.0
 
@@ -298,5 +303,5 @@ CASES: list[RuleCase] = [
     case(sl.eigvalsh_tridiagonal, _V, _M[0, :2]), case(_invariant_eig, _A), case(_invariant_eig, _SPREAD),
     case(_gauge_eig, _SPREAD), case(_gauge_eig, _Z), case(_invariant_eig, np.array([[0.5, -2.0], [1.0, 0.3]])),
     case(_gauge_eig, np.array([[0.5, -2.0], [1.0, 0.3]])), case(sl.eigvals, _Z), case(sl.eigvals, _SPREAD),
-    case(lambda a, b: sl.eigvals(a, b + _K), _SPREAD, _A), case(lambda a, b: (lambda w, v: (np.abs(v) ** 2, w))(*sl.eig(a, b)), _SPREAD, _K),
+    case(lambda a, b: sl.eigvals(a, b + _K), _SPREAD, _A), case(_general, _SPREAD, _K),
 ]  # fmt: skip
