@@ -43,7 +43,7 @@ zero_derivative(
     range, bool, len, isinstance, issubclass, callable, hasattr, id, repr, str, format, ascii, hash, print,
     slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
     ops.match_mapping, ops.match_sequence, str.format, str.format_map, float.is_integer,
-    np.float64.is_integer, np.float32.is_integer,
+    np.float64.is_integer, np.float32.is_integer, BaseException.add_note,
 )  # fmt: skip
 
 asking_items.update({
@@ -52,7 +52,7 @@ asking_items.update({
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
 incurious.update({ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length})
-incurious.update({ops.check_fields, ops.check_unchanged})
+incurious.update({ops.check_fields, ops.check_unchanged, BaseException.add_note})
 incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
 
 

@@ -673,9 +673,10 @@ def exceptions_with_values_in_a_chain(x):
         try:
             raise KeyError(x * x)
         except KeyError as e:
+            e.add_note(f"at {x:.1f}")
             raise Carrier(e.args[0] * 2.0) from e
     except Carrier as c:
-        return c.args[0] * c.__cause__.args[0]
+        return c.args[0] * c.__cause__.args[0] + len(c.__cause__.__notes__)
 
 
 @case(1.3)
