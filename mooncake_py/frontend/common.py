@@ -217,6 +217,30 @@ def build_const_key_map(ev: Evaluator, arg: int) -> None:
     ev.stack.append(ev.emit(BUILD_MAP, tuple(pairs)))
 
 
+_extend = adds(ops.list_extend)
+MOST_SPELT_OUT = 16  # items
+
+
+def list_extend(ev: Evaluator, arg: int) -> None:
+    """Compilers put the items of a display of constants in a tuple; a short one is a list of these items."""
+    items, last = ev.stack[-1], ev.block.stmts[-1] if ev.block.stmts else None
+    if (
+        arg == 1
+        and type(items) is Const
+        and type(items.value) is tuple
+        and len(items.value) <= MOST_SPELT_OUT
+        and last is not None
+        and last[0] is ev.stack[-2]
+        and type(last[1]) is Const
+        and last[1].value is ops.build_list
+        and not last[2]
+    ):
+        pop(ev)
+        last[2] = tuple(map(Const, items.value))
+    else:
+        _extend(ev, arg)
+
+
 def build_string(ev: Evaluator, arg: int) -> None:
     parts = popn(ev, arg)  # some compilers put an empty string last
     ev.stack.append(ev.emit(_BUILD_STRING, tuple([p for p in parts if type(p) is not Const or p.value != ""])))
@@ -429,7 +453,7 @@ HANDLERS: dict[str, Handler] = {
     "BUILD_CONST_KEY_MAP": build_const_key_map,
     "BUILD_SLICE": build_slice,
     "LIST_APPEND": adds(ops.list_append),
-    "LIST_EXTEND": adds(ops.list_extend),
+    "LIST_EXTEND": list_extend,
     "SET_ADD": adds(ops.set_add),
     "SET_UPDATE": adds(ops.set_update),
     "MAP_ADD": adds(ops.map_add, 2),

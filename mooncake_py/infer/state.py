@@ -91,12 +91,14 @@ class State:
         self.looped = {
             v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n
         }  # iterators that nothing else sees
-        self.displays = {  # lists for one call, in the block where they are made
-            s.out
-            for b in fn.blocks
-            for s in b.stmts
-            if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1 and self.users[s.out] == {b.id}
-        }
+        for s in (s for b in fn.blocks for s in b.stmts if is_const(s.fn, isinstance)):
+            counts[s.args[0]] -= 1  # type: ignore[index]  # it changes nothing
+        made = [s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1]
+        self.displays = {s.out for s in made}  # lists for one call
+        for s in reversed(made):  # which sees the types of their items
+            for v in s.args:
+                if isinstance(v, Var):
+                    self.users[v] |= self.users[s.out]
 
     def seen(self, t: T) -> T:
         """A type that comes from outside, with what is known of objects where that is wanted."""

@@ -1,4 +1,4 @@
-"""The body of a callee without the questions that the arguments of the call answer: is a parameter None, is it 2.
+"""The body of a callee without the questions that the arguments of the call answer: is a parameter None, is it a list.
 
 What is not run then is left out. So a function that is asked whether it is None is one whose calls can all be taken in,
 and what is returned in the one case that there is, is known.
@@ -10,7 +10,7 @@ import operator
 from dataclasses import replace
 from typing import Any
 
-from mooncake_py.infer.predicates import fold_is
+from mooncake_py.infer.predicates import fold_is, fold_isinstance
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import map_function
@@ -56,6 +56,9 @@ def _answer(f: Any, given: list[T | None]) -> bool | None:
         a, b = given
         same = None if a is None or b is None else fold_is(a, b)
         return None if same is None else same is (f is operator.is_)
+    if f is isinstance:
+        x, cls = given
+        return fold_isinstance(x, cls.value) if x is not None and isinstance(cls, Known) else None
     values = [t.value for t in given if isinstance(t, Known) and type(t.value) in _PLAIN]
     if len(values) < len(given):
         return None

@@ -5,12 +5,16 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
-from mooncake_py.infer.types import Arr, Known, Lst, Meth, T, Tup
+from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
+
+_OF_ANY_SEQUENCE = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.array, np.asarray)
 
 
 class Displays:
@@ -89,6 +93,22 @@ class Displays:
         self.out.append(Call(s.out, f, tuple(items), tuple(keywords), s.pos))
         return True
 
+    def _mixed(self, s: Call) -> bool:
+        """A list of arrays, numbers and lists that only a function gets which takes a tuple as well: that tuple."""
+        t = self.type_of(s.out)
+        if not isinstance(t, Lst) or not isinstance(t.elem, (Top, Real)):
+            return False
+        whole = s
+        while (uses := self.uses.get(whole.out, ())) and len(uses) == self.counts[whole.out] == 1:
+            whole, part = uses[0], whole
+            f = self.type_of(whole.fn)
+            if isinstance(f, Known) and any(f.value is x for x in _OF_ANY_SEQUENCE) and part.out in whole.args:
+                self.out.append(Call(s.out, Const(ops.build_tuple), s.args, (), s.pos))
+                return True
+            if not self._is(whole, ops.build_list) and not self._is(whole, ops.build_tuple):
+                return False
+        return False
+
     def _sum(self, s: Call) -> bool:
         """Two tuples, one behind the other."""
         if not all(isinstance(t := self.type_of(x), Tup) and t.active for x in s.args):
@@ -160,6 +180,8 @@ class Displays:
                 items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
             elif isinstance(t, Known):
                 items += [Const(v) for v in t.value]
+        if {d, *grown} <= set(self.out):
+            self.out[:] = [x for x in self.out if x is not d and x not in grown]
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
 

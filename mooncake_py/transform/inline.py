@@ -19,8 +19,8 @@ from mooncake_py.infer.held import is_data, is_library, may_change
 from mooncake_py.infer.inferred import Guard, Inferred
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
-from mooncake_py.infer.resolve import is_code_like
-from mooncake_py.infer.types import Fn, Known
+from mooncake_py.infer.resolve import class_of, is_code_like
+from mooncake_py.infer.types import Fn, Known, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
 from mooncake_py.ir.nodes import (
@@ -120,7 +120,7 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
             return stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return known_callee(f, s, inferred, globals_)
-        python = overlay_of(f, len(s.args), bool(s.kwargs))
+        python = overlay_of(f, len(s.args), bool(s.kwargs), [class_of(widen(t)) for t in info.types])
         return None if python is None or (rules_of(f) and info.target is not python) else stand_in(python, s)
     if isinstance(t, Fn):
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
@@ -143,9 +143,7 @@ def _is_packs(f: pytypes.FunctionType) -> bool:
 
 
 def stand_in(f: Any, call: Call) -> Callee | None:
-    """A rule pack's Python function, with what its names mean put in and the call's position everywhere."""
-    if f.__closure__ is not None:
-        return None
+    """A rule pack's Python function, with what its names and cells mean put in and the call's position everywhere."""
     bound = _bound(f, normalise(f.__code__), call, NOTHING)
     if bound is None:
         return None
@@ -153,19 +151,22 @@ def stand_in(f: Any, call: Call) -> Callee | None:
     if _makes_lookups(body):
         return None
     scope = {**vars(builtins), **f.__globals__}
-    names = {
-        s.out: Const(scope[s.args[0].value])  # type: ignore[union-attr]
-        for b in body.blocks
-        for s in b.stmts
-        if is_const(s.fn, ops.load_global)
-    }
+    names: dict[Operand, Operand] = {}
+    for s in (s for b in body.blocks for s in b.stmts):
+        if is_const(s.fn, ops.load_global):
+            names[s.out] = Const(scope[s.args[0].value])  # type: ignore[union-attr]
+        elif is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
+            names[s.out] = Const(f.__closure__[body.free.index(s.args[0])].cell_contents)
+        elif any(v in body.free for v in s.operands()):
+            return None
 
     def at_call(v: Operand) -> Operand:
-        return names.get(v, v)  # type: ignore[arg-type]
+        return names.get(v, v)
 
     dead = {s for b in body.blocks for s in b.stmts if s.out in names}
     moved = map_function(body, at_call, dead)
-    return Callee(replace(moved, blocks=tuple(_at(b, lambda _: call.pos) for b in moved.blocks)), args, Const(()))
+    blocks = tuple(_at(b, lambda _: call.pos) for b in moved.blocks)
+    return Callee(replace(moved, blocks=blocks, free=()), args, Const(()))
 
 
 def _makes_lookups(body: Function) -> bool:

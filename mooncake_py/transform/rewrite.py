@@ -11,6 +11,7 @@ import operator
 import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Set
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -68,11 +69,13 @@ class _Rewriter(Displays):
         self.listed: dict[Operand, Var] = {}
         self.handles = any(isinstance(b.term, Try) for b in self.fn.blocks)
         self.fixed: dict[Operand, Operand] = {}  # deques, and how long they are
-        self.counts = use_counts(self.fn)
+        self.counts = use_counts(
+            replace(self.fn, blocks=tuple([b for b in self.fn.blocks if b.id in inferred.reached]))
+        )
         self.asked_by = Counter(b.term.iterator for b in self.fn.blocks if isinstance(b.term, ForNext))
         self._run_during: dict[BlockId, Set[Var]] = {}
         self.uses: dict[Var, list[Call]] = {}
-        for s in self.defs.values():
+        for s in (s for b in self.fn.blocks if b.id in inferred.reached for s in b.stmts):
             for v in s.operands():
                 if isinstance(v, Var):
                     self.uses.setdefault(v, []).append(s)
@@ -336,6 +339,8 @@ class _Rewriter(Displays):
             return self._display(s)
         if f is operator.getitem:
             return self._known_item(s)
+        if f is ops.build_list:
+            return self._mixed(s)
         if f in (operator.add, operator.iadd):
             return self._sum(s)
         return f is dict and self._dict(s)

@@ -137,7 +137,7 @@ binary(_div, operator.truediv, operator.itruediv, np.divide)
 
 
 def _pow_type(args: Any, kwargs: Any) -> Any:
-    """`float ** float` may be complex, `int ** int` a float: only a known integer exponent decides."""
+    """`float ** float` may be complex, `int ** int` a float: a known whole exponent decides, or a number of NumPy."""
     from mooncake_py.infer.resolve import _probe
     from mooncake_py.infer.types import Arr, Inst, Known, Real, Top, activate, is_scalar, widen
 
@@ -156,7 +156,9 @@ def _pow_type(args: Any, kwargs: Any) -> Any:
             return Real(act)
         if wa.cls is float and wb.cls in (float, int, bool):
             return Inst(float, act)
-        return None if whole else Real(act)
+        if whole or issubclass(wa.cls, np.floating) or issubclass(wb.cls, np.floating):
+            return activate(_probe(operator.pow, (wa, wb), ()), act)
+        return Real(act)
     if isinstance(a, Arr) or isinstance(b, Arr):
         return activate(_probe(operator.mul, args, ()), act) if not isinstance(a, Top) else None
     return None

@@ -8,13 +8,14 @@ import operator
 import numpy as np
 import pytest
 
-from mooncake_py import registry, value_and_grad
+from mooncake_py import inspect, registry, value_and_grad
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Inst
 from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
 from mooncake_py.runtime.rule import rule_for
+from mooncake_py.testing import check_grads
 
 
 def callees(fn: IR) -> list[object]:
@@ -96,3 +97,20 @@ def test_augmented_assignments_of_numbers_are_of_their_type() -> None:
     number = Inst(float, True)
     for f in (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow):
         assert result_type(f, (number, number), ()) == number, f
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, c: np.sum(a / c[0] ** 2),
+        lambda a, c: np.sum(a * [1.0, c[0], 2]) + a @ [1, 2, 3],
+        lambda a, c: np.dot(a, [1.0, c[0], c[1]]) + np.linalg.norm([c[0], c[1]]),
+        lambda a, c: np.sum(np.concatenate([a, [0.5, c[0], 1], c])),
+        lambda a, c: np.sum(np.hstack([a, c[1], 0.5]) * np.hstack([c, a])),
+        lambda a, c: np.sum(np.stack([a, [c[0], 1.0, 2.0]]) @ a),
+    ],
+)
+def test_lists_beside_arrays_and_powers_of_their_items_are_seen_through(f) -> None:
+    args = np.array([0.3, 0.7, 0.2]), np.array([1.3, 0.4])
+    assert not any(c.kind == "dynamic" for c in inspect(f, *args).stages["inferred"].calls.values())
+    check_grads(f, args)

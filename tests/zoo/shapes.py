@@ -198,3 +198,13 @@ def ranks_of_a_dtype_that_is_found_when_it_runs(x, name):
     dtype = {"same": lambda v: v.dtype, "single": lambda v: np.float32}[name](x)
     ordinal = np.broadcast_to(np.arange(1, 5, dtype=dtype), x.shape)
     return np.sum(ordinal[x > 0.25] + 1.0) * x[0] * x[2]
+
+
+@case(np.array([[0.3, -0.2, 0.5, 0.1, 0.7]] * 2))
+def lists_joined_with_what_a_loop_carries(w):
+    h, c = np.zeros(1), np.zeros(1)
+    for t in range(4):
+        z = w @ np.concatenate([h, [0.1 * t, 1.0, c[0]], [0.5]])
+        c = np.tanh(z[:1]) + 0.5 * c
+        h = c * z[1] ** 2
+    return h[0] + c[0]
