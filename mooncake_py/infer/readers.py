@@ -69,11 +69,10 @@ def only_reads(inferred: Inferred) -> bool:
 
 def _changes_only(call: CallInfo, own: Callable[[Operand], bool]) -> bool:
     """Does a call change nothing but its own?"""
-    if call.kind == "rule":
-        assert call.rule is not None
-        return all(own(call.args[i]) for i in call.rule.mutates if i < len(call.args))
-    if call.kind == "plain":
+    if call.rule is not None and not all(own(call.args[i]) for i in call.rule.mutates if i < len(call.args)):
+        return False
+    if call.kind == "plain" and call.rule is None:
         names = [k for k, _ in call.kwargs]
-        only_reads = call.target in _READS or is_pure(call.target, len(call.args), names) or call.rule is not None
+        only_reads = call.target in _READS or is_pure(call.target, len(call.args), names)
         return only_reads or not any(map(may_be_written, call.types))
-    return call.kind in ("op", "derived")
+    return call.kind in ("plain", "rule", "op", "derived")
