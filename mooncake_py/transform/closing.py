@@ -102,6 +102,11 @@ def _after_loop(fn: Function, root: Call, counts: dict[Var, int]) -> Function | 
     after = _reached(blocks, head.term.done.target, head.id)
     inside = _reached(blocks, head.term.body.target, head.id) - after
     loop = {b for b in inside if head.id in _reached(blocks, b, None)} | {head.id}
+    end = max(line for b in loop for line in _lines(blocks[b]))
+    tail = {line for b in after for line in _lines(blocks[b]) if line > end}
+    # CPython has a `return` behind the loop twice, the second time where a `break` leads to it.
+    after |= {b for b in inside - loop if tail.issuperset(_lines(blocks[b]))}
+    inside -= after
     if any((h := blocks[b].handler) is not None and h.target not in loop for b in loop):
         return None  # left by an exception, too
     exits = {(b, e) for b in inside for e in edges(blocks[b].term) if e.target in after}

@@ -53,3 +53,22 @@ def generator_that_cleans_up(x):
         except ValueError as e:
             total -= e.args[0]
     return total * sum(cleaning(x, 3))
+
+
+@case(0.7)
+def left_before_a_return(x):
+    log = []
+
+    def guarded():
+        try:
+            for i in range(5):
+                yield x * i
+        finally:
+            log.append(x * 2.0)
+
+    total = 0.0
+    for v in guarded():
+        total += v
+        if v > 1.0:
+            break
+    return total * len(log) + sum(log)
