@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union
 from mooncake_py.mirrors import Tangent, declaration
@@ -31,6 +34,7 @@ WayOut = Callable[[Any, Any, Any, Todo], Any]
 """A value, its fdata and its rdata -> its cotangent in its own structure."""
 Around = dict[type, list[tuple[WayIn, WayOut]]]  # the classes of the objects that a type stands in
 _NUMBERS = frozenset({float, complex})
+_CODE = (types.BuiltinFunctionType, types.FunctionType, types.ModuleType, type, np.ufunc)
 _CONSTANTS = frozenset({int, bool, str})
 _NOTHING: frozenset[int] = frozenset()
 
@@ -67,7 +71,7 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
             return no_fdata, lambda x, f, r, todo: r if type(r) is cls else report(x, None, r, Seen(), _NOTHING)
         case Inst(cls=cls) if cls in _CONSTANTS:
             return no_fdata, _no_cotangent
-        case Known(value=None):
+        case Known(value=value) if value is None or isinstance(value, _CODE):
             return no_fdata, _no_cotangent
         case Arr(dtype=dtype) if apart and dtype is not None and dtype.kind in "fc":
             return lambda x, seen, run: shadow_of(x), lambda x, f, r, todo: report(x, f, r, Seen(), _NOTHING)
