@@ -61,9 +61,10 @@ class Pos:
 
     In code that was taken in from another function, `within` is that function's name and where it was called. Code of
     another file stands where it was called; `inner` has the file, the function and the place there, outermost first.
+    `deep` counts the rule packs' functions for others, one in the other, that stand for the call here.
     """
 
-    __slots__ = ("col", "end_col", "end_line", "inner", "line", "within")
+    __slots__ = ("col", "deep", "end_col", "end_line", "inner", "line", "within")
 
     def __init__(
         self,
@@ -73,15 +74,20 @@ class Pos:
         end_col: int | None = None,
         within: tuple[str, Pos] | None = None,
         inner: tuple[tuple[str, str, Pos], ...] = (),
+        deep: int = 0,
     ):
         self.line, self.end_line, self.col, self.end_col = line, end_line, col, end_col
-        self.within, self.inner = within, inner
+        self.within, self.inner, self.deep = within, inner, deep
 
     def taken_in(self, name: str, call: Pos) -> Pos:
         """This place, as one of the function `name` that is taken in where it is called."""
         if self.within is not None:
             name, call = self.within[0], self.within[1].taken_in(name, call)
         return Pos(self.line, self.end_line, self.col, self.end_col, (name, call), self.inner)
+
+    def deeper(self) -> Pos:
+        """This place, in what stands for the call here."""
+        return Pos(self.line, self.end_line, self.col, self.end_col, self.within, self.inner, self.deep + 1)
 
     def beside(self, call: Pos) -> Pos:
         """This place, as one of the function that the call stands in, whatever that was taken into."""

@@ -25,6 +25,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function, map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
+    Branch,
     Call,
     CFGBlock,
     Const,
@@ -53,6 +54,7 @@ _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_TOTAL = 1500  # of a function that others are taken into
+MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
 MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
 
 
@@ -64,6 +66,7 @@ class Callee:
     args: tuple[Operand, ...]
     closure: Operand
     owner: Any = None  # the function object, where it is one that may be changed
+    decided_only: bool = False  # it may come back to what it stands for, but where the arguments answer its questions
 
 
 def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
@@ -104,12 +107,17 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
     found = _callee_of(inferred, s, globals_)
-    return None if found is None else replace(found, body=answered(found.body, found.args, inferred.types))
+    if found is None:
+        return None
+    body = answered(found.body, found.args, inferred.types)
+    if found.decided_only and any(isinstance(b.term, Branch) for b in body.blocks):
+        return None
+    return replace(found, body=body)
 
 
 def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
-    if info is None or len(s.pos.calls("")) > MOST_NESTED:
+    if info is None or len(s.pos.calls("")) > MOST_NESTED or s.pos.deep > MOST_STANDING_IN:
         return None
     if info.kind not in ("dynamic", "derived") and not (info.kind == "plain" and _is_entered(s.out, inferred)):
         return None
@@ -165,8 +173,9 @@ def stand_in(f: Any, call: Call) -> Callee | None:
 
     dead = {s for b in body.blocks for s in b.stmts if s.out in names}
     moved = map_function(body, at_call, dead)
-    blocks = tuple(_at(b, lambda _: call.pos) for b in moved.blocks)
-    return Callee(replace(moved, blocks=blocks, free=()), args, Const(()))
+    here = call.pos.deeper()
+    blocks = tuple(_at(b, lambda _: here) for b in moved.blocks)
+    return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), decided_only=f.__closure__ is not None)
 
 
 def _makes_lookups(body: Function) -> bool:
@@ -508,7 +517,7 @@ def within(body: Function, p: Pos, call: Pos) -> Pos:
 
     A comprehension is no function to its reader, nor to Pythons since 3.12. Code of another file knows its place.
     """
-    if p is call or p.inner:
+    if p is call or p.inner or p.deep > call.deep:
         return p
     return p.beside(call) if body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
 

@@ -22,7 +22,7 @@ def with_stand_ins(fn: Function, inferred: Inferred, globals_: dict) -> Function
         if not isinstance(f, pytypes.FunctionType) or f not in _STAND_INS or total > MOST_TOTAL:
             continue
         callee = stand_in(f, s)
-        if callee is None or callee.body.kind != "function":
+        if callee is None or callee.decided_only or callee.body.kind != "function":
             continue
         callee = _with_given(callee, s, inferred, globals_)
         total += sum(len(b.stmts) for b in callee.body.blocks)
