@@ -180,8 +180,6 @@ class Displays:
                 items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
             elif isinstance(t, Known):
                 items += [Const(v) for v in t.value]
-        if {d, *grown} <= set(self.out):
-            self.out[:] = [x for x in self.out if x is not d and x not in grown]
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
 

@@ -129,7 +129,9 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return known_callee(f, s, inferred, globals_)
         python = overlay_of(f, len(s.args), bool(s.kwargs), [class_of(widen(t)) for t in info.types])
-        return None if python is None or (rules_of(f) and info.target is not python) else stand_in(python, s)
+        if python is None or python in at_run_time or (rules_of(f) and info.target is not python):
+            return None
+        return stand_in(python, s)
     if isinstance(t, Fn):
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):

@@ -11,7 +11,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
-from mooncake_py.registry import folds, infer_table, overlay, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import at_run_time, folds, infer_table, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of
@@ -153,6 +153,9 @@ def array_of_object(object, dtype=None, *, copy=True, order="K", subok=False, nd
 @overlay(np.asarray, np.asanyarray)
 def asarray_of_object(a, dtype=None, order=None, *, copy=None, device=None):
     return np.asarray(numbers_in(a), dtype, order, copy=copy)
+
+
+at_run_time.update({array_of_object, asarray_of_object})  # there may be a rule for what comes
 
 
 @rrule(np.require, types=(Array,), alias=(0,))
