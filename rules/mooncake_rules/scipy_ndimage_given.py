@@ -145,7 +145,7 @@ def _written(x: np.ndarray) -> Any:
     y = np.zeros_like(x)
     nd.gaussian_filter(x, 1.0, output=y)
     nd.uniform_filter(y, 3, y, "wrap")
-    return y, nd.sobel(x, 0, output=np.float32)
+    return y, nd.sobel(x, 0, output=np.float64)
 
 
 def _squares(line: np.ndarray, out: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from scipy.stats import _axis_nan_policy
 
 from mooncake_py.errors import MissingRule
 from mooncake_py.registry import overlay, zero_derivative
+from mooncake_py.stop import no_diff
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 
@@ -169,8 +170,10 @@ def expectile(a, alpha=0.5, *, weights=None, axis=None, nan_policy="propagate", 
     x = np.asarray(a, float)
     w = np.ones(np.shape(x)) if weights is None else np.asarray(weights, float) * np.ones(np.shape(x))
     y, w, along = (np.ravel(x), np.ravel(w), -1) if axis is None else (x, w, axis)
-    m = np.abs((y <= expectile_found(y, alpha, w, along)) - alpha) * w
+    found = expectile_found(y, alpha, w, along)
+    m = np.abs((y <= found) - alpha) * w
     t = np.sum(m * y, axis=along) / np.sum(m, axis=along)
+    t = np.squeeze(found, along) + (t - no_diff(t))  # the value that SciPy finds, to the last bit
     if keepdims:
         return np.reshape(t, (1,) * np.ndim(x)) if axis is None else np.expand_dims(t, axis)
     return t
