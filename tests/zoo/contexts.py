@@ -55,7 +55,7 @@ def generator_that_cleans_up(x):
     return total * sum(cleaning(x, 3))
 
 
-@case(0.7)
+@case(0.7, tags=("reference counts",))
 def left_before_a_return(x):
     log = []
 

@@ -610,7 +610,7 @@ def generator_with_cleanup(x):
     return t * log[0]
 
 
-@case(1.3, [0.5, 1.5, 2.5])
+@case(1.3, [0.5, 1.5, 2.5], tags=("reference counts",))
 def generators_closed_where_they_are_left(x, xs):
     log = []
 

@@ -38,7 +38,7 @@ def columns_of_pairs(x):
     try:
         a, b = zip(*[p for p in pairs if p[1] > 100.0])  # noqa: B905
     except ValueError as e:
-        mean *= len(str(e))
+        mean *= 1 + len(e.args)
     return sum((u - mean) * v for u, v in zip(xs, ys, strict=True)) / (xs[1] + ys[0])
 
 
