@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import types as pytypes
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,8 @@ zero_derivative(st.wilcoxon, st.weightedtau)
 
 
 def expectile_found(a, alpha, weights, axis):
-    return np.expand_dims(st.expectile(a, alpha, weights=weights, axis=axis), axis)
+    along = {"axis": axis} if a.ndim > 1 else {}  # which SciPy knows since 1.18
+    return np.expand_dims(st.expectile(a, alpha, weights=weights, **along), axis)
 
 
 @overlay(st.expectile)
@@ -210,6 +212,7 @@ def _ranked(x):
     return st.rankdata(x) * x, st.spearmanr(x, _Y)[0] + x
 
 
+_EXPECTILES = [case(st.expectile, _M, axis=1, keepdims=True)] if "axis" in signature(st.expectile).parameters else []
 CASES: list[RuleCase] = [
     case(lambda x, y: (st.pearsonr(x, y)[0], st.pearsonr(x, y).pvalue), _X, _Y), case(st.zscore, _X),
     case(lambda x, y: (st.linregress(x, y).slope, st.linregress(x, y).intercept_stderr), _X, _Y),
@@ -223,7 +226,7 @@ CASES: list[RuleCase] = [
     case(lambda x, w: st.gmean(x, weights=w), _X**2, _Y**2), case(st.entropy, _X**2), case(st.iqr, _M, axis=1),
     case(lambda p, q: st.entropy(p, q), _X**2, _Y**2), case(st.skew, _WITH_NAN, nan_policy="omit"),
     case(st.gstd, _X**2 + 0.3), case(st.trim_mean, _X, 0.2), case(st.median_abs_deviation, _X),
-    case(lambda x, p, w: st.expectile(x, p, weights=w), _X, 0.3, _Y**2), case(st.expectile, _M, axis=1, keepdims=True),
+    case(lambda x, p, w: st.expectile(x, p, weights=w), _X, 0.3, _Y**2), *_EXPECTILES,
     *[case(lambda y, x, m=m: tuple(st.siegelslopes(y, x, m)), _Y, _X) for m in ("hierarchical", "separate")],
     case(lambda x: st.wilcoxon(x * x - 0.5).pvalue * x, _X),
     case(lambda x: st.describe(x).variance, _X), case(_ranked, _X), case(st.circmean, _X),
