@@ -36,7 +36,7 @@ infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_n
 def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> list[tuple[Any, ...]]:
     """Of every joined piece its shape, the shape it is joined in, whether it is real, and its class.
 
-    Of a real array that is joined as it is, the shape alone.
+    Of a real array that is joined as it is, the shape alone; a tuple stands in place of its class.
     """
     out: list[tuple[Any, ...]] = []
     for x in xs:
@@ -45,12 +45,13 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
             shape, real = x.shape, x.dtype.kind != "c"
         else:
             shape, real = np.shape(x), not np.iscomplexobj(x)
+            cls = x if isinstance(x, tuple) else cls
         joined = shape if like is None else like(shape)
         out.append(shape if real and cls is np.ndarray and joined == shape else (shape, joined, real, cls))
     return out
 
 
-def piece(part: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...], bool, type]:
+def piece(part: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...], bool, Any]:
     """All that `pieces` says of one."""
     return part if part and type(part[0]) is tuple else (part, part, True, np.ndarray)
 
@@ -68,8 +69,13 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
         at += n
         if mixed and real:
             t = t.real
-        out.append(t if shape == joined and cls is np.ndarray else t.item() if cls in _NUMBERS else t.reshape(shape))
+        out.append(_of_class(cls, t if shape == joined and cls is np.ndarray else t.reshape(shape)))
     return out
+
+
+def _of_class(cls: Any, t: Any) -> Any:
+    """The cotangent of a piece, as a number or a tuple where it was one."""
+    return t.item() if cls in _NUMBERS else unstack(t, cls) if isinstance(cls, tuple) else t
 
 
 _NUMBERS = (float, complex)
@@ -228,8 +234,7 @@ def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[A
     mixed = dy.dtype.kind == "c"
     out: list[Any] = []
     for t, (_, _, real, cls) in zip(moved, map(piece, parts), strict=True):
-        t = t.real if mixed and real else t
-        out.append(t.item() if cls in _NUMBERS else t)
+        out.append(_of_class(cls, t.real if mixed and real else t))
     return out
 
 
