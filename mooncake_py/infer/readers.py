@@ -73,6 +73,6 @@ def _changes_only(call: CallInfo, own: Callable[[Operand], bool]) -> bool:
         return False
     if call.kind == "plain" and call.rule is None:
         names = [k for k, _ in call.kwargs]
-        only_reads = call.target in _READS or is_pure(call.target, len(call.args), names)
+        only_reads = any(call.target is f for f in _READS) or is_pure(call.target, len(call.args), names)
         return only_reads or not any(map(may_be_written, call.types))
     return call.kind in ("plain", "rule", "op", "derived")
