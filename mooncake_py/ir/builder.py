@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
+from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
     NO_POS,
-    BlockId,
     Branch,
     Call,
     CFGBlock,
@@ -37,62 +37,8 @@ from mooncake_py.ir.nodes import (
     Terminator,
     Try,
     Var,
-    edges,
     own_operands,
 )
-
-
-class DraftEdge:
-    """An edge whose arguments still grow; `first` is the parameter that `args[0]` belongs to."""
-
-    __slots__ = ("args", "first", "target")
-
-    def __init__(self, target: Draft, args: list[Operand]):
-        self.target = target
-        self.args = args
-        self.first = 0
-
-
-class Draft:
-    """A block being built: statements are appended, `head` ones go before them all.
-
-    `handler` is the edge of the Try that this block belongs to the body of. `idom` is a block on every way to here, not
-    always the nearest, `depth` the number of blocks above it in that tree (negative: not known yet), `ended` the time
-    when the first edge left it.
-    """
-
-    __slots__ = (
-        "defs",
-        "depth",
-        "ended",
-        "handler",
-        "head",
-        "id",
-        "idom",
-        "incomplete",
-        "key_params",
-        "params",
-        "preds",
-        "sealed",
-        "stmts",
-        "term",
-    )
-
-    def __init__(self, id: BlockId, params: list[Var]):
-        self.id = id
-        self.params = params
-        self.head: list[Call] = []
-        self.stmts: list[Call] = []
-        self.term: Terminator | None = None
-        self.preds: list[tuple[Draft, DraftEdge]] = []
-        self.defs: dict[Hashable, Operand] = {}
-        self.incomplete: list[tuple[Hashable, Var]] = []
-        self.key_params: set[Var] = set()
-        self.sealed = False
-        self.handler: DraftEdge | None = None
-        self.idom: Draft | None = None
-        self.depth = -1
-        self.ended = 0
 
 
 class _Join:
@@ -485,11 +431,6 @@ def _replace(stmts: list[Call], subst: dict[Var, Operand]) -> None:
         if not apart(s.operands()):
             kwargs = tuple([(k, get(v, v)) for k, v in s.kwargs]) if s.kwargs else ()
             stmts[i] = Call(s.out, get(s.fn, s.fn), tuple([get(a, a) for a in s.args]), kwargs, s.pos)
-
-
-def draft_edges(t: Terminator) -> tuple[DraftEdge, ...]:
-    """The edges of a terminator that is still in a draft."""
-    return edges(t)  # type: ignore[return-value]
 
 
 def _targets(block: Draft) -> list[Draft]:

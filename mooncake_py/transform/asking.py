@@ -28,14 +28,9 @@ from mooncake_py.iterators import item_within, items_by_index, items_left, next_
 from mooncake_py.registry import drained, overlay_of
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
-from mooncake_py.transform.inline import (
-    MOST_STATEMENTS,
-    MOST_TOTAL,
-    callee_of,
-    splice,
-    stand_in,
-)
+from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
+from mooncake_py.transform.splice import splice
 from mooncake_py.transform.suspended import (
     guarded_states,
     inner_iterators,

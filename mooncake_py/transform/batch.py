@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, T
-from mooncake_py.ir.builder import Draft, DraftEdge, draft_edges
+from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Var
 from mooncake_py.sums import OuterSum
 from mooncake_py.transform import helpers

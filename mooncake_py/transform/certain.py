@@ -11,7 +11,7 @@ from collections.abc import Set
 from typing import Any
 
 from mooncake_py.infer.types import BOT, Bot, Top
-from mooncake_py.ir.builder import Draft, DraftEdge, draft_edges
+from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Branch, Call, Const, ForNext, Goto, Operand, Var
 from mooncake_py.registry import all_there
 from mooncake_py.tangents import add_owned, add_rdata

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 
-from mooncake_py.ir.builder import Draft, DraftEdge, draft_edges
+from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,

@@ -34,12 +34,9 @@ from mooncake_py.ir.nodes import (
     Return,
     edges,
 )
-from mooncake_py.transform.inline import (
-    Callee,
-    item_of_closure,
-    taken_in,
-)
+from mooncake_py.transform.inline import Callee
 from mooncake_py.transform.rebuild import Handler, Rebuild
+from mooncake_py.transform.splice import item_of_closure, taken_in
 from mooncake_py.transform.suspended import (
     FINISHED,
     NOWHERE,

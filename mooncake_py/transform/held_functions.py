@@ -11,8 +11,8 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Meth
 from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand
-from mooncake_py.transform.inline import splice
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.splice import splice
 
 
 def take_in_held(inferred: Inferred) -> Function | None:

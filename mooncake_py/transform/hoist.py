@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 
-from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import Call, Goto, Operand, Var
 from mooncake_py.registry import undoes
 from mooncake_py.transform import helpers

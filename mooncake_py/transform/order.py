@@ -13,7 +13,8 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import Call, Operand, Var
 from mooncake_py.transform.effects import ANYTHING, ARITHMETIC, NOTHING, OWN, Effects, function_of, is_array
 from mooncake_py.transform.uses import read_by

@@ -11,8 +11,9 @@ from mooncake_py.ir.graph import dominators
 from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Function, Operand, Var, edges, term_operands
 from mooncake_py.transform.cells import localise
-from mooncake_py.transform.inline import inline_one, item_of_closure
+from mooncake_py.transform.inline import inline_one
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.splice import item_of_closure
 
 
 def prepare(fn: Function) -> Function:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup
-from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
 from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers

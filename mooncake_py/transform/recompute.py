@@ -22,7 +22,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import draft_edges
+from mooncake_py.ir.drafts import draft_edges
 from mooncake_py.ir.nodes import BlockId, Call, Const, Operand, Pos, Var
 from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder

@@ -6,7 +6,7 @@ import operator
 
 from mooncake_py.infer.types import Inst, Top
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Draft
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import (
     BlockId,
     CFGBlock,

@@ -18,7 +18,8 @@ from mooncake_py.frontend import normalise
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import BOT, Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, Draft
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.graph import rpo
 from mooncake_py.ir.nodes import (
     Branch,

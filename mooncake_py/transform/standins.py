@@ -8,8 +8,9 @@ from typing import Any
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import STAND_INS
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
-from mooncake_py.transform.inline import MOST_TOTAL, Callee, known_callee, splice, stand_in
+from mooncake_py.transform.inline import MOST_TOTAL, Callee, known_callee, stand_in
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.splice import splice
 
 _STAND_INS: frozenset[Any] = STAND_INS
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from mooncake_py.fields import narrow
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, Draft, draft_edges
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Try, Var, own_operands
 from mooncake_py.registry import is_pure
 from mooncake_py.tangents import add_rdata, zero_fdata

@@ -11,7 +11,8 @@ from typing import Any
 
 from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.builder import Builder, Draft, DraftEdge, draft_edges
+from mooncake_py.ir.builder import Builder
+from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Goto, Operand, Return, Var
 from mooncake_py.registry import repeated
 from mooncake_py.transform.effects import NOTHING, Effects, computes, function_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from mooncake_py.infer.memory import Memory, has_identity
 from mooncake_py.infer.types import Inst, T, Top
-from mooncake_py.ir.builder import Draft, draft_edges
+from mooncake_py.ir.drafts import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Var
 from mooncake_py.registry import undoes
 from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
