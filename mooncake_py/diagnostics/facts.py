@@ -37,7 +37,9 @@ def conforms(x: Any, t: T) -> bool:
     """Is x of this type?"""
     if type(t) is Arr:
         n, d = t.ndim, t.dtype
-        return type(x) is np.ndarray and (n is None or x.ndim == n) and (d is None or x.dtype == d)
+        return (
+            type(x) is np.ndarray and (x.ndim >= t.least if n is None else x.ndim == n) and (d is None or x.dtype == d)
+        )
     match t:
         case Inst(cls=c):
             return type(x) is c

@@ -113,7 +113,7 @@ class _LateWatch(Watch):
 def _like(t: T | None) -> Any:
     wide = widen(t) if t is not None else None
     if isinstance(wide, Arr):
-        return np.zeros((0,) * (wide.ndim or 0), wide.dtype)
+        return np.zeros((0,) * wide.fewest, wide.dtype)
     return wide.cls(0) if isinstance(wide, Inst) else 0.0
 
 

@@ -59,7 +59,7 @@ def _is_even(t: T) -> bool:
     """Has a row items of one type, wherever they stand? What is put into a list may not be seen yet."""
     if isinstance(t, Tup):
         return len(set(t.items)) == 1
-    return isinstance(t, Bot) or (isinstance(t, Lst) and t.cls is list) or (isinstance(t, Arr) and bool(t.ndim))
+    return isinstance(t, Bot) or (isinstance(t, Lst) and t.cls is list) or (isinstance(t, Arr) and bool(t.fewest))
 
 
 class _Uses:

@@ -3,6 +3,7 @@ of known classes, result types of primitives."""
 
 from __future__ import annotations
 
+import functools
 import types as pytypes
 import warnings
 from collections import deque
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.dimensions import for_each_ndim, is_some_array
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.types import (
     BOT,
@@ -118,11 +120,17 @@ _probe_cache: dict[Any, T] = {}
 
 def result_type(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
     """The type of `f(*args, **kwargs)` for a primitive; active where an argument is."""
-    act = False
+    act = some = False
     for t in args:
         act = act or t.active
+        some = some or is_some_array(t)
     for _, t in kwargs:
         act = act or t.active
+        some = some or is_some_array(t)
+    if some:
+        t = for_each_ndim(functools.partial(result_type, f), args, kwargs)
+        if type(t) is not Top:
+            return t
     try:
         special: Callable[..., T | None] | None = infer_table.get(f)
         known = f in probed

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.choices import Split, splits
+from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
@@ -158,10 +159,8 @@ class State:
                 return Inst(int)
             case Inst(cls=c) if c is str:
                 return Inst(str)
-            case Arr(dtype=dt, ndim=n, act=act) if n is not None and n > 1:
-                return Arr(dt, n - 1, act)
-            case Arr(dtype=dt, ndim=1, act=act) if dt is not None:
-                return Inst(dt.type, act)
+            case Arr():
+                return row_of(t)
             case Lst(elem=e):
                 return e
             case Dct(key=k):

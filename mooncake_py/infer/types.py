@@ -136,23 +136,30 @@ class Real(T):
 
 @node
 class Arr(T):
-    """An exact `np.ndarray`; dtype or ndim None where unknown."""
+    """An exact `np.ndarray`; dtype or ndim None where unknown, ndim then `least` or more."""
 
     dtype: np.dtype | None
     ndim: int | None
     act: bool = False
+    least: int = 0
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Arr:
             return False
-        return self.ndim == other.ndim and self.act == other.act and same_dtype(self.dtype, other.dtype)
+        same = self.ndim == other.ndim and self.least == other.least and self.act == other.act
+        return same and same_dtype(self.dtype, other.dtype)
 
     def __hash__(self) -> int:
-        return hash((self.dtype, self.ndim, self.act))
+        return hash((self.dtype, self.ndim, self.act, self.least))
 
     @property
     def active(self) -> bool:
         return self.act
+
+    @property
+    def fewest(self) -> int:
+        """It has so many dimensions, or more where `ndim` is not known."""
+        return self.least if self.ndim is None else self.ndim
 
 
 @_type
@@ -535,7 +542,10 @@ def join(a: T, b: T) -> T:
             return Obj.of(a.cls, act, fields, a.sure & b.sure)
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
-        return Arr(a.dtype if same_dtype(a.dtype, b.dtype) else None, a.ndim if a.ndim == b.ndim else None, act)
+        dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
+        if a.ndim is not None and a.ndim == b.ndim:
+            return Arr(dtype, a.ndim, act)
+        return Arr(dtype, None, act, min(a.fewest, b.fewest))
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items) and a.cls is b.cls:
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
     if (isinstance(a, Lst) and isinstance(b, Lst) and a.cls is b.cls) or (isinstance(a, Cell) and isinstance(b, Cell)):
@@ -579,8 +589,8 @@ def activate(t: T, act: bool = True) -> T:
             return Inst(c, act and not plain)
         case Real():
             return Real(act)
-        case Arr(dtype=d, ndim=n):
-            return Arr(d, n, act and differentiable_dtype(d))
+        case Arr(dtype=d, ndim=n, least=least):
+            return Arr(d, n, act and differentiable_dtype(d), least)
         case Tup(items=items):
             return replace(t, items=tuple([activate(x, act) for x in items]))
         case Lst(elem=e) | Cell(elem=e):

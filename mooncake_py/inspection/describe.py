@@ -21,8 +21,9 @@ def _plain(t: T) -> str:
             return c.__name__
         case Real():
             return "real number"
-        case Arr(dtype=d, ndim=n):
-            return f"{d if d is not None else 'unknown'} array, {n if n is not None else '?'}-d"
+        case Arr(dtype=d, ndim=n, least=least):
+            ndim = f"{n}-d" if n is not None else f"{least}-d or more" if least else "?-d"
+            return f"{d if d is not None else 'unknown'} array, {ndim}"
         case Tup(items=items):
             name = "" if t.cls is tuple else t.cls.__name__
             return name + "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 and not name else "") + ")"

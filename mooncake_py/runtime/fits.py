@@ -86,6 +86,8 @@ def _part(t: T, around: Around) -> Part | None:
             return lambda x, w: x is value
         case Arr(dtype=np.dtype() as dtype, ndim=int(ndim)):
             return lambda x, w: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
+        case Arr(dtype=np.dtype() as dtype, least=least):
+            return lambda x, w: type(x) is np.ndarray and x.ndim >= least and (x.dtype is dtype or x.dtype == dtype)
         case Tup(items=items, cls=cls):
             return _tuple(cls, [_part(x, around) for x in items])
         case Lst(elem=elem, cls=cls):

@@ -327,5 +327,5 @@ def _is_sequence(t: T | None) -> bool:
     if isinstance(t, Known):
         return isinstance(t.value, (range, tuple))
     if isinstance(t, Arr):
-        return bool(t.ndim)
+        return bool(t.fewest)
     return isinstance(t, (Lst, Tup)) or (isinstance(t, Inst) and t.cls is range)

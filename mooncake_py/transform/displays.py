@@ -54,7 +54,7 @@ class Displays:
         """`a, b = xs` for an active array or list: its length checked, its items read."""
         x, n = s.args[0], s.args[1].value  # type: ignore[union-attr]
         t = self.type_of(x)
-        if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.ndim):
+        if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.fewest):
             return False
         self.emit(s.pos, ops.check_length, x, Const(n))
         items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(n)]

@@ -169,7 +169,7 @@ class _Rewriter(Displays):
             return isinstance(t.value, (range, tuple))
         if isinstance(t, Lst) and t.cls is deque and self.handles and self._written(x):
             return False  # a loop over a deque that changes raises, which a handler may take
-        return (isinstance(t, Arr) and t.ndim is not None and t.ndim > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
+        return (isinstance(t, Arr) and t.fewest > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
 
     def _may_grow(self, x: Operand, loop: BlockId) -> bool:
         """May a list get longer or shorter while a loop goes over it? Then its length is asked for at each item."""

@@ -95,7 +95,7 @@ def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:
                 others = [v for i, v in enumerate(s.args) if i != k]
                 t = known.types.get(others[0]) if others and isinstance(others[0], Var) else None
                 if isinstance(t, Arr):
-                    if t.ndim and known.key(others[0]) == known.shapes[r.args[1]]:
+                    if t.fewest and known.key(others[0]) == known.shapes[r.args[1]]:
                         s = Call(s.out, s.fn, args, (), s.pos)
                 elif not others or isinstance(others[0], Const) or (t is not None and is_scalar(t)):
                     one = p.fresh.var()
@@ -139,7 +139,7 @@ class _Shapes:
         """Has the first argument the shape that the call asks for?"""
         t = self.types.get(s.args[0]) if isinstance(s.args[0], Var) else None
         wanted = self.wanted(s)
-        return isinstance(t, Arr) and bool(t.ndim) and wanted is not None and self.key(s.args[0]) == wanted
+        return isinstance(t, Arr) and bool(t.fewest) and wanted is not None and self.key(s.args[0]) == wanted
 
     def note(self, s: Call) -> None:
         """What the statement says of shapes."""

@@ -89,5 +89,5 @@ def _has_length(t: T | None) -> bool:
     if isinstance(t, Known):
         return isinstance(t.value, (range, tuple))
     if isinstance(t, Arr):
-        return bool(t.ndim)
+        return bool(t.fewest)
     return isinstance(t, Tup) or (isinstance(t, Lst) and t.cls is list) or (isinstance(t, Inst) and t.cls is range)

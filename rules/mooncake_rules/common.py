@@ -120,7 +120,7 @@ def is_plain_array(x: Any) -> bool:
 
 def _is_plain_array(t: T) -> bool | None:
     if isinstance(t, Arr):
-        return None if t.ndim is None else t.ndim > 0
+        return True if t.fewest else None if t.ndim is None else False
     return False if is_scalar(t) else None
 
 

@@ -73,7 +73,9 @@ def test_join_keeps_what_both_are() -> None:
     f, i = Inst(float, True), Inst(int)
     assert join(f, i) == Real(True)
     assert join(f, Inst(float)) == f
-    assert join(abstract(np.ones(3), True), abstract(np.ones((2, 2)), False)) == Arr(np.dtype(float), None, True)
+    some = join(abstract(np.ones(3), True), abstract(np.ones((2, 2)), False))
+    assert some == Arr(np.dtype(float), None, True, least=1) != Arr(np.dtype(float), None, True)
+    assert join(some, abstract(np.array(1.5), False)) == Arr(np.dtype(float), None, True)
     assert join(f, Top()) == Top(True)
     assert join(Known(1.5), Known(2.5)) == Inst(float)
 
