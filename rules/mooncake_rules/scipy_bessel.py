@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from mooncake_py.kinds import Numeric
-from mooncake_py.registry import probed, pure, rrule
+from mooncake_py.registry import pure
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import is_complex, real_of
-from mooncake_rules.scipy_elementwise import Entry, keep, onto, register_table, sum_of
+from mooncake_rules.common import is_complex
+from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, register_table, sum_of
 
 E = Entry
 
@@ -105,8 +104,7 @@ def _differentiated(name: str) -> None:
 
         return f(v, z, n), pullback
 
-    rrule(f, types=(Numeric, Numeric))(rule)
-    probed.add(f)
+    elementwise(f, 2)(rule)
     CASES.extend([case(f, 2, 0.7), case(f, 2, _P, 2), case(f, 1, _P)])
 
 
@@ -127,8 +125,7 @@ def _spherical(name: str, sign: float) -> None:
 
         return f(n, z, derivative), pullback
 
-    rrule(f, types=(Numeric, Numeric))(rule)
-    probed.add(f)
+    elementwise(f, 2)(rule)
     CASES.extend(
         [case(f, 2, 0.7), case(f, 2, _P), case(f, 1, _P, True), case(f, 1, _P, derivative=True), case(f, 0, _P)]
     )
@@ -184,8 +181,7 @@ def _several(name: str, slopes: Any) -> None:
 
         return y, pullback
 
-    rrule(f, types=(Numeric,))(rule)
-    probed.add(f)
+    elementwise(f, 1)(rule)
 
 
 def _cylinder(name: str, curvature: Any) -> None:
@@ -202,8 +198,7 @@ def _cylinder(name: str, curvature: Any) -> None:
 
         return y, pullback
 
-    rrule(f, types=(Numeric, Numeric))(rule)
-    probed.add(f)
+    elementwise(f, 2)(rule)
     CASES.extend([case(f, 2, 0.7), case(f, 2, _P)])
 
 
@@ -264,33 +259,3 @@ CASES += [
     for n, x in ((0, 0.7), (1, _P / 3), (np.array([0, 1, 2, 5]), 0.3))
 ]
 CASES += [case(lambda x: sc.jv(2.5, x), _P)]
-
-
-def harmonic_slope(n: Any, m: Any, theta: Any, phi: Any, y: Any) -> Any:
-    """By the polar angle: m cot(theta) Y_n^m + sqrt((n - m) (n + m + 1)) exp(-i phi) Y_n^(m+1)."""
-    up = np.where(np.asarray(m) < n, 1, 0)
-    factor = np.sqrt(np.maximum((n - m) * (n + m + 1.0), 0.0)) * up
-    return m / np.tan(theta) * y + factor * np.exp(-1j * phi) * sc.sph_harm_y(n, np.where(up, m + 1, m), theta, phi)
-
-
-if hasattr(sc, "sph_harm_y"):
-    _degree = NoDerivative("scipy.special.sph_harm_y", "its degree or order")
-
-    @rrule(sc.sph_harm_y, types=(Numeric, Numeric, Numeric, Numeric))
-    def sph_harm_y(n, m, theta, phi):
-        y = sc.sph_harm_y(n, m, theta, phi)
-        st, sp = keep(theta), keep(phi)
-
-        def pullback(dy):
-            by_theta = harmonic_slope(n, m, theta, phi, y)
-            dt, dp = dy * np.conjugate(by_theta), dy * np.conjugate(1j * m * y)
-            return _degree, _degree, onto(real_of(dt, theta), theta, st), onto(real_of(dp, phi), phi, sp)
-
-        return y, pullback
-
-    pure.add(harmonic_slope)
-    CASES += [
-        case(sc.sph_harm_y, n, m, t, p)
-        for n, m in ((2, 1), (3, -2), (2, 2), (0, 0))
-        for t, p in ((0.7, 0.4), (_P, 0.3), (np.array([[0.5], [1.2]]), _P))
-    ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.kinds import Any_, Numeric, Sequence_
+from mooncake_py.kinds import Numeric
 from mooncake_py.registry import inline, probed, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -157,22 +157,56 @@ def register(module: str, f: Any, partials: tuple[Partial, ...]) -> None:
     else:
         unknown = [NoDerivative(f"{module}.{f.__name__}", f"its argument number {i + 1}") for i in range(n)]
         rule = _MAKERS[n](f, *[_part(n, p, u) for p, u in zip(partials, unknown, strict=True)])
-    rule = _spelled(f, rule, n)
+    elementwise(f, n)(_spelled(f, rule, n))
 
-    def rule_of_lists(*xs):
-        y, pb = rule(*[np.array(x) if type(x) in SEQUENCES else x for x in xs])
 
-        def pullback(dy):
-            ds = pb(dy)
-            ds = ds if type(ds) is tuple else (ds,)
-            return tuple([d if type(d) is NoDerivative else unstack(d, x) for d, x in zip(ds, xs, strict=False)])
+def elementwise(f: Any, n: int) -> Callable[[Callable], Callable]:
+    """Register the decorated function, whose first n parameters are numbers or arrays, as the rule of f.
 
-        return y, pullback
+    It also serves calls by keyword, and calls where they are lists or tuples.
+    """
 
-    for i in range(n):
-        rrule(f, types=(*[Any_] * i, Sequence_))(rule_of_lists)
-    rrule(f, types=(Numeric,) * n)(rule)
-    probed.add(f)
+    def decorate(rule: Callable[..., Any]) -> Callable[..., Any]:
+        rrule(f)(_of_anything(rule, n))
+        rrule(f, types=(Numeric,) * n)(rule)
+        probed.add(f)
+        return rule
+
+    return decorate
+
+
+def _of_anything(rule: Callable[..., Any], n: int) -> Callable[..., Any]:
+    """The rule with its first n arguments made arrays where they are lists or tuples."""
+    params = list(inspect.signature(rule).parameters.values())
+    scope: dict[str, Any] = {"listed": _listed, "rule": rule}
+    spelled, passed = [], []
+    for p in params:
+        by_name = p.kind is p.KEYWORD_ONLY
+        if by_name and "*" not in spelled:
+            spelled.append("*")
+        scope[f"default_{p.name}"] = p.default
+        spelled.append(p.name if p.default is p.empty else f"{p.name}=default_{p.name}")
+        passed.append(f"{p.name}={p.name}" if by_name else p.name)
+    leading = ", ".join(p.name for p in params[:n])
+    source = (
+        f"def of_anything({', '.join(spelled)}):\n"
+        f"    def applied({leading}):\n"
+        f"        return rule({', '.join(passed)})\n"
+        f"    return listed(applied, ({leading},))\n"
+    )
+    exec(source, scope)
+    return scope["of_anything"]
+
+
+def _listed(rule: Callable[..., Any], xs: tuple[Any, ...]) -> tuple[Any, Callable[..., Any]]:
+    y, pb = rule(*[np.array(x) if type(x) in SEQUENCES else x for x in xs])
+
+    def pullback(dy: Any) -> tuple[Any, ...]:
+        ds = pb(dy)
+        ds = ds if type(ds) is tuple else (ds,)
+        return tuple([d if type(d) is NoDerivative else unstack(d, x) for d, x in zip(ds, xs, strict=False)])
+
+    return y, pullback
 
 
 def register_table(module: Any, table: list[Entry]) -> list[RuleCase]:
