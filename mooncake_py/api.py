@@ -372,7 +372,7 @@ def _forward_bound(
             return abstract(v.primal, act[v.index])
         if type(v) is tuple:
             return Tup(tuple(map(typed, v)))
-        return abstract(slots.primal(v), type(v) is dict and any(act[x.index] for x in v.values()))
+        return abstract(slots.primal(v), type(v) is dict and any(type(x) is Box and act[x.index] for x in v.values()))
 
     cells = cells_of(g)
     rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, bool(is_wary())) for c in cells), fdata.aliased)

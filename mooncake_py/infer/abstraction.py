@@ -96,11 +96,12 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Known(value)
     if cls is list or cls is deque:
         return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act, cls)
-    if act and cls in DICTS and not getattr(value, "__dict__", None):
+    looked_at = act or (most is None and len(value) <= FEW and depth > DEEP - NESTED) if cls in DICTS else False
+    if looked_at and not getattr(value, "__dict__", None):
         factory = Known(value.default_factory) if cls is defaultdict else BOT
         if not depth:
-            return Dct(cls, Top(), (), Top(True), True, factory)
-        return replace(_dict_type(value, most, depth - 1, within), cls=cls, factory=factory)
+            return Dct(cls, Top(), (), Top(act), act, factory)
+        return replace(_dict_type(value, act, most, depth - 1, within), cls=cls, factory=factory)
     typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
     if typed and cls in within and most is None:
         within[cls].meet(value)
@@ -132,15 +133,15 @@ def is_item_by_item(value: tuple[Any, ...]) -> bool:
     return type(value) is tuple or (is_named_tuple(type(value)) and not getattr(value, "__dict__", None))
 
 
-def _dict_type(d: dict, most: int | None, depth: int, within: Within) -> Dct:
-    """The type of a dict with derivatives. Values of one type are not told apart: keys may come and go."""
+def _dict_type(d: dict, act: bool, most: int | None, depth: int, within: Within) -> Dct:
+    """The type of what is in a dict. Values of one type are not told apart: keys may come and go."""
     if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
         key = _elements(list(d), False, most, depth, within)
-        return Dct(dict, key, (), _elements(list(d.values()), True, most, depth, within), True)
-    types = [abstract(v, True, most, depth, within) for v in d.values()]
+        return Dct(dict, key, (), _elements(list(d.values()), act, most, depth, within), act)
+    types = [abstract(v, act, most, depth, within) for v in d.values()]
     if all(t == types[0] for t in types):
-        return Dct(dict, Inst(str), (), types[0], True)
-    return dict_of(dict, Inst(str), zip(d, types, strict=True), True)
+        return Dct(dict, Inst(str), (), types[0], act)
+    return dict_of(dict, Inst(str), zip(d, types, strict=True), act)
 
 
 def _elements(xs: Collection[Any], act: bool, most: int | None, depth: int, within: Within) -> T:

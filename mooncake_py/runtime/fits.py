@@ -92,8 +92,8 @@ def _part(t: T, around: Around) -> Part | None:
             return _tuple(cls, [_part(x, around) for x in items])
         case Lst(elem=elem, cls=cls):
             return _list(cls, elem, _part(elem, around), bool(around))
-        case Dct(cls=cls, key=Inst(cls=key), fields=fields, elem=elem) if cls is dict and key is str:
-            return _dict(fields, elem, around)
+        case Dct():
+            return _dict(t, around)
         case Union(options=options):
             return _one_of(options, [_part(x, around) for x in options])
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
@@ -171,19 +171,41 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
     return lambda x, w: type(x) is cls and least <= len(x) <= FEW and all([fit(v, w) for v in x])
 
 
-def _dict(fields: tuple[tuple[str, T], ...], elem: T, around: Around) -> Part | None:
-    """A dict with names for keys: of values that are told apart, or of any number of one type."""
-    if not fields:
-        if isinstance(elem, Bot):
-            return lambda x, w: type(x) is dict and not x
-        item = _part(elem, around)
-        if item is None:
-            return None
-        return lambda x, w: (
-            type(x) is dict and set(map(type, x)) == {str} and len(x) <= FEW and all([item(v, w) for v in x.values()])
-        )
-    found = [(k, _part(t, around)) for k, t in fields]
-    if not isinstance(elem, Bot) or any(fit is None for _, fit in found):
+def _dict(t: Dct, around: Around) -> Part | None:
+    """A dict of values that are told apart by their names, or of any number of one type."""
+    content = _fields_of(t, around) if t.fields else _items_of(t, around)
+    if content is None or not isinstance(t.factory, (Bot, Known)):
+        return None
+    if t.cls is dict:
+        return lambda x, w: type(x) is dict and content(x, w)
+    cls = t.cls
+    factory = t.factory.value if isinstance(t.factory, Known) else None
+
+    def fits(x: Any, w: Walk) -> bool:
+        same = type(x) is cls and not getattr(x, "__dict__", None) and getattr(x, "default_factory", None) is factory
+        return same and content(x, w)
+
+    return fits
+
+
+def _fields_of(t: Dct, around: Around) -> Part | None:
+    found = [(k, _part(x, around)) for k, x in t.fields]
+    if not isinstance(t.elem, Bot) or t.key != Inst(str) or any(fit is None for _, fit in found):
         return None
     n = len(found)
-    return lambda x, w: type(x) is dict and len(x) == n and all([k in x and fit(x[k], w) for k, fit in found])  # type: ignore[misc]
+    return lambda x, w: len(x) == n and all([k in x and fit(x[k], w) for k, fit in found])  # type: ignore[misc]
+
+
+def _items_of(t: Dct, around: Around) -> Part | None:
+    if isinstance(t.elem, Bot):
+        return lambda x, w: not x
+    item = _part(t.elem, around)
+    if item is None:
+        return None
+    if type(t.key) is Inst:
+        only = {t.key.cls}
+        return lambda x, w: {*map(type, x)} == only and len(x) <= FEW and all([item(v, w) for v in x.values()])
+    key = _part(t.key, around)
+    if key is None:
+        return None
+    return lambda x, w: 0 < len(x) <= FEW and all([key(k, w) and item(v, w) for k, v in x.items()])

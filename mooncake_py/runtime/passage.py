@@ -70,9 +70,9 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
         case Inst(cls=cls) if cls in _NUMBERS:
             return no_fdata, lambda x, f, r, todo: r if type(r) is cls else report(x, None, r, Seen(), _NOTHING)
         case Inst(cls=cls) if cls in _CONSTANTS:
-            return no_fdata, _no_cotangent
+            return UNWATCHED
         case Known(value=value) if value is None or isinstance(value, _CODE):
-            return no_fdata, _no_cotangent
+            return UNWATCHED
         case Arr(dtype=dtype) if apart and dtype is not None and dtype.kind in "fc":
             return lambda x, seen, run: shadow_of(x), lambda x, f, r, todo: report(x, f, r, Seen(), _NOTHING)
         case Lst(elem=Inst(cls=cls), cls=kind) if cls is float and kind is list:
@@ -160,6 +160,10 @@ def no_fdata(x: Any, seen: Met, run: Run) -> None:
 
 def _no_cotangent(x: Any, f: Any, r: Any, todo: Todo) -> None:
     return None
+
+
+UNWATCHED: tuple[WayIn, WayOut] = (no_fdata, _no_cotangent)
+"""Both ways for what has no derivative."""
 
 
 def _meet(x: Any, shadow: Any, seen: Met, run: Run) -> None:

@@ -19,7 +19,7 @@ from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import Fit, fit_of
-from mooncake_py.runtime.passage import Aliased, into_rule, no_fdata, out_of_rule, ways
+from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
@@ -71,7 +71,8 @@ class WarmCall:
         self.scalar, self.single = self.tree == NUM, single
         self.fits = fits  # None where no argument is a container or an object
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
-        found = [ways(t, rule.reusable) for t in types] if fits is not None else [None]
+        passed = zip(types, self.active, strict=True)
+        found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
         self.ways = None if None in found else tuple([way for way in found if way is not None])
         self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
         arrays_only = len(chosen) > 1 and all(self.specs[k][1] is not None for k in chosen)

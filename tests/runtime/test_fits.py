@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 
 import numpy as np
 import pytest
@@ -64,6 +64,11 @@ VALUES = [
     {"a": 1.0, "c": np.ones(2)},
     {"a": {"w": np.ones(2), "b": 0.0}, "f": np.sin},
     {1: 2.0},
+    {1: 2.0, "a": 3.0},
+    {(0, 1): np.ones(2), (1, 1): np.ones((2, 2))},
+    OrderedDict(a=1.0, b=np.ones(2)),
+    defaultdict(list, a=[1.0]),
+    defaultdict(dict),
     Plain(),
     Plain(a=1.0),
     Plain(a=1.0, b=[1.0]),

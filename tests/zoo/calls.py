@@ -96,6 +96,14 @@ def default_from_global(x, scale=SCALE):
 
 
 @case(1.3)
+def default_dict_of_constants(x, table={"scale": 2.0, "steps": 2, "by": {"rate": 0.1, "acts": (math.sin, np.tanh)}}):  # noqa: B006
+    for _ in range(table["steps"]):
+        for act in table["by"]["acts"]:
+            x = x - table["by"]["rate"] * act(table["scale"] * x)
+    return x
+
+
+@case(1.3)
 def returns_a_pair(x):
     a, b = pair(x)
     return a * b + pair(b)[0]
