@@ -140,6 +140,7 @@ def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> 
     if x is None:
         h = dx
     else:
+        given, x = x, np.asarray(x)
         h = np.diff(x, axis=axis)
         h = np.moveaxis(h, axis, -1) if h.ndim == y.ndim else h
     part = np.broadcast_to(d * h / 2, (*t.shape[:-1], t.shape[-1] - 1))
@@ -154,7 +155,7 @@ def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> 
     dxs = np.zeros(xs.shape, dh.dtype)
     dxs[..., 1:] += dh
     dxs[..., :-1] -= dh
-    return np.moveaxis(out, -1, axis), np.moveaxis(dxs, -1, axis) if x.ndim == y.ndim else dxs, None
+    return np.moveaxis(out, -1, axis), unstack(np.moveaxis(dxs, -1, axis) if x.ndim == y.ndim else dxs, given), None
 
 
 def _trapezoid(f: Any) -> None:
@@ -364,6 +365,7 @@ CASES: list[RuleCase] = [
 _trapezoid_now = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009
 CASES += [
     case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
+    case(_trapezoid_now, _V, x=list(_X)),
     case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),
     case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0),
 ]  # fmt: skip

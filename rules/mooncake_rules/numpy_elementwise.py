@@ -22,7 +22,7 @@ from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_deri
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.operators import binary, down, shapes_of
-from mooncake_rules.sequences import unstack
+from mooncake_rules.sequences import SEQUENCES, unstack
 
 # -- functions of one argument ----------------------------------------------------------------------------
 
@@ -296,8 +296,27 @@ pure.add(inside)
 probed.update({np.where, np.clip, np.ndarray.clip})
 
 
+def clip_cotangents(dy: Any, a: Any, lo: Any, hi: Any) -> tuple[Any, Any, Any]:
+    """What `_clip` says, where some of a, lo and hi may be lists or tuples."""
+    x, least, most = (None if v is None else np.asarray(v) for v in (a, lo, hi))
+    da = dy * inside(x, least, most)
+    dl = None if least is None else unstack(unbroadcast(dy * (x < least), least.shape), lo)
+    dh = None if most is None else unstack(unbroadcast(dy * (x > most), most.shape), hi)
+    return unstack(unbroadcast(da, np.shape(x)), a), dl, dh
+
+
+pure.add(clip_cotangents)
+
+
 @inline
 def _clip(y: Any, a: Any, lo: Any, hi: Any) -> Any:
+    if isinstance(a, SEQUENCES) or isinstance(lo, SEQUENCES) or isinstance(hi, SEQUENCES):
+
+        def pullback_listed(dy):
+            return clip_cotangents(dy, a, lo, hi)
+
+        return y, pullback_listed
+
     sa = keep(a)
     sl = keep(lo)
     sh = keep(hi)
@@ -458,7 +477,8 @@ CASES += [
     case(np.where, _V[:3] > 0, _Z, _P[:3].tolist()),
     case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
     case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
-    case(np.clip, 0.3, 0.0, 1.0), case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
+    case(np.clip, 0.3, 0.0, 1.0), case(np.clip, [0.3, 2.0], (0.5, 0.1), [1.0, 1.5]),
+    case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
     case(np.ndarray.clip, _V, max=0.4),
     case(np.nan_to_num, _V), case(_filled, 0.7),
     case(np.modf, _V + 1.2),

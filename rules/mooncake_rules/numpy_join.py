@@ -14,7 +14,7 @@ from mooncake_py.tangents import CoDual, ListShadow, Shadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.sequences import unstack
+from mooncake_rules.sequences import SEQUENCES, unstack
 
 
 def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -22,12 +22,7 @@ def reshaped(dy: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.asarray(dy).reshape(shape)
 
 
-"""Arrays joined to one, and split into several."""
-
 shape_argument[reshaped] = 1
-
-"""Arrays joined to one, and split into several."""
-
 infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_ndim(args[1]))
 
 # -- joining ----------------------------------------------------------------------------------------------
@@ -36,7 +31,7 @@ infer_table[reshaped] = lambda args, kwargs: Arr(element_dtype(args[0]), shape_n
 def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -> list[tuple[Any, ...]]:
     """Of every joined piece its shape, the shape it is joined in, whether it is real, and its class.
 
-    Of a real array that is joined as it is, the shape alone; a tuple stands in place of its class.
+    Of a real array that is joined as it is, the shape alone; a list or tuple stands in place of its class.
     """
     out: list[tuple[Any, ...]] = []
     for x in xs:
@@ -45,7 +40,7 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
             shape, real = x.shape, x.dtype.kind != "c"
         else:
             shape, real = np.shape(x), not np.iscomplexobj(x)
-            cls = x if isinstance(x, tuple) else cls
+            cls = x if isinstance(x, SEQUENCES) else cls
         joined = shape if like is None else like(shape)
         out.append(shape if real and cls is np.ndarray and joined == shape else (shape, joined, real, cls))
     return out
@@ -74,8 +69,8 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
 
 
 def _of_class(cls: Any, t: Any) -> Any:
-    """The cotangent of a piece, as a number or a tuple where it was one."""
-    return t.item() if cls in _NUMBERS else unstack(t, cls) if isinstance(cls, tuple) else t
+    """The cotangent of a piece, as a number, a list or a tuple where it was one."""
+    return t.item() if cls in _NUMBERS else unstack(t, cls) if isinstance(cls, SEQUENCES) else t
 
 
 _NUMBERS = (float, complex)
@@ -256,8 +251,7 @@ def append(arr, values, axis=None):
     parts = pieces((arr, values), None if axis is not None else lambda s: (int(np.prod(s)),))
 
     def pullback(dy):
-        ta, tv = cut(dy, parts, 0 if axis is None else axis)
-        return (unstack(ta, arr), unstack(tv, values))
+        return tuple(cut(dy, parts, 0 if axis is None else axis))
 
     return np.append(arr, values, axis), pullback
 
@@ -343,7 +337,8 @@ CASES: list[RuleCase] = [
     case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)),
     case(np.dstack, [_V, _V]), case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1),
     case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]),
-    case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]), case(np.split, _V, 3),
+    case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]),
+    case(np.append, (0.5, 0.7), _V), case(np.concatenate, (_V, (0.5, 0.7))), case(np.split, _V, 3),
     case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
     case(np.concatenate, _T), case(np.concatenate, _T, 1), case(np.vstack, _T), case(np.hstack, _T),
     case(np.stack, _T, axis=1), case(np.column_stack, _M), case(np.concatenate, _T, axis=None),

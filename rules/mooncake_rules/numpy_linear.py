@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Array, Scalar
-from mooncake_py.registry import infer_table, inline, probed, pure, rrule
+from mooncake_py.registry import infer_table, inline, overlay, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, unbroadcast
 from mooncake_rules.inference import Types, known_arrays
@@ -96,6 +96,11 @@ def dot(a, b):
         return tensordot_left(dy, a, b, axes), tensordot_right(dy, a, b, axes)
 
     return np.dot(a, b), pullback_general
+
+
+@overlay(np.ndarray.dot)
+def dot_of_sequence(a, b):
+    return np.dot(a, np.asarray(b))
 
 
 @rrule(np.dot, types=(Scalar, Array))
@@ -282,7 +287,8 @@ _Z = _A * (1 + 0.5j) + 0.3j
 
 CASES: list[RuleCase] = [
     case(np.dot, _T, _S), case(np.dot, 0.5, _V), case(np.dot, _M, 0.5), case(np.dot, np.array(0.5), _V),
-    case(np.ndarray.dot, _M, _V), case(np.inner, _V, _W), case(np.inner, _M, _A), case(np.inner, _T, _V),
+    case(np.ndarray.dot, _M, _V), case(np.ndarray.dot, _M, list(_V)), case(np.inner, _V, _W),
+    case(np.inner, _M, _A), case(np.inner, _T, _V),
     case(np.vdot, _V, _W), case(np.vdot, _Z, _Z * 2), case(np.vdot, _M, _M), case(np.outer, _V, _W),
     case(np.outer, _M, _V), case(np.outer, _Z[0], _V), case(np.multiply.outer, _V, _M), case(np.kron, _M, _A),
     case(np.kron, _V, _M), case(np.kron, _V, _W), case(np.cross, _A, _A[::-1], 0, 0, 1), case(np.cross, _Z, _A),

@@ -32,14 +32,15 @@ def of_values(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
     )
 
 
-def rows_cotangent(dy: Any, ar: np.ndarray, axis: int) -> np.ndarray:
+def rows_cotangent(dy: Any, ar: Any, axis: int) -> Any:
     """That of the first of equal rows."""
     d = dy[0] if isinstance(dy, tuple) else dy
     _, first = np.unique(ar, return_index=True, axis=axis)
-    t = np.zeros(ar.shape, ar.dtype)
+    x = np.asarray(ar)
+    t = np.zeros(x.shape, x.dtype)
     if d is not None:
         np.moveaxis(t, axis, 0)[first] = np.moveaxis(d, axis, 0)
-    return t
+    return unstack(t, ar)
 
 
 pure.update({first_places, of_values, rows_cotangent})
@@ -125,7 +126,8 @@ def _repeated(x: np.ndarray) -> Any:
 
 CASES: list[RuleCase] = [
     case(np.unique, _M), case(np.unique, _V, return_counts=True), case(np.unique, _V, True, True), case(_repeated, _V),
-    case(np.unique, _M, axis=0), case(np.unique, _M, axis=1, return_index=True), case(np.unique, [0.5, 0.2]),
+    case(np.unique, _M, axis=0), case(np.unique, _M.tolist(), axis=0),
+    case(np.unique, _M, axis=1, return_index=True), case(np.unique, [0.5, 0.2]),
     case(np.union1d, _V, _P), case(np.setdiff1d, _V, _P), case(np.setxor1d, _V, _P), case(_shared, _V, _P),
     case(np.setdiff1d, _V, _P, assume_unique=True),
 ]  # fmt: skip
