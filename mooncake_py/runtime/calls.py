@@ -225,6 +225,8 @@ def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> 
         return False
     if f is min or f is max:
         return len(args) == 1
+    if f is dict:  # what has keys is asked for them
+        return not hasattr(args[0], "keys")
     if f is operator.iadd:  # the objects are asked first
         return not decides(args[0]) and not defines(args[1], "__radd__")
     return True
