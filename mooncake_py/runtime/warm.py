@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import types as pytypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from mooncake_py.run import Run
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
+from mooncake_py.runtime.unrolled import fitting, reported, spec_of
 from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
@@ -37,9 +37,9 @@ class WarmCall:
     """`value_and_grad` of a plain function for one signature: arguments that the function only reads."""
 
     __slots__ = (
-        *("active", "cell_types", "cells", "chosen", "code", "fits", "forward", "function", "generation", "guards"),
-        *("light", "n", "one", "options", "pullback", "rule", "scalar", "single", "specs", "stacks", "taken", "tree"),
-        *("pick", "picked", "ways"),
+        *("active", "cell_types", "cells", "chosen", "code", "fits", "fitting", "forward", "function", "generation"),
+        *("guards", "light", "n", "one", "options", "pullback", "reported", "rule", "scalar", "single", "stacks"),
+        *("taken", "tree", "ways"),
     )
 
     def __init__(
@@ -74,10 +74,9 @@ class WarmCall:
         passed = zip(types, self.active, strict=True)
         found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
         self.ways = None if None in found else tuple([way for way in found if way is not None])
-        self.specs = [(type(a), a.dtype, a.ndim) if type(a) is np.ndarray else (type(a), None, 0) for a in args]
-        arrays_only = len(chosen) > 1 and all(self.specs[k][1] is not None for k in chosen)
-        self.pick = operator.itemgetter(*chosen) if arrays_only else None
-        self.picked = [self.specs[k] for k in chosen]
+        specs = tuple(map(spec_of, args))
+        self.fitting = fitting(specs)
+        self.reported = reported(specs, self.n + len(self.cells), tuple(chosen), single)
 
     @classmethod
     def after(
@@ -118,11 +117,8 @@ class WarmCall:
             return None
         fits = self.fits
         if fits is None:
-            for a, (cls, dtype, ndim) in zip(args, self.specs):  # noqa: B905 (as many, and it is hot)
-                if type(a) is not cls:
-                    return None
-                if dtype is not None and (a.ndim != ndim or (a.dtype is not dtype and a.dtype != dtype)):
-                    return None
+            if not self.fitting(args):
+                return None
         elif not all([fit(a) for fit, a in zip(fits, args)]):  # noqa: B905
             return None
         if self.cells and tuple([abstract(c, False) for c in self.cells]) != self.cell_types:
@@ -150,41 +146,7 @@ class WarmCall:
         else:
             y, fy, *captures = self.forward(*args, *self.cells)
             ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
-        if self.single:
-            k = self.chosen[0]
-            x, d = args[k], ds[k]
-            return y, d if is_report(x, d) else report(x, None, d, Seen(), _NOTHING)
-        if self.pick is not None:
-            grads, given = self.pick(ds), self.pick(args)
-            if len({*map(id, grads)}) == len(grads):
-                for d, x, (cls, dtype, ndim) in zip(grads, given, self.picked):  # noqa: B905 (`is_report` of each)
-                    if type(d) is not cls or d.base is not None or d.dtype is not dtype or d.shape != x.shape:
-                        break
-                    if ndim > 1 and not d.flags.c_contiguous:
-                        break
-                else:
-                    return y, grads
-        out: list[Any] = []
-        seen = Seen()
-        for k in self.chosen:
-            x, d = args[k], ds[k]
-            cls, dtype, ndim = self.specs[k]
-            if dtype is None:
-                if not (type(d) is float is cls):
-                    d = report(x, None, d, seen, _NOTHING)
-            elif (  # `is_report`, without the call
-                type(d) is np.ndarray
-                and d.base is None
-                and d.dtype is dtype
-                and d.shape == x.shape
-                and (ndim < 2 or d.flags.c_contiguous)
-                and id(d) not in seen
-            ):
-                seen[id(d)] = d
-            else:
-                d = report(x, None, d, seen, _NOTHING)
-            out.append(d)
-        return y, tuple(out)
+        return y, self.reported(ds, args)
 
     def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
         """The same for containers and objects: their cotangents are collected in shadows."""
@@ -226,16 +188,3 @@ class WarmCall:
 def _is_small(kept: Kept) -> bool:
     """Is this no memory worth freeing before the pullback returns?"""
     return kept.how != "pushed" and only_numbers(widen(kept.type))
-
-
-def is_report(x: Any, d: Any) -> bool:
-    """Is the cotangent d of x a float or an array that can be given to the user as it is?"""
-    if type(d) is not np.ndarray:
-        return type(d) is float and type(x) is float
-    return (
-        type(x) is np.ndarray
-        and d.base is None
-        and d.dtype is x.dtype
-        and d.shape == x.shape
-        and (d.ndim < 2 or d.flags.c_contiguous)
-    )

@@ -298,11 +298,12 @@ probed.update({np.where, np.clip, np.ndarray.clip})
 
 def clip_cotangents(dy: Any, a: Any, lo: Any, hi: Any) -> tuple[Any, Any, Any]:
     """What `_clip` says, where some of a, lo and hi may be lists or tuples."""
-    x, least, most = (None if v is None else np.asarray(v) for v in (a, lo, hi))
-    da = dy * inside(x, least, most)
+    x = np.asarray(a)
+    least, most = (None if v is None else np.asarray(v) for v in (lo, hi))
+    da = unstack(unbroadcast(dy * inside(x, least, most), x.shape), a)
     dl = None if least is None else unstack(unbroadcast(dy * (x < least), least.shape), lo)
     dh = None if most is None else unstack(unbroadcast(dy * (x > most), most.shape), hi)
-    return unstack(unbroadcast(da, np.shape(x)), a), dl, dh
+    return da, dl, dh
 
 
 pure.add(clip_cotangents)
