@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types as pytypes
 from typing import Any
 
@@ -29,6 +30,26 @@ def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         [here.shadow(x) if fx is None and type(x) not in ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
     )
+
+
+def _references(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+def _references_of_one_name() -> int:
+    x = np.zeros(1)
+    return _references(x)
+
+
+_ALONE = _references_of_one_name()
+
+
+def is_new(x: Any) -> bool:
+    """Is x, of which the caller has one name, an array with memory of its own that nobody else holds?
+
+    Then a call that has just returned it made it: what is written into it can be read from it only.
+    """
+    return type(x) is np.ndarray and x.base is None and sys.getrefcount(x) == _ALONE
 
 
 def is_active(x: Any, fdata: Any) -> bool:

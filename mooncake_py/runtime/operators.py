@@ -15,6 +15,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.registry import asking_items
+from mooncake_py.runtime.coduals import is_new
 from mooncake_py.runtime.results import Call, Pull, Result, dropping
 from mooncake_py.runtime.stored import ABSENT, read_stored
 from mooncake_py.structure import attributes, is_user_class
@@ -160,7 +161,8 @@ def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
     y, fy, pb = call(factory, ffactory, (), ())
     if type(y) is Raised:
         return dropping((y, None, pb))
-    fy = zero_fdata(y) if fy is None and not isinstance(y, np.ndarray) else fy
+    if fy is None and (not isinstance(y, np.ndarray) or is_new(y)):
+        fy = zero_fdata(y)
     _, _, put = call(operator.setitem, None, (x, k, y), (fargs[0], None, fy))
 
     def pullback(dy: Any) -> Any:

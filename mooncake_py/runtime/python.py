@@ -88,9 +88,10 @@ def run_python(
         else:
             tree, inner = (tree[0], None if inner is None else inner[0]) if isinstance(tree, tuple) else (NONE, None)
     fy = lift(tree, y, inner)
+    held = None if tree == NONE else y  # a new array is nobody else's (`is_new`)
 
     def pullback(dy: Any) -> Any:
-        dy = settle(tree, y, fy, dy)
+        dy = settle(tree, held, fy, dy)
         ds = rule.pullback(captures, (dy, None) if protected else dy)
         ds = [None if d is None else add_any(None, fx, d) for fx, d in zip(fdatas, ds, strict=False)]
         return (None, *ds) if binding is None else (None, *binding.scatter(params, ds))

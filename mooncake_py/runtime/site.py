@@ -22,7 +22,7 @@ from mooncake_py.registry import Rule, find_rule_for_values, name_of
 from mooncake_py.run import ARRAYS, OBJECTS
 from mooncake_py.runtime.attributes import handle_setattr
 from mooncake_py.runtime.calls import call, call_protected
-from mooncake_py.runtime.coduals import ATOMS, is_active, known
+from mooncake_py.runtime.coduals import ATOMS, is_active, is_new, known
 from mooncake_py.runtime.iteration import ITERATORS
 from mooncake_py.runtime.native import NoRule, native_method
 from mooncake_py.runtime.objects import NATIVE
@@ -42,7 +42,7 @@ class DynamicSite:
 
     __slots__ = (
         *("classes", "filename", "function", "generation", "last", "line", "live", "numeric", "protected", "rule"),
-        "why",
+        *("why", "written"),
     )
 
     def __init__(
@@ -54,6 +54,7 @@ class DynamicSite:
         live: tuple[bool, ...] | None = None,
         protected: bool = False,
     ):
+        self.written = False  # is the result written into?
         self.live = live  # which arguments may carry a derivative, where that is known
         self.protected = protected  # is there a handler that asks what was done before an exception?
         self.line, self.function = pos.calls(function)[-1]  # through functions that were taken in
@@ -160,6 +161,8 @@ class DynamicSite:
             if fy is None and type(y) not in ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
                 inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
                 fy = None if inner or (isinstance(y, np.ndarray) and run.is_wary() < ARRAYS) else zero_fdata(y)
+            if fy is None and self.written and is_new(y):
+                fy = zero_fdata(y)
             return y, fy, pb
         except NoRule as e:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative

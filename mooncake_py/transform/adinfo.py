@@ -14,7 +14,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
-from mooncake_py.registry import Rule
+from mooncake_py.registry import Rule, rules_of
 from mooncake_py.run import Wary
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
@@ -74,6 +74,7 @@ class ADInfo:
     dynamic: bool = False  # are there calls that may change more?
     real: bool = False
     sure_memory: Memory | None = None
+    undecided: set[Var] | None = None  # what calls that are decided when they run write to, by memory class
     checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
 
     def writes(self, call: CallInfo, rule: Rule) -> None:
@@ -101,6 +102,15 @@ class ADInfo:
         """Does a statement in sight write to this object, by this name or another?"""
         memory = self._memory()
         return memory.find(v) in {memory.find(w) for w in memory.written}
+
+    def may_be_written(self, v: Var) -> bool:
+        """The same, or a statement that is decided when it runs."""
+        memory = self._memory()
+        if self.undecided is None:
+            calls = [c for c in self.inferred.calls.values() if c.kind == "dynamic" and c.args]
+            written = [c.args[0] for c in calls if any(0 in rule.mutates for rule in rules_of(c.target))]
+            self.undecided = {memory.find(x) for x in written if isinstance(x, Var)}
+        return memory.find(v) in self.undecided or self.is_written(v)
 
     def is_written_array(self, v: Operand) -> bool:
         """The same for an array, which may be in a list that grows."""

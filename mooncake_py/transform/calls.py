@@ -39,8 +39,9 @@ def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     info.dynamic = True
     callee, args = at_site(s, call, info.types)
     live = tuple(info.tree(v) != NONE for v in args)
-    site = Const(info.dynamic_site(call, s, live, s.out in info.canonical.unwinding))
-    rvs = through(info, s, [info.operand(callee), info.lane_of(callee)], site, callee, args, s.kwargs)
+    site = info.dynamic_site(call, s, live, s.out in info.canonical.unwinding)
+    site.written = info.may_be_written(s.out)
+    rvs = through(info, s, [info.operand(callee), info.lane_of(callee)], Const(site), callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
 
 

@@ -474,3 +474,19 @@ def attributes_of_arrays_set(x):
     z.real = x * a
     z.imag = 2.0
     return np.sum(a**2 * z.real + z.imag)
+
+
+class Maker:
+    n = 3
+
+    def buffer(self):
+        return np.zeros(self.n)
+
+
+@case(V, "zeros", "buffer")
+def filled_arrays_that_unknown_calls_made(a, name, method):
+    z = getattr(np, name)(a.shape)
+    z += a
+    b = getattr(Maker(), method)()
+    b[0] = a[0] * a[1]
+    return (z * z).sum() + b[0] * z[1]
