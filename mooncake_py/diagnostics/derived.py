@@ -113,7 +113,8 @@ class WatchedRule:
                 inputs,
                 f"result: {describe(y)}",
             )
-        return y, fy, (captures, y, inputs, held)
+        shown = None if self.result_tree == NONE else y  # what has no derivative is the caller's alone
+        return y, fy, (captures, shown, inputs, held)
 
     def pullback(self, captures: Any, dy: Any) -> tuple[Any, ...]:
         inner, y, inputs, held = captures
