@@ -43,6 +43,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import is_pure
 from mooncake_py.transform.displays import Displays
+from mooncake_py.transform.names import text_of
 from mooncake_py.transform.unroll import MOST_COPIES
 
 Emit = Callable[..., Var]
@@ -322,6 +323,9 @@ class _Rewriter(Displays):
             self.out.append(Call(s.out, Const(iter), (r,), (), s.pos))
             return True
         if self._writes_out(s):
+            return True
+        if (text := text_of(s, self.type_of)) is not None:
+            self.subst[s.out] = text
             return True
         if isinstance(s.fn, Var):
             t = self.type_of(s.fn)

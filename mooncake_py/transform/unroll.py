@@ -1,13 +1,16 @@
 """Loops that read a short tuple item by item become as many copies of their body, each with an index that is known.
 
 What a tuple holds has a type, and a cotangent, for every place: an item that is read by a constant is a value like any
-other, one that is read by a variable is not.
+other, one that is read by a variable is not. So it is with what a dict or an object holds by name, where a loop goes over
+a few names.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.infer.inferred import Inferred
@@ -16,6 +19,7 @@ from mooncake_py.ir.graph import loops, use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Var
 from mooncake_py.transform.inline import MOST_TOTAL
+from mooncake_py.transform.names import depends_on_name, makes_text
 from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Rebuild
 
@@ -29,17 +33,17 @@ def unroll(inferred: Inferred) -> Function | None:
     inside = None
     for b in fn.blocks:
         if isinstance(b.term, ForNext) and b.id in inferred.reached and not b.stmts and b.handler is None:
-            n = _times(fn, inferred, b.term)
-            if n is None:
+            items = _items(fn, inferred, b.term)
+            if items is None:
                 continue
             inside = loops(fn) if inside is None else inside
-            if b.id in inside and _worthwhile(fn, inferred, inside[b.id], n):
-                return with_tries(_Copies(fn, b, inside[b.id], n).function())
+            if b.id in inside and _worthwhile(fn, inferred, inside[b.id], items):
+                return with_tries(_Copies(fn, b, inside[b.id], items).function())
     return None
 
 
-def _times(fn: Function, inferred: Inferred, term: ForNext) -> int | None:
-    """How often a loop over `range(n)` runs, where that is known and little."""
+def _items(fn: Function, inferred: Inferred, term: ForNext) -> Sequence[Any] | None:
+    """What a loop over `range(n)` or a tuple of names goes over, where that is known and little."""
     defs = {s.out: s for b in fn.blocks for s in b.stmts}
 
     def type_of(v: Operand) -> T | None:
@@ -51,43 +55,51 @@ def _times(fn: Function, inferred: Inferred, term: ForNext) -> int | None:
         return s if isinstance(t, Known) and t.value is f and s is not None and len(s.args) == 1 else None
 
     it = made_by(term.iterator, iter)
-    r = made_by(it.args[0], range) if it is not None else None
-    if it is None or r is None or use_counts(fn)[it.out] != 1:
+    if it is None or use_counts(fn)[it.out] != 1:
         return None
-    t = type_of(r.args[0])
-    return t.value if isinstance(t, Known) and type(t.value) is int and 0 <= t.value <= MOST_COPIES else None
+    if isinstance(it.args[0], Const):
+        names = it.args[0].value
+        few = type(names) is tuple and len(names) <= MOST_COPIES
+        return names if few and all(type(name) is str for name in names) else None
+    r = made_by(it.args[0], range)
+    t = type_of(r.args[0]) if r is not None else None
+    return range(t.value) if isinstance(t, Known) and type(t.value) is int and 0 <= t.value <= MOST_COPIES else None
 
 
-def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], n: int) -> bool:
-    """Does the loop read a tuple with a derivative by an index that is not known, and is it small?"""
+def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], items: Sequence[Any]) -> bool:
+    """Is the loop small, and does it read a tuple with a derivative by an index that is not known?
+
+    Or does it read or write by a name that is not known, being one of the items or put together?
+    """
     blocks = [b for b in fn.blocks if b.id in inside]
     if any(b.handler is not None for b in blocks):
         return False
-    size = n * sum(len(b.stmts) for b in blocks)
+    size = len(items) * sum(len(b.stmts) for b in blocks)
     if size > MOST_STATEMENTS or size + sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
         return False
 
     def type_of(v: Operand) -> T | None:
         return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
 
-    return any(
+    stmts = [s for b in blocks for s in b.stmts]
+    named = not isinstance(items, range) or any(makes_text(s, type_of) for s in stmts)
+    return (named and any(depends_on_name(s, type_of) for s in stmts)) or any(
         is_const(s.fn, operator.getitem)
         and isinstance(t := type_of(s.args[0]), Tup)
         and t.active
         and not isinstance(type_of(s.args[1]), Known)
-        for b in blocks
-        for s in b.stmts
+        for s in stmts
     )
 
 
 class _Copies(Rebuild):
-    """The loop's blocks once for each time round; the header goes from one copy to the next."""
+    """The loop's blocks once for each item; the header goes from one copy to the next."""
 
-    def __init__(self, fn: Function, header: CFGBlock, inside: set[BlockId], n: int):
+    def __init__(self, fn: Function, header: CFGBlock, inside: set[BlockId], items: Sequence[Any]):
         super().__init__()
-        self.fn, self.header, self.inside = fn, header, inside
+        self.fn, self.header, self.inside, self.items = fn, header, inside, items
         body = tuple(b for b in fn.blocks if b.id in inside)
-        self.turns = [replace(fn, blocks=body) for _ in range(n)]
+        self.turns = [replace(fn, blocks=body) for _ in items]
         self.last = replace(fn, blocks=(header,))
         self.outer = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in inside))
 
@@ -129,5 +141,5 @@ class _Copies(Rebuild):
         if fn is self.last:
             self.builder.goto(d, self.edge(fn, b, term.done), term.pos)
         else:
-            self.builder.goto(d, self.edge(fn, b, term.body, Const(self.turns.index(fn))), term.pos)
+            self.builder.goto(d, self.edge(fn, b, term.body, Const(self.items[self.turns.index(fn)])), term.pos)
         self.set_edges()

@@ -64,3 +64,44 @@ def parameters_as_objects(w, b, scale):
             p.step(2 * p.value, 0.1)
     w, b, scale = [p.value for p in group]
     return scale * np.sum(X @ w + b)
+
+
+@case(P, X)
+def layers_by_number(params, x):
+    for i in range(2):
+        x = np.tanh(x @ params[f"W{i + 1}"] + params["b" + str(i + 1)])
+    scaled = {}
+    for name in ("W1", "b2"):
+        if name not in params:
+            continue
+        scaled["2 * " + name] = 2 * params[name]
+        scaled[f"{name} squared"] = params[name] ** 2
+    return x, scaled["2 * W1"] @ B1, scaled["b2 squared"]
+
+
+@case({"Wf": W1, "bf": np.array([0.1, 0.2]), "Wg": W1 * 0.5, "bg": np.array([-0.1, 0.3])}, np.array([0.4]))
+def gates_by_name(params, x):
+    h = np.array([0.1, -0.2])
+    for _ in range(3):
+        gates = {}
+        for gate in ("f", "g"):
+            gates[gate] = params["W" + gate] @ np.concatenate([x, h]) + params["b" + gate]
+        h = np.tanh(gates["g"]) / (1 + np.exp(-gates["f"]))
+    return h
+
+
+class Model:
+    def __init__(self, w, b):
+        self.w, self.b = w, b
+
+    def decay(self, rate):
+        for name in ("w", "b"):
+            setattr(self, name, getattr(self, name) * (1 - rate))
+
+
+@case(W1, B1)
+def attributes_by_name(w, b):
+    model = Model(w, b)
+    for _ in range(2):
+        model.decay(0.1)
+    return X @ model.w + model.b
