@@ -1,8 +1,8 @@
 """Loops that read a short tuple item by item become as many copies of their body, each with an index that is known.
 
 What a tuple holds has a type, and a cotangent, for every place: an item that is read by a constant is a value like any
-other, one that is read by a variable is not. So it is with what a dict or an object holds by name, where a loop goes over
-a few names.
+other, one that is read by a variable is not. So it is with what a dict or an object holds by name, where a loop goes
+over a few names.
 """
 
 from __future__ import annotations
