@@ -100,7 +100,7 @@ for _module, _packs in {
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_bessel", "scipy_harmonics"),
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
-    "scipy.stats": ("scipy_stats", "scipy_samples", "scipy_density", "scipy_expect"),
+    "scipy.stats": ("scipy_stats", "scipy_samples", "scipy_density", "scipy_expect", "scipy_multivariate"),
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),

@@ -63,15 +63,16 @@ def _ufunc(f: np.ufunc) -> None:
 
 
 def _operator(f: Any) -> None:
-    """An operator between an array and a list or tuple."""
+    """An operator between an array and a list or tuple; whole numbers repeat these."""
+    numbers = np.ndarray if f in (operator.mul, operator.imul) else (np.ndarray, np.generic)
 
-    @overlay(f, classes=((np.ndarray, np.generic), SEQUENCES))
+    @overlay(f, classes=(numbers, SEQUENCES))
     def with_list(a, b):
         return f(a, np.asarray(b))
 
     if f not in _IN_PLACE:
 
-        @overlay(f, classes=(SEQUENCES, (np.ndarray, np.generic)))
+        @overlay(f, classes=(SEQUENCES, numbers))
         def of_list(a, b):
             return f(np.asarray(a), b)
 

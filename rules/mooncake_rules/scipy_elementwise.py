@@ -19,6 +19,7 @@ from mooncake_py.registry import inline, probed, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.scipy_library import is_constant
 from mooncake_rules.sequences import SEQUENCES, unstack
 
 Partial = Callable[..., Any] | None
@@ -204,7 +205,8 @@ def _listed(rule: Callable[..., Any], xs: tuple[Any, ...]) -> tuple[Any, Callabl
     def pullback(dy: Any) -> tuple[Any, ...]:
         ds = pb(dy)
         ds = ds if type(ds) is tuple else (ds,)
-        return tuple([d if type(d) is NoDerivative else unstack(d, x) for d, x in zip(ds, xs, strict=False)])
+        pairs = zip(ds, xs, strict=False)
+        return tuple([None if is_constant(x) else d if type(d) is NoDerivative else unstack(d, x) for d, x in pairs])
 
     return y, pullback
 

@@ -133,7 +133,7 @@ def _spread(
 ) -> tuple[Any, ...]:
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
-    out = {k: None if _is_constant(o.get(k)) else t for k, t in blank.items()}
+    out = {k: None if is_constant(o.get(k)) else t for k, t in blank.items()}
     ds = cotangents(dy, y, o)
     for k, d in zip(given, ds if type(ds) is tuple else (ds,), strict=True):
         out[k] = _fitted(d, like[k])
@@ -144,8 +144,9 @@ _CONSTANT = frozenset({type(None), int, bool, str, np.int64})
 """Classes of options that nobody differentiates by, whatever is known of them before they are there."""
 
 
-def _is_constant(v: Any) -> bool:
-    return type(v) in _CONSTANT or (type(v) in (list, tuple) and all(map(_is_constant, v)))
+def is_constant(v: Any) -> bool:
+    """Is v an option, or a whole number, or a list or tuple of such?"""
+    return type(v) in _CONSTANT or (type(v) in (list, tuple) and all(map(is_constant, v)))
 
 
 def _as_array(x: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as st
-from scipy.stats import _axis_nan_policy
+from scipy.stats import _axis_nan_policy, _stats_py
 
 from mooncake_py.errors import MissingRule
 from mooncake_py.registry import overlay, zero_derivative
@@ -37,6 +37,7 @@ class Plan:
     samples: tuple[str, ...]
     positional: int  # how many of the samples are passed by position
     dtype: Any
+    shapes: tuple[tuple[int, ...], ...]  # of the samples when they are broadcast, none where they are made rows
     last: bool  # are the axes to be reduced moved to the end?
     axes: tuple[int, ...]
     keepdims: bool
@@ -78,9 +79,15 @@ def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> 
         return None
     ndim = max(x.ndim for x in arrays)
     axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
+    shapes: tuple[tuple[int, ...], ...] = ()
     if axis is None or ndim == 1:
         rows = [x.ravel() for x in arrays]
-    elif len({x.shape for x in arrays}) == 1 and "axis" in params and not of["override"]["vectorization"]:
+    elif "axis" in params and not of["override"]["vectorization"]:
+        try:
+            arrays = _axis_nan_policy._broadcast_arrays(arrays, axis=None if of["paired"] else axis)
+        except ValueError:
+            return None
+        shapes = tuple([x.shape for x in arrays])
         rows = [np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*_kept(x.shape, axes), -1) for x in arrays]
     else:
         return None
@@ -89,7 +96,7 @@ def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> 
         return None
     outputs = of["n_outputs"](options) if callable(of["n_outputs"]) else of["n_outputs"]
     last = axis is not None and ndim > 1
-    return Plan(names, tuple(samples), count, dtype, last, axes, bool(given.get("keepdims", False)), outputs)
+    return Plan(names, tuple(samples), count, dtype, shapes, last, axes, bool(given.get("keepdims", False)), outputs)
 
 
 def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
@@ -123,8 +130,10 @@ def _spelled_out(f: Any) -> None:
         for k, v in zip(plan.names, args, strict=True):
             given[k] = v
         rows = []
-        for k in plan.samples:
+        for i, k in enumerate(plan.samples):
             x = np.asarray(given.pop(k), plan.dtype)
+            if plan.last and np.shape(x) != plan.shapes[i]:
+                x = x * np.ones(plan.shapes[i], plan.dtype)
             rows.append(at_the_end(x, plan.axes) if plan.last else np.ravel(x))
         for k in _TAKEN:
             given.pop(k, None)
@@ -151,6 +160,15 @@ for _module in (st, st.mstats):
         if _f.__code__.co_name == _NAME and set(_f.__code__.co_freevars) >= _CELLS:
             _spelled_out(_f)
 zero_derivative(st.rankdata, _axis_nan_policy._contains_nan)
+
+if hasattr(_stats_py, "_xp_var"):
+
+    @mirrors(_stats_py._xp_var)
+    def variance(x, axis=None, correction=0, keepdims=False, nan_policy="propagate", dtype=None, xp=None):
+        """What is left out must not come back as zero times what is not a number."""
+        f = np.nanvar if nan_policy == "omit" else np.var
+        return f(np.asarray(x), axis, dtype, ddof=correction, keepdims=keepdims)
+
 
 # -- statistics from ranks, and of medians ----------------------------------------------------------------
 
@@ -222,7 +240,8 @@ CASES: list[RuleCase] = [
      case(lambda x, y: st.ttest_rel(x, y).pvalue, _X, _Y),
     case(st.skew, _X), case(st.skew, _M, axis=1), case(st.kurtosis, _M, axis=0, fisher=False),
     case(st.kurtosis, _M, axis=None, keepdims=True), case(st.moment, _X, 3), case(st.sem, _M, axis=1, ddof=0),
-    case(st.variation, _M, axis=1, keepdims=True), case(st.gmean, _M**2, axis=1), case(st.hmean, _X**2),
+    case(st.variation, _M, axis=1, keepdims=True), case(st.gmean, _M**2, axis=1),
+    case(st.gmean, _M**2, axis=1, weights=_Y**2), case(st.tvar, _M, (-1.0, 2.0), axis=1), case(st.hmean, _X**2),
     case(lambda x, w: st.gmean(x, weights=w), _X**2, _Y**2), case(st.entropy, _X**2), case(st.iqr, _M, axis=1),
     case(lambda p, q: st.entropy(p, q), _X**2, _Y**2), case(st.skew, _WITH_NAN, nan_policy="omit"),
     case(st.gstd, _X**2 + 0.3), case(st.trim_mean, _X, 0.2), case(st.median_abs_deviation, _X),

@@ -19,9 +19,8 @@ from mooncake_py.run import current as run_of_now
 from mooncake_py.tangents import CoDual, DictShadow, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
-from mooncake_rules.numpy_linalg import one_triangle
 from mooncake_rules.scipy_elementwise import Entry, register_table
-from mooncake_rules.scipy_library import fitted
+from mooncake_rules.scipy_library import fitted, is_constant
 from mooncake_rules.scipy_probability import binomial_slope, chi2_noncentral_density
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
@@ -305,8 +304,12 @@ def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: An
     step = NoDerivative(owner, "a whole number (k or loc)")
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
     of = dict(zip([*names, "loc"], [*map(whole_of, dshapes), step], strict=True))
+    of = {
+        n: None if is_constant(v) else of[n]
+        for n, v in {**dict(zip([*names, "loc"], args, strict=False)), **kwds}.items()
+    }
     positional = [fitted(of[n], v) for n, v in zip([*names, "loc"], args, strict=False)]
-    return None, step, *positional, *(fitted(of[n], v) for n, v in kwds.items())
+    return None, None if is_constant(k) else step, *positional, *(fitted(of[n], v) for n, v in kwds.items())
 
 
 def _discrete_method(name: str) -> None:
@@ -376,59 +379,6 @@ _frozen_classes()
 
 tuple_classes("scipy.stats")  # the results of tests
 
-# -- the multivariate normal distribution -----------------------------------------------------------------
-
-
-_SMALL = 1e6 * np.finfo(float).eps  # below this part of the greatest, SciPy takes an eigenvalue for zero
-
-
-def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, allow_singular: bool) -> tuple[Any, ...]:
-    """Of the log density; of the covariance matrix the lower triangle is read.
-
-    A singular matrix has its pseudoinverse, as in the density: the derivative is that on matrices of the same rank.
-    """
-    if isinstance(cov, st.Covariance):
-        raise NotImplementedError(
-            "multivariate_normal is differentiated by covariance matrices, not Covariance objects"
-        )
-    m = np.zeros(0) if mean is None else np.asarray(mean, float)
-    c = np.asarray(cov, float)
-    dim = m.size or (c.shape[0] if c.ndim else 1)
-    matrix = c * np.eye(dim) if c.ndim < 2 else np.tril(c) + np.tril(c, -1).T
-    points = np.asarray(x, float)
-    points = points[..., None] if dim == 1 and points.ndim and points.shape[-1:] != (1,) else points
-    dev = np.atleast_1d(points) - (m.reshape(-1) if m.size else 0.0)
-    weight = np.broadcast_to(np.asarray(dy, float), dev.shape[:-1])[..., None]
-    if allow_singular:
-        inverse = np.linalg.pinv(matrix, rcond=_SMALL, hermitian=True)
-    else:
-        inverse = np.linalg.inv(matrix)
-    a = dev @ inverse
-    flat, w = a.reshape(-1, dim), weight.reshape(-1, 1)
-    dm = ((flat * w).T @ flat - np.sum(w) * inverse) / 2
-    dcov: Any = one_triangle(dm, True) if c.ndim == 2 else np.diag(dm).copy() if c.ndim else np.trace(dm)
-    dx = -(weight * a)
-    dx = dx.reshape(np.shape(x))
-    dmean = None if mean is None else np.sum(flat * w, axis=0).reshape(np.shape(mean))
-    return None, fitted(dx, x), None if mean is None else fitted(dmean, mean), fitted(dcov, cov)
-
-
-def _multivariate(cls: type, log: bool) -> None:
-    f = getattr(cls, "logpdf" if log else "pdf")
-
-    @rrule(f)
-    def rule(self, x, mean=None, cov=1, allow_singular=False):
-        y = f(self, x, mean, cov, allow_singular)
-
-        def pullback(dy):
-            return _normal_cotangents(dy if log else dy * y, x, mean, cov, allow_singular)
-
-        return y, pullback
-
-
-_multivariate(type(st.multivariate_normal), True)
-_multivariate(type(st.multivariate_normal), False)
-
 # -- cases ------------------------------------------------------------------------------------------------
 
 
@@ -479,7 +429,6 @@ def _regressed(x, y):
     return r.slope, r.intercept_stderr, *st.f_oneway(x, y)
 
 
-_SOME = np.array([[0.3, -0.5], [1.2, 0.4], [0.1, 0.1]])
 CASES += [
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS for m in ("pdf", "logpdf", "cdf")],
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS[:8] for m in ("sf", "logsf", "logcdf", "ppf", "isf")],
@@ -497,15 +446,4 @@ CASES += [
     *[case(lambda x, a, f=f: f(x, a), np.array([-0.7, 0.9]), 1.5) for f in (st.dgamma.cdf, st.dweibull.cdf)],
     case(lambda x: st.norm.logpdf(x), np.array([0.3, 1.2], np.float32)), case(lambda x: st.uniform.pdf(x), 2.5),
     case(lambda x: st.expon.pdf(x), np.array([-1.0, 0.5])),
-    *[case(lambda x, m, c, f=f: f(x, m, c), _SOME, _SOME[0], np.array([[1.3, 0.2], [0.2, 0.8]]))
-      for f in (st.multivariate_normal.logpdf, st.multivariate_normal.pdf)],
-    case(lambda x, m: st.multivariate_normal.logpdf(x, m, 0.7), _SOME[0], _SOME[1]),
-    case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), _SOME[0], _SOME[1], np.array([0.5, 1.2])),
-    case(lambda x, m, c: st.multivariate_normal.logpdf(x, mean=m, cov=c), 0.4, 0.5, 1.2),
-    case(lambda x: st.multivariate_normal.logpdf(x), np.array([0.4, 0.7])),
-    case(
-        lambda s, m: st.multivariate_normal.logpdf(np.array([1.0, 2.0]) * s, m * np.array([1.0, 2.0]),
-                                                   np.array([[1.0, 2.0], [2.0, 4.0]]), allow_singular=True),
-        0.7, 0.2,
-    ),
 ]  # fmt: skip

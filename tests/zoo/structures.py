@@ -1,6 +1,7 @@
 """Tuples in and out, unpacking, results of every shape."""
 
 import math
+from collections import deque
 
 import numpy as np
 
@@ -200,3 +201,13 @@ def decompositions_by_item_and_by_name(a):
     q = np.linalg.qr(a)
     r = q[1]
     return w[0] * v[0, 0] ** 2 + q.Q[0, 1] * r[0, 1] + np.linalg.slogdet(a)[1] * np.linalg.eigh(a)[0][1]
+
+
+@case(np.array([0.5, -1.2]), 1.3)
+def sequences_repeated_by_numbers_on_either_side(v, x):
+    n = len(v)
+    a, b = n * [x, v[0]], 2 * (x * x, v)
+    c = np.int64(2) * [x * v[1]] + [v[0]] * np.int64(n)
+    c *= np.int64(n)
+    a[0] = x * a[2]
+    return sum(a) + b[3] * b[0] + sum(i * t for i, t in enumerate(c)) + sum(n * deque([x])) + sum(deque([x, 2.0]) * n)

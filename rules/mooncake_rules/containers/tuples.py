@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,30 @@ def sequence_mul(a: CoDual, k):
         return (give_parts(x, fx, total),)
 
     return CoDual(y, shadow), pullback
+
+
+_SEQUENCES = (list, tuple, deque)
+
+
+@overlay(operator.mul, classes=((int, np.integer), _SEQUENCES))
+def times_sequence(k, xs):
+    return xs * int(k)
+
+
+@overlay(operator.mul, classes=(_SEQUENCES, np.integer))
+def sequence_times(xs, k):
+    return xs * int(k)
+
+
+@overlay(operator.imul, classes=(_SEQUENCES, np.integer))
+def sequence_repeated(xs, k):
+    xs *= int(k)
+    return xs
+
+
+@overlay(operator.mul, classes=(deque, int))
+def deque_times(xs, k):
+    return deque([x for _ in range(k) for x in xs], xs.maxlen)
 
 
 def repeated_shadow(y: Any, fs: list) -> Any:
