@@ -495,6 +495,37 @@ def test_objects_that_change_while_c_code_compares_them_are_refused():
         grad(f)(1.3)
 
 
+def test_objects_that_write_outside_while_c_code_compares_them_are_refused():
+    seen = []
+
+    def f(x):
+        class Noted:
+            def __init__(self, x):
+                self.x = x
+
+            def __lt__(self, other):
+                seen.append(self.x * x)
+                return self.x < other.x
+
+        items = sorted([Noted(x), Noted(2.0 * x)])
+        return items[0].x * seen[0]
+
+    with pytest.raises(UnsupportedError, match=rf"sort: .* changes a list that it captured.*{HERE}:\d+"):
+        grad(f)(1.3)
+
+
+def test_setting_the_default_values_of_a_function_is_refused():
+    def f(x):
+        def g(a=2.0 * x):
+            return a
+
+        g.__defaults__ = (x * 5.0,)
+        return g()
+
+    with pytest.raises(UnsupportedError, match=rf"setting __defaults__.*{HERE}:{line_of(f, 'g.__def')}"):
+        grad(f)(1.3)
+
+
 ERRORS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, MooncakeError)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.readers import only_reads
-from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, unseen, widen
+from mooncake_py.infer.types import BOT, Fn, Known, Meth, T, Top, Tup, is_scalar, join, unseen, widen, with_parts
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import Guard
@@ -32,6 +32,12 @@ def only_numbers(t: T) -> bool:
     if isinstance(t, Tup):
         return all(map(only_numbers, t.items))
     return is_scalar(t) or (isinstance(t, Known) and t.value is None)
+
+
+def elsewhere(t: T) -> T:
+    """The type in another function's code. The statement that made a function or bound a method is not there: what
+    these hold is not known."""
+    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
 
 
 def is_plain(code: pytypes.CodeType) -> bool:
@@ -78,7 +84,7 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = Fa
     from mooncake_py.transform.primal import prepare
     from mooncake_py.transform.simplify import infer_simplified
 
-    given = tuple([widen(t) if simplified else unseen(widen(t)) for t in types])
+    given = tuple([elsewhere(widen(t) if simplified else unseen(widen(t))) for t in types])
     key = (f.__code__, id(f.__globals__), given, registry.generation, simplified)
     running = _running.get(key)
     if running is not None:
@@ -103,7 +109,7 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = Fa
             else:
                 inferred = Inference(primal, given, f.__globals__).run()
                 functions |= inferred.relied
-            new = join(me.so_far, widen(inferred.result))
+            new = join(me.so_far, elsewhere(widen(inferred.result)))
             if new == me.so_far or me.outer > me.at:
                 if new is not BOT:  # else nothing was seen to come back: of an empty list, say, that is not yet filled
                     result = Result(new, inferred.guards, functions, simplified and only_reads(inferred))

@@ -41,6 +41,7 @@ def _is_hook(d: Any) -> bool:
 
 
 _NATIVE = (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+_OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 _ORDINARY = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 
 
@@ -264,6 +265,8 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
     fx, _, fv = fargs
     if type(x) is super:
         x = x.__self__  # type: ignore[attr-defined]
+    if isinstance(x, pytypes.FunctionType) and name in _OF_FUNCTIONS:
+        raise UnsupportedError(f"setting {name} of a function", "the call", None, "make another function")
     d = _MISSING if isinstance(x, type) else class_attribute(type(x), name)
     if isinstance(d, property) and type(d.fset) is pytypes.FunctionType:
         return _setting(call(d.fset, None, (x, v), (fx, fv)))

@@ -146,7 +146,12 @@ def call(
         result = run_plainly(f, args, kwargs, names, protected)
         if type(result[0]) in ATOMS:  # of containers without numbers, and nothing that could hold on to them
             return result
+    if getattr(f, "__module__", None) == "_operator" and all(type(x) in ATOMS or type(x) in _NUMBERS for x in args):
+        f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
+
+
+_NUMBERS = frozenset({float, complex, tuple})
 
 
 call_protected = functools.partial(call, protected=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import types as pytypes
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +22,7 @@ from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import add_any, has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
-Asked = list[tuple[Any, dict[str, Any]]]
+Asked = list[tuple[Any, dict[Any, Any]]]
 
 
 def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
@@ -32,20 +32,48 @@ def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
         for x in args:
             if isinstance(x, (list, tuple, dict)):
                 given += x.values() if isinstance(x, dict) else x
-    return [(x, attributes(x)) for x in given if is_user_class(type(x))]
+    objects = [x for x in given if is_user_class(type(x))]
+    found = [(x, attributes(x)) for x in objects]
+    return found + [(x, content(x)) for cls in {type(x) for x in objects} for x in captured(cls)]
+
+
+def captured(cls: type) -> list[Any]:
+    """The cells, lists and dicts that special methods of a class, which was made in a function, may write to."""
+    cells = [
+        cell
+        for k in cls.__mro__
+        for name, d in k.__dict__.items()
+        if name[:2] == "__" and type(d) is pytypes.FunctionType and d.__closure__
+        for cell in d.__closure__
+    ]
+    held = [cell.cell_contents for cell in cells if content(cell)]
+    return cells + [x for x in held if isinstance(x, (list, dict))]
+
+
+def content(x: Any) -> dict[Any, Any]:
+    """What a cell, list or dict holds."""
+    if isinstance(x, pytypes.CellType):
+        try:
+            return {"it captured": x.cell_contents}
+        except ValueError:
+            return {}
+    return dict(x) if isinstance(x, dict) else dict(enumerate(x))
 
 
 def check_unchanged(f: Any, asked: Asked) -> None:
     """Refuse what such a method did to its object: nobody has derived it."""
     for x, old in asked:
-        new = attributes(x)
+        of_object = is_user_class(type(x))
+        new = attributes(x) if of_object else content(x)
         for name in old.keys() | new.keys():
             if old.get(name) is not new.get(name) and (has_tangent(old.get(name)) or has_tangent(new.get(name))):
+                what = f"the attribute {name!r}" if of_object else f"a {type(x).__name__} that it captured"
+                whose = type(x).__name__ if of_object else "an object"
                 raise UnsupportedError(
-                    f"{f.__name__}: a method of {type(x).__name__} that it calls changes the attribute {name!r}, which",
+                    f"{f.__name__}: a method of {whose} that it calls changes {what}, which",
                     "the call",
                     None,
-                    "call the method directly, or set the attribute before",
+                    "call the method directly, or make the change before",
                 )
 
 
@@ -172,6 +200,35 @@ def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
         return None
 
     return y, fy, pullback
+
+
+def _by_index(
+    f: Any, of_class: Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]
+) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    """`x[k]` and the like, where a sequence in C asks the object k for a whole number."""
+
+    def run_by_index(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        x, k = args[:2]
+        method = None if decides(x) or not isinstance(x, _SEQUENCES) else _method(type(k), "__index__")
+        if method is None:
+            return of_class(call, args, fargs)
+        i, _, asked = call(method, None, (k,), fargs[1:2])
+        if type(i) is Raised:
+            return dropping((i, None, asked))
+        y, fy, pb = call(f, None, (x, i, *args[2:]), (fargs[0], None, *fargs[2:]))
+
+        def pullback(dy: Any) -> Any:
+            ds = None if pb is None else pb(dy)
+            if asked is not None:
+                asked(None)
+            return ds
+
+        return y, fy, pullback
+
+    return run_by_index
+
+
+_SEQUENCES = (list, tuple, deque, np.ndarray)
 
 
 def _truth(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -303,5 +360,7 @@ PROTOCOL[ops.truth] = PROTOCOL[bool] = PROTOCOL[operator.truth] = _truth
 PROTOCOL[operator.not_] = _not
 PROTOCOL[str] = _text
 PROTOCOL[ops.format_value] = _formatted
-PROTOCOL[operator.getitem] = _item
+PROTOCOL[operator.getitem] = _by_index(operator.getitem, _item)
+for _f in (operator.setitem, operator.delitem):
+    PROTOCOL[_f] = _by_index(_f, PROTOCOL[_f])
 PROTOCOL[pow] = PROTOCOL[operator.pow]

@@ -114,8 +114,11 @@ def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
     return function(*np.indices(shape, dtype=dtype), **kwargs)
 
 
-def call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs):
-    """What an `np.vectorize` does when it is called."""
+def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
+    """What an `np.vectorize` does when it is called.
+
+    Where nothing says what the results are, NumPy calls the function for the first elements once more.
+    """
     names = [k for k in kwargs if not (excluded and k in excluded)]
     places_of = [i for i in range(len(args)) if not (excluded and i in excluded)]
     given = [args[i] for i in places_of] + [kwargs[k] for k in names]
@@ -127,7 +130,9 @@ def call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs):
     shape, places = common_places(leads)
     flat = [np.reshape(x, (-1, *np.shape(x)[len(lead) :])) for x, lead in zip(xs, leads, strict=True)]
     ys = []
-    for i in range(len(places[0])):
+    n_calls = len(places[0])
+    asked_first = n_calls > 0 and not (otypes or cache or signature)
+    for i in [0, *range(n_calls)] if asked_first else range(n_calls):
         items = [flat[k][places[k][i]] for k in range(len(flat))]
         call = list(args)
         for k in range(len(places_of)):
@@ -136,6 +141,8 @@ def call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs):
         for k in range(len(names)):
             named[names[k]] = items[len(places_of) + k]
         ys.append(pyfunc(*call, **named))
+    if asked_first:
+        del ys[0]
     several = len(ys) > 0 and isinstance(ys[0], tuple) if results is None else results > 1
     if several:
         n = len(ys[0])
@@ -171,14 +178,14 @@ zero_derivative(common_places, core_dimensions)
 @overlay(np.vectorize)
 def vectorize(pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
     def vectorized(*args, **kwargs):
-        return call_elementwise(pyfunc, otypes, excluded, signature, args, kwargs)
+        return call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs)
 
     return vectorized
 
 
 @overlay(np.vectorize.__call__)
 def vectorized_call(self, /, *args, **kwargs):
-    return call_elementwise(self.pyfunc, self.otypes, self.excluded, self.signature, args, kwargs)
+    return call_elementwise(self.pyfunc, self.otypes, self.excluded, self.cache, self.signature, args, kwargs)
 
 
 refuse("its result is an array of objects; np.vectorize and comprehensions are differentiated", np.frompyfunc)

@@ -12,6 +12,7 @@ from typing import Any
 from mooncake_py.infer.types import Inst, Lst
 from mooncake_py.iterators import advance
 from mooncake_py.registry import asking_items, infer_table, overlay, zero_derivative
+from mooncake_rules.containers.lists import places_in_order, put_in_order
 
 
 @overlay(sorted)
@@ -19,6 +20,15 @@ def sorted_(xs, *, key=None, reverse=False):
     ys = list(xs)
     ys.sort(key=key, reverse=reverse)
     return ys
+
+
+@overlay(list.sort)
+def sort_(xs, *, key=None, reverse=False):
+    """With a key: a function of the user's, which may do more than compare."""
+    if key is None:
+        list.sort(xs, reverse=reverse)
+    else:
+        put_in_order(xs, places_in_order(keys_of(key, xs), reverse))
 
 
 # -- the greatest and the least ---------------------------------------------------------------------------
@@ -198,6 +208,46 @@ def merge_(*iterables, key=None, reverse=False):
 # -- bisection --------------------------------------------------------------------------------------------
 
 
+def place_right(xs, mark, lo, hi):
+    return bisect.bisect_right(xs, mark, lo, hi)
+
+
+def place_left(xs, mark, lo, hi):
+    return bisect.bisect_left(xs, mark, lo, hi)
+
+
+@overlay(bisect.bisect_right)
+def bisect_right_(a, x, lo=0, hi=None, *, key=None):
+    hi = len(a) if hi is None else hi
+    if key is None:
+        return place_right(a, x, lo, hi)
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if x < key(a[mid]):
+            hi = mid
+        else:
+            lo = mid + 1
+    return lo
+
+
+@overlay(bisect.bisect_left)
+def bisect_left_(a, x, lo=0, hi=None, *, key=None):
+    hi = len(a) if hi is None else hi
+    if key is None:
+        return place_left(a, x, lo, hi)
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if key(a[mid]) < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
 @overlay(bisect.insort_right)
 def insort_right_(xs, x, lo=0, hi=None, *, key=None):
     mark = x if key is None else key(x)
@@ -211,11 +261,11 @@ def insort_left_(xs, x, lo=0, hi=None, *, key=None):
 
 
 _f: Any
-for _f in (place_of_greatest, place_of_least, bisect.bisect_left, bisect.bisect_right):
+for _f in (place_of_greatest, place_of_least, place_left, place_right):
     zero_derivative(_f)
     asking_items.add(_f)
     infer_table[_f] = lambda args, kwargs: Inst(int)
-for _f in (way_up, way_down):
+for _f in (way_up, way_down, places_in_order):
     zero_derivative(_f)
     asking_items.add(_f)
     infer_table[_f] = lambda args, kwargs: Lst(Inst(int))

@@ -105,3 +105,24 @@ def local_functions_with_any_arguments(x, y):
         return w * a * b
 
     return apply(weighted, y) + apply(weighted, x, y, w=y) + apply(weighted, a=x, b=y)
+
+
+def scaled_by(k):
+    def decorate(f):
+        @functools.wraps(f)
+        def wrapper(*args):
+            return f(*args) * k
+
+        return wrapper
+
+    return decorate
+
+
+@case(1.5)
+def decorators_of_one_maker(x):
+    @scaled_by(x)
+    @scaled_by(2.0)
+    def f(a):
+        return a * a
+
+    return f(x) + f(3.0)

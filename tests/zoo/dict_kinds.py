@@ -1,6 +1,6 @@
 """Dicts of `collections`: those that make what is missing, those in order, counters; and classes derived from them."""
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import ChainMap, Counter, OrderedDict, defaultdict
 
 import numpy as np
 
@@ -296,3 +296,12 @@ def in_an_object(xs):
     for i, x in enumerate(xs):
         h.add(i % 2, x)
     return h.d[0] * h.c[1] + h.o[0] * h.o[1]
+
+
+@case(0.7)
+def chained_maps(x):
+    c = ChainMap({"a": x}, {"a": 2.0 * x, "b": x**2})
+    inner = c.new_child({"b": 5.0 * x})
+    inner["z"] = x**3
+    total = sum(k * c[name] for k, name in enumerate(c, 1)) + sum(inner.values())
+    return total * len(inner) + inner["b"] * inner.parents["b"] + dict.__or__(c.maps[0], {"c": x})["c"]

@@ -159,3 +159,17 @@ def greatest_of_rows_of_arrays(x):
     largest = max(rows, key=lambda r: float(r @ r))
     first = min(rows, key=operator.itemgetter(0))
     return np.sum(largest**2) * first[1]
+
+
+@case(XS, 0.77)
+def keys_that_keep_what_they_are_asked(xs, t):
+    seen = []
+
+    def key(v):
+        seen.append(v * t)
+        return -v
+
+    ordered = sorted(xs, key=key)
+    xs.sort(key=key)
+    i = bisect.bisect_left(xs, -0.63, key=key)
+    return sum(k * v for k, v in enumerate(seen)) * xs[i] + ordered[0] * seen[-1]

@@ -423,3 +423,26 @@ def attributes_that_are_items(x, rate):
     s.deep.w *= x
     del s.step
     return s.rate * s.deep.w + len(s)
+
+
+class Place:
+    def __init__(self, i):
+        self.i = i
+
+    def __index__(self):
+        return self.i
+
+
+@case([1.0, 2.0, 3.0], np.array([1.0, 2.0]))
+def items_at_objects(xs, a):
+    k = Place(1)
+    xs[k] = xs[Place(0)] * xs[Place(-1)]
+    del xs[Place(0)]
+    return xs[Place(0)] * a[k] + (xs[0], xs[1])[k]
+
+
+@case(1.5)
+def operators_called_as_methods(x):
+    y = np.float64(x)
+    numbers = np.float64.__mul__(y, 2.0) + x.__rsub__(1.0) * float.__pow__(x, 3) + y.__truediv__(x) + float.__neg__(x)
+    return numbers + sum(list.__add__([x], [2.0 * x]).__mul__(2)) + ([x] == [x].__mul__(1))

@@ -276,9 +276,28 @@ def list_clear(xs: CoDual):
 
 
 @rrule(list.sort, types=(list,), mutates=(0,))
-def list_sort(xs: CoDual, *, key=None, reverse=False):
-    keys = list(xs.primal) if key is None else [key(x) for x in xs.primal]
-    undo = rearrange(xs.primal, xs.fdata, sorted(_places(keys), key=keys.__getitem__, reverse=reverse))
+def list_sort(xs: CoDual, *, reverse=False):
+    undo = rearrange(xs.primal, xs.fdata, places_in_order(list(xs.primal), reverse))
+
+    def pullback(_):
+        undo()
+        return None
+
+    return None, pullback
+
+
+def places_in_order(keys: list, reverse: bool) -> list[int]:
+    """Which item comes first, second and so on."""
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
+def put_in_order(xs: list, places: list[int]) -> None:
+    xs[:] = [xs[i] for i in places]
+
+
+@rrule(put_in_order, types=(list,), mutates=(0,))
+def put_in_order_rule(xs: CoDual, places):
+    undo = rearrange(xs.primal, xs.fdata, places)
 
     def pullback(_):
         undo()
@@ -491,9 +510,11 @@ def elements(t: T) -> T:
 for _f in (ops.list_extend, list.extend, operator.iadd):
     element_effects[_f] = lambda types: elements(types[1])
 element_effects[list.insert] = lambda types: widen(types[2]) if len(types) == 3 else Top()
-for _f in (list.pop, list.reverse, list.sort, list.remove, list.clear, operator.delitem):
+for _f in (list.pop, list.reverse, list.sort, put_in_order, list.remove, list.clear, operator.delitem):
     element_effects[_f] = lambda types: BOT
-for _f in (list.insert, list.reverse, list.sort, list.remove, list.clear, operator.delitem, operator.setitem):
+for _f in (list.insert, list.reverse, list.sort, put_in_order, list.remove, list.clear):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+for _f in (operator.delitem, operator.setitem):
     infer_table[_f] = lambda args, kwargs: Known(None)
 infer_table[list.pop] = lambda args, kwargs: args[0].elem if isinstance(args[0], Lst) else None
 
