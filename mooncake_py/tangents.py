@@ -436,7 +436,7 @@ def zero_fdata(x: Any) -> Any:
     return shadow
 
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice})
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, np.float64, np.float32, np.int64})
 
 
 def take_fdata(fdata: Any, dy: Any) -> Any:

@@ -10,6 +10,7 @@ items may be arrays), or hold one.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import types as pytypes
 from collections import deque
@@ -51,13 +52,17 @@ _NEW = frozenset(
 ) | {operator.lt, operator.le, operator.gt, operator.ge, operator.contains, operator.not_, ops.truth, len, isinstance}
 
 
+MOST_ITEMS = 200  # of a container, so many are looked at
+_NO_HOLDERS = frozenset({float, int, complex, bool, str, type(None), np.float64, np.int64})
+
+
 def kinds(x: Any, depth: int = 3) -> int:
     """What a value from outside is, in the terms of this walk."""
     if isinstance(x, np.ndarray):
         return (ROW if x.ndim <= 1 else GRID) if x.dtype.kind in "fc" else NOTHING
     if isinstance(x, _CONTAINERS) or type(x) is dict:
-        items = list(x.values() if isinstance(x, dict) else x)[:200]
-        return HOLDER if depth and any(kinds(v, depth - 1) for v in items) else NOTHING
+        items = itertools.islice(x.values() if isinstance(x, dict) else x, MOST_ITEMS) if depth else ()
+        return HOLDER if any([kinds(v, depth - 1) for v in items if type(v) not in _NO_HOLDERS]) else NOTHING
     if isinstance(x, functools.partial):
         return HOLDER if any(map(kinds, (*x.args, *x.keywords.values()))) else NOTHING
     if isinstance(x, pytypes.BuiltinFunctionType):

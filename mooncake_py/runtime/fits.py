@@ -159,16 +159,20 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
     """A list; `within` an object its type is that of the lists of several, and some of them may be empty."""
     if isinstance(elem, Bot):
         return lambda x, w: type(x) is cls and not x
-    if type(elem) is Inst and elem.cls in _SIMPLE:  # a long list is mostly numbers: no step of this is in Python
+    if type(elem) is Inst and _is_simple(elem.cls):  # a long list is mostly numbers: no step of this is in Python
         only = {elem.cls}
         return lambda x, w: type(x) is cls and {*map(type, x)} == only
-    if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and elem.elem.cls in _SIMPLE:
+    if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and _is_simple(elem.elem.cls):
         only, rows = {elem.elem.cls}, {list}
         return lambda x, w: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
     if fit is None:
         return None
     least = 0 if within else 1
-    return lambda x, w: type(x) is cls and least <= len(x) <= FEW and all([fit(v, w) for v in x])
+    return lambda x, w: type(x) is cls and len(x) >= least and all([fit(v, w) for v in x])
+
+
+def _is_simple(cls: type) -> bool:
+    return cls in _SIMPLE or issubclass(cls, np.generic)
 
 
 def _dict(t: Dct, around: Around) -> Part | None:

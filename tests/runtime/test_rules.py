@@ -93,6 +93,24 @@ def test_second_call_derives_nothing(derivations: Derivations) -> None:
     assert not derivations
 
 
+LOG: list[object] = []
+
+
+def test_a_log_may_grow_without_another_derivation(derivations: Derivations) -> None:
+    def loss(w: np.ndarray) -> np.float64:
+        value = np.sum(w**2)
+        LOG.append(value)
+        return value
+
+    gradient = grad(loss)
+    for _ in range(3):
+        gradient(np.ones(2))
+    derivations.clear()
+    for _ in range(100):
+        assert gradient(np.ones(2)).tolist() == [2.0, 2.0]
+    assert not derivations and len(LOG) == 103
+
+
 def test_one_rule_for_each_signature(derivations: Derivations) -> None:
     build_rrule(loop, np.ones(3), 4)
     assert derivations == ["loop"]
