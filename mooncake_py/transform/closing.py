@@ -7,6 +7,7 @@ such a generator is refused when it happens (`iterators.check_closed`).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from inspect import CO_GENERATOR
 from types import CodeType, FunctionType
@@ -48,9 +49,9 @@ def close_left(inferred: Inferred) -> Function | None:
         return None
     fn = with_handlers(inferred.fn)
     counts = use_counts(fn)
-    for root in roots:
+    for root in reversed(roots):  # as a tuple lets go of its items, `zip` of its iterators
         if counts[root.out] == 1:
-            closed = _after_next(inferred, fn, root) or _after_loop(fn, root, counts)
+            closed = _after_next(inferred, fn, root) or _after_loop(inferred, fn, root, counts)
             if closed is not None:
                 return with_tries(closed)
     return None
@@ -91,8 +92,29 @@ def _after_next(inferred: Inferred, fn: Function, root: Call) -> Function | None
     return None
 
 
-def _after_loop(fn: Function, root: Call, counts: dict[Var, int]) -> Function | None:
-    asked = [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, iter) and s.args == (root.out,)]
+def _holder(inferred: Inferred, fn: Function, root: Call, counts: dict[Var, int]) -> Var | None:
+    """What a loop runs over that asks this generator: itself, or what alone holds it, as `enumerate(items(x))` does."""
+    v = root.out
+    users = {a: s for b in fn.blocks for s in b.stmts for a in s.args if isinstance(a, Var)}
+    while (s := users.get(v)) is not None and not is_const(s.fn, iter):
+        holds = _known(inferred, s.fn)
+        most = next((n for f, n in _HOLDERS if isinstance(holds, Known) and holds.value is f), 0)
+        if len(s.args) > most or counts[s.out] != 1 or s.out.name is not None:
+            return None
+        v = s.out
+    return v
+
+
+_HOLDERS = ((enumerate, 2), (filter, 2), (itertools.takewhile, 2), (itertools.islice, 4), (zip, 2), (map, 3))
+"""What asks iterators and ends when one does or before, and with how many arguments at most: at the end of the loop no
+more than one generator is left then, and it does not matter which would be closed first."""
+
+
+def _after_loop(inferred: Inferred, fn: Function, root: Call, counts: dict[Var, int]) -> Function | None:
+    held = _holder(inferred, fn, root, counts)
+    if held is None:
+        return None
+    asked = [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, iter) and s.args == (held,)]
     heads = [b for b in fn.blocks if isinstance(b.term, ForNext) and b.term.iterator in asked]
     if len(asked) != 1 or len(heads) != 1 or counts[asked[0]] != 1:
         return None
@@ -111,7 +133,8 @@ def _after_loop(fn: Function, root: Call, counts: dict[Var, int]) -> Function | 
         return None  # left by an exception, too
     exits = {(b, e) for b in inside for e in edges(blocks[b].term) if e.target in after}
     returns = {b for b in inside if isinstance(blocks[b].term, Return)}
-    if not exits and not returns:
+    ends_before = held is not root.out
+    if not (exits or returns or ends_before):
         return None
     start = head.term.pos.line or 0
     last = max((line for b in inside - loop for line in _lines(blocks[b])), default=start)
@@ -121,7 +144,12 @@ def _after_loop(fn: Function, root: Call, counts: dict[Var, int]) -> Function | 
     fresh = _fresh(fn)
     out: list[CFGBlock] = []
     for b in fn.blocks:
-        if b.id in returns:
+        if b is head and ends_before:
+            e, pos = head.term.done, head.term.pos
+            end_of_loop = CFGBlock(fresh.block(), (), _close(fresh, root.out, pos), Goto(e, pos), b.handler)
+            out.append(end_of_loop)
+            b = replace(b, term=replace(head.term, done=Edge(end_of_loop.id, ())))
+        elif b.id in returns:
             b = replace(b, stmts=(*b.stmts, *_close(fresh, root.out, b.term.pos)))
         elif any(x == b.id for x, _ in exits):
             made: list[CFGBlock] = []

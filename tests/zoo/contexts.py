@@ -1,6 +1,7 @@
 """Context managers that are generators, and generators that clean up where they wait."""
 
 import contextlib
+import itertools
 import math
 
 from tests.zoo.registry import case
@@ -72,3 +73,30 @@ def left_before_a_return(x):
         if v > 1.0:
             break
     return total * len(log) + sum(log)
+
+
+@case(0.7, [1.0, 2.0])
+def generators_held_by_iterators_that_are_left(x, xs):
+    log = []
+
+    def powers(n, k):
+        try:
+            for i in range(n):
+                yield xs[i % 2] * x**i
+        finally:
+            log.append(x * k + (log[-1] if log else 0.0) * x)
+
+    total = 0.0
+    for i, v in enumerate(powers(4, 1.0)):
+        if i == 2:
+            break
+        total += v
+    for v in itertools.islice(powers(5, 2.0), 2):
+        total += v * len(log)
+    for a, b in zip(powers(9, 3.0), powers(2, 4.0)):
+        total += a * b * log[-1]
+    for a, b in zip(powers(5, 5.0), powers(9, 6.0)):
+        if a < 0.8:
+            break
+        total += a * b
+    return total * sum(log) + log[-1]
