@@ -93,7 +93,8 @@ class State:
             v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n
         }  # iterators that nothing else sees
         for s in (s for b in fn.blocks for s in b.stmts if is_const(s.fn, isinstance)):
-            counts[s.args[0]] -= 1  # type: ignore[index]  # it changes nothing
+            if isinstance(v := s.args[0], Var):
+                counts[v] -= 1  # it changes nothing
         made = [s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1]
         self.displays = {s.out for s in made}  # lists for one call
         for s in reversed(made):  # which sees the types of their items

@@ -112,6 +112,13 @@ for _module, _packs in {
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
     "scipy.sparse": ("scipy_sparse", "scipy_sparse_structure"),
     "scipy.sparse.linalg": ("scipy_sparse_solve",),
-    "scipy.interpolate": ("scipy_interpolate", "scipy_splines", "scipy_grid", "scipy_scattered", "scipy_fitpack"),
+    "scipy.interpolate": (
+        "scipy_interpolate",
+        "scipy_splines",
+        "scipy_grid",
+        "scipy_scattered",
+        "scipy_fitpack",
+        "scipy_polynomials",
+    ),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

@@ -147,12 +147,21 @@ def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
 
 
 def _linear_cotangents(a: np.ndarray, b: np.ndarray, x: np.ndarray, dx: np.ndarray, free: np.ndarray) -> Any:
-    """Of a and b for that of the x with the least |a x - b|, whose coordinates move where they are free."""
+    """Of a and b for that of the x with the least |a x - b|, whose coordinates move where they are free.
+
+    Where that is not one x it is the shortest of them: the derivative of the pseudoinverse (Golub and Pereyra 1973).
+    """
     used = a[:, free]
+    inverse = np.linalg.pinv(used, rcond=len(b) * np.finfo(float).eps)
+    aw = inverse.T @ dx[free]
     w = np.zeros(x.shape)
-    w[free] = np.linalg.solve(used.T @ used, dx[free])
-    aw = a @ w
-    return np.outer(b - a @ x, w) - np.outer(aw, x), aw
+    w[free] = inverse @ aw
+    da = np.outer(b - a @ x, w) - np.outer(aw, x)
+    if np.linalg.matrix_rank(used) < used.shape[1]:
+        if not free.all():
+            raise NotImplementedError("the least squares have no one solution within the bounds: no derivative by them")
+        da += np.outer(inverse.T @ x, dx - inverse @ (a @ dx))
+    return da, aw
 
 
 def nnls_cotangents(dy: Any, y: Any, o: Any) -> Any:
@@ -352,5 +361,6 @@ CASES: list[RuleCase] = [
       for given in (("linear", 1.0), ("huber", 0.3), ("arctan", 0.3), ("soft_l1", 3.0), ("cauchy", 3.0))],
     case(_leastsq, _P),
     case(so.nnls, _A, _B), case(lambda a, b: so.lsq_linear(a, b).x, _A, _B),
+    case(lambda a, b: so.lsq_linear(a, b).x, _A.T.copy(), _B[: _A.shape[1]]),
     case(lambda a, b: (lambda r: (r.x, r.fun, r.cost))(so.lsq_linear(a, b, (0.0, 0.6))), _A, _B),
 ]  # fmt: skip

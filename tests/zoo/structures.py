@@ -211,3 +211,10 @@ def sequences_repeated_by_numbers_on_either_side(v, x):
     c *= np.int64(n)
     a[0] = x * a[2]
     return sum(a) + b[3] * b[0] + sum(i * t for i, t in enumerate(c)) + sum(n * deque([x])) + sum(deque([x, 2.0]) * n)
+
+
+@case(np.array([0.5, -1.2, 2.0]))
+def mixed_pieces_in_an_index_trick(v):
+    named = {"a": v[0], "b": v[1]}
+    known = len({"a", "c"}.intersection(named)) + {"c"}.isdisjoint(named)
+    return np.r_[1.0, v[1:]] * known + named["a"]

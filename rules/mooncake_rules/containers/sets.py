@@ -37,6 +37,8 @@ def set_discard(s: CoDual, x):
 
 
 register(Rule(set, None, (dict,)))  # its keys, which have no derivative
+for _f in (set.intersection, set.difference, set.union, set.isdisjoint, set.issubset, set.issuperset):
+    register(Rule(_f, None, (set, dict)))
 refuse(
     "a set holds constants; keep values that have a derivative in a list or dict",
     set, frozenset, set.add, set.update, set.__ior__, ops.build_set, ops.set_add, ops.set_update,
