@@ -47,6 +47,7 @@ from mooncake_py.transform.values import Cell
 
 _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS}
 MOST_STATEMENTS = 80  # of a callee that is taken in
+MOST_DECIDED_LATE = 300  # where the call would otherwise be decided when it runs, and what it may write to unknown
 MOST_TOTAL = 1500  # of a function that others are taken into
 MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
 MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
@@ -66,8 +67,8 @@ class Callee:
 def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
     """The function with its calls of small Python functions taken in, None where there is none.
 
-    Taken in are functions of the same file (a code object has one file name to show in tracebacks) that do not
-    call themselves, and those that rule packs give for functions written in C; `taken` collects them.
+    Taken in are functions that do not call themselves, and those that rule packs give for functions written in C;
+    `taken` collects them.
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
@@ -82,7 +83,8 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if found is None:
                 continue
             n = sum(len(x.stmts) for x in found.body.blocks)
-            if n > MOST_STATEMENTS or _makes_class(found.body):
+            late = found.owner is not None and inferred.calls[s.out].kind == "dynamic"
+            if n > (MOST_DECIDED_LATE if late else MOST_STATEMENTS) or _makes_class(found.body):
                 continue
             if found.body.kind == "generator":
                 if not (_is_used_up(s.out, inferred) and only_yields(found.body)):

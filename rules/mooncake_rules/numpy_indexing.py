@@ -11,7 +11,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.kinds import Any_, Array, Scalar
-from mooncake_py.registry import folds, infer_table, inline, pure, rrule, undoes
+from mooncake_py.registry import Rule, folds, infer_table, inline, probed, pure, register, rrule, undoes
 from mooncake_py.tangents import At, CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
@@ -295,6 +295,29 @@ _inplace(
 )
 _inplace(operator.imod, lambda dy, a, b: dy, lambda dy, a, b: -dy * (a // b))
 _inplace(operator.ifloordiv, lambda dy, a, b: 0.0 * dy, lambda dy, a, b: 0.0 * dy)
+
+
+def _bits(f: Callable) -> None:
+    """`a op= b` on integers and booleans: an array gets its old content back, for what kept it."""
+
+    def rule(a: CoDual, b):
+        x = a.primal
+        old = saved(x, Ellipsis)
+        y = f(x, b)
+
+        def pullback(_):
+            put_back(x, Ellipsis, old)
+
+        return CoDual(y, a.fdata), pullback
+
+    for kind in (Array, Scalar):
+        rrule(f, types=(Array, kind), mutates=(0,))(rule)
+        register(Rule(f, None, (Scalar, kind)))
+    probed.add(f)
+
+
+for _f in (operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift):
+    _bits(_f)
 
 
 @rrule(operator.imatmul, types=(Array, Array), mutates=(0,))

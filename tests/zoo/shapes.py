@@ -208,3 +208,32 @@ def lists_joined_with_what_a_loop_carries(w):
         c = np.tanh(z[:1]) + 0.5 * c
         h = c * z[1] ** 2
     return h[0] + c[0]
+
+
+@case([[0.3, -0.2], [0.5, 0.1], [0.7, 0.9]])
+def rows_of_lists_unpacked_in_a_loop(points):
+    total = 0.0
+    for x, y in points:
+        total += x * y
+    ((a, b), first), last = (points[0], 2.0), points[-1]
+    last[0] += a * b * first
+    return total * last[0]
+
+
+@case(np.array([0.3, -0.2, 0.5, 1.7]), 5)
+def bits_in_place(x, n):
+    mask = x > 0.0
+    kept = x[mask]
+    mask &= x < 1.0
+    mask |= x < -5.0
+    power, base = 1.0, x[0] + 1.0
+    k = n
+    while k:
+        if k & 1:
+            power *= base
+        k >>= 1
+        base *= base
+    k |= 6
+    k ^= 3
+    k <<= 1
+    return (kept**2).sum() + np.sum(x[mask]) * power * k

@@ -229,7 +229,13 @@ def _tuple_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     return Tup(args[0].items) if args and isinstance(args[0], Tup) else Known(()) if not args else None
 
 
+def _unpacked_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    xs, n = args
+    return Tup((xs.elem,) * n.value) if isinstance(xs, Lst) and isinstance(n, Known) else None
+
+
 infer_table[list] = infer_table[list.copy] = _list_type
+infer_table[ops.unpack] = _unpacked_type
 infer_table[ops.build_list] = _display_type
 for _f in (list.index, list.count, tuple.index, tuple.count):
     infer_table[_f] = lambda args, kwargs: Inst(int)
