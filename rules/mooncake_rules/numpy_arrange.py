@@ -160,7 +160,7 @@ def diagflat(v, k=0):
 def gathered(dy: np.ndarray, shape: tuple[int, ...], index: Any, axis: Any) -> np.ndarray:
     """Add every element of dy where `index` (into `axis`, None: the flattened array) says it came from."""
     out = np.zeros(shape, dy.dtype)
-    if axis is None:
+    if axis is None or not shape:
         np.add.at(out.reshape(-1), index, dy)
         return out
     axis %= len(shape)

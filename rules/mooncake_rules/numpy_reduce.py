@@ -24,9 +24,9 @@ _none = np._NoValue  # what NumPy itself passes where `initial` is not given
 
 def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """The shape of a reduction over `axis` with keepdims."""
-    if axis is None:
-        return (1,) * len(shape)
     n = len(shape)
+    if axis is None or not n:  # NumPy takes an axis of what has none
+        return (1,) * n
     if type(axis) is not tuple:
         axis %= n
         return (*shape[:axis], 1, *shape[axis + 1 :])
@@ -226,6 +226,8 @@ def product_of_others(a: np.ndarray, y: Any, axis: Any) -> np.ndarray:
     """For every element the product of the others it is reduced with (y being that of all)."""
     if a.all():
         return kept(y, a.shape, axis) / a
+    if not a.ndim:
+        return np.ones_like(a)
     axes = (
         tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
     )
@@ -274,7 +276,7 @@ def prod_where(a, axis=None, dtype=None, out=None, keepdims=False, initial=1.0, 
 
 def reversed_sums(dy: np.ndarray, shape: tuple[int, ...], axis: Any) -> np.ndarray:
     """For every element the sum of the cotangents from there on."""
-    if axis is None:
+    if axis is None or not shape:
         return np.add.accumulate(dy[::-1])[::-1].reshape(shape)
     back = (slice(None),) * (axis % len(shape)) + (slice(None, None, -1),)
     return np.add.accumulate(dy[back], axis)[back]
@@ -282,8 +284,9 @@ def reversed_sums(dy: np.ndarray, shape: tuple[int, ...], axis: Any) -> np.ndarr
 
 def running_product_cotangent(dy: np.ndarray, a: np.ndarray, axis: Any) -> np.ndarray:
     """dx_k = (product of all before k) * s_k, where s_k = dy_k + x_{k+1} s_{k+1}: right with zeros too."""
-    x = a.reshape(-1) if axis is None else np.moveaxis(a, axis, 0)
-    d = dy if axis is None else np.moveaxis(dy, axis, 0)
+    flat = axis is None or not a.ndim
+    x = a.reshape(-1) if flat else np.moveaxis(a, axis, 0)
+    d = dy if flat else np.moveaxis(dy, axis, 0)
     out = np.empty(x.shape, np.result_type(x, d))
     s: Any = 0
     for k in range(len(x) - 1, -1, -1):
@@ -291,7 +294,7 @@ def running_product_cotangent(dy: np.ndarray, a: np.ndarray, axis: Any) -> np.nd
         out[k] = s
     if len(x) > 1:
         out[1:] *= np.conjugate(np.multiply.accumulate(x[:-1], 0))
-    return out.reshape(a.shape) if axis is None else np.moveaxis(out, 0, axis)
+    return out.reshape(a.shape) if flat else np.moveaxis(out, 0, axis)
 
 
 pure.update({reversed_sums, running_product_cotangent})
@@ -419,6 +422,8 @@ CASES += [
     case(np.ptp, _T, out=None), case(np.mean, _V.astype(np.float32), dtype=np.float64),
     case(np.sum, _T, 0, None, np.zeros((3, 4))), case(np.prod, _V, 0, None, None, True),
     case(np.max, _T, (0, 1), None, True),
+    case(np.max, np.array(0.5), axis=0), case(np.prod, np.array(0.5), 0), case(np.cumsum, np.array(0.5), -1),
+    case(np.cumprod, np.array(0.5), 0), case(np.take, np.array(0.5), [0, 0], 0), case(np.sum, np.array(0.5), axis=0),
 ]  # fmt: skip
 if hasattr(np, "cumulative_sum"):
     CASES += [
