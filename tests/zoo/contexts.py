@@ -75,7 +75,7 @@ def left_before_a_return(x):
     return total * len(log) + sum(log)
 
 
-@case(0.7, [1.0, 2.0])
+@case(0.7, [1.0, 2.0], tags=("reference counts",))
 def generators_held_by_iterators_that_are_left(x, xs):
     log = []
 
