@@ -19,6 +19,7 @@ from mooncake_py.infer.effects import Effect, after, holds
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.types import (
     Arr,
+    Bot,
     Cell,
     Dct,
     Fn,
@@ -225,6 +226,7 @@ class Memory:
         """What must be known of objects where they are made, because of what is written into them later."""
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
+        filled: set[Var] = set()  # by functions that rules were given
         origins = Allocations(self.fn, types, calls, self.identity, self.escaping)
         outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
@@ -260,6 +262,10 @@ class Memory:
                 if isinstance(t, Obj) and isinstance(name, Const):
                     put: T = written(t, name.value, self._type(info.args[2]))
                     effect(info.args[0], Effect(t, put, put.active, True))
+            elif rule is not None and any(isinstance(self._type(v), Fn) for v in info.args):
+                for v in info.args:  # it may be called, and fill what it captured
+                    if isinstance(v, Var) and isinstance(self._type(v), Fn):
+                        filled.add(self.find(v))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
                 puts = element_effects.get(info.target)
@@ -269,6 +275,9 @@ class Memory:
                         put = puts(info.types) if puts is not None else Top(act)
                         seen = bool(self.wary) or self._may_be_global(x)
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
+        for v, t in types.items() if filled else ():
+            if isinstance(t, (Lst, Dct)) and self.find(v) in filled and _is_empty(t):
+                out[v] = after(t, Effect(Top(), Top(True), True, False))
         if effects:
             private = private_objects(self.fn, types, calls, WRITES, self.escaping)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
@@ -339,6 +348,10 @@ class Memory:
 def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:
     """Those of the values that are used as the callee of calls and not otherwise, once some statements are gone."""
     return values - _not_only_called(fn, gone)
+
+
+def _is_empty(t: Lst | Dct) -> bool:
+    return isinstance(t.elem if isinstance(t, Lst) else t.values(), Bot)
 
 
 def _is_in_c(f: Any) -> bool:

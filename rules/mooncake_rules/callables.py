@@ -11,24 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import UnsupportedError
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
-from mooncake_py.structure import attributes
-from mooncake_py.tangents import (
-    CellShadow,
-    DictShadow,
-    FunctionShadow,
-    ListShadow,
-    ObjectShadow,
-    PartialShadow,
-    Shadow,
-    add_rdata,
-    shadow_of,
-    take_fdata,
-    zero_fdata,
-)
+from mooncake_py.tangents import take_fdata, zero_fdata
+from mooncake_rules.captured import Captured
+from mooncake_rules.copies import Copies, flatten, unflatten
 
 
 def number_part(fy: Any, dy: Any) -> Any:
@@ -75,9 +63,11 @@ class Dependence:
         self.f, self.ff = f, ff
         self.extra = tuple(extra)
         self.fextra = fextra if type(fextra) is tuple else (None,) * len(self.extra)
+        self.captured = Captured([(f, ff)])
 
     def at(self, *xs: Any) -> tuple[Any, Callable[[Any], tuple[tuple[Any, ...], np.ndarray]]]:
         """The value, and its pullback to the arguments and the vector. Arrays among xs may be differentiated by."""
+        self.captured.put_back()
         copies = Copies()
         ff = copies.of(self.f, self.ff)
         fextra = tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)])
@@ -102,6 +92,7 @@ class Dependence:
 
     def give(self, vector: np.ndarray) -> tuple[Any, ...]:
         """Add a cotangent to what was captured; those of the extra arguments are returned, as a rule returns them."""
+        self.captured.put_back()
         rest = list(vector)
         out = tuple([unflatten(x, fx, rest) for x, fx in zip(self.extra, self.fextra, strict=True)])
         copies = Copies()
@@ -128,141 +119,3 @@ def _own_cotangent(fx: Any, mine: Any, d: Any) -> Any:
         parts = zip(fx, mine or (None,) * len(fx), d or (None,) * len(fx), strict=True)
         return tuple([_own_cotangent(*p) for p in parts])
     return take_fdata(mine, d) if fx is None else d
-
-
-def flatten(x: Any, fx: Any, d: Any, parts: list[Any]) -> None:
-    """The numbers in the cotangent d of x as far as it is rdata, zeros where there are none."""
-    if isinstance(x, tuple):
-        for i, v in enumerate(x):
-            flatten(v, None if fx is None else fx[i], None if d is None else d[i], parts)
-    elif fx is None and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
-        parts.append(np.zeros(x.size) if d is None else d)
-    elif isinstance(x, (float, complex, np.inexact)):
-        parts.append(0.0 if d is None else d)
-
-
-def unflatten(x: Any, fx: Any, numbers: list[Any]) -> Any:
-    """The rdata of x from the front of a list of numbers, which is taken away."""
-    if isinstance(x, tuple):
-        return tuple([unflatten(v, None if fx is None else fx[i], numbers) for i, v in enumerate(x)])
-    if fx is None and isinstance(x, np.ndarray) and x.dtype.kind in "fc":
-        return _array_of(x, numbers)
-    if isinstance(x, (float, complex, np.inexact)):
-        t = numbers.pop(0)
-        return t.real if isinstance(t, (complex, np.complexfloating)) and not np.iscomplexobj(x) else t
-    return None
-
-
-def _array_of(x: np.ndarray, numbers: list[Any]) -> np.ndarray:
-    t = np.array(numbers[: x.size])
-    del numbers[: x.size]
-    return (t if x.dtype.kind == "c" else t.real).astype(x.dtype).reshape(x.shape)
-
-
-class Copies:
-    """Fdata of the same structure as other fdata, shared where that is shared, with cotangents of its own."""
-
-    def __init__(self) -> None:
-        self.pairs: dict[int, tuple[Any, Any, Any]] = {}  # by the original's identity: value, original, copy
-
-    def of(self, x: Any, fx: Any) -> Any:
-        if fx is None:
-            return None
-        if type(fx) is tuple:
-            return tuple(map(self.of, x, fx))
-        if type(fx) is ObjectShadow:
-            x = fx.owner  # a method's fdata is that of its object
-        if id(fx) not in self.pairs:
-            copy = self._blank(x, fx)
-            self.pairs[id(fx)] = x, fx, copy
-            self._fill(x, fx, copy)
-        return self.pairs[id(fx)][2]
-
-    def _blank(self, x: Any, fx: Any) -> Any:
-        if type(fx) is Shadow:
-            return shadow_of(x)
-        if type(fx) is ListShadow:
-            return ListShadow([], [None] * len(fx.f))
-        if type(fx) is DictShadow:
-            return DictShadow({})
-        if type(fx) is CellShadow:
-            return CellShadow(None)
-        if type(fx) is FunctionShadow:
-            return FunctionShadow((), None, None)
-        if type(fx) is ObjectShadow:
-            return ObjectShadow(x)
-        if type(fx) is PartialShadow:
-            return PartialShadow(None, ListShadow([], []), DictShadow({}))
-        raise UnsupportedError(f"a function that captured a {type(x).__name__} with a derivative", "a rule", None)
-
-    def _fill(self, x: Any, fx: Any, copy: Any) -> None:
-        if type(fx) is ListShadow:
-            copy.f.extend(map(self.of, x, fx.f))
-        elif type(fx) is DictShadow:
-            copy.f.update({k: self.of(x[k], f) for k, f in fx.f.items()})
-        elif type(fx) is CellShadow and fx.f is not None:
-            copy.f = self.of(x.cell_contents, fx.f)
-        elif type(fx) is FunctionShadow:
-            copy.cells = tuple(map(self.of, x.__closure__ or (), fx.cells))
-            copy.defaults = self.of(x.__defaults__, fx.defaults)
-            copy.kwdefaults = self.of(x.__kwdefaults__, fx.kwdefaults)
-        elif type(fx) is ObjectShadow:
-            copy.f.update({k: self.of(v, fx.fdata(k)) for k, v in attributes(x).items()})
-        elif type(fx) is PartialShadow:
-            copy.func = self.of(x.func, fx.func)
-            copy.args, copy.keywords = self.of(x.args, fx.args), self.of(x.keywords, fx.keywords)
-
-    def known_to(self, here: Run) -> None:
-        """Let a run find the copies where it meets the objects."""
-        for x, fx, copy in self.pairs.values():
-            if type(fx) in (ListShadow, DictShadow, CellShadow, ObjectShadow) and not isinstance(x, tuple):
-                here.put(x, copy)
-
-    def flatten(self, parts: list[Any]) -> None:
-        """What was added to the copies, as numbers; zero again afterwards."""
-        for x, _, copy in self.pairs.values():
-            if type(copy) is Shadow:
-                data = copy.take()
-                parts.append(np.zeros(x.size) if data is None else data)
-            elif type(copy) is ListShadow:
-                for v, f, r in zip(x, copy.f, copy.r, strict=True):
-                    if f is None:
-                        flatten(v, None, r, parts)
-            elif type(copy) is DictShadow:
-                for k, f in copy.f.items():
-                    if f is None:
-                        flatten(x[k], None, copy.r.get(k), parts)
-            elif type(copy) is CellShadow and copy.f is None:
-                flatten(content(x), None, copy.r, parts)
-            elif type(copy) is ObjectShadow:
-                for k, v in attributes(x).items():
-                    if copy.f[k] is None:
-                        flatten(v, None, copy.r.get(k), parts)
-
-    def give(self, numbers: list[Any]) -> None:
-        """Add such numbers to the originals."""
-        for x, fx, _ in self.pairs.values():
-            if type(fx) is Shadow:
-                fx.add(_array_of(x, numbers))
-            elif type(fx) is ListShadow:
-                for i, v in enumerate(x):
-                    if fx.f[i] is None:
-                        fx.add_item(i, unflatten(v, None, numbers))
-            elif type(fx) is DictShadow:
-                for k, f in fx.f.items():
-                    if f is None:
-                        fx.add_item(k, unflatten(x[k], None, numbers))
-            elif type(fx) is ObjectShadow:
-                for k, v in attributes(x).items():
-                    if fx.fdata(k) is None:
-                        fx.add_item(k, unflatten(v, None, numbers))
-            elif type(fx) is CellShadow and fx.f is None:
-                fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
-
-
-def content(cell: Any) -> Any:
-    """What a cell holds; None for an empty one."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None

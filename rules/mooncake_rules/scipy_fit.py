@@ -13,6 +13,7 @@ from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
+from mooncake_rules.captured import watched
 from mooncake_rules.scipy_library import fitted, library_rule
 from mooncake_rules.scipy_optimize import (
     EMPTY,
@@ -87,6 +88,7 @@ _SIGNATURE = inspect.signature(so.least_squares)
 
 
 @rrule(so.least_squares)
+@watched
 def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
     names = list(_SIGNATURE.parameters)[2:]
     options = dict(zip(names, given, strict=False)) | named
@@ -124,6 +126,7 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
 
 
 @rrule(so.leastsq)
+@watched
 def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
     y = so.leastsq(func.primal, plain(x0), args.primal, *map(primal, rest), **plainly(options))
     fy = zero_fdata(y)
@@ -204,6 +207,7 @@ def lsq_linear(A: CoDual, b: CoDual, bounds=(-np.inf, np.inf), *rest, **options)
 
 
 @rrule(so.curve_fit)
+@watched
 def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None, **options):
     bounds = options.get("bounds", (-np.inf, np.inf))
     out = so.curve_fit(f.primal, xdata, ydata, p0, sigma, absolute_sigma, check_finite, **options)

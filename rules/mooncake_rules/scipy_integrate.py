@@ -16,6 +16,7 @@ from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
+from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
 from mooncake_rules.scipy_library import library_rule
@@ -139,6 +140,7 @@ def _end(f: Any, at: float, args: Any) -> float:
 
 
 @rrule(si.quad)
+@watched
 def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
     if options.get("weight") is not None or options.get("complex_func"):
         raise NotImplementedError("scipy.integrate.quad is differentiated without weight and complex_func")
@@ -164,6 +166,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
 
 
 @rrule(si.quad_vec)
+@watched
 def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1,
              points=None, quadrature=None, full_output=False, *, args: CoDual = _EMPTY):  # fmt: skip
     """The integral of numbers or arrays; the error that is estimated has no derivative."""
@@ -198,6 +201,7 @@ def _as_tuple(args: Any) -> tuple[Any, ...]:
 
 
 @rrule(si.fixed_quad)
+@watched
 def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
     y = si.fixed_quad(func.primal, a, b, args.primal, n)
     fy = zero_fdata(y)
@@ -276,6 +280,7 @@ def adjoint(
 
 
 @rrule(si.odeint)
+@watched
 def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
     if options.get("full_output"):
         raise NotImplementedError("scipy.integrate.odeint is differentiated without full_output")

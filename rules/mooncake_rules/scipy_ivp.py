@@ -26,6 +26,7 @@ from mooncake_py.runtime.user import seed
 from mooncake_py.tangents import CoDual, DictShadow, add_any, add_rdata, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence, number_part
+from mooncake_rules.captured import watched
 from mooncake_rules.scipy_integrate import Motion, _as, adjoint
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import record_class
@@ -184,6 +185,7 @@ def sweep(
 
 
 @rrule(si.solve_ivp)
+@watched
 def solve_ivp(
     fun: CoDual, t_span: CoDual, y0: CoDual, method: CoDual = _RK45, t_eval: CoDual = _NOTHING,
     dense_output: CoDual = _NO, events: CoDual = _NOTHING, vectorized: CoDual = _NO,

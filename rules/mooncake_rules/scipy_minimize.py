@@ -18,6 +18,7 @@ import scipy.optimize as so
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.captured import watched
 from mooncake_rules.scipy_optimize import (
     EMPTY,
     First,
@@ -66,6 +67,7 @@ def _of_minimum(
 
 
 @rrule(so.minimize)
+@watched
 def minimize(
     fun: CoDual, x0, args: CoDual = EMPTY, method=None, jac: CoDual = _NONE, hess=None, hessp=None,
     bounds: CoDual = _NONE, constraints: CoDual = EMPTY, tol=None, callback=None, options=None,
@@ -94,6 +96,7 @@ def minimize(
 
 
 @rrule(so.minimize_scalar)
+@watched
 def minimize_scalar(
     fun: CoDual, bracket=None, bounds: CoDual = _NONE, args: CoDual = EMPTY, method=None, tol=None, options=None
 ):
@@ -134,6 +137,7 @@ def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None
     name = f"scipy.optimize.{f.__name__}"
 
     @rrule(f)
+    @watched
     def rule(func: CoDual, *given: CoDual, **named: CoDual):
         options = dict(zip(names[1:], given, strict=False)) | named
         refused = [k for k in ("constraints", "eqcons", "ieqcons", "f_eqcons", "f_ieqcons") if _is_given(options, k)]

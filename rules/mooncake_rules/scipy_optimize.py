@@ -15,6 +15,7 @@ from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
+from mooncake_rules.captured import watched
 
 EMPTY = CoDual((), None)
 
@@ -69,6 +70,7 @@ def _scalar_root(f: Dependence, x: float, dx: Any) -> np.ndarray:
 
 def _bracketing(method: Any) -> None:
     @rrule(method)
+    @watched
     def rule(f: CoDual, a, b, args: CoDual = EMPTY, *rest, **options):
         y = method(f.primal, a, b, args.primal, *map(primal, rest), **plainly(options))
         x = y[0] if type(y) is tuple else y
@@ -88,6 +90,7 @@ for _f in (so.brentq, so.brenth, so.bisect, so.ridder, so.toms748):
 
 
 @rrule(so.newton)
+@watched
 def newton(func: CoDual, x0, fprime=None, args: CoDual = EMPTY, *rest, **options):
     y = so.newton(func.primal, x0, fprime, args.primal, *map(primal, rest), **plainly(options))
     fy = zero_fdata(y)
@@ -120,6 +123,7 @@ def first_cotangent(fy: Any, dy: Any) -> Any:
 
 
 @rrule(so.fsolve)
+@watched
 def fsolve(func: CoDual, x0, args: CoDual = EMPTY, **options):
     out = so.fsolve(func.primal, plain(x0), args.primal, **options)
     x = out[0] if options.get("full_output") else out
@@ -159,6 +163,7 @@ class Fixed:
 
 
 @rrule(so.fixed_point)
+@watched
 def fixed_point(func: CoDual, x0, args: CoDual = EMPTY, **options):
     x = so.fixed_point(func.primal, x0, args.primal, **options)
     fx = zero_fdata(x)
@@ -195,6 +200,7 @@ def _iterative(method: Any) -> None:
     """A solver that is given the function, where to start, and options."""
 
     @rrule(method)
+    @watched
     def rule(F: CoDual, xin, *rest, **options):
         x = method(F.primal, plain(xin), *map(primal, rest), **plainly(options))
         fx = zero_fdata(x)
@@ -216,6 +222,7 @@ for _f in (
 
 
 @rrule(so.root)
+@watched
 def root(fun: CoDual, x0, args: CoDual = EMPTY, method="hybr", jac=None, tol=None, callback=None, options=None):
     res = so.root(fun.primal, x0, args.primal, method, jac, tol, callback, options)
     fres = record(res, ("x",))
@@ -245,6 +252,7 @@ class First:
 
 
 @rrule(so.root_scalar)
+@watched
 def root_scalar(f: CoDual, args: CoDual = EMPTY, method=None, bracket=None, **options):
     res = so.root_scalar(f.primal, args.primal, method, bracket, **options)
     fres = record(res, ("root",))

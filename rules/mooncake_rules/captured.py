@@ -1,0 +1,201 @@
+"""What functions that rules are given change in what they captured.
+
+SciPy calls such a function as it is, so that what it writes to a list, a dict, a variable or an object of the program
+that is differentiated stays there, as after a plain call: logs, counters, the best value so far. Its derivative is not
+known: reading it back with one is refused by the pullback, which then puts everything back as any pullback does.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.structure import attributes, store, unstore
+from mooncake_py.tangents import (
+    CellShadow,
+    CoDual,
+    DictShadow,
+    ListShadow,
+    ObjectShadow,
+    Shadow,
+    add_any,
+    has_tangent,
+    take_fdata,
+    zero_fdata,
+)
+from mooncake_py.trees import leaves
+from mooncake_rules.copies import Copies, content
+
+_ABSENT = object()
+
+
+class Captured:
+    """The containers, cells, objects and arrays that functions captured, with what was in them."""
+
+    def __init__(self, functions: list[tuple[Any, Any]]):
+        copies = Copies()
+        for f, ff in functions:
+            copies.of(f, ff)
+        found = [(x, fx) for x, fx, _ in copies.pairs.values() if type(x) is not tuple]
+        self.parts = [(x, fx, old) for x, fx in found if (old := _held(x, fx)) is not None]
+        self.arrays = [(x, fx, x.copy()) for x, fx in found if type(fx) is Shadow and type(x) is np.ndarray]
+        self.before: list[tuple[Any, dict[Any, Any]]] = []  # fdata of what was changed
+
+    def note(self) -> bool:
+        """Give what is there now fdata; is there anything new?"""
+        for x, fx, old in self.parts:
+            new = _held(x, fx)
+            assert new is not None
+            if new.keys() != old.keys() or any(new[k] is not old[k] for k in new):
+                f = _fdata(fx, old)
+                self.before.append((fx, f))
+                _put_fdata(fx, {k: f.get(k) if old.get(k, _ABSENT) is v else zero_fdata(v) for k, v in new.items()})
+        return bool(self.before) or any(_differ(x, old).any() for x, _, old in self.arrays)
+
+    def take_back(self) -> None:
+        """Everything as it was before, with the cotangents that belong to it."""
+        for x, fx, old in self.parts:
+            f = next((f for known, f in self.before if known is fx), None)
+            if f is None:
+                continue
+            new = _held(x, fx)
+            assert new is not None
+            ds = dict(_taken(fx, new))
+            for k, d in ds.items():
+                if old.get(k, _ABSENT) is not new[k] and has_tangent(new[k]):
+                    _refuse_loss(d)
+            _put_back(x, old)
+            _put_fdata(fx, f)
+            for k, d in ds.items():
+                if d is not None and old.get(k, _ABSENT) is new[k]:
+                    _add(fx, k, d)
+        self.before = []
+        for x, fx, was in self.arrays:
+            changed = _differ(x, was)
+            if changed.any():
+                d = fx.take()
+                if d is not None:
+                    _refuse_loss(d[changed])
+                    fx.add(d)
+                x[...] = was
+
+    def put_back(self) -> None:
+        """The same for what was changed by running the functions again."""
+        for x, fx, old in self.parts:
+            new = _held(x, fx)
+            assert new is not None
+            if new.keys() != old.keys() or any(new[k] is not old[k] for k in new):
+                _put_back(x, old)
+        for x, _, was in self.arrays:
+            if _differ(x, was).any():
+                x[...] = was
+
+
+def watched(rule: Callable) -> Callable:
+    """The rule of a function that calls those it is given: what these change in what they captured is looked after."""
+
+    @functools.wraps(rule)
+    def rule_that_looks(*args, **kwargs):
+        given = [a for a in (*args, *kwargs.values()) if isinstance(a, CoDual) and a.fdata is not None]
+        captured = Captured([(a.primal, a.fdata) for a in given if callable(a.primal)])
+        result, pullback = rule(*args, **kwargs)
+        if not captured.note():
+            return result, pullback
+
+        def pullback_of_the_rest(dy):
+            captured.take_back()
+            try:
+                return pullback(dy)
+            finally:
+                captured.put_back()
+
+        return result, pullback_of_the_rest
+
+    rule_that_looks.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
+    return rule_that_looks
+
+
+def _held(x: Any, fx: Any) -> dict[Any, Any] | None:
+    """What is in a container, by index, key or name; None where it is none."""
+    if type(fx) is ListShadow and isinstance(x, (list, deque)):
+        return dict(enumerate(x))
+    if type(fx) is DictShadow and isinstance(x, dict):
+        return dict(x)
+    if type(fx) is CellShadow:
+        return {0: content(x)}
+    return dict(attributes(fx.owner)) if type(fx) is ObjectShadow else None
+
+
+def _fdata(fx: Any, held: dict[Any, Any]) -> dict[Any, Any]:
+    if type(fx) is CellShadow:
+        return {0: fx.f}
+    if type(fx) is ObjectShadow:
+        return {k: fx.fdata(k) for k in held if k not in fx.constant}
+    return dict(enumerate(fx.f)) if type(fx) is ListShadow else dict(fx.f)
+
+
+def _put_fdata(fx: Any, f: dict[Any, Any]) -> None:
+    if type(fx) is CellShadow:
+        fx.f, fx.r = f[0], None
+    elif type(fx) is ObjectShadow:
+        fx.f.clear()
+        fx.f.update({k: v for k, v in f.items() if k not in fx.constant})
+        fx.r.clear()
+    else:
+        fx.reset(list(f.values()) if type(fx) is ListShadow else f)
+
+
+def _taken(fx: Any, held: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """The cotangents of what is in a container, none of which is left."""
+    for k in held:
+        if type(fx) is CellShadow:
+            r, fx.r = fx.r, None
+            yield k, take_fdata(fx.f, r)
+        elif type(fx) is ListShadow:
+            r, fx.r[k] = fx.r[k], None
+            yield k, take_fdata(fx.f[k], r)
+        else:
+            yield k, take_fdata(fx.f.get(k), fx.r.pop(k, None))
+
+
+def _add(fx: Any, k: Any, d: Any) -> None:
+    if type(fx) is CellShadow:
+        fx.r = add_any(fx.r, fx.f, d)
+    else:
+        fx.add_item(k, d)
+
+
+def _put_back(x: Any, old: dict[Any, Any]) -> None:
+    if isinstance(x, list):
+        x[:] = old.values()
+    elif isinstance(x, deque):
+        x.clear()
+        x.extend(old.values())
+    elif isinstance(x, dict):
+        x.clear()
+        x.update(old)
+    elif type(x).__name__ == "cell":
+        x.cell_contents = old[0]
+    else:
+        for k in attributes(x).keys() - old.keys():
+            unstore(x, k)
+        for k, v in old.items():
+            store(x, k, v)
+
+
+def _differ(x: np.ndarray, old: np.ndarray) -> np.ndarray:
+    return (x != old) & ((x == x) | (old == old))  # NaN where NaN was is no change
+
+
+def _refuse_loss(d: Any) -> None:
+    if d is not None and any(np.any(v) for v in leaves(d)):
+        raise UnsupportedError(
+            "the derivative of a value that a function given to a solver or an integral has stored", "the call", None,
+            "compute the value again after the call",
+        )  # fmt: skip

@@ -1,0 +1,112 @@
+"""What functions that rules are given change in what they captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import value_and_grad
+from mooncake_py.errors import UnsupportedError
+
+optimize = pytest.importorskip("scipy.optimize")
+integrate = pytest.importorskip("scipy.integrate")
+
+
+class Recorder:
+    def __init__(self, a):
+        self.a, self.calls, self.last = a, 0, None
+
+    def cubic(self, t):
+        self.calls += 1
+        self.last = self.a * t
+        return t**3 - self.a
+
+
+def logged_root(a):
+    seen, count = [], 0
+
+    def g(t):
+        nonlocal count
+        count += 1
+        seen.append(a * t)
+        return t**3 - a
+
+    root = optimize.brentq(g, 0.0, 5.0)
+    return root if len(seen) == count > 1 else 0.0
+
+
+def logged_integral(a):
+    seen = {}
+
+    def g(t):
+        seen[t] = a * t * t
+        return seen[t]
+
+    return integrate.quad(g, 0.0, 1.0)[0] * len(seen) / len(seen)
+
+
+def logged_minimum(a):
+    losses, best, buffer = [], [None], np.zeros(2)
+
+    def loss(x):
+        buffer[:] = x - a
+        best[0] = np.sum(buffer**2)
+        losses.append(best[0])
+        return best[0]
+
+    return np.sum(optimize.minimize(loss, np.zeros(2)).x)
+
+
+def counted_root(a):
+    recorder = Recorder(a)
+    return optimize.brentq(recorder.cubic, 0.0, 5.0) * recorder.calls
+
+
+@pytest.mark.parametrize("f", [logged_root, logged_integral, logged_minimum, counted_root])
+def test_logs_and_counters(f: Callable[[Any], Any]) -> None:
+    value, gradient = value_and_grad(f)(2.0)
+    again, same = value_and_grad(f)(2.0)
+    assert value == f(2.0) == again
+    assert gradient == same == pytest.approx((f(2.0 + 1e-4) - f(2.0 - 1e-4)) / 2e-4, rel=1e-2)
+
+
+def last_of_a_list(a):
+    seen = []
+    root = optimize.brentq(lambda t: (seen.append(a * t), t**3 - a)[1], 0.0, 5.0)
+    return root + seen[-1]
+
+
+def last_in_a_variable(a):
+    last = 0.0
+
+    def g(t):
+        nonlocal last
+        last = a * t
+        return t**3 - a
+
+    return optimize.brentq(g, 0.0, 5.0) + last
+
+
+def last_of_an_object(a):
+    recorder = Recorder(a)
+    return optimize.brentq(recorder.cubic, 0.0, 5.0) + recorder.last
+
+
+def last_in_an_array(a):
+    last = np.zeros(2)
+
+    def g(t):
+        last[0] = a * t
+        return t**3 - a
+
+    return optimize.brentq(g, 0.0, 5.0) + last[0]
+
+
+@pytest.mark.parametrize("f", [last_of_a_list, last_in_a_variable, last_of_an_object, last_in_an_array])
+def test_reading_back_is_refused(f: Callable[[Any], Any]) -> None:
+    for _ in range(2):  # the rule is as good as new
+        with pytest.raises(UnsupportedError, match="has stored"):
+            value_and_grad(f)(2.0)
