@@ -248,6 +248,13 @@ class Memory:
             rule = info.rule
             if self.only_iterates(info, calls):
                 continue
+            if (
+                rule is not None
+                and not rule.mutates
+                and getattr(info.target, "__module__", None) != load_global.__module__
+            ):
+                # A function that is given to this one, and not just put away, may be called, and fill what it captured.
+                filled.update([self.find(v) for v in info.args if isinstance(v, Var) and isinstance(self._type(v), Fn)])
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():
@@ -262,10 +269,6 @@ class Memory:
                 if isinstance(t, Obj) and isinstance(name, Const):
                     put: T = written(t, name.value, self._type(info.args[2]))
                     effect(info.args[0], Effect(t, put, put.active, True))
-            elif rule is not None and any(isinstance(self._type(v), Fn) for v in info.args):
-                for v in info.args:  # it may be called, and fill what it captured
-                    if isinstance(v, Var) and isinstance(self._type(v), Fn):
-                        filled.add(self.find(v))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)
                 puts = element_effects.get(info.target)
