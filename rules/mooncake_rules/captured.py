@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Captured:
         for x, fx, old in self.parts:
             new = _held(x, fx)
             assert new is not None
-            if new.keys() != old.keys() or any(new[k] is not old[k] for k in new):
+            if _changed(new, old):
                 f = _fdata(fx, old)
                 self.before.append((fx, f))
                 _put_fdata(fx, {k: f.get(k) if old.get(k, _ABSENT) is v else zero_fdata(v) for k, v in new.items()})
@@ -90,7 +91,7 @@ class Captured:
         for x, fx, old in self.parts:
             new = _held(x, fx)
             assert new is not None
-            if new.keys() != old.keys() or any(new[k] is not old[k] for k in new):
+            if _changed(new, old):
                 _put_back(x, old)
         for x, _, was in self.arrays:
             if _differ(x, was).any():
@@ -130,6 +131,10 @@ def _held(x: Any, fx: Any) -> dict[Any, Any] | None:
     if type(fx) is CellShadow:
         return {0: content(x)}
     return dict(attributes(fx.owner)) if type(fx) is ObjectShadow else None
+
+
+def _changed(new: dict[Any, Any], old: dict[Any, Any]) -> bool:
+    return new.keys() != old.keys() or any(new[k] is not old[k] for k in new)
 
 
 def _fdata(fx: Any, held: dict[Any, Any]) -> dict[Any, Any]:
@@ -180,7 +185,7 @@ def _put_back(x: Any, old: dict[Any, Any]) -> None:
     elif isinstance(x, dict):
         x.clear()
         x.update(old)
-    elif type(x).__name__ == "cell":
+    elif isinstance(x, CellType):
         x.cell_contents = old[0]
     else:
         for k in attributes(x).keys() - old.keys():
