@@ -26,9 +26,11 @@ class Wary(IntEnum):
     OBJECTS = 1
     ARRAYS = 2
     """Arrays that are reached directly, too: by a name, a cell, a default value or an attribute of a class."""
+    NAMES = 3
+    """The names of modules, too: what they stand for is looked up when it runs."""
 
 
-NOTHING, OBJECTS, ARRAYS = Wary
+NOTHING, OBJECTS, ARRAYS, NAMES = Wary
 
 
 class Run:

@@ -392,7 +392,7 @@ def zero_fdata(x: Any) -> Any:
         if x.dtype.kind not in "fc":
             return None
         here = run.current()
-        return _met_shadow(x, here) if here.wary == run.Wary.ARRAYS else shadow_of(x)
+        return _met_shadow(x, here) if here.wary >= run.Wary.ARRAYS else shadow_of(x)
     if isinstance(x, tuple):
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None

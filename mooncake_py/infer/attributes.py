@@ -42,6 +42,10 @@ class Attributes(State):
             self.guards[(id(g), name)] = Guard(g, name, ABSENT)
         else:
             return Top()
+        return self.value_type(scope, name, value)
+
+    def value_type(self, scope: dict[str, Any], name: str, value: Any) -> T:
+        """The type of what a name of a module stands for, which is relied on."""
         typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
         if is_code_like(value) and not typed and not may_change(value, self.wary):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
@@ -51,6 +55,14 @@ class Attributes(State):
         same = ABSENT if tells_content(self.seen(t)) else value
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
         return self.seen(abstract(value, True) if may_change(value, self.wary) else t)
+
+    def of_module(self, module: pytypes.ModuleType, name: str) -> T | None:
+        """The type of an attribute of a module; None where it has none, or decides itself what it is."""
+        scope, value = vars(module), getattr(module, name, ABSENT)
+        if is_code_like(value) or isinstance(value, (int, float, str)):
+            self.guards[(id(scope), name)] = Guard(scope, name, value)
+            return Known(value)
+        return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
@@ -64,11 +76,10 @@ class Attributes(State):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):
-            value = getattr(t.value, name, ABSENT)
-            if value is not ABSENT and (is_code_like(value) or isinstance(value, (int, float, str))):
-                self.guards[(id(t.value), name)] = Guard(t.value.__dict__, name, value)
+            held = self.of_module(t.value, name)
+            if held is not None:
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
-                return Known(value)
+                return held
         if isinstance(t, Known) and isinstance(t.value, (type, np.ufunc)):
             value = getattr(t.value, name, ABSENT)
             if isinstance(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.outside_arrays import kinds
-from mooncake_py.run import ARRAYS, OBJECTS, Wary
+from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
@@ -22,6 +22,8 @@ _PLAIN_CONTAINERS = frozenset({list, dict, deque})
 
 def summary(x: Any) -> Any:
     """What an answer takes the value of a name to be."""
+    if isinstance(x, pytypes.ModuleType):
+        return x
     return (holds_numbers(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 
 
@@ -61,7 +63,7 @@ def holds_arrays(x: Any) -> bool:
 
 def may_change(x: Any, wary: Wary) -> bool:
     """May a run that is this wary write to x, or to what it holds, if it is from outside?"""
-    return bool(wary) and (is_data(x) or (wary == ARRAYS and holds_arrays(x)))
+    return bool(wary) and (is_data(x) or (wary >= ARRAYS and holds_arrays(x)))
 
 
 def is_mark(x: Any) -> bool:
@@ -75,8 +77,8 @@ def holds_numbers(x: Any) -> bool:
 
 
 def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
-    """Is this attribute of a class, function or module something that a run may set, or write into?"""
-    if isinstance(holder, pytypes.ModuleType) and of_library(holder.__name__):
+    """May a run set this attribute of a class, function or module, or write into it where that is not seen?"""
+    if isinstance(holder, pytypes.ModuleType) and (wary < NAMES or of_library(holder.__name__)):
         return False
     value = getattr(holder, name, None)
     return value is None or isinstance(value, (int, float, str, np.ndarray, tuple)) or may_change(value, wary)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import types as pytypes
 from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import T
+from mooncake_py.infer.types import Known, T
 from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
+from mooncake_py.ir.ops import load_global
 from mooncake_py.registry import Rule
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.fits import Fit, fit_or_abstract
@@ -33,6 +35,16 @@ class CallInfo:
     types: tuple[T, ...] = ()
     why: str = ""
     callee: Any = None  # for "derived": the result of the callee's own inference
+
+    @property
+    def named(self) -> tuple[pytypes.ModuleType | None, str] | None:
+        """The name outside the function that it reads: a global (None), or an attribute of a module."""
+        if self.target is load_global:
+            return None, self.args[0].value  # type: ignore[union-attr]
+        match self.target, self.types:
+            case builtins.getattr, (Known(value=pytypes.ModuleType() as module), Known(value=str() as name), *_):
+                return module, name
+        return None
 
 
 @dataclass(frozen=True, slots=True)

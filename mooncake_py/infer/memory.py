@@ -102,9 +102,8 @@ class Memory:
             for p in shareable[1:]:
                 self.join(shareable[0], p)
         if wary:  # so may all that is reached from outside
-            outside = [*fn.params, *fn.free]
-            outside += [s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, load_global)]
-            arrays = wary == ARRAYS
+            outside = [*fn.params, *fn.free, *_named(calls)]
+            arrays = wary >= ARRAYS
             found = [v for v in outside if self.identity(v) and (arrays or not isinstance(types.get(v), Arr))]
             self.marked.update(found if arrays else ())
             for v in found[1:]:
@@ -238,7 +237,7 @@ class Memory:
 
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
-        of_globals = {s.out for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global)}
+        of_globals = self.of_globals = set(_named(calls))
         self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
         self.inputs = {*self.fn.params, *self.fn.free}
         for s in self.defs.values():
@@ -313,8 +312,7 @@ class Memory:
 
     def written_outside(self, targets: Container[Any], calls: dict[Var, CallInfo]) -> set[Var]:
         """The calls of these functions that may write to what is neither an argument nor made here."""
-        found = [s.out for b in self.fn.blocks for s in b.stmts if is_const(s.fn, load_global)]
-        outside = {self.find(v) for v in (*found, *self.fn.free) if self.identity(v)}
+        outside = {self.find(v) for v in (*_named(calls), *self.fn.free) if self.identity(v)}
         if not outside:
             return set()
         return {
@@ -326,18 +324,14 @@ class Memory:
     def _outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
         """The classes of what comes from outside the function."""
         found = [*self.fn.params, *self.fn.free]
-        for b in self.fn.blocks:
-            for s in b.stmts:
-                info = calls.get(s.out)
-                if is_const(s.fn, load_global) or (info is not None and info.kind == "dynamic"):
-                    found.append(s.out)
+        found += [v for v, info in calls.items() if info.named is not None or info.kind == "dynamic"]
         return {self.find(v) for v in found if self.identity(v)}
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
         while isinstance(v, Var) and v in self.defs:
             s = self.defs[v]
-            if is_const(s.fn, load_global):
+            if v in self.of_globals:
                 return True
             if not s.args or not (is_const(s.fn, getattr) or is_const(s.fn, operator.getitem)):
                 return False
@@ -346,6 +340,11 @@ class Memory:
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+
+
+def _named(calls: dict[Var, CallInfo]) -> list[Var]:
+    """What names outside the function stand for."""
+    return [v for v, info in calls.items() if info.named is not None]
 
 
 def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:

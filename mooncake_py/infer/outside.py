@@ -34,7 +34,7 @@ from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.registry import rules_of
-from mooncake_py.run import ARRAYS, NOTHING, OBJECTS, Wary
+from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
 _MUTATORS = {
@@ -93,7 +93,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) ->
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
     known = _answers.get(key)
     if known is None or not (
-        known[0] is ARRAYS or all(summary(scope.get(name)) == then for scope, name, then in known[1])
+        known[0] is NAMES or all(summary(scope.get(name)) == then for scope, name, then in known[1])
     ):
         walk = Walk()
         walk.function(f)
@@ -112,7 +112,7 @@ def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
     """Does a call of f, given numbers, reach nothing but numbers, functions and libraries, to read or to write it?"""
     walk = Walk()
     walk.function(f)
-    if wary is ARRAYS and reaches_arrays(walk):
+    if wary >= ARRAYS and reaches_arrays(walk):
         return False
     return not (walk.sources or walk.unseen or walk.namespaces)
 
@@ -179,6 +179,8 @@ class Walk:
         self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
+        if any(map(self._sets_names, self.codes.values())):
+            return NAMES
         if writes_arrays(self):
             return ARRAYS
         return OBJECTS if self._writes_objects() else NOTHING
@@ -342,6 +344,7 @@ class Walk:
                         self.namespaces = True
                         for n in code.co_names:
                             if n in x.__dict__:
+                                self.relied.append((x.__dict__, n, summary(x.__dict__[n])))
                                 self.value(x.__dict__[n])
                 else:
                     self.value(x)
@@ -351,6 +354,16 @@ class Walk:
         return c
 
     # -- what is written --
+
+    def _sets_names(self, c: Code) -> bool:
+        """Does it set names of modules that do not belong to a library?"""
+        defs = {s.out: s for b in c.body.blocks for s in b.stmts}
+        for s in defs.values():
+            if s.args and any(self.known(c, s.fn, defs) is f for f in (setattr, delattr, vars)):
+                x = self.known(c, s.args[0], defs)
+                if isinstance(x, pytypes.ModuleType) and not of_library(x.__name__):
+                    return True
+        return False
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
@@ -399,10 +412,9 @@ class Walk:
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 holder, word = self.known(c, s.args[0], defs), str(s.args[1].value)
-                if word in self.of_classes or (
-                    isinstance(holder, NAMESPACES) and may_hold_data(getattr(holder, word, None))
-                ):
-                    tracks.add(s.out)
+                held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
+                if word in self.of_classes or may_hold_data(held):
+                    tracks.add(s.out, holds_numbers(held) and word not in self.of_classes)
             if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
                 tracks.add(s.out)
             return False

@@ -11,7 +11,6 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.types import Arr, Dct, Lst, Obj, T, Tup, Union, is_scalar
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Operand, Var
 from mooncake_py.registry import is_pure
 
@@ -59,7 +58,7 @@ def only_reads(inferred: Inferred) -> bool:
     """Does a function change nothing but what it makes itself?"""
     memory = inferred.memory
     from_outside = {memory.find(v) for v in (*inferred.fn.params, *inferred.fn.free)}
-    from_outside |= {memory.find(s.out) for b in inferred.fn.blocks for s in b.stmts if is_const(s.fn, ops.load_global)}
+    from_outside |= {memory.find(v) for v, call in inferred.calls.items() if call.named is not None}
 
     def own(v: Operand) -> bool:
         return not isinstance(v, Var) or memory.find(v) not in from_outside

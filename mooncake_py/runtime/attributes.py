@@ -165,7 +165,7 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
 def _known(y: Any) -> Any:
     """What the run knows of an object from outside."""
     here = run.current()
-    return zero_fdata(y) if here.wary == run.ARRAYS and isinstance(y, (np.ndarray, tuple)) else here.shadow(y)
+    return zero_fdata(y) if here.wary >= run.ARRAYS and isinstance(y, (np.ndarray, tuple)) else here.shadow(y)
 
 
 def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:

@@ -192,7 +192,7 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
         pulls.append(None)
         if z is not None:
             part, fpart = results[i]
-            if fz is None and pb is not None and run.is_wary() == run.ARRAYS:
+            if fz is None and pb is not None and run.is_wary() >= run.ARRAYS:
                 fz = zero_fdata(z)
             if fpart is not None and fz is None:
                 raise UnsupportedError(

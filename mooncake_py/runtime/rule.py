@@ -105,8 +105,8 @@ class DerivedRule:
 
     def outside(self, cells: Sequence[pytypes.CellType]) -> list[Any]:
         """The objects that are neither arguments nor made in the run, and that the function may write to."""
-        scope = self.scope
-        found = [scope[k] for k in self.derived.touched_globals if k in scope]
+        scopes = [(self.scope if m is None else vars(m), k) for m, k in self.derived.touched_globals]
+        found = [scope[k] for scope, k in scopes if k in scope]
         for i in self.derived.touched_cells:
             found.append(cells[i])
             with contextlib.suppress(ValueError):  # an empty cell

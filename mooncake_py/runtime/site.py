@@ -130,7 +130,7 @@ class DynamicSite:
                     if ff is None and callable(d := native_method(type(f.__self__), f)):
                         ff = self._check_write(d, (f.__self__, *args), (None, *fargs), self.live)[0]
                 elif type(f) is pytypes.BuiltinFunctionType and type(f.__self__) is np.ndarray and ff is None:
-                    ff = zero_fdata(f.__self__) if run.is_wary() == ARRAYS else None
+                    ff = zero_fdata(f.__self__) if run.is_wary() >= ARRAYS else None
                 elif fargs and fargs[0] is None:
                     fargs = self._check_write(f, args, fargs, self.live[1:])
             classes = tuple(map(type, args))

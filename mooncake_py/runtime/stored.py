@@ -67,6 +67,17 @@ def _numberless(x: Any) -> bool:
     return not has_tangent(x)
 
 
+def _check_module(x: Any, name: str) -> None:
+    """That a name of a module is set was seen before the run, or what it stands for was relied on."""
+    if isinstance(x, pytypes.ModuleType) and run.is_wary() < run.NAMES and not of_library(x.__name__):
+        raise UnsupportedError(
+            f"setting {name!r} of module {x.__name__} where the module is not named",
+            "the call",
+            None,
+            "import the module and set its attribute by that name",
+        )
+
+
 def _check_namespace(x: Any, name: str, v: Any) -> None:
     """What is set there must be read where it is looked for: names of functions and methods are known before a run."""
     if of_library(getattr(x, "__module__", None) or x.__name__):
@@ -114,6 +125,7 @@ def read_stored(x: Any, fx: Any, name: str) -> Result:
 def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = False) -> Pull:
     """Set an attribute; the pullback undoes that and returns the cotangent of what was set."""
     shadow = shadow_of_attributes(x, fx)
+    _check_module(x, name)
     if isinstance(x, (type, pytypes.ModuleType)) and not constant and _carries(v, fv):
         _check_namespace(x, name, v)
     if shadow is None and not constant and _carries(v, fv):
@@ -162,6 +174,7 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
 
 def delete_stored(x: Any, fx: Any, name: str) -> Pull:
     """Delete an attribute; the pullback puts it back."""
+    _check_module(x, name)
     old = stored(x, name)
     shadow = shadow_of_attributes(x, fx)
     run.current().touch(x)

@@ -92,7 +92,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
 def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
     shadow = shadow_of(x)
     own = x.base is None
-    if own and (here := run.current()).wary == run.Wary.ARRAYS:
+    if own and (here := run.current()).wary >= run.Wary.ARRAYS:
         here.arrays[id(x)] = x, shadow  # the run may come to it from outside as well
     for y, other in arrays:
         if own and y.base is None:  # each has memory of its own

@@ -96,7 +96,10 @@ class ADInfo:
             or memory.find(v) in {memory.find(p) for p in fn.params if memory.identity(p)}
         ):
             return False
-        return is_const(made.fn, ops.load_global) or (is_const(made.fn, ops.cell_get) and made.args[0] in fn.free)
+        call = self.inferred.calls.get(v)
+        return (call is not None and call.named is not None) or (
+            is_const(made.fn, ops.cell_get) and made.args[0] in fn.free
+        )
 
     def is_written(self, v: Var) -> bool:
         """Does a statement in sight write to this object, by this name or another?"""
@@ -177,7 +180,7 @@ class ADInfo:
         if has_fdata(tree):
             t = self.types.get(v)
             y = self.operand(v)
-            if tree == REF and isinstance(t, Arr) and not (met and self.inferred.wary == Wary.ARRAYS):
+            if tree == REF and isinstance(t, Arr) and not (met and self.inferred.wary >= Wary.ARRAYS):
                 f = self.emit(helpers.shadow_of, y)
             else:
                 f = self.emit(zeros, y)

@@ -16,7 +16,6 @@ from mooncake_py.infer.allocation import makes_container
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import may_be_complex
-from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import all_vars, is_const
 from mooncake_py.ir.nodes import (
@@ -160,7 +159,7 @@ def _drop_undoing(info: ADInfo, p: PullbackBuilder) -> bool:
     for b in fn.blocks:
         for s in b.stmts:
             call = calls.get(s.out)
-            if call is None or call.kind == "dynamic" or call.target is ops.load_global:
+            if call is None or call.kind == "dynamic" or call.named is not None:
                 outside.update(v for v in (s.out, *s.operands()) if isinstance(v, Var))
             elif call.kind == "plain" and call.rule is None and not is_pure(call.target) and not makes_container(call):
                 outside.add(s.out)

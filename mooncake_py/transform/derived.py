@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,7 @@ class Derived:
     written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
     touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
-    touched_globals: tuple[str, ...]
+    touched_globals: tuple[tuple[pytypes.ModuleType | None, str], ...]
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]

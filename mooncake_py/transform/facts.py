@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from mooncake_py.infer.types import Cell, Dct, Lst, Obj
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import (
@@ -14,6 +16,8 @@ from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.lanes import NONE, REF, Tree, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 
+Names = tuple[tuple[ModuleType | None, str], ...]
+"""Globals, or (with the module) those of other modules."""
 _NO_ARRAYS = (Obj, Lst, Dct, Cell)
 
 
@@ -55,7 +59,7 @@ class Facts:
         classes = {memory.find(v) for v in memory.written if not isinstance(types.get(v), _NO_ARRAYS)}
         return tuple(i for i, v in enumerate(self.canonical.fn.params) if memory.find(v) in classes)
 
-    def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
+    def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], Names]:
         """The parameters, cells and globals whose objects it, or what it calls, may write to."""
         fn, memory = self.canonical.fn, self.inferred.memory
         written = set(memory.written)
@@ -65,14 +69,10 @@ class Facts:
                 if call is not None and call.kind == "dynamic":
                     written.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
         classes = {memory.find(v) for v in written if memory.identity(v)}
-        names = {
-            str(s.args[0].value)  # type: ignore[union-attr]
-            for b in fn.blocks
-            for s in b.stmts
-            if isinstance(s.fn, Const) and s.fn.value is ops.load_global and memory.find(s.out) in classes
-        }
+        named = {v: call.named for v, call in self.inferred.calls.items() if call.named is not None}
+        names = dict.fromkeys([name for v, name in named.items() if memory.find(v) in classes])
         return (
             tuple(i for i, v in enumerate(fn.params) if memory.find(v) in classes),
             tuple(i for i, v in enumerate(fn.free) if memory.find(v) in classes),
-            tuple(sorted(names)),
+            tuple(names),
         )

@@ -328,7 +328,7 @@ class _Effects:
         if f in ops.NEVER_RAISES or (call.kind == "op" and f in _INTERNAL):
             return False
         t = self.types.get(s.out, Top())
-        if f is ops.load_global:
+        if call.named is not None:
             return isinstance(t, Top)
         if f is getattr:
             return not isinstance(t, Known | Meth)

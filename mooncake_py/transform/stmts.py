@@ -64,10 +64,11 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         callee, args = Const(site), (callee, *args)
     info.forward.append(Call(s.out, callee, args, info.keywords(s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
-    outside = f is ops.load_global and info.tree(s.out) != NONE and info.is_written(s.out)
-    if outside and info.inferred.wary < (Wary.ARRAYS if isinstance(info.types.get(s.out), Arr) else Wary.OBJECTS):
+    name = None if call is None else call.named
+    wary = Wary.ARRAYS if isinstance(info.types.get(s.out), Arr) else Wary.OBJECTS
+    if name is not None and info.inferred.wary < wary and info.tree(s.out) != NONE and info.is_written(s.out):
         raise UnsupportedError(
-            f"writing a value with a derivative into the global {s.args[0].value!r}",  # type: ignore[union-attr]
+            f"writing a value with a derivative into the global {name[1]!r}",
             info.canonical.fn.filename,
             s.pos.line,
             "pass the object as an argument, or return what you would store",

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import registry, value_and_grad
+from mooncake_py import UnsupportedError, inspect, registry, value_and_grad
 from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.run import NAMES
+from tests.zoo import tables
 
 TABLE = [1.0, 2.0, 3.0]
 ROWS = [[1.0], [2.0]]
@@ -227,3 +229,49 @@ def test_closures_of_one_function_are_not_confused() -> None:
     rows: list[list[float]] = [[], []]
     assert value_and_grad(over([1.0, 2.0]))(2.0) == value_and_grad(over(rows))(2.0) == (4.0, 2.0)
     assert rows == [[2.0], [2.0]]
+
+
+def reads_another_module(x):
+    return sum([b.energy() * x for b in tables.OBJECTS]) + tables.WEIGHTS[0] * tables.BODIES["sun"][2] * x
+
+
+def sets_a_name_of_another_module(x):
+    tables.SCALE = x
+    return x
+
+
+def sets_it_by_a_word(x):
+    setattr(tables, "SCALE", x)  # noqa: B010
+    return x
+
+
+@pytest.mark.parametrize("f", [sets_a_name_of_another_module, sets_it_by_a_word])
+def test_names_of_modules_that_are_set(f: Callable[..., Any]) -> None:
+    assert may_write_outside(f) is NAMES
+
+
+def test_data_of_another_module_has_its_type() -> None:
+    seen = inspect(reads_another_module, 1.3)
+    assert not any(c.kind == "dynamic" for c in seen.stages["inferred"].calls.values())
+    assert seen.inferred.wary < NAMES
+
+
+def test_a_rule_relies_on_what_another_module_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        return tables.WEIGHTS[0] * x * x
+
+    assert value_and_grad(f)(2.0) == (2.0, 2.0)
+    monkeypatch.setattr(tables, "WEIGHTS", [np.float32(3.0)])
+    assert value_and_grad(f)(2.0) == (12.0, 12.0)
+    monkeypatch.setattr(tables, "WEIGHTS", {0: 3})
+    assert value_and_grad(f)(2.0) == (12.0, 12.0)
+
+
+def test_a_module_that_is_not_named_keeps_its_names() -> None:
+    def f(x, module):
+        module.WEIGHTS = [1.0]
+        return tables.WEIGHTS[0] * x
+
+    with pytest.raises(UnsupportedError, match="setting 'WEIGHTS' of module"):
+        value_and_grad(f)(2.0, tables)
+    assert len(tables.WEIGHTS) == 3

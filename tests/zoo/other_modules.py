@@ -1,0 +1,84 @@
+"""Data of another module, read and written by `module.name`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.zoo import tables
+from tests.zoo.registry import case
+
+X3 = np.array([0.5, -1.2, 2.0])
+
+
+@case(1.3)
+def table_of_another_module(x):
+    s = 0.0
+    for i in range(len(tables.WEIGHTS)):
+        s += tables.WEIGHTS[i] * x**i * tables.SCALE
+    return s
+
+
+@case(0.01)
+def bodies_of_another_module_copied(dt):
+    bodies = []
+    for name in tables.BODIES:
+        r, v, m = tables.BODIES[name]
+        bodies.append((list(r), list(v), m))
+    for _ in range(3):
+        for (r1, v1, _m1), (r2, _v2, m2) in zip(bodies, bodies[1:], strict=False):
+            dx = r1[0] - r2[0]
+            v1[0] -= dt * dx * m2
+        for r, v, _ in bodies:
+            r[0] += dt * v[0]
+    return sum([m * r[0] * v[0] for r, v, m in bodies])
+
+
+@case(1.3)
+def objects_of_another_module(x):
+    return sum([x * b.energy() * b.x[0] for b in tables.OBJECTS])
+
+
+@case(1.3)
+def functions_of_another_module_that_read_its_table(x):
+    return tables.weighted(x, 0) * tables.weighted(x * x, 1)
+
+
+@case(1.3, 0.4)
+def bodies_of_another_module_changed(dt, x):
+    for k, (r, v, m) in enumerate(tables.BODIES.values()):
+        r[:] = [x, x * k, 1.0]
+        v[0] = dt * m
+    for r, v, _ in tables.BODIES.values():
+        r[0] += dt * v[0]
+    return sum([m * r[0] * r[1] + v[0] for r, v, m in tables.BODIES.values()])
+
+
+@case(1.3)
+def row_of_another_module_by_two_names(x):
+    row = tables.START[0]
+    tables.START[0][0] = x
+    row[1] = row[0] * x
+    return tables.START[0][1] * row[0] + tables.START[1][0]
+
+
+@case(1.3)
+def what_another_module_logs(x):
+    tables.LOG.append(x * x)
+    tables.STATE["k"] = tables.LOG[-1] * x
+    return tables.LOG.pop() * tables.STATE["k"]
+
+
+@case(X3)
+def buffer_of_another_module(x):
+    tables.WORK[:] = x
+    tables.WORK[1:] *= x[:-1]
+    return tables.WORK.sum() + x @ tables.WORK
+
+
+@case(1.3)
+def a_name_of_another_module_set_and_read(x):
+    before = tables.START
+    tables.START = [x, x * x]
+    s = tables.START[1] * sum(tables.START)
+    tables.START = before
+    return s * tables.WEIGHTS[0]
