@@ -12,13 +12,15 @@ from mooncake_py.infer.types import Arr, T
 from mooncake_py.lowering import lower
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.rule import DerivedRule
-from mooncake_py.runtime.site import DynamicSite, StaticSite
+from mooncake_py.runtime.site import DynamicSite
+from mooncake_py.runtime.static_site import StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import derive
 from mooncake_py.transform.collected import note_summands
 from mooncake_py.transform.derived import Observer, ignore
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.initial import note_first_writes
+from mooncake_py.transform.lanes import Tree
 from mooncake_py.transform.primal import prepare
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.simplify import infer_simplified
@@ -56,8 +58,8 @@ def derive_rule(
     observe("inferred", inferred)
     sites: list[StaticSite] = []
 
-    def static_site(call: CallInfo) -> StaticSite:
-        sites.append(StaticSite.of(call))
+    def static_site(call: CallInfo, wanted: Tree) -> StaticSite:
+        sites.append(StaticSite.of(call, wanted))
         return sites[-1]
 
     frame = debug_frame()

@@ -20,6 +20,7 @@ from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
@@ -33,9 +34,9 @@ from mooncake_py.infer.predicates import (
     may_be_written,
 )
 from mooncake_py.infer.protocol import Plan, asks, is_function
-from mooncake_py.infer.readers import may_come_back, may_pass
+from mooncake_py.infer.readers import may_be_returned, may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
-from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.results import Result, is_numeric_call, is_plain, result_of
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -326,16 +327,19 @@ class Calls(Attributes):
 
     def result_known(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
         """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
-        numbers = is_numeric_call(f, types)
-        if not numbers and self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
+        if is_numeric_call(f, types):
+            found = result_of(f, types)
+            return None if found is None else replace(found, changes={})
+        if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
             found = result_of(f, types, simplified=True)
-            if found is not None and found.only_reads:
+            if found is not None and found.changes and sum(map(has_identity, types)) > 1:
+                found = result_of(f, types, simplified=True, aliased=True)
+            if found is not None and found.changes is not None:
                 return found
-        found = result_of(f, types)
-        return found if found is None or not numbers else replace(found, only_reads=True)
+        return result_of(f, types)
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
-        """A call of a Python function: known by its rule where numbers come out, and numbers go in or it only reads.
+        """A call of a Python function: known by its rule where it is known what comes out and what it changes.
 
         Else it is decided late.
         """
@@ -356,10 +360,11 @@ class Calls(Attributes):
         ):
             self.guards |= found.guards
             self.relied |= found.functions
-            numeric = found.only_reads and (only_numbers(found.type) or isinstance(found.type, Bot))
-            if numeric and not (s.out in self.protected and may_carry(target, set())):
-                numbers = is_numeric_call(target, types)
-                self.calls[s.out] = CallInfo("derived" if act or numbers else "plain", target, None, args, (), types)
+            known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
+            if known and not (s.out in self.protected and (found.changes or may_carry(target, set()))):
+                plain = not (act or found.changes or is_numeric_call(target, types))
+                kind = "plain" if plain else "derived"
+                self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)
                 return found.type
             result = found.type
         act = act or bool(self.wary)

@@ -25,7 +25,7 @@ def may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
     if raises_something(f.__code__):
         return True
     named = (f.__globals__.get(name) for name in f.__code__.co_names)
-    return any(isinstance(g, pytypes.FunctionType) and may_carry(g, seen) for g in named)
+    return any(isinstance(g, pytypes.FunctionType) and may_carry(g, seen) for g in (*named, *f.__code__.co_consts))
 
 
 @functools.cache

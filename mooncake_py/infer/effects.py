@@ -7,10 +7,13 @@ class of memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.types import (
+    BOT,
+    REAL,
     Arr,
     Bot,
     Cell,
@@ -25,6 +28,8 @@ from mooncake_py.infer.types import (
     activate,
     is_scalar,
     join,
+    kind_of,
+    only,
     widen,
     with_parts,
 )
@@ -76,6 +81,39 @@ def _inner(t: T, depth: int) -> T:
     if isinstance(t, Cell):
         return Cell(Top(t.act), t.act)
     return Inst(t.cls, t.act) if isinstance(t, Obj) else Top(t.active)
+
+
+def between(before: T, now: T, seen: bool, origin: Origin = ANYWHERE) -> Iterator[Effect]:
+    """The writes that make of a value of type `before` one of type `now`, which a call gave it."""
+    if before == now:
+        return
+    match before, now:
+        case (Lst(elem=a), Lst(elem=b)) | (Cell(elem=a), Cell(elem=b)):
+            yield Effect(before, b, now.active, seen, origin)
+            yield from between(a, b, seen)
+        case Dct(), Dct():
+            yield Effect(before, now, now.act, seen, origin)
+            for k, t in before.fields:
+                yield from between(t, now.value(k), seen)
+            yield from between(before.elem, now.elem, seen)
+        case Obj(), Obj():
+            yield Effect(before, now, now.act, seen, origin)
+            for k, t in before.fields:
+                yield from between(t, now.field(k) or BOT, seen)
+        case Tup(), Tup():
+            for a, b in zip(before.items, now.items, strict=True):
+                yield from between(a, b, seen)
+        case Union(), Union():
+            for t in before.options:
+                yield from between(t, only(now, kind_of(t) or REAL), seen)
+        case (Bot(), _) | (_, Bot()):
+            return
+        case _ if is_scalar(before) and is_scalar(now):
+            return
+        case Arr(), Arr():
+            yield Effect(before, now, now.act, seen, origin)
+        case _:
+            yield Effect(Top(), Top(now.active), now.active, seen, origin)
 
 
 def _awake(t: T) -> T:

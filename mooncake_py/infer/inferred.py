@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import types as pytypes
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.memory import Memory
@@ -15,6 +15,9 @@ from mooncake_py.ir.ops import load_global
 from mooncake_py.registry import Rule
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.fits import Fit, fit_or_abstract
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.results import Result
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class CallInfo:
     kwargs: tuple[tuple[str, Operand], ...] = ()
     types: tuple[T, ...] = ()
     why: str = ""
-    callee: Any = None  # for "derived": the result of the callee's own inference
+    callee: Result | None = None  # for "derived": what is known of the callee by its own inference
 
     @property
     def named(self) -> tuple[pytypes.ModuleType | None, str] | None:

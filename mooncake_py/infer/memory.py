@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.infer.allocation import Allocations, makes_container, private_objects
-from mooncake_py.infer.effects import Effect, after, holds
+from mooncake_py.infer.effects import Effect, after, between, holds
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.types import (
     Arr,
@@ -32,8 +32,10 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     activate,
+    elsewhere,
     is_scalar,
     join,
+    widen,
 )
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -177,9 +179,8 @@ class Memory:
 
     def _call(self, s: Call, info: CallInfo) -> None:
         rule = info.rule
-        if info.kind == "derived":  # it only reads
-            for v in info.args:
-                self._mark(v)
+        if info.kind == "derived":
+            self._known_call(s, info)
         elif info.kind == "dynamic":
             given = (*s.operands(), *info.args)
             self.unseen[s.out] = [v for v in given if isinstance(v, Var) and self.identity(v)]
@@ -220,6 +221,18 @@ class Memory:
         ):
             for v in (s.fn, *info.args):  # the callee may be a method: what it returns may be its object
                 self.join(s.out, v)
+
+    def _known_call(self, s: Call, info: CallInfo) -> None:
+        """A call of a function of which it is known what it changes, and what may be in what it gives."""
+        callee = info.callee
+        assert callee is not None and callee.changes is not None and callee.gives is not None
+        for i, v in enumerate(info.args):
+            self._mark(v, i in callee.changes)
+            if not self.surely and i in callee.gives:
+                self.join(s.out, v)
+            for k in () if self.surely else callee.changes:
+                self.join(info.args[k], v)
+        self._mark(s.out)
 
     def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later."""
@@ -263,6 +276,13 @@ class Memory:
                 if self.wary and not _is_in_c(info.target):
                     for r in outside:
                         effects.setdefault(r, {})[Effect(Top(), Top(True), True, True)] = None
+            elif info.kind == "derived":
+                assert info.callee is not None and info.callee.changes is not None
+                for i, now in info.callee.changes.items():
+                    x = info.args[i]
+                    seen = bool(self.wary) or self._may_be_global(x)
+                    for e in between(elsewhere(widen(info.types[i])), now, seen, origins.of(x)):
+                        effect(x, e)
             elif info.target in WRITES:
                 t, name = self._type(info.args[0]), info.args[1]
                 if isinstance(t, Obj) and isinstance(name, Const):
@@ -324,7 +344,7 @@ class Memory:
     def _outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
         """The classes of what comes from outside the function."""
         found = [*self.fn.params, *self.fn.free]
-        found += [v for v, info in calls.items() if info.named is not None or info.kind == "dynamic"]
+        found += [v for v, info in calls.items() if info.named is not None or info.kind in ("dynamic", "derived")]
         return {self.find(v) for v in found if self.identity(v)}
 
     def _may_be_global(self, v: Operand) -> bool:

@@ -1,17 +1,16 @@
-"""Functions that only read the objects they are given: a call of one has a rule of its own, found before it runs."""
+"""Functions of which it is known what they change: a call of one has a rule of its own, found before it runs."""
 
 from __future__ import annotations
 
 import functools
 import operator
 import types as pytypes
-from collections.abc import Callable
 
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.predicates import may_be_written
-from mooncake_py.infer.types import Arr, Dct, Lst, Obj, T, Tup, Union, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Lst, Meth, Obj, T, Top, Tup, Union, elsewhere, is_scalar, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Operand, Var
+from mooncake_py.ir.nodes import Operand, Return, Var
 from mooncake_py.registry import is_pure
 
 # What looks at a thing, and hands on what it finds there.
@@ -27,11 +26,19 @@ def may_pass(t: T) -> bool:
     match t:
         case Obj() | Lst() | Dct() | Arr():
             return True
-        case Tup(items=items):
+        case Tup(items=items) | Union(options=items):
             return all(map(may_pass, items))
-        case Union(options=options):
-            return all(may_pass(x) and not (x.active and isinstance(x, Tup)) and not is_scalar(x) for x in options)
     return is_scalar(t)
+
+
+def may_be_returned(t: T) -> bool:
+    """The same of what a function returns, of which no less may be known."""
+    match t:
+        case Tup(items=items) | Union(options=items):
+            return all(map(may_be_returned, items))
+        case Top() | Fn() | Meth() | Cell():
+            return False
+    return may_pass(t)
 
 
 def may_come_back(f: pytypes.FunctionType) -> bool:
@@ -39,11 +46,13 @@ def may_come_back(f: pytypes.FunctionType) -> bool:
     seen: set[str] = set()
     work = [f]
     while work:
-        names = _names(work.pop().__code__) - seen
+        code = work.pop().__code__
+        names = _names(code) - seen
         if f.__name__ in names:
             return True
         seen |= names
         work += [g for name in names if isinstance(g := f.__globals__.get(name), pytypes.FunctionType)]
+        work += [g for g in functions_in(code) if g.__name__ in names]
     return False
 
 
@@ -51,27 +60,65 @@ def may_come_back(f: pytypes.FunctionType) -> bool:
 def _names(code: pytypes.CodeType) -> frozenset[str]:
     """The names that a function, and those that are made in it, look up: global ones and attributes."""
     inner = [_names(x) for x in code.co_consts if isinstance(x, pytypes.CodeType)]
-    return frozenset(code.co_names).union(*inner)
+    return frozenset(code.co_names).union(*inner, [g.__name__ for g in functions_in(code)])
 
 
-def only_reads(inferred: Inferred) -> bool:
-    """Does a function change nothing but what it makes itself?"""
+def functions_in(code: pytypes.CodeType) -> list[pytypes.FunctionType]:
+    """The functions that a code object holds: inner ones that were made into functions of what they captured."""
+    return [x for x in code.co_consts if isinstance(x, pytypes.FunctionType)]
+
+
+def changes(inferred: Inferred) -> dict[int, T] | None:
+    """The parameters that a function writes to, or to what they hold, with the types they have after it.
+
+    None where it may change anything else but what it makes itself.
+    """
+    memory, fn = inferred.memory, inferred.fn
+    written: set[Var] = set()
+    for call in inferred.calls.values():
+        if not _is_seen(call):
+            return None
+        written |= {memory.find(v) for v in _written(call) if isinstance(v, Var)}
+    if not written.isdisjoint(_outside(inferred)):
+        return None
+    return {i: elsewhere(widen(inferred.types[v])) for i, v in enumerate(fn.params) if memory.find(v) in written}
+
+
+def gives(inferred: Inferred) -> frozenset[int] | None:
+    """The parameters that share memory with what a function returns, or are in it; None if other outside memory is."""
+    memory, fn = inferred.memory, inferred.fn
+    returned = [b.term.value for b in fn.blocks if isinstance(b.term, Return)]
+    roots = {memory.find(v) for v in returned if isinstance(v, Var) and memory.identity(v)}
+    if not roots.isdisjoint(_outside(inferred)):
+        return None
+    return frozenset([i for i, v in enumerate(fn.params) if memory.find(v) in roots])
+
+
+def _outside(inferred: Inferred) -> set[Var]:
+    """The memory of what is neither an argument nor made by the function."""
     memory = inferred.memory
-    from_outside = {memory.find(v) for v in (*inferred.fn.params, *inferred.fn.free)}
-    from_outside |= {memory.find(v) for v, call in inferred.calls.items() if call.named is not None}
-
-    def own(v: Operand) -> bool:
-        return not isinstance(v, Var) or memory.find(v) not in from_outside
-
-    return all(_changes_only(call, own) for call in inferred.calls.values())
+    found = [v for v, call in inferred.calls.items() if call.named is not None]
+    return {memory.find(v) for v in (*found, *inferred.fn.free) if memory.identity(v)}
 
 
-def _changes_only(call: CallInfo, own: Callable[[Operand], bool]) -> bool:
-    """Does a call change nothing but its own?"""
-    if call.rule is not None and not all(own(call.args[i]) for i in call.rule.mutates if i < len(call.args)):
-        return False
+def in_place(inferred: Inferred) -> bool:
+    """May a function change anything, what it makes itself included?"""
+    return any(not _is_seen(c) or _written(c) or (c.callee and c.callee.in_place) for c in inferred.calls.values())
+
+
+def _written(call: CallInfo) -> list[Operand]:
+    """What a call writes to."""
+    callee = call.callee
+    indices = call.rule.mutates if call.rule is not None else (callee.changes if callee is not None else None) or ()
+    return [call.args[i] for i in indices if i < len(call.args)]
+
+
+def _is_seen(call: CallInfo) -> bool:
+    """Is it known what a call changes?"""
+    if call.callee is not None:
+        return call.callee.changes is not None
     if call.kind == "plain" and call.rule is None:
         names = [k for k, _ in call.kwargs]
         only_reads = any(call.target is f for f in _READS) or is_pure(call.target, len(call.args), names)
         return only_reads or not any(map(may_be_written, call.types))
-    return call.kind in ("plain", "rule", "op", "derived")
+    return call.kind in ("plain", "rule", "op")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import types as pytypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.readers import only_reads
-from mooncake_py.infer.types import BOT, Fn, Known, Meth, T, Top, Tup, is_scalar, join, unseen, widen, with_parts
+from mooncake_py.infer.readers import changes, gives, in_place
+from mooncake_py.infer.types import BOT, Known, T, Tup, elsewhere, is_scalar, join, unseen, widen
 
 if TYPE_CHECKING:
-    from mooncake_py.infer.inferred import Guard
+    from mooncake_py.infer.inferred import Guard, Inferred
 
 _SPECIAL = (
     inspect.CO_VARARGS
@@ -34,12 +34,6 @@ def only_numbers(t: T) -> bool:
     return is_scalar(t) or (isinstance(t, Known) and t.value is None)
 
 
-def elsewhere(t: T) -> T:
-    """The type in another function's code. The statement that made a function or bound a method is not there: what
-    these hold is not known."""
-    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
-
-
 def is_plain(code: pytypes.CodeType) -> bool:
     """A function whose parameters are positional and that is no generator or coroutine."""
     return not code.co_flags & _SPECIAL and not code.co_kwonlyargcount
@@ -57,7 +51,10 @@ class Result:
     type: T
     guards: dict[tuple[int, str], Guard] = field(default_factory=dict)
     functions: set[pytypes.FunctionType] = field(default_factory=set)
-    only_reads: bool = False  # nothing that it is given, or that is outside, is changed
+    changes: dict[int, T] | None = None  # what it writes to, and the types after it; see `readers.changes`
+    gives: frozenset[int] | None = frozenset()  # the parameters that may be in what it returns; see `readers.gives`
+    in_place: bool = True  # may it change anything, what it makes itself included?
+    aliased: bool = False  # may what it is given share memory?
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ class _Running:
     """A function whose result is being found; `outer`: the least running one that was asked for on the way."""
 
     at: int
-    so_far: T
+    so_far: Result
     outer: int
 
 
@@ -73,7 +70,9 @@ _results: dict[Any, Result | None] = {}
 _running: dict[Any, _Running] = {}
 
 
-def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = False) -> Result | None:
+def result_of(
+    f: pytypes.FunctionType, types: Sequence[T], simplified: bool = False, aliased: bool = False
+) -> Result | None:
     """What a plain function returns for arguments of these types, None if not known.
 
     Of a recursive one it is found by iteration from nothing; what was found for others on the way is then not kept.
@@ -85,34 +84,35 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = Fa
     from mooncake_py.transform.simplify import infer_simplified
 
     given = tuple([elsewhere(widen(t) if simplified else unseen(widen(t))) for t in types])
-    key = (f.__code__, id(f.__globals__), given, registry.generation, simplified)
+    key = (f.__code__, id(f.__globals__), given, registry.generation, simplified, aliased)
     running = _running.get(key)
     if running is not None:
         for r in list(_running.values())[running.at :]:
             r.outer = min(r.outer, running.at)
-        return Result(running.so_far, only_reads=simplified)  # as far as is known
+        return running.so_far  # as far as is known
     if key in _results:
         result = _results[key]
         if result is None or all(g.holds() for g in result.guards.values()):
             return result
     if len(_running) > MOST_NESTED:
         return None
-    me = _running[key] = _Running(len(_running), BOT, len(_running) + 1)
+    nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
+    me = _running[key] = _Running(len(_running), nothing, len(_running) + 1)
     result = None
     try:
         primal = prepare(normalise(f.__code__))
         for _ in range(MOST_ROUNDS if primal.kind == "function" else 0):
             functions = {f}
             if simplified:
-                inferred, taken = infer_simplified(primal, f, given)
+                inferred, taken = infer_simplified(primal, f, given, aliased=aliased)
                 functions |= taken
             else:
-                inferred = Inference(primal, given, f.__globals__).run()
+                inferred = Inference(primal, given, f.__globals__, aliased=aliased).run()
                 functions |= inferred.relied
-            new = join(me.so_far, elsewhere(widen(inferred.result)))
+            new = _found(inferred, me.so_far, simplified)
             if new == me.so_far or me.outer > me.at:
-                if new is not BOT:  # else nothing was seen to come back: of an empty list, say, that is not yet filled
-                    result = Result(new, inferred.guards, functions, simplified and only_reads(inferred))
+                if new.type is not BOT:  # else nothing was seen to come back: of an empty list that is not yet filled
+                    result = replace(new, guards=inferred.guards, functions=functions)
                 break
             me.so_far = new
     except UnsupportedError:
@@ -122,3 +122,14 @@ def result_of(f: pytypes.FunctionType, types: Sequence[T], simplified: bool = Fa
     if me.outer >= me.at:
         _results[key] = result
     return result
+
+
+def _found(inferred: Inferred, so_far: Result, simplified: bool) -> Result:
+    """What is known of a function by its inference, and was before."""
+    return Result(
+        join(so_far.type, elsewhere(widen(inferred.result))),
+        changes=changes(inferred) if simplified else None,
+        gives=gives(inferred),
+        in_place=so_far.in_place or in_place(inferred),
+        aliased=so_far.aliased,
+    )

@@ -503,6 +503,12 @@ def with_parts(t: T, f: Callable[[T], T]) -> T:
     return t
 
 
+def elsewhere(t: T) -> T:
+    """The type in another function's code. The statement that made a function or bound a method is not there: what
+    these hold is not known."""
+    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
+
+
 def widen(t: T) -> T:
     """A known number or string as any of its class; functions, classes, modules and None stay known."""
     if isinstance(t, Known):

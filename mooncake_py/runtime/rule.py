@@ -23,7 +23,7 @@ from mooncake_py.tangents import shadow_of, zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:
-    from mooncake_py.runtime.site import StaticSite
+    from mooncake_py.runtime.static_site import StaticSite
     from mooncake_py.transform.derived import Derived
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from mooncake_py import registry, run
 from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.kinds import Constant, Numbers
@@ -30,10 +29,8 @@ from mooncake_py.runtime.operators import decides
 from mooncake_py.runtime.plain import run_plainly
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Result
-from mooncake_py.runtime.rule import DerivedRule, at_path, rule_for
 from mooncake_py.runtime.stored import named
 from mooncake_py.tangents import zero_fdata
-from mooncake_py.transform.lanes import Path, lanes_given
 from mooncake_py.unwinding import Raised, leave
 
 
@@ -202,54 +199,3 @@ _NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *NATIVE})
 def _settled(rule: Rule) -> bool:
     """Is the rule for all arguments of these classes, whatever they hold?"""
     return Numbers not in rule.pattern and Constant not in rule.pattern
-
-
-class StaticSite:
-    """A call of a Python function whose types are known; its rule is derived when the call first runs.
-
-    Recursive functions need the delay, and code that never runs costs nothing.
-    """
-
-    __slots__ = ("forward", "function", "pullback", "rule", "types")
-
-    def __init__(self, function: pytypes.FunctionType, types: tuple[Any, ...]):
-        self.function, self.types = function, types
-        self.rule: DerivedRule | None = None
-        self.forward: Callable[..., Any] = self._first
-        self.pullback: Callable[..., Any] | None = None
-
-    @classmethod
-    def of(cls, info: CallInfo) -> StaticSite:
-        return cls(info.target, tuple(map(widen, info.types)))
-
-    def _first(self, *args: Any) -> Any:
-        rule = self.rule = rule_for(self.function, self.types, ())
-        given = lanes_given(self.types)
-        if given == list(rule.lanes):
-            self.forward, self.pullback = rule.forward, rule.pullback
-        else:
-            self.forward, self.pullback = _for_lanes(rule, len(self.types), given)
-        return self.forward(*args)
-
-
-def _for_lanes(
-    rule: DerivedRule, n: int, given: list[tuple[int, Path]]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The functions of a rule for those who give it more fdata than it asks for: arrays that only it sees have none."""
-    asked = [n + given.index(lane) for lane in rule.lanes]
-    left = [(n + k, i, path) for k, (i, path) in enumerate(given) if (i, path) not in rule.lanes]
-
-    def forward(*args: Any) -> Any:
-        y, fdata, captures = rule.forward(*args[:n], *[args[k] for k in asked])
-        return y, fdata, (captures, args)
-
-    def pullback(captures: Any, dy: Any) -> Any:
-        inner, args = captures
-        ds = rule.pullback(inner, dy)
-        for k, i, path in left:
-            d = at_path(ds[i], path)
-            if d is not None and args[k] is not None:
-                args[k].add(d)
-        return ds
-
-    return forward, pullback

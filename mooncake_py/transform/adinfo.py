@@ -65,7 +65,7 @@ class ADInfo:
     forward: Builder
     types: dict[Var, T]
     dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...], bool], Any]
-    static_site: Callable[[CallInfo], Any]
+    static_site: Callable[[CallInfo, Tree], Any]
     specialise: bool = True
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)

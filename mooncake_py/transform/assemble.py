@@ -38,7 +38,7 @@ from mooncake_py.transform.derived import Derived, Observer, Planned, ignore
 from mooncake_py.transform.facts import Facts
 from mooncake_py.transform.forward import ForwardAssembly
 from mooncake_py.transform.hoist import hoist
-from mooncake_py.transform.lanes import NONE, NULL, Lanes
+from mooncake_py.transform.lanes import NONE, NULL, Lanes, Tree
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.reverse import PullbackAssembly
 from mooncake_py.transform.shapes import fold_shapes
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 def derive(
     inferred: Inferred,
     dynamic_site: Callable[[CallInfo, Call, tuple[bool, ...], bool], Any],
-    static_site: Callable[[CallInfo], Any],
+    static_site: Callable[[CallInfo, Tree], Any],
     options: Options = DEFAULT,
     observe: Observer = ignore,
     checks: Checks | None = None,
@@ -159,7 +159,7 @@ def _drop_undoing(info: ADInfo, p: PullbackBuilder) -> bool:
     for b in fn.blocks:
         for s in b.stmts:
             call = calls.get(s.out)
-            if call is None or call.kind == "dynamic" or call.named is not None:
+            if call is None or call.kind in ("dynamic", "derived") or call.named is not None:
                 outside.update(v for v in (s.out, *s.operands()) if isinstance(v, Var))
             elif call.kind == "plain" and call.rule is None and not is_pure(call.target) and not makes_container(call):
                 outside.add(s.out)

@@ -8,14 +8,27 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import Arr, Top
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo, Reverse
-from mooncake_py.transform.lanes import ANY, NONE, NULL, NUM, REF, Path, lanes_given, leaves, part_of, subtree
+from mooncake_py.transform.lanes import (
+    ANY,
+    NONE,
+    NULL,
+    NUM,
+    REF,
+    Path,
+    Tree,
+    has_fdata,
+    lanes_given,
+    leaves,
+    part_of,
+    subtree,
+)
 from mooncake_py.transform.protect import at_site
 from mooncake_py.transform.pullback import PullbackBuilder
-from mooncake_py.transform.spread import run_pullback, take_dynamic, take_tree
+from mooncake_py.transform.spread import run_pullback, take_dynamic
 from mooncake_py.unwinding import take_partial
 
 # The operations that a call site can run.
@@ -110,11 +123,16 @@ def _lane(info: ADInfo, v: Operand, path: Path) -> Operand:
 
 
 def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
-    """A Python function that changes nothing it is given. Forward: its rule's forward function. Reverse: its pullback.
+    """A Python function of which it is known what it changes: its rule's forward function, in reverse its pullback.
 
-    It gives numbers, and their cotangents to the numbers it is given; to objects it adds them itself.
+    That gets the cotangents of numbers and gives those of the numbers it was given; to objects it adds them itself.
     """
-    site = Const(info.static_site(call))
+    callee = call.callee
+    assert callee is not None
+    info.in_place |= bool(callee.changes)
+    info.dynamic |= callee.in_place
+    tree = info.tree(s.out)
+    site = Const(info.static_site(call, tree))
     forward = info.forward.call(getattr, site, Const("forward"))
     lanes = [_lane(info, call.args[i], path) for i, path in lanes_given(call.types)]
     triple = info.forward.call(forward, *map(info.operand, call.args), *lanes)
@@ -122,20 +140,41 @@ def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     captures = info.emit(operator.getitem, triple, Const(2))
     info.types[y] = info.types.get(s.out, Top())
     info.f[s.out] = y
-    tree = info.tree(s.out)
+    if has_fdata(tree):
+        info.set_lanes(s.out, info.emit(operator.getitem, triple, Const(1)), tree)
+    must_run = bool(callee.changes) or has_fdata(tree)
 
     def rvs(p: PullbackBuilder) -> None:
-        dy = take_tree(info, p, s.out, tree, ())
-        active = [(i, v) for i, v in enumerate(call.args) if any(kind == NUM for _, kind in leaves(p.lanes.tree(v)))]
+        dy = _cotangent(p, s.out, tree, must_run)
+        active = [(i, v) for i, v in enumerate(call.args) if any(kind != REF for _, kind in leaves(p.lanes.tree(v)))]
 
         def body() -> None:
             pullback = p.call(getattr, site, Const("pullback"))
             ds = p.call(pullback, p.forward_value(captures), dy)
             for i, v in active:
                 d = p.call(operator.getitem, ds, Const(i))
-                p.nonnull.add(d)
+                if all(kind in (NUM, REF) for _, kind in leaves(p.lanes.tree(v))):
+                    p.nonnull.add(d)
                 p.accumulate(v, d)
 
-        p.if_nonnull(dy, body)
+        if must_run:
+            body()
+        else:
+            p.if_nonnull(dy, body)
 
-    return ADStmtInfo(s, rvs if tree != NONE else None)
+    return ADStmtInfo(s, rvs if must_run or tree != NONE else None)
+
+
+def _cotangent(p: PullbackBuilder, out: Var, tree: Tree, whole: bool, path: Path = ()) -> Operand:
+    """The cotangents of the numbers in a result: objects have theirs in fdata, where the callee finds them.
+
+    `whole`: in the shape of the result, even if there are none.
+    """
+    if isinstance(tree, tuple):
+        items = [_cotangent(p, out, sub, whole, (*path, i)) for i, sub in enumerate(tree)]
+        if all(p.is_zero(x) for x in items) and not whole:
+            return NULL
+        v = p.call(ops.build_tuple, *items)
+        p.nonnull.add(v)
+        return v
+    return NULL if tree in (NONE, REF) else p.take(out, path)

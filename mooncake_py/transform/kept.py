@@ -48,7 +48,7 @@ def changes_nothing(s: Call, inferred: Inferred) -> bool:
     if is_const(s.fn, iter) and isinstance(inferred.types.get(s.args[0]), (Lst, Dct, Tup)):  # type: ignore[arg-type]
         return True  # no code of a user's
     if info is not None and info.kind in ("dynamic", "derived", "planned"):
-        return info.kind == "derived"
+        return info.callee is not None and not info.callee.changes
     f = info.target if info is not None and info.target is not None else s.fn.value if isinstance(s.fn, Const) else None
     if f is None or type(f).__hash__ is None:
         return False

@@ -1,11 +1,12 @@
-"""Functions that call themselves with objects, and only read them, have a rule of their own, found beforehand."""
+"""Functions that call themselves with objects have a rule of their own, found beforehand, where it is known what they
+change."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from mooncake_py import inspect
+from mooncake_py import grad, inspect, value_and_pullback
 from tests.functions import by_name
 from tests.zoo import linked as zoo
 
@@ -52,14 +53,51 @@ def test_what_only_reads_has_a_rule() -> None:
 
 
 @pytest.mark.parametrize(("fn", "more"), [(writes, 1.3), (collects, [0.1]), (fills, np.ones(2))])
-def test_what_changes_something_is_decided_when_it_runs(fn, more) -> None:
-    assert kinds(fn, zoo.some_tree(), more) == {"dynamic"}
+def test_what_changes_its_arguments_has_a_rule(fn, more) -> None:
+    assert kinds(fn, zoo.some_tree(), more) == {"derived"}
+
+
+SEEN: list[float] = []
+
+
+def notes(n, x):
+    if n is None:
+        return 0.0
+    SEEN.append(1.0)
+    return n.v * x + notes(n.left, x)
+
+
+def test_what_changes_what_is_outside_is_decided_when_it_runs() -> None:
+    assert kinds(notes, zoo.some_tree(), 1.3) == {"dynamic"}
+
+
+def collected(n, x):
+    out = [x]
+    if n > 0:
+        out.append(collected(n - 1, x * 0.5))
+    out[0] = out[0] * x
+    s = sum(v * v for v in out)
+    out[0] = 0.0
+    return s
+
+
+def test_a_pullback_that_puts_back_what_a_callee_changed_runs_once() -> None:
+    _, pullback = value_and_pullback(lambda x: collected(3, x), 0.7)
+    assert pullback(1.0) == grad(lambda x: collected(3, x), argnums=(0,))(0.7)
+    with pytest.raises(RuntimeError, match="was called before"):
+        pullback(1.0)
 
 
 @pytest.mark.parametrize(
-    "name", ("expression_of_several_classes", "tree_by_a_method", "tree_and_an_array_by_a_function")
+    "name",
+    (
+        *("linked.expression_of_several_classes", "linked.tree_by_a_method", "linked.tree_and_an_array_by_a_function"),
+        *("recursive_results.memo_in_a_dict", "recursive_results.memo_as_an_argument"),
+        *("recursive_results.merge_sorted", "recursive_results.quick_sorted", "recursive_results.array_returned"),
+        "recursive_results.sorted_where_it_stands",
+    ),
 )
 def test_nothing_in_it_is_decided_when_it_runs(name: str) -> None:
-    case = by_name(f"linked.{name}")
+    case = by_name(name)
     seen = inspect(case.fn, *case.fresh_args())
     assert not any(c.kind == "dynamic" for c in seen.stages["inferred"].calls.values())
