@@ -73,6 +73,7 @@ class Pullback:
         "newcomers",
         "reusable",
         "touched",
+        "wrote",
     )
 
     def __init__(
@@ -92,6 +93,7 @@ class Pullback:
         self._why = "the function changes objects in place: what it saved is used up"
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
+        self.wrote = False  # did it surely change one of them, where the pullback may be called again?
         self.arrays: list[np.ndarray] = []  # those from outside, where the run may have written to such
         self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows
         self.newcomers: list[Any] = []  # what it put into those from outside
@@ -113,8 +115,8 @@ class Pullback:
             raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
-        kept = [] if self.reusable and not self._outside else self._keep()
-        shadows = self._keep_shadows() if self.reusable and self._outside else []
+        kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
+        shadows = self._keep_shadows() if self.reusable and (self._outside or self.wrote) else []
         try:
             rdata = self._run(dy)
         except BaseException:

@@ -126,6 +126,13 @@ def changed_in_place() -> None:
         run.in_place = True
 
 
+def note_change(x: Any) -> None:
+    """Note a change of a container of constants: one from outside stays changed."""
+    run = getattr(_local, "run", None)
+    if run is not None and run.wary:
+        run.touch(x)
+
+
 def observer() -> Any:
     """Who wants to be told what the run does; mostly None."""
     run = getattr(_local, "run", None)
@@ -148,6 +155,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
             for check in run.at_end:
                 check()
         pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
+        pullback.wrote = bool(run.touched)
         pullback.met, pullback.arrays = run.objects, [x for x, _ in run.arrays.values()]
         return y, pullback
 

@@ -18,6 +18,8 @@ from mooncake_py.structure import attributes, is_user_class
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
 _PLAIN_CONTAINERS = frozenset({list, dict, deque})
+CONSTANTS_ONLY = (set, bytearray)
+"""Containers that hold nothing with a derivative."""
 
 
 def summary(x: Any) -> Any:
@@ -34,7 +36,7 @@ def is_library(x: Any) -> bool:
 
 def is_data(x: Any) -> bool:
     """An object that keeps what is written into it, arrays apart: see `outside_arrays`."""
-    return isinstance(x, (list, dict, deque)) or is_user_class(type(x))
+    return isinstance(x, (list, dict, deque, *CONSTANTS_ONLY)) or is_user_class(type(x))
 
 
 def may_hold_data(x: Any, depth: int = 4) -> bool:
@@ -62,8 +64,9 @@ def holds_arrays(x: Any) -> bool:
 
 
 def may_change(x: Any, wary: Wary) -> bool:
-    """May a run that is this wary write to x, or to what it holds, if it is from outside?"""
-    return bool(wary) and (is_data(x) or (wary >= ARRAYS and holds_arrays(x)))
+    """May a run that is this wary write what has a derivative to x, or to what it holds, if it is from outside?"""
+    carries = is_data(x) and not isinstance(x, CONSTANTS_ONLY)
+    return bool(wary) and (carries or (wary >= ARRAYS and holds_arrays(x)))
 
 
 def is_mark(x: Any) -> bool:

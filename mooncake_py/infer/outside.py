@@ -21,6 +21,7 @@ from typing import Any
 
 from mooncake_py.errors import MooncakeError
 from mooncake_py.infer.held import (
+    CONSTANTS_ONLY,
     holds_arrays,
     holds_numbers,
     is_data,
@@ -205,6 +206,7 @@ class Walk:
         self.kept.append(x)
         if isinstance(x, pytypes.FunctionType):
             self.function(x)
+            self.namespace(x)
         elif isinstance(x, pytypes.MethodType):
             self.bound(x.__func__, (x.__self__,), {})
         elif isinstance(x, functools.partial):
@@ -221,6 +223,15 @@ class Walk:
             self.value(x.__wrapped__)
         elif is_data(x):
             self.data(x)
+
+    def namespace(self, f: pytypes.FunctionType) -> None:
+        """The attributes of a function: a log, a cache or a counter."""
+        kept = {name: x for name, x in f.__dict__.items() if not callable(x)}
+        if kept and not is_library(f):
+            self.namespaces = True
+            self.of_classes.update(name for name, x in kept.items() if is_data(x))
+            for x in kept.values():
+                self.value(x)
 
     def bound(self, f: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """A function with arguments that it will be called with."""
@@ -250,7 +261,7 @@ class Walk:
                 self.value(p)
 
     def methods(self, cls: type, outside: bool) -> None:
-        for k in cls.__mro__:
+        for k in (*cls.__mro__, *type.mro(type(cls))):
             if of_library(k.__module__):
                 continue
             self.of_classes.update(name for name, d in k.__dict__.items() if is_data(d))
@@ -306,6 +317,8 @@ class Walk:
                 held[name] = cell.cell_contents
             except ValueError:
                 continue
+        if of_library(f.__globals__.get("__name__") or ""):  # it wraps a function of the user's, and looks after itself
+            held = {name: x for name, x in held.items() if not isinstance(x, CONSTANTS_ONLY)}
         c = self.code(f.__code__, f.__globals__, held)
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)

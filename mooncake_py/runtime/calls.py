@@ -108,7 +108,10 @@ def call(
     if outputs.writes_out(f, len(args), names) and outputs.can_be_split(f):
         return _written(f, ff, given)
     if active and registry.refusal(f) is not None:
-        raise NoRule(f, args, fargs)
+        found = _without_numbers(f, given, protected)
+        if found is None:
+            raise NoRule(f, args, fargs)
+        return found
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
         if not active and (within := all_it_reaches(python, given.values)) is not None:
@@ -141,17 +144,25 @@ def call(
         found = make_exception(f, args, fargs)
         if found is not None:
             return found
-    values = given.values
-    if registry.refusal(f) is None and not any(map(has_derivative, values)) and inert_parts(values) is not None:
-        result = run_plainly(f, args, kwargs, names, protected)
-        if type(result[0]) in ATOMS:  # of containers without numbers, and nothing that could hold on to them
-            return result
+    found = _without_numbers(f, given, protected)
+    if found is not None:
+        return found
     if getattr(f, "__module__", None) == "_operator" and all(type(x) in ATOMS or type(x) in _NUMBERS for x in args):
         f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
 
 
 _NUMBERS = frozenset({float, complex, tuple})
+_OF_CONSTANTS = ATOMS | {set, frozenset}
+
+
+def _without_numbers(f: Any, given: Given, protected: bool) -> Result | None:
+    """A call with containers that have fdata, but no number in them, and a result that could not hold on to them."""
+    values = given.values
+    if any(map(has_derivative, values)) or inert_parts(values) is None:
+        return None
+    result = run_plainly(f, given.args, given.kwargs, given.names, protected)
+    return result if type(result[0]) in _OF_CONSTANTS or type(result[0]) is Raised else None
 
 
 call_protected = functools.partial(call, protected=True)

@@ -148,7 +148,7 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
     for x in objects:
         if isinstance(x, (list, deque)):
             out.append((x, list(iter(x))))
-        elif isinstance(x, (np.ndarray, dict)):
+        elif isinstance(x, (np.ndarray, dict, set, bytearray)):
             out.append((x, x.copy()))
         elif is_user_class(type(x)) or isinstance(x, (type, FunctionType, ModuleType)):
             out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
@@ -166,9 +166,11 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
         elif isinstance(x, (list, deque)):
             x.clear()
             x.extend(content)
-        elif isinstance(x, dict):
+        elif isinstance(x, (dict, set)):
             x.clear()
             x.update(content)
+        elif isinstance(x, bytearray):
+            x[:] = content
         elif type(x) is not CellType:
             now = dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)
             kept = now.keys() & content.keys()

@@ -70,7 +70,9 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
 
 def _of_class(cls: Any, t: Any) -> Any:
     """The cotangent of a piece, as a number, a list or a tuple where it was one."""
-    return t.item() if cls in _NUMBERS else unstack(t, cls) if isinstance(cls, SEQUENCES) else t
+    if isinstance(cls, SEQUENCES):
+        return unstack(t, cls)
+    return t.item() if cls in _NUMBERS else t if cls is np.ndarray else t[()]
 
 
 _NUMBERS = (float, complex)
@@ -337,7 +339,8 @@ CASES: list[RuleCase] = [
     case(np.column_stack, (_V, _V)), case(np.column_stack, [_M, _V[:2]]), case(np.dstack, (_M, _M)),
     case(np.dstack, [_V, _V]), case(np.stack, [_V, _V]), case(np.stack, (_M, _Z), axis=-1),
     case(np.stack, (_M, _M), axis=1), case(np.stack, [0.5, 1.5]), case(np.append, _V, _V[:2]),
-    case(np.append, _V, 0.5), case(np.append, _M, _M, axis=1), case(np.append, _V, [0.5, 0.7]),
+    case(np.append, _V, 0.5), case(np.append, _V, np.float64(0.5)), case(np.append, _M, _M, axis=1),
+    case(np.append, _V, [0.5, 0.7]),
     case(np.append, (0.5, 0.7), _V), case(np.concatenate, (_V, (0.5, 0.7))), case(np.split, _V, 3),
     case(np.split, _M, [1, 2], axis=1), case(np.array_split, _V, 4), case(np.hsplit, _M, 3), case(np.vsplit, _M, 2),
     case(np.concatenate, _T), case(np.concatenate, _T, 1), case(np.vstack, _T), case(np.hstack, _T),

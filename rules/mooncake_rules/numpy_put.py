@@ -125,6 +125,8 @@ def take_flat(shadow: Shadow, i: Any, v: Any) -> Any:
     line = d.reshape(-1)
     t = take_at(line, i)
     d[...] = line.reshape(d.shape)
+    if isinstance(v, np.flatiter):  # its fdata is that of its array
+        return as_written(t, np.asarray(v)).reshape(v.base.shape)
     if isinstance(v, np.ndarray):
         return of_value(as_written(t, v), v, v.shape, v.dtype)
     return of_value(as_written(t, v), v, np.shape(v), None)

@@ -216,3 +216,14 @@ def test_threads_that_derive_at_once() -> None:
     for t in threads:
         t.join()
     assert got == [expected] * 6
+
+
+@pytest.mark.filterwarnings("error")
+def test_powers_of_negative_numbers_in_place_warn_of_nothing() -> None:
+    def f(x, n):
+        x = x * 1.0
+        x **= n
+        return x.sum()
+
+    assert grad(f)(np.array([-1.0, -2.0]), 3).tolist() == [3.0, 12.0]
+    assert grad(f)(np.array([-1.0, -2.0]), np.array([2, 3])).tolist() == [-2.0, 12.0]

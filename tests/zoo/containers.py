@@ -549,3 +549,24 @@ def named_tuple_in_the_place_of_a_tuple(x):
     q = [Pair(np.array([x, 2.0]), np.array([x * x, x]))][0]
     joined = np.hstack(p).sum() + np.concatenate(q).sum() + np.sum(np.array(p)) + np.sum(p)
     return max(*p) * joined + (lambda a, b: a * b)(*p)
+
+
+@case(1.3, [3, 1, 3], ["b", "a", "b"], {"k": 2})
+def sets_of_what_is_given(x, labels, words, table):
+    labels.append(4)
+    place = {w: i for i, w in enumerate(sorted(set(words)))}
+    found = set(labels) | {7}
+    found.update(labels, list(table.values()))
+    found.difference_update([1])
+    return x ** len(found) * sum(place[w] for w in words) * len(frozenset(labels)) * len(set(table.items()))
+
+
+@case(1.3, {1, 2, 3}, [2, 5])
+def sets_changed_in_place(x, s, more):
+    s |= {7}
+    s &= {1, 2, 7}
+    s ^= {2}
+    s -= {1}
+    s.update(more)
+    s.symmetric_difference_update(more[:1])
+    return x ** len(s)

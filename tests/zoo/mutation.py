@@ -476,6 +476,16 @@ def attributes_of_arrays_set(x):
     return np.sum(a**2 * z.real + z.imag)
 
 
+@case(np.array([0.5, -1.2, 0.8, 0.4]))
+def array_given_its_own_iterator(x):
+    m = x.reshape(2, 2) * 1.0
+    m.flat = m.flat
+    total = 0.0
+    for (i, j), v in np.ndenumerate(m):
+        total += v * v * (i + 2 * j)
+    return total
+
+
 class Maker:
     n = 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Constant
 from mooncake_py.registry import Rule, refuse, register, rrule
+from mooncake_py.run import note_change
 from mooncake_py.tangents import CoDual
 
 
@@ -13,6 +14,7 @@ def set_add(s: CoDual, x):
     primal = s.primal
     new = x not in primal
     primal.add(x)
+    note_change(primal)
 
     def pullback(_):
         if new:
@@ -27,6 +29,7 @@ def set_discard(s: CoDual, x):
     primal = s.primal
     there = x in primal
     primal.discard(x)
+    note_change(primal)
 
     def pullback(_):
         if there:
