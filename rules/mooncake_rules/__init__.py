@@ -116,6 +116,7 @@ for _module, _packs in {
         "scipy_interpolate",
         "scipy_splines",
         "scipy_grid",
+        "scipy_surfaces",
         "scipy_scattered",
         "scipy_fitpack",
         "scipy_polynomials",

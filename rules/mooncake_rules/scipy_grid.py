@@ -11,9 +11,8 @@ import numpy as np
 import scipy.interpolate as sip
 from scipy.interpolate import _rgi
 
-from mooncake_py.registry import overlay, pure, refuse, rrule
+from mooncake_py.registry import overlay
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.scipy_library import fitted
 
 _module: Any = _rgi
 
@@ -53,40 +52,6 @@ if hasattr(_module, "find_indices"):
 if hasattr(_module, "evaluate_linear_2d"):
     overlay(_module.evaluate_linear_2d)(bilinear)
 
-# -- splines of two variables, by where they are evaluated -------------------------------------------------
-
-
-@rrule(sip.BivariateSpline.__call__)
-def surface(self, x, y, dx=0, dy=0, grid=True):
-    def pullback(t):
-        return None, *surface_cotangents(self, x, y, dx, dy, grid, t)
-
-    return self(x, y, dx, dy, grid), pullback
-
-
-def surface_cotangents(s: Any, x: Any, y: Any, dx: int, dy: int, grid: bool, t: np.ndarray) -> tuple[Any, Any]:
-    """Beyond its rectangle a spline stays as it is at the border."""
-    knots = s.tck[:2]
-    out = []
-    for k, (v, nu, order) in enumerate(((x, (dx + 1, dy), s.degrees[0]), (y, (dx, dy + 1), s.degrees[1]))):
-        if nu[k] >= order:
-            raise NotImplementedError(
-                f"derivatives of order {nu[k]} of a bivariate spline of degree {order} are not known"
-            )
-        d = t * s(x, y, *nu, grid)
-        d = np.sum(d, axis=1 - k).reshape(np.shape(v)) if grid else d
-        at = np.asarray(v)
-        inside = (at >= knots[k][0]) & (at <= knots[k][-1])
-        out.append(fitted(np.where(inside, d, 0.0), v))
-    return out[0], out[1]
-
-
-pure.add(surface_cotangents)
-refuse(
-    "FITPACK computes its coefficients; RegularGridInterpolator is differentiated by its values",
-    sip.RectBivariateSpline, sip.SmoothBivariateSpline, sip.LSQBivariateSpline,
-)  # fmt: skip
-
 # -- cases ------------------------------------------------------------------------------------------------
 
 _X, _Y, _Z = np.array([0.0, 0.7, 1.5, 2.1]), np.array([0.0, 1.0, 1.8]), np.array([-1.0, 0.5, 2.0])
@@ -94,9 +59,6 @@ _M = np.sin(np.arange(12.0)).reshape(4, 3)
 _T = np.cos(np.arange(36.0)).reshape(4, 3, 3)
 _AT = np.array([[0.31, 0.42], [1.63, 1.21], [2.02, 0.17]])
 _AT3 = np.array([[0.31, 0.42, -0.3], [1.63, 1.21, 1.7]])
-_LONG = np.linspace(0.0, 2.1, 6)
-_SQUARE = np.sin(np.add.outer(_LONG, _LONG**2))
-_SURFACE = sip.RectBivariateSpline(_LONG, _LONG, _SQUARE)
 CASES: list[RuleCase] = [
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y), v)(p), _M, _AT),
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y, _Z), v)(p), _T, _AT3),
@@ -104,6 +66,4 @@ CASES: list[RuleCase] = [
     case(lambda v: sip.RegularGridInterpolator((_X, _Y), v, method="nearest")(_AT), _M),
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y), v, bounds_error=False, fill_value=None)(p), _M, _AT + 1.0),
     case(lambda v, p: sip.interpn((_X, _Y), v, p), _M, _AT),
-    case(lambda x, y: _SURFACE(x, y) + _SURFACE.ev(x, y, dx=1), _AT[0], _AT[0] + 0.1),
-    case(lambda x, y: _SURFACE(x, y)[0, 0], 0.31, 0.42),
 ]  # fmt: skip
