@@ -97,8 +97,9 @@ def shadow_look(shadow: Shadow) -> np.ndarray:
     return data.copy() if shadow.owned else data
 
 
-def shadow_add(shadow: Shadow, t: Any) -> None:
-    if t is not None:
+def shadow_add(shadow: Shadow | None, t: Any) -> None:
+    """Add a cotangent to that of an array; one whose dtype is not known may be of integers, which have none."""
+    if t is not None and shadow is not None:
         shadow.add(t)
 
 

@@ -491,6 +491,7 @@ CASES += [
     case(np.nextafter, _V, 5.0), case(np.nextafter, 0.5, _V), case(np.real_if_close, _V), case(np.fix, _V),
     case(np.spacing, _V),
     case(np.bitwise_count, np.array([1, 2])) if hasattr(np, "bitwise_count") else case(np.invert, np.array([1, 2])),
+    case(pow, _P, 1.6), case(pow, 1.6, _P), case(pow, _P, np.array(1.6)), case(pow, 1.6, 0.7), case(pow, _Z, _P[:3]),
 ]  # fmt: skip
 CASES += [
     case(np.float_power, _P, _P[::-1]), case(np.float_power, _P, 2),

@@ -8,7 +8,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, T, Top
 from mooncake_py.kinds import Array
-from mooncake_py.registry import infer_table, pure, rrule, zero_derivative
+from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, is_dtype
 
@@ -155,7 +155,25 @@ infer_table[_fft.irfft] = _transform_type(True)
 infer_table[_fft.fftshift] = infer_table[_fft.ifftshift] = _transform_type(None)
 pure.update({fitted, fft_cotangent, ifft_cotangent, rfft_cotangent, irfft_cotangent, real_if})
 pure.update({_fft.fft, _fft.ifft, _fft.rfft, _fft.irfft, _fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn})
-zero_derivative(_fft.fftfreq, _fft.rfftfreq)
+
+
+def frequencies(f: Any) -> None:
+    """The frequencies of samples at the distance d are multiples of 1 / d."""
+
+    @rrule(f)
+    def rule(n, d=1.0, **options):
+        y = f(n, d, **options)
+
+        def pullback(dy):
+            return None, -np.sum(dy * y) / d, *[None] * len(options)
+
+        return y, pullback
+
+    infer_table[f] = lambda args, kwargs: Arr(np.dtype(float), 1, any(t.active for t in (*args, *kwargs.values())))
+
+
+frequencies(_fft.fftfreq)
+frequencies(_fft.rfftfreq)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -171,6 +189,7 @@ CASES: list[RuleCase] = [
     *[case(_fft.irfft, x, n) for x in (_Z, _M) for n in (None, 7, 4, 16)], case(_fft.irfft, _Z, axis=0),
     *[case(f, x) for f in (_fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn) for x in (_M, _Z)],
     case(_fft.fftn, _M, axes=(0,)), case(_fft.fftshift, _V), case(_fft.ifftshift, _M, 1),
+    case(lambda d: (_fft.fftfreq(5, d), _fft.rfftfreq(4, d=d)), 0.3),
 ]  # fmt: skip
 _SHAPES = ((3, 8), (5, 4))
 CASES += [

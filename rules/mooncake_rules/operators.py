@@ -225,17 +225,12 @@ def power_below(a: Any, b: Any) -> Any:
 
 
 pure.add(power_below)
-binary(_pow, operator.pow, operator.ipow, np.power, np.float_power)
+binary(_pow, operator.pow, operator.ipow, pow, np.power, np.float_power)
 
 
-@rrule(pow)
-def pow_builtin(a, b):
-    y = a**b
-
-    def pullback(dy):
-        return dy * conj(b * power_below(a, b)), dy * conj(y * exponent_log(a))
-
-    return y, pullback
+@overlay(pow)
+def pow_builtin(base, exp):
+    return base**exp
 
 
 # -- remainder and floor ----------------------------------------------------------------------------------
@@ -329,7 +324,7 @@ for _make, _targets in (
         for _kind in (Scalar, Array):
             rrule(_f, types=(_kind,))(_make(_f))
 
-for _f in (operator.pow, operator.ipow):
+for _f in (operator.pow, operator.ipow, pow):
     infer_table[_f] = _pow_type
 
 

@@ -9,6 +9,7 @@ import scipy.fft as sf
 
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.numpy_fft import frequencies
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -192,7 +193,9 @@ def ifftshift(x, axes=None):
 
 
 pure.update({sf.fftshift, sf.ifftshift})
-zero_derivative(sf.fftfreq, sf.rfftfreq, sf.next_fast_len)
+frequencies(sf.fftfreq)
+frequencies(sf.rfftfreq)
+zero_derivative(sf.next_fast_len)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -219,5 +222,5 @@ CASES: list[RuleCase] = [
     case(sf.dct, _V.astype(np.float32)),
     case(lambda a: sf.fht(a, 0.3, 0.5), _V),
     case(lambda a: sf.ifht(a, 0.3, 0.5), _V), case(sf.fftshift, _M), case(sf.ifftshift, _V),
-    case(sf.fft, [0.5, 1.5, 0.3]),
+    case(sf.fft, [0.5, 1.5, 0.3]), case(lambda d: (sf.fftfreq(5, d), sf.rfftfreq(4, d=d)), 0.3),
 ]  # fmt: skip

@@ -342,6 +342,11 @@ def _robust(loss: str, scale: float) -> Any:
     return fit
 
 
+def _middle(p):
+    """The first residual is just beyond the kink of the loss's slope."""
+    return so.least_squares(lambda z: z[0] - p, [0.7], loss="huber", **_TIGHT).x
+
+
 def _boxed(p, low):
     def slopes(z):
         return np.stack([_X, 3 * z[1] ** 2 * np.ones(5)], axis=1)
@@ -363,7 +368,7 @@ CASES: list[RuleCase] = [
     case(_fit_absolute, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])), case(_boxed, _P, 2.5),
     *[case(_robust(*given), _P, _X)
       for given in (("linear", 1.0), ("huber", 0.3), ("arctan", 0.3), ("soft_l1", 3.0), ("cauchy", 3.0))],
-    case(_leastsq, _P),
+    case(_leastsq, _P), case(_middle, np.array([-5e-4, 1.0, 3.0])),
     case(so.nnls, _A, _B), case(lambda a, b: so.lsq_linear(a, b).x, _A, _B),
     case(lambda a, b: so.lsq_linear(a, b).x, _A.T.copy(), _B[: _A.shape[1]]),
     case(lambda a, b: (lambda r: (r.x, r.fun, r.cost))(so.lsq_linear(a, b, (0.0, 0.6))), _A, _B),

@@ -40,7 +40,11 @@ def generic_gradient_magnitude(
 ):  # fmt: skip
     x = np.asarray(input)
     parts = _parts(x, derivative, mode, cval, extra_arguments, extra_keywords, axes)
-    return as_output(np.sqrt(np.sum([p * p for p in parts], axis=0)) if parts else x.copy(), output)
+    if not parts:
+        return as_output(x.copy(), output)
+    squares = np.sum([p * p for p in parts], axis=0)
+    flat = squares == 0  # the corners of a mirrored image always are
+    return as_output(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, squares))), output)
 
 
 def windows(x, size, footprint, mode, cval, origin, axes):
@@ -155,6 +159,7 @@ def _squares(line: np.ndarray, out: np.ndarray) -> None:
 CASES: list[RuleCase] = [
     case(_written, _M), case(nd.gaussian_laplace, _M, 0.9, mode="wrap"),
     case(nd.gaussian_gradient_magnitude, _M, (0.9, 0.7)),
+    case(lambda x: nd.gaussian_gradient_magnitude(x, 0.9, mode="mirror"), _M),
     case(lambda x: nd.generic_gradient_magnitude(x, nd.sobel), _M),
     case(lambda x, p: nd.generic_filter(x, lambda w, q: np.sum(w**2) * q, (2, 3), extra_arguments=(p,)), _M, 0.3),
     case(lambda x: nd.generic_filter(x, np.max, footprint=[[0, 1], [1, 1]], mode="constant", cval=0.2), _M),

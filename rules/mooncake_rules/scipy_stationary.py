@@ -31,12 +31,22 @@ def slope_along(f: Any, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.nd
         g, p = gradient_at(f, x)
         return np.zeros_like(g), np.zeros_like(p)
     step = 1e-3 * (1.0 + float(np.max(np.abs(x))))
-    for h in (step / size, 1e-3 * step / size):  # the second where the first leaves the domain of the function
+    for h in (
+        step / size,
+        1e-3 * step / size,
+    ):  # the second where the first leaves the domain, or the smooth piece, of the function
         a, b, c, d = (gradient_at(f, _shifted(x, k * h * v)) for k in (-2.0, -1.0, 1.0, 2.0))
-        g, p = ((p - 8.0 * q + 8.0 * r - s) / (12.0 * h) for p, q, r, s in zip(a, b, c, d, strict=True))
-        if np.all(np.isfinite(g)) and np.all(np.isfinite(p)):
+        near = [(r - q) / (2.0 * h) for q, r in zip(b, c, strict=True)]
+        far = [(s - p) / (4.0 * h) for p, s in zip(a, d, strict=True)]
+        g, p = ((4.0 * i - o) / 3.0 for i, o in zip(near, far, strict=True))
+        if all(map(_agree, near, far)):
             break
     return g, p
+
+
+def _agree(a: np.ndarray, b: np.ndarray) -> bool:
+    """Are these slopes of one smooth function? They are not where there is a kink between."""
+    return bool(np.all(np.isfinite(a)) and np.all(np.abs(a - b) <= 1e-3 * np.max(np.abs(a), initial=1e-300)))
 
 
 def _shifted(x: Any, v: Any) -> Any:

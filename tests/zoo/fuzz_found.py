@@ -98,3 +98,17 @@ def constant_array_chosen_from_a_list(a, b):
     held = [a, b]
     c = held[0] if a[0] > b[0] else held[1]
     return (c * held[0]).sum()
+
+
+@case(1.6)
+def integers_among_arrays_of_unknown_kind(x):
+    held = [v for v in (x, np.asarray([2]))]
+    b = held[1]
+    while b.ndim > 0 and b.shape[0] == 1:
+        b = b[0]
+    return x * b
+
+
+@case(V, 1.6)
+def power_by_its_function(x, c):
+    return pow(x * x, c) + pow(c, x) + pow(x * x + 1.0, np.asarray(c))
