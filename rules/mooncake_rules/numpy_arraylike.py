@@ -16,6 +16,9 @@ from mooncake_rules.sequences import SEQUENCES
 
 _LISTED = (*SEQUENCES, np.flatiter)
 _LIKE = (*_LISTED, float, complex, int, np.generic)
+_NUMERIC = (np.ndarray, float, complex, int, np.generic)
+_BY_OPERATOR: dict[Any, Any] = {np.absolute: abs, np.negative: operator.neg, np.positive: operator.pos}
+"""How NumPy asks an object for its value of a function; of others it calls the method of that name."""
 
 
 def arrays_wanted(f: Any) -> int:
@@ -53,9 +56,13 @@ def _two(f: Any) -> None:
 
 
 def _ufunc(f: np.ufunc) -> None:
+    of_itself = _BY_OPERATOR.get(f, operator.methodcaller(f.__name__))
+
     @overlay(f)
     def array_like(*args, **kwargs):
         if not any([isinstance(x, _LISTED) or _is_object(x) for x in args]):
+            if len(args) == 1 and not kwargs and not isinstance(args[0], _NUMERIC):
+                return of_itself(args[0])
             raise MissingRule(
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )

@@ -221,7 +221,7 @@ def _negative(f: Any) -> Any:
 _method("__neg__", (Sparse,))(_negative)
 
 
-def _pattern(a: Any) -> Any:
+def pattern(a: Any) -> Any:
     """Ones where a number is stored."""
     row, col = (v.ravel() for v in places(a))
     ok = row >= 0
@@ -242,15 +242,15 @@ def _combined(sign: float) -> Any:
 
     def make(f: Any) -> Any:
         def combined(self: CoDual, other: CoDual):
-            y = complete(f(self.primal, other.primal), _pattern(self.primal) + _pattern(other.primal))
+            y = complete(f(self.primal, other.primal), pattern(self.primal) + pattern(other.primal))
             fy = tangent_of(y)
 
             def pullback(dy):
                 d = take_fdata(fy.f["data"], None)
                 if d is not None:
                     t = matrix_of(y, d)
-                    give(self, lambda r, c: _entries(t, r, c))
-                    give(other, lambda r, c: sign * _entries(t, r, c))
+                    give(self, lambda r, c: entries(t, r, c))
+                    give(other, lambda r, c: sign * entries(t, r, c))
                 return None
 
             return CoDual(y, fy), pullback
@@ -260,7 +260,8 @@ def _combined(sign: float) -> Any:
     return make
 
 
-def _entries(t: Any, row: Any, col: Any) -> Any:
+def entries(t: Any, row: Any, col: Any) -> Any:
+    """What stands in a matrix at these rows and columns."""
     return np.asarray(t[np.ravel(row), np.ravel(col)]).reshape(np.shape(row))
 
 
@@ -268,9 +269,11 @@ _method("__add__", (Sparse, Sparse))(_combined(1.0))
 _method("__sub__", (Sparse, Sparse))(_combined(-1.0))
 
 
-def _product(f: Any) -> Any:
-    def product(self: CoDual, other: CoDual):
-        y = complete(f(self.primal, other.primal), _pattern(self.primal) @ _pattern(other.primal))
+def product(f: Any) -> Any:
+    """The rule of a matrix product f."""
+
+    def of_two(self: CoDual, other: CoDual):
+        y = complete(f(self.primal, other.primal), pattern(self.primal) @ pattern(other.primal))
         fy = tangent_of(y)
 
         def pullback(dy):
@@ -278,16 +281,16 @@ def _product(f: Any) -> Any:
             if d is not None:
                 t = matrix_of(y, d)
                 left, right = (t @ adjoint(other.primal)).tocsr(), (adjoint(self.primal) @ t).tocsr()
-                give(self, lambda r, c: _entries(left, r, c))
-                give(other, lambda r, c: _entries(right, r, c))
+                give(self, lambda r, c: entries(left, r, c))
+                give(other, lambda r, c: entries(right, r, c))
             return None
 
         return CoDual(y, fy), pullback
 
-    return product
+    return of_two
 
 
-_method("__matmul__", (Sparse, Sparse))(_product)
+_method("__matmul__", (Sparse, Sparse))(product)
 
 # -- conversions ------------------------------------------------------------------------------------------
 
@@ -314,7 +317,7 @@ def _rearranged(name: str, turned: bool = False) -> None:
                     else:
                         t = matrix_of(y, d)
                         t = t.T.tocsr() if turned else t
-                        give(self, lambda r, c: _entries(t, r, c))
+                        give(self, lambda r, c: entries(t, r, c))
                 return None
 
             return CoDual(y, fy), pullback
@@ -353,7 +356,8 @@ _to_dense("toarray")
 def _summed(f: Any) -> None:
     @rrule(f, types=(Sparse,))
     def rule(self: CoDual, axis=None, dtype=None, out=None):
-        a = self.primal if dtype is None else self.primal.copy()  # with a dtype it sorts its numbers
+        ordered = dtype is None and self.primal.format != "coo"
+        a = self.primal if ordered else self.primal.copy()  # it would put its numbers in order
         y = a.sum(axis, dtype, out)
         if out is not None:
             raise NotImplementedError("sums of sparse matrices are differentiated without out")
@@ -391,7 +395,7 @@ def _constructor(cls: type) -> None:
     @rrule(cls)
     def rule(arg1: CoDual, shape=None, dtype=None, copy=False, **options):
         given = arg1.primal
-        y = cls(given, shape, dtype, copy, **options)
+        y = cls(given.copy() if isinstance(given, Sparse) else given, shape, dtype, copy, **options)
         fy = tangent_of(y)
 
         def pullback(dy):
@@ -400,7 +404,7 @@ def _constructor(cls: type) -> None:
                 return None
             t = matrix_of(y, d)
             if isinstance(given, Sparse):
-                give(arg1, lambda r, c: _entries(t, r, c))
+                give(arg1, lambda r, c: entries(t, r, c))
                 return None
             if not isinstance(given, tuple) or len(given) < 2:
                 dense = np.asarray(given)
@@ -408,7 +412,9 @@ def _constructor(cls: type) -> None:
                     return _ZEROS
                 full = kind_of(np.asarray(t.toarray()).reshape(dense.shape), dense)
                 return unstack(full, given) if not isinstance(given, np.ndarray) else full
-            if len(given) == 2:
+            if y.format == "dia":
+                dd = np.asarray(d)[:, : np.shape(given[0])[-1]]
+            elif len(given) == 2:
                 row, col = given[1]
                 dd = np.ravel(d) if y.format == "coo" else np.asarray(t[np.asarray(row), np.asarray(col)])
             else:
@@ -420,7 +426,9 @@ def _constructor(cls: type) -> None:
         return CoDual(y, fy), pullback
 
 
-for _cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix):
+for _cls in (
+    sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix, sp.dia_array, sp.dia_matrix,
+):  # fmt: skip
     _constructor(_cls)
 zero_derivative(sp.issparse, sp.eye, sp.identity, sp.random)
 pure.update({places})

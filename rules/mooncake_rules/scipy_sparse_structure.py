@@ -90,7 +90,12 @@ def _picked(f: Any) -> None:
     def rule(self: CoDual, *args, **kwargs):
         plain = [v.primal if type(v) is CoDual else v for v in args]
         options = {k: v.primal if type(v) is CoDual else v for k, v in kwargs.items()}
-        return rearranged(f, [self], lambda ms: f(ms[0], *plain, **options))
+        return rearranged(f, [self], lambda ms: f(_unshared(ms[0]), *plain, **options))
+
+
+def _unshared(a: Any) -> Any:
+    """One that methods may put in order."""
+    return a.copy() if a.format == "coo" else a
 
 
 for _name in ("__getitem__", "diagonal", "todense", "reshape", "tobsr", "todia", "getrow", "getcol"):

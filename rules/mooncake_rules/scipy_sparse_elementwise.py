@@ -1,0 +1,125 @@
+"""scipy.sparse: products of matrices element by element, and sums with dense ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mooncake_py.kinds import Array
+from mooncake_py.registry import refuse, rrule
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.numpy_linalg import kind_of
+from mooncake_rules.scipy_sparse import (
+    Sparse,
+    complete,
+    entries,
+    give,
+    matrix_of,
+    methods,
+    pattern,
+    product,
+    tangent_of,
+)
+
+
+def _elementwise(f: Any, self: CoDual, other: CoDual) -> tuple[Any, Any]:
+    a, b = self.primal, other.primal
+    if a.shape != b.shape:
+        raise NotImplementedError("sparse matrices are multiplied and differentiated element by element in one shape")
+    y = complete(f(a, b), pattern(a).multiply(pattern(b)))
+    fy = tangent_of(y)
+
+    def pullback(dy):
+        d = take_fdata(fy.f["data"], None)
+        if d is not None:
+            t = matrix_of(y, d)
+            one, two = (sp.csr_array(np.conjugate(m).reshape((1, *m.shape)[-2:])) for m in (a, b))
+            give(self, lambda r, c: entries(t, r, c) * entries(two, r, c))
+            give(other, lambda r, c: entries(t, r, c) * entries(one, r, c))
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+def _multiplied(f: Any, matrices: bool) -> None:
+    """`matrices`: is this the operator, which for matrices of the old kind is another product?"""
+    of_matrices = product(f)
+
+    @rrule(f, types=(Sparse, Sparse))
+    def rule(self: CoDual, other: CoDual):
+        if matrices and isinstance(self.primal, sp.spmatrix):
+            return of_matrices(self, other)
+        return _elementwise(f, self, other)
+
+
+for _f in methods("multiply"):
+    _multiplied(_f, False)
+for _f in methods("__mul__"):
+    _multiplied(_f, True)
+
+
+def _with_dense(name: str, sign: float, dense_sign: float) -> None:
+    def rule_of(f: Any) -> None:
+        @rrule(f, types=(Sparse, Array))
+        def rule(self: CoDual, other):
+            y = f(self.primal, other)
+            if isinstance(y, np.matrix):
+                raise NotImplementedError("the sum of a sparse and a dense matrix is an np.matrix: use sparse arrays")
+            if y is NotImplemented or np.shape(other) != y.shape:
+                raise NotImplementedError("sums of sparse and dense arrays are differentiated in one shape")
+            fy = zero_fdata(y)
+
+            def pullback(dy):
+                dy = take_fdata(fy, dy)
+                if dy is None:
+                    return None
+                t = np.atleast_2d(dy)
+                give(self, lambda r, c: sign * t[r, c])
+                return None, kind_of(dense_sign * dy, other)
+
+            return CoDual(y, fy), pullback
+
+    for f in methods(name):
+        rule_of(f)
+
+
+_with_dense("__add__", 1.0, 1.0)
+_with_dense("__radd__", 1.0, 1.0)
+_with_dense("__sub__", 1.0, -1.0)
+_with_dense("__rsub__", -1.0, 1.0)
+
+refuse(
+    "it keeps Python lists or a dict of its numbers; make it of (data, (row, column)), as csr, csc or coo",
+    sp.lil_array, sp.lil_matrix, sp.dok_array, sp.dok_matrix, *methods("tolil"), *methods("todok"),
+)  # fmt: skip
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_ROW, _COL = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 2, 2])
+_D = np.array([4.0, 0.5, 3.0, 0.2, 5.0, 0.7])
+_M = np.cos(np.arange(9.0)).reshape(3, 3)
+
+
+def _products(d, e):
+    a, b = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)), sp.coo_array((e, (_COL, _ROW)), shape=(3, 3))
+    old = sp.csc_matrix((d, (_ROW, _COL)), shape=(3, 3))
+    return a.multiply(b).toarray(), (a * b).sum(), (old * old).toarray(), (b.multiply(b) * (1 + 0.5j)).toarray()
+
+
+def _sums(d, m):
+    a = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3))
+    return a + m, m - a.tocsc(), a - m, m + sp.coo_array((d, (_COL, _ROW)), shape=(3, 3))
+
+
+def _of_formats(d):
+    a = sp.coo_array((d, (_ROW, _COL)), shape=(3, 3))
+    return a.sum(), sp.dia_array(a).toarray(), abs(a.tocsr()).sum(), np.absolute(-a).sum(), np.sqrt(a).toarray()
+
+
+CASES: list[RuleCase] = [
+    case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
+    case(lambda d: sp.dia_array((d.reshape(2, 3), np.array([0, 1])), shape=(3, 3)) @ _M, _D),
+]  # fmt: skip
