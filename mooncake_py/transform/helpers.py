@@ -149,14 +149,14 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             "use plain arrays",
         )  # fmt: skip
     if type(view) is np.ndarray and np.may_share_memory(view, base):
-        if repeats(view):
+        data = f(shadow.dense(), *rest)
+        if repeats(data):  # not so where the base itself is such a view: its shadow has every element
             raise UnsupportedError(
                 "a view that shows elements twice, of an array that is written to or stored",
                 "the call",
                 None,
                 "copy the view",
             )
-        data = f(shadow.dense(), *rest)
         if not np.may_share_memory(data, shadow.data):
             raise UnsupportedError(
                 "a view of an array with this memory layout", "the call", None, "copy the array first"

@@ -115,6 +115,7 @@ for _module, _packs in {
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal",),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
+    "scipy.spatial": ("scipy_neighbours",),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),

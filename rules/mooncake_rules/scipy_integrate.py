@@ -335,6 +335,8 @@ def _growth(y0, r, k):
 
 CASES: list[RuleCase] = [
     case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7),
+    case(lambda y, h: si.cumulative_simpson(y, dx=h), _V, 0.5),
+    case(lambda y, x: si.cumulative_simpson(y, x=x, initial=0.0), _M, _X),
     case(si.trapezoid, _V), case(si.trapezoid, _V, _X), case(si.trapezoid, _M, dx=0.5, axis=0),
     case(lambda y, h: si.trapezoid(y, dx=h), _V, 0.5), case(si.cumulative_trapezoid, _V),
     case(si.cumulative_trapezoid, _V, _X, initial=0), case(si.cumulative_trapezoid, _M, axis=0),

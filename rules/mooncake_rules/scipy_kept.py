@@ -57,4 +57,4 @@ class Kept:
         return np.zeros(like.shape, like.dtype) if d is None else d
 
 
-_NAMES = frozenset({"c", "t", "values", "x"})
+_NAMES = frozenset({"c", "points", "t", "values", "x"})

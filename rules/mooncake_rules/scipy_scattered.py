@@ -1,4 +1,4 @@
-"""Scattered data: radial basis functions, interpolation over triangles, the nearest point, distances to neighbours.
+"""Scattered data: radial basis functions, interpolation over triangles, the nearest point.
 
 All interpolants are linear in the values. Over a triangulation the weights are the barycentric coordinates of the point
 (LinearNDInterpolator), or what is made of unit values (CloughTocher2DInterpolator).
@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate as sip
-from scipy.spatial import KDTree, cKDTree
 
-from mooncake_py import run
 from mooncake_py.registry import overlay, rrule
-from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, NoDerivative, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_kept import Kept
@@ -85,23 +83,31 @@ except (ImportError, AttributeError):  # an older SciPy
 
 # -- over triangles ---------------------------------------------------------------------------------------
 
-_POINTS = "the points of the data"
-
 
 def _constructor(cls: Any) -> None:
     @rrule(cls)
     def rule(points: CoDual, values, *args, **options):
         plain, named = _primals(args), {k: v.primal if type(v) is CoDual else v for k, v in options.items()}
         obj = cls(points.primal, values, *plain, **named)
-        shadow = Kept.of(obj, values=obj.values)
-        name = f"scipy.interpolate.{cls.__name__}"
+        corners = np.asarray(obj.points, float)
+        shadow = Kept.of(obj, values=obj.values, points=corners)
 
         def pullback(dy):
             d = Kept.take(shadow, "values", obj.values)
+            dp: Any = Kept.take(shadow, "points", corners)
             rest = [None] * (len(args) + len(options))
-            return NoDerivative(name, _POINTS), fitted(d.reshape(np.shape(values)), values), *rest
+            return _of_points(dp, points.primal), fitted(d.reshape(np.shape(values)), values), *rest
 
         return CoDual(obj, shadow), pullback
+
+
+def _of_points(d: Any, points: Any) -> Any:
+    """The cotangent of the points of the data, as they were given; a triangulation is a constant."""
+    if type(d) is NoDerivative:
+        return d
+    if isinstance(points, tuple):
+        return tuple([fitted(d[:, i].reshape(np.shape(p)), p) for i, p in enumerate(points)])
+    return fitted(d, points) if isinstance(points, (np.ndarray, list)) else None
 
 
 def _primals(args: tuple[Any, ...]) -> list[Any]:
@@ -128,8 +134,12 @@ def _values_of(obj: Any) -> np.ndarray:
     return np.asarray(obj.values).reshape(len(obj.values), -1)
 
 
-def _barycentric(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cotangents of values and points; outside of the triangulation the fill value is constant."""
+def _barycentric(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+    """The cotangents of values, places and corners; outside of the triangulation the fill value is constant.
+
+    Which triangles there are does not change, and how the data are scaled makes no difference to a linear function:
+    a corner that moves does what the place does that moves against it, by the corner's weight.
+    """
     tri, ndim = obj.tri, flat.shape[1]
     at = obj._scale_x(flat)
     simplex = tri.find_simplex(at)
@@ -144,10 +154,13 @@ def _barycentric(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray,
     along = np.sum(t[:, None, :] * np.conjugate(values[corners]), axis=-1).real
     dx = np.zeros(flat.shape)
     dx[inside] = np.einsum("ij,ijk->ik", along[:, :ndim] - along[:, ndim:], transform[:, :ndim])
-    return dv, dx if obj.scale is None else dx / obj.scale
+    dx = dx if obj.scale is None else dx / obj.scale
+    dp = np.zeros((len(values), ndim))
+    np.add.at(dp, corners, -weights[:, :, None] * dx[inside][:, None, :])
+    return dv, dx, dp
 
 
-def _by_cubics(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_cubics(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """By unit values; the differences of five points are exact for the cubic polynomials it consists of."""
     values = _values_of(obj)
     unit = sip.CloughTocher2DInterpolator(obj.tri, np.eye(len(values)), 0.0)
@@ -160,15 +173,15 @@ def _by_cubics(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, n
         near = [np.asarray(obj(flat + i * step)).reshape(t.shape) for i in (-2, -1, 1, 2)]
         slope = (near[0] - 8.0 * near[1] + 8.0 * near[2] - near[3]) / (12.0 * h[k])
         dx[:, k] = np.sum(t * np.conjugate(np.nan_to_num(slope)), axis=1).real
-    return dv, dx
+    return dv, dx, NoDerivative("scipy.interpolate.CloughTocher2DInterpolator", "the points of the data")
 
 
-def _nearest(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(obj: Any, flat: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     values = _values_of(obj)
     at = obj._scale_x(flat)
     dv = np.zeros(values.shape, np.result_type(values, t))
     np.add.at(dv, obj.tree.query(at)[1], t)
-    return dv, np.zeros(flat.shape)
+    return dv, np.zeros(flat.shape), np.zeros((len(values), flat.shape[1]))
 
 
 _CLASSES: dict[Any, Any] = {
@@ -192,8 +205,8 @@ def _evaluated(f: Any) -> None:
                 return None
             points = _as_points(plain)
             flat = points.reshape(-1, points.shape[-1])
-            dv, dx = _CLASSES[type(obj)](obj, flat, np.asarray(dy).reshape(len(flat), -1))
-            Kept.add(self, values=dv.reshape(np.shape(obj.values)))
+            dv, dx, dp = _CLASSES[type(obj)](obj, flat, np.asarray(dy).reshape(len(flat), -1))
+            Kept.add(self, values=dv.reshape(np.shape(obj.values)), points=dp)
             cotangents = _as_given(dx.reshape(points.shape), plain)
             given = [_to(v, d) for v, d in zip(args, cotangents, strict=True)]
             return None, *given, *[None] * len(options)
@@ -232,69 +245,6 @@ for _cls in _CLASSES:
 for _f in {c.__call__ for c in _CLASSES}:
     _evaluated(_f)
 
-# -- neighbours -------------------------------------------------------------------------------------------
-
-
-def _tree(cls: Any) -> None:
-    @rrule(cls)
-    def rule(data: CoDual, *args, **options):
-        named = {k: v.primal if type(v) is CoDual else v for k, v in options.items()}
-        tree = cls(data.primal, *_primals(args), **named)
-        shadow = ObjectShadow(tree, {"points": zero_fdata(np.asarray(tree.data))})
-        run.current().made[id(tree)] = tree, shadow
-
-        def pullback(dy):
-            d = take_fdata(shadow.f["points"], None)
-            rest = [None] * (len(args) + len(options))
-            d = None if d is None else fitted(d, data.primal)
-            if type(data.fdata) is Shadow and d is not None:
-                data.fdata.add(d)
-                d = None
-            return d, *rest
-
-        return CoDual(tree, shadow), pullback
-
-    f = cls.query
-
-    @rrule(f)
-    def query(self: CoDual, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
-        tree = self.primal
-        d, i = f(tree, x, k, eps, p, distance_upper_bound, workers)
-        fd = zero_fdata(d)
-        shadow = self.fdata if self.fdata is not None else run.current().shadow(tree)
-
-        def pullback(dy):
-            t = take_fdata(fd, None if dy is None else dy[0])
-            if t is None:
-                return None
-            points, at = np.asarray(tree.data), np.asarray(x, float)
-            several = np.ndim(d) > at.ndim - 1
-            found = np.asarray(i) < tree.n
-            near = points[np.where(found, i, 0)]
-            gap = (at[..., None, :] if several else at) - near
-            slope = _distance_slope(gap, np.asarray(d)[..., None], p)
-            step = np.where(found[..., None], np.asarray(t)[..., None] * slope, 0.0)
-            if type(shadow) is ObjectShadow and shadow.f.get("points") is not None:
-                dp = np.zeros(points.shape)
-                np.add.at(dp, np.where(found, i, 0), -step)
-                shadow.f["points"].add(dp)
-            return None, fitted(step.sum(axis=-2) if several else step, x)
-
-        return CoDual((d, i), (fd, None)), pullback
-
-
-def _distance_slope(gap: np.ndarray, d: np.ndarray, p: float) -> np.ndarray:
-    """The derivative of a Minkowski distance by its coordinates, zero where it is zero."""
-    if np.isinf(p):
-        top = np.abs(gap) == d
-        return np.sign(gap) * top / np.maximum(top.sum(axis=-1, keepdims=True), 1)
-    safe = np.where((d > 0) & np.isfinite(d), d, 1.0)
-    return np.where(d > 0, np.sign(gap) * (np.abs(gap) / safe) ** (p - 1.0), 0.0)
-
-
-_tree(cKDTree)
-_tree(KDTree)
-
 # -- cases ------------------------------------------------------------------------------------------------
 
 _X = np.array([[0.1, -0.6], [1.3, 0.2], [-0.7, 0.9], [0.4, 1.4], [-1.1, -0.8], [0.9, -1.2], [0.3, 0.3]])
@@ -313,6 +263,6 @@ CASES: list[RuleCase] = [
     case(lambda d, q: sip.CloughTocher2DInterpolator(_X, d)(q), _D, _Q),
     case(lambda d: sip.NearestNDInterpolator(_X, d)(_Q), _D),
     *[case(lambda d, m=m: sip.griddata(_X, d, _Q, method=m), _D) for m in ("linear", "cubic", "nearest")],
-    case(lambda x, q: cKDTree(x).query(q)[0], _X, _Q), case(lambda x, q: KDTree(x).query(q, k=2)[0], _X, _Q),
-    case(lambda q: KDTree(_X).query(q, k=[1, 3], p=1)[0], _Q), case(lambda q: cKDTree(_X).query(q, p=np.inf)[0], _Q[0]),
+    case(lambda x, d, q: sip.LinearNDInterpolator(x, d)(q), _X, _D, _Q),
+    case(lambda x, y, d, q: sip.griddata((x, y), d, q, rescale=True), _X[:, 0], _X[:, 1], _D, _Q),
 ]  # fmt: skip

@@ -62,7 +62,7 @@ def _hermitian(a: Any, w: np.ndarray, v: np.ndarray, dw: Any, dv: Any) -> _Parts
 _SHOWN = {True: "uv", "u": "u", "vh": "v"}
 
 
-def _order_of(w: np.ndarray, like: np.ndarray) -> np.ndarray:
+def _order_of(w: Any, like: Any) -> np.ndarray:
     """Where in w the numbers of `like` are."""
     return np.array([int(np.argmin(np.abs(w - x))) for x in like])
 
