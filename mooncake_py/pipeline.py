@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import Arr, T
+from mooncake_py.infer.types import Arr, T, forget
 from mooncake_py.lowering import lower
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.rule import DerivedRule
@@ -52,7 +52,10 @@ def derive_rule(
     if outcome:
         primal = with_outcome(primal)
 
-    inferred, taken = infer_simplified(primal, fn, arg_types, free_types, aliased, wary, options.objects)
+    try:
+        inferred, taken = infer_simplified(primal, fn, arg_types, free_types, aliased, wary, options.objects)
+    finally:
+        forget()
     note_first_writes(inferred, arg_types)
     note_summands(inferred)
     observe("inferred", inferred)

@@ -16,10 +16,11 @@ from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Function, Operand, Var, brings_value, edges, term_operands
+from mooncake_py.ir.nodes import Call, Operand, Var, term_operands
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
+    from mooncake_py.infer.shape import Shape
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
@@ -68,39 +69,31 @@ class Allocations:
 
     def __init__(
         self,
-        fn: Function,
+        shape: Shape,
         types: Mapping[Var, T],
         calls: Mapping[Var, CallInfo],
         has_identity: Callable[[Operand], bool],
-        escaping: Container[Operand],
     ):
-        self.types, self.escaping, self.has_identity = types, escaping, has_identity
+        self.types, self.escaping, self.has_identity = types, shape.escaping, has_identity
         given: dict[Var, list[Operand]] = {}
-        self._made: dict[Var, frozenset[Var | None]] = dict.fromkeys((*fn.params, *fn.free), _ELSEWHERE)
-        blocks = {b.id: b for b in fn.blocks}
-        for b in fn.blocks:
-            for s in b.stmts:
-                info = calls.get(s.out)
-                if info is not None and info.kind == "op" and info.target in _SAME:
-                    given[s.out] = [info.args[0]]
-                else:
-                    new = info is not None and makes_container(info)
-                    self._made[s.out] = frozenset({s.out}) if new else _ELSEWHERE
-            for e in edges(b.term):
-                params = blocks[e.target].params
-                if brings_value(b.term, e):
-                    self._made[params[0]] = _ELSEWHERE
-                    params = params[1:]
-                for p, a in zip(params, e.args, strict=True):
-                    given.setdefault(p, []).append(a)
+        elsewhere = (*shape.fn.params, *shape.fn.free, *[p for _, p in shape.brought])
+        self._made: dict[Var, frozenset[Var | None]] = dict.fromkeys(elsewhere, _ELSEWHERE)
+        for s in shape.statements:
+            info = calls.get(s.out)
+            if info is not None and info.kind == "op" and info.target in _SAME:
+                given[s.out] = [info.args[0]]
+            else:
+                new = info is not None and makes_container(info)
+                self._made[s.out] = frozenset({s.out}) if new else _ELSEWHERE
+        for a, p in shape.passed:
+            given.setdefault(p, []).append(a)
         self._settle(given)
         self._origins: dict[Operand, Origin] = {}
         self._held: set[Var | None] = set()
-        for b in fn.blocks:
-            for s in b.stmts:
-                info = calls.get(s.out)
-                if info is not None:
-                    self._held |= self._handed_on(s, info)
+        for s in shape.statements:
+            info = calls.get(s.out)
+            if info is not None:
+                self._held |= self._handed_on(s, info)
 
     def _settle(self, given: dict[Var, list[Operand]]) -> None:
         """A join may get all that it is given."""
@@ -152,15 +145,13 @@ class Allocations:
 _ELSEWHERE: frozenset[Var | None] = frozenset({None})
 
 
-def private_objects(
-    fn: Function, types: dict[Var, T], calls: dict[Var, CallInfo], writes: Container[Any], escaping: Container[Operand]
-) -> set[Var]:
+def private_objects(shape: Shape, types: dict[Var, T], calls: dict[Var, CallInfo], writes: Container[Any]) -> set[Var]:
     """Objects that are made here and of which only attributes are read and written: no other code comes to them."""
-    found = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, make_object)}
-    for b in fn.blocks if found else ():
+    found = {s.out for s in shape.statements if is_const(s.fn, make_object)}
+    for b in shape.fn.blocks if found else ():
         found.difference_update(term_operands(b.term))
         for s in b.stmts:
-            if not found.isdisjoint(s.operands()) and not _of_attribute(s, types, calls, writes, escaping):
+            if not found.isdisjoint(s.operands()) and not _of_attribute(s, types, calls, writes, shape.escaping):
                 found.difference_update(s.operands())
             found.difference_update(s.args[1:])
     return found

@@ -172,7 +172,7 @@ class Attributes(State):
         elif f is iter and isinstance(t, Obj) and len(args) == 1:
             method = classes.look(t.cls, "__iter__")
             if is_function(method):
-                alone = s.out in self.looped and not method.__code__.co_flags & inspect.CO_GENERATOR
+                alone = s.out in self.shape.looped and not method.__code__.co_flags & inspect.CO_GENERATOR
                 return self.planned(s, Plan(iterating, (Const(method), *args)) if alone else Plan(method, args))
         elif any(isinstance(x, Obj) for x in types) and (k := uses_up(f, types)) is not None and not s.kwargs:
             of = types[k]

@@ -37,6 +37,7 @@ from mooncake_py.infer.protocol import Plan, asks, is_function
 from mooncake_py.infer.readers import may_be_returned, may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, result_of
+from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -90,13 +91,34 @@ class Calls(Attributes):
     """What each call means."""
 
     def call(self, s: Call) -> T:
-        t = self.meaning(s)
+        """The type of a call's result. Where nothing has changed that it was read off before, it is as it was."""
+        types, forced, late = self.types, self.forced.get(s.out), s.out in self.late
+        before = self.found_before.setdefault(s, [])
+        for x in before:
+            if x.forced is forced and x.late is late and (x.shape is None or x.shape is self._shape):
+                for v, t in x.reads:
+                    if types.get(v, BOT) is not t:
+                        break
+                else:
+                    if x.info is not None:
+                        self.calls[s.out] = x.info
+                    return x.type
+        old = self.calls.get(s.out)
+        self.read, self.looked_around = [], False
+        t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
-        if info is not None and info.kind == "dynamic" and self.classes is not None and self.splits < MOST_SPLITS:
-            split = split_of(self, s, info)
-            if split is not None:
-                return self.planned(s, split)
+        reads = [(v, types.get(v, BOT)) for v in dict.fromkeys(self.read)]
+        shape = self._shape if self.looked_around else None
+        before.append(Found(reads, forced, late, shape, t, None if info is old else info))
         return t
+
+    def split_or_not(self, s: Call, t: T) -> T:
+        """The type of a call, that is to be made once for each option of an operand where it would not be known."""
+        info = self.calls.get(s.out)
+        if info is None or info.kind != "dynamic" or self.classes is None or self.shape.splits >= MOST_SPLITS:
+            return t
+        split = split_of(self, s, info)
+        return t if split is None else self.planned(s, split)
 
     def meaning(self, s: Call) -> T:
         """The type of a call's result; what it is, is noted."""
@@ -128,7 +150,7 @@ class Calls(Attributes):
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
             if plan is not None:
                 return self.planned(s, plan)
-        if self.classes is not None and (made := self.defs.get(s.fn)) is not None:  # type: ignore[arg-type]
+        if self.classes is not None and (made := self.shape.defs.get(s.fn)) is not None:  # type: ignore[arg-type]
             plan = made_there(made, self.type_of(made.fn), s)
             if plan is not None:
                 return self.planned(s, plan)
@@ -180,7 +202,7 @@ class Calls(Attributes):
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)
         if f is hasattr and len(types) == 2 and isinstance(types[1], Known):
-            made = self.defs.get(args[0]) if isinstance(args[0], Var) else None
+            made = self.shape.defs.get(args[0]) if isinstance(args[0], Var) else None
             folded = fold_hasattr(types[0], types[1].value, None if made is None else self.type_of(made.fn))
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
@@ -361,7 +383,7 @@ class Calls(Attributes):
             self.guards |= found.guards
             self.relied |= found.functions
             known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
-            if known and not (s.out in self.protected and (found.changes or may_carry(target, set()))):
+            if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
                 plain = not (act or found.changes or is_numeric_call(target, types))
                 kind = "plain" if plain else "derived"
                 self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.fields import get_field, get_number, narrow
+from mooncake_py.fields import get_field, get_number
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import REAL, Kind, Known, Meth, Obj, T, Tup, Union, is_scalar, kind_of, union, widen
-from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Function, Operand, Var
+from mooncake_py.ir.nodes import Call, Operand, Var
 
 if TYPE_CHECKING:
     from mooncake_py.infer.protocol import Classes
@@ -118,11 +117,6 @@ _FIXED = frozenset({int, float, complex, bool, str, tuple, list, dict, type(None
 """Classes of which no object's attribute can be set."""
 _WITHOUT_DICT = _FIXED | {np.ndarray, np.float64}
 NOTHING: Kind = ("is", None)
-
-
-def splits(fn: Function) -> int:
-    """How often an operation has been made into several."""
-    return sum(is_const(s.fn, narrow) for b in fn.blocks for s in b.stmts)
 
 
 def refuses_none(f: Any, types: tuple[T, ...]) -> bool:

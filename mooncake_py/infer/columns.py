@@ -67,7 +67,7 @@ class _Uses:
 
     def __init__(self, state: State):
         self.state = state
-        self.blocks = list(state.fn.blocks)
+        self.blocks = list(state.shape.fn.blocks)
 
     def of(self, v: Operand) -> list[Call]:
         return [s for b in self.blocks for s in b.stmts if v in s.operands()]
@@ -77,7 +77,7 @@ class _Uses:
 
     def known(self, v: Operand) -> Any:
         """The value of an operand, also of one that has not been reached yet."""
-        d = self.state.defs.get(v) if isinstance(v, Var) else None
+        d = self.state.shape.defs.get(v) if isinstance(v, Var) else None
         t = self.state.type_of(v)
         if d is not None and is_const(d.fn, ops.load_global) and not isinstance(t, Known):
             t = self.state.global_type(d.args[0].value)  # type: ignore[attr-defined,union-attr]
@@ -85,7 +85,7 @@ class _Uses:
 
     def only_looped_over(self, it: Var) -> bool:
         loops = [b for b in self.blocks if isinstance(b.term, ForNext) and b.term.iterator is it]
-        items = [self.state.blocks[b.term.body.target].params[0] for b in loops]  # type: ignore[union-attr]
+        items = [self.state.shape.blocks[b.term.body.target].params[0] for b in loops]  # type: ignore[union-attr]
         others = [b for b in self.blocks if b not in loops and it in term_operands(b.term)]
         return bool(loops) and not others and not self.of(it) and all(map(self.is_sequence, items))
 

@@ -30,6 +30,7 @@ from mooncake_py.infer.types import (
     join,
     kind_of,
     only,
+    remembered,
     widen,
     with_parts,
 )
@@ -51,11 +52,19 @@ class Effect:
 
 
 def after(t: T, e: Effect, origin: Origin = ANYWHERE) -> T:
-    """A type that has all a value of type t may be, which is of this origin, once the write has been done."""
-    if e.active:
-        t = _awake(t)
-    apart = e.origin.apart(origin)
-    return t if apart and not e.origin.held else _bounded(_put(t, e, apart), DEPTH)
+    """A type that has all a value of type t may be, which is of this origin, once the write has been done.
+
+    It is t itself where that has it all.
+    """
+    return _after(t, e.target, e.put, e.active, e.origin.held, e.origin.apart(origin))
+
+
+@remembered
+def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool) -> T:
+    new = _awake(t) if active else t
+    if held or not apart:
+        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held)), apart), DEPTH)
+    return t if new == t else new
 
 
 def holds(t: T) -> bool:
@@ -67,10 +76,12 @@ DEPTH = 5
 """How many containers in each other are told apart: one that holds itself has no end."""
 
 
+@remembered
 def _bounded(t: T, depth: int) -> T:
     return with_parts(t, lambda x: _bounded(x, depth) if isinstance(t, Union) else _inner(x, depth))
 
 
+@remembered
 def _inner(t: T, depth: int) -> T:
     if isinstance(t, Union):
         return t.mapped(lambda x: _inner(x, depth))
@@ -116,6 +127,7 @@ def between(before: T, now: T, seen: bool, origin: Origin = ANYWHERE) -> Iterato
             yield Effect(Top(), Top(now.active), now.active, seen, origin)
 
 
+@remembered
 def _awake(t: T) -> T:
     """The type of what may be given an active value: what it holds is known by its own names."""
     if isinstance(t, Tup):
@@ -156,6 +168,7 @@ def _put(t: T, e: Effect, apart: bool = False) -> T:
     return t
 
 
+@remembered
 def may_be(t: T, target: T) -> bool:
     """May an object that was made with type t be one that the flow of values gave type `target`?"""
     if isinstance(t, Bot) or isinstance(target, Top):

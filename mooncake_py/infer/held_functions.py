@@ -40,7 +40,7 @@ class Held:
 
 def held(state: State, fn: Fn, s: Call) -> Held | None:
     """How a call of such a function is to be taken in; None where it is not, or is one of a function in sight."""
-    made = state.defs.get(s.fn)  # type: ignore[arg-type]
+    made = state.shape.defs.get(s.fn)  # type: ignore[arg-type]
     code = fn.code
     if (made is not None and is_const(made.fn, ops.make_function)) or code.co_flags & _OTHER_KINDS:
         return None
@@ -55,7 +55,7 @@ def held(state: State, fn: Fn, s: Call) -> Held | None:
         return None
     if not (code.co_freevars or missing):
         return None
-    if sum(len(b.stmts) for b in state.fn.blocks) > MOST_TOTAL:
+    if sum(len(b.stmts) for b in state.shape.fn.blocks) > MOST_TOTAL:
         return None
     try:
         body = normalise(code)

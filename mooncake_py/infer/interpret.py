@@ -14,7 +14,7 @@ from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.inferred import Guard, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.protocol import WRITES, Lookup
-from mooncake_py.infer.types import BOT, Known, T, Top, join
+from mooncake_py.infer.types import BOT, Known, T, Top, interned, join
 from mooncake_py.ir.nodes import BlockId, Branch, CFGBlock, Edge, ForNext, Raise, Return, Try, Var, edges
 
 
@@ -25,7 +25,7 @@ class Inference(Calls):
         times: Counter[Var] = Counter()  # how often more was found to be written into a value
         for round_ in itertools.count():
             result = self.flow()
-            memory = Memory(self.fn, self.types, self.calls, self.aliased, wary=self.wary)
+            memory = Memory(self.fn, self.types, self.calls, self.aliased, wary=self.wary, shape=self._shape)
             grown = memory.written_back(self.types, self.calls)
             changed = False
             for v, t in grown.items():
@@ -36,7 +36,7 @@ class Inference(Calls):
                 if times[v] > 8 or round_ > 100:  # a list in itself, say: there is no end to its type
                     new = Top(new.active)
                 if new != old:
-                    self.forced[v] = new
+                    self.forced[v] = interned(new)
                     changed = True
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed and outside <= self.late:
@@ -68,7 +68,7 @@ class Inference(Calls):
             queued.discard(b)
             self.reached.add(b)
             rounds[b] = rounds.get(b, 0) + 1
-            for target in self.block(self.blocks[b], rounds[b] > 20):
+            for target in self.block(self._shape.blocks[b], rounds[b] > 20):
                 if target not in queued:
                     queued.add(target)
                     work.append(target)
@@ -82,16 +82,16 @@ class Inference(Calls):
             t = self.with_forced(s.out, self.call(s))
             if types.get(s.out) != t:
                 types[s.out] = t
-                todo += self.users.get(s.out, ())
-        if b.id in self.tried and b.id not in self.carrying and self._carries(b):
+                todo += self._shape.users.get(s.out, ())
+        if b.id in self._shape.tried and b.id not in self.carrying and self._carries(b):
             self.carrying.add(b.id)
-            todo.append(self.tried[b.id])
+            todo.append(self._shape.tried[b.id])
         todo = [x for x in todo if x in self.reached and x != b.id]
         term = b.term
         if isinstance(term, Return):
             self.result = join(self.result, self.type_of(term.value))
         for e, first in self._live_edges(b):
-            target = self.blocks[e.target]
+            target = self._shape.blocks[e.target]
             changed = e.target not in self.reached
             incoming = [first, *map(self.type_of, e.args)] if first is not None else map(self.type_of, e.args)
             for p, t in zip(target.params, incoming, strict=True):
@@ -102,7 +102,7 @@ class Inference(Calls):
                 if new != old:
                     types[p] = new
                     changed = True
-                    todo += [x for x in self.users.get(p, ()) if x in self.reached]
+                    todo += [x for x in self._shape.users.get(p, ()) if x in self.reached]
             if changed:
                 todo.append(e.target)
         return todo

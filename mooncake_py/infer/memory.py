@@ -8,16 +8,18 @@ shadows that travel with the values. Everything else is only read: its cotangent
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Container
+from collections.abc import Container, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.infer.allocation import Allocations, makes_container, private_objects
+from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.effects import Effect, after, between, holds
 from mooncake_py.infer.protocol import WRITES, written
+from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
+    BOT,
     Arr,
     Bot,
     Cell,
@@ -41,16 +43,9 @@ from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     Call,
     Const,
-    ForNext,
     Function,
     Operand,
-    Raise,
-    Return,
-    Try,
     Var,
-    brings_value,
-    edges,
-    term_operands,
 )
 from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.iterators import item_within
@@ -70,13 +65,15 @@ def has_identity(t: T) -> bool:
     return isinstance(t, _OBJECTS)
 
 
+TOP, ACTIVE = Top(), Top(True)
+_WRITE_NOTHING = frozenset({"op", "planned"})
 _OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
-_ITERATES = (iter, zip, enumerate, reversed, next, item_within)
+_ITERATES = frozenset(map(id, (iter, zip, enumerate, reversed, next, item_within)))
 
 
 # Functions that change nothing, but whose result is or holds what they were given: an item is the container's.
-_HANDS_ON = (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max,
-             np.einsum, np.nan_to_num)  # fmt: skip
+_HANDS_ON = frozenset(map(id, (operator.getitem, load_special, iter, enumerate, zip, reversed, next, list, tuple,
+                               sorted, min, max, np.einsum, np.nan_to_num)))  # fmt: skip
 
 
 class Memory:
@@ -88,6 +85,7 @@ class Memory:
         aliased: bool,
         surely: bool = False,
         wary: Wary = NOTHING,
+        shape: Shape | None = None,
     ):
         self.parent: dict[Var, Var] = {}
         self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
@@ -96,7 +94,7 @@ class Memory:
         self.written: set[Var] = set()
         self.unseen: dict[Var, list[Var]] = {}  # of calls that are not seen through: what they were given
         self.fn = fn
-        self.escaping = _not_only_called(fn)
+        self.shape = shape or Shape(fn)
         self.wary = wary
         self.surely = surely  # calls that are not seen are taken to keep their arguments apart
         if aliased:  # the arguments share memory with each other
@@ -110,33 +108,16 @@ class Memory:
             self.marked.update(found if arrays else ())
             for v in found[1:]:
                 self.join(found[0], v)
-        self.blocks = {b.id: b for b in fn.blocks}
-        for b in fn.blocks:
-            for s in b.stmts:
-                if s.out in types and s.out in calls:
-                    self._call(s, calls[s.out])
-            for e in edges(b.term):
-                params = self.blocks[e.target].params
-                if brings_value(b.term, e):
-                    if isinstance(b.term, Try):
-                        self._raised(b.term, params[0])
-                    if isinstance(b.term, ForNext):
-                        self.join(b.term.iterator, params[0])
-                    params = params[1:]
-                for p, a in zip(params, e.args, strict=True):
-                    self.join(p, a)
+        for s in self.shape.statements:
+            if s.out in types and s.out in calls:
+                self._call(s, calls[s.out])
+        for a, p in (*self.shape.brought, *self.shape.passed):
+            self.join(a, p)
         given = {self.find(v) for v in (*fn.params, *fn.free) if self.identity(v)}
-        for b in fn.blocks:  # a view of an argument that is returned: who gets it may write to it
-            y = b.term.value if isinstance(b.term, Return) else None
-            if isinstance(y, Var) and self.identity(y) and self.find(y) in given:
+        for y in self.shape.returned:  # a view of an argument that is returned: who gets it may write to it
+            if self.identity(y) and self.find(y) in given:
                 self._mark(y)
         self.close()
-
-    def _raised(self, term: Try, exc: Var) -> None:
-        """What a handler is given is what was raised in the body, where that is seen."""
-        body = self.blocks[term.body.target]
-        if isinstance(body.term, Raise) and body.term.exc is not None:
-            self.join(body.term.exc, exc)
 
     def close(self) -> None:
         """Settle which classes are shared."""
@@ -166,7 +147,7 @@ class Memory:
             known = self._identity[v] = has_identity(t)
         return known
 
-    def join(self, a: Operand, b: Operand) -> None:
+    def join(self, a: Operand | None, b: Operand) -> None:
         if isinstance(a, Var) and isinstance(b, Var) and self.identity(a) and self.identity(b):
             self.parent[self.find(a)] = self.find(b)
 
@@ -190,7 +171,7 @@ class Memory:
                     self.join(s.out, v)
             self._mark(s.out)
         elif info.kind == "op":
-            if isinstance(self.types[s.out], Meth) and s.out not in self.escaping:
+            if isinstance(self.types[s.out], Meth) and s.out not in self.shape.escaping:
                 return  # a method that is called and nothing else: its receiver is an argument of the call
             for v in (*info.args, *(x for _, x in info.kwargs)):  # `_replace` takes items by name
                 self.join(s.out, v)
@@ -214,7 +195,7 @@ class Memory:
             info.kind == "plain"
             and self.identity(s.out)
             and (
-                any(info.target is f for f in _HANDS_ON)
+                id(info.target) in _HANDS_ON
                 or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])
                 or any(r.alias for r in rules_of(info.target))
             )
@@ -239,7 +220,7 @@ class Memory:
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         filled: set[Var] = set()  # by functions that rules were given
-        origins = Allocations(self.fn, types, calls, self.identity, self.escaping)
+        origins = Allocations(self.shape, types, calls, self.identity)
         outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
         def effect(v: Operand, e: Effect) -> None:
@@ -251,15 +232,11 @@ class Memory:
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
         of_globals = self.of_globals = set(_named(calls))
-        self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
-        self.inputs = {*self.fn.params, *self.fn.free}
-        for s in self.defs.values():
-            if s.out not in calls:
+        for s in self.shape.statements:
+            info = calls.get(s.out)
+            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(info, calls):
                 continue
-            info = calls[s.out]
             rule = info.rule
-            if self.only_iterates(info, calls):
-                continue
             if (
                 rule is not None
                 and not rule.mutates
@@ -272,10 +249,10 @@ class Memory:
                 for v in s.operands():
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
-                        effect(v, Effect(Top(), Top(act), act, bool(self.wary)))
+                        effect(v, Effect(TOP, ACTIVE if act else TOP, act, bool(self.wary)))
                 if self.wary and not _is_in_c(info.target):
                     for r in outside:
-                        effects.setdefault(r, {})[Effect(Top(), Top(True), True, True)] = None
+                        effects.setdefault(r, {})[Effect(TOP, ACTIVE, True, True)] = None
             elif info.kind == "derived":
                 assert info.callee is not None and info.callee.changes is not None
                 for i, now in info.callee.changes.items():
@@ -299,29 +276,30 @@ class Memory:
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
         for v, t in types.items() if filled else ():
             if isinstance(t, (Lst, Dct)) and self.find(v) in filled and _is_empty(t):
-                out[v] = after(t, Effect(Top(), Top(True), True, False))
+                out[v] = after(t, Effect(TOP, ACTIVE, True, False))
         if effects:
-            private = private_objects(self.fn, types, calls, WRITES, self.escaping)
+            private = private_objects(self.shape, types, calls, WRITES)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
+            found: dict[tuple[Any, ...], T] = {}  # many values have one type, and may be one object
             for v, t in types.items():
-                if not has_identity(t) or (root := self.find(v)) not in effects:
+                if not self.identity(v) or (root := self.find(v)) not in effects:
                     continue
+                of_global = v in of_globals
                 if not holds(t):  # however many effects there are
-                    woken = activate(t) if (True in waking[root] if v in of_globals else waking[root]) else t
+                    woken = activate(t) if (True in waking[root] if of_global else waking[root]) else t
                     if woken != t:
                         out[v] = woken
                     continue
-                for e in effects[root]:
-                    if (v in of_globals and not e.seen) or (v in private and isinstance(e.target, Top)):
-                        continue
-                    new = after(t, e, origins.of(v))
-                    if new != t:
-                        out[v] = join(out[v], new) if v in out else new
+                key = (t, root, origins.of(v), of_global, v in private)
+                if (new := found.get(key)) is None:
+                    new = found[key] = _after_all(t, effects[root], *key[2:])
+                if new is not t:
+                    out[v] = join(out[v], new) if v in out else new
         return out
 
     def only_iterates(self, info: CallInfo, calls: dict[Var, CallInfo]) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
-        if not any(info.target is f for f in _ITERATES):
+        if id(info.target) not in _ITERATES:
             return False
         for v in info.args:
             made = calls.get(v) if isinstance(v, Var) else None
@@ -349,14 +327,15 @@ class Memory:
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
-        while isinstance(v, Var) and v in self.defs:
-            s = self.defs[v]
+        defs = self.shape.defs
+        while isinstance(v, Var) and v in defs:
+            s = defs[v]
             if v in self.of_globals:
                 return True
             if not s.args or not (is_const(s.fn, getattr) or is_const(s.fn, operator.getitem)):
                 return False
             v = s.args[0]
-        return isinstance(v, Var) and v not in self.defs and v not in self.inputs
+        return isinstance(v, Var) and v not in self.fn.params and v not in self.fn.free
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
@@ -367,9 +346,16 @@ def _named(calls: dict[Var, CallInfo]) -> list[Var]:
     return [v for v, info in calls.items() if info.named is not None]
 
 
-def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:
-    """Those of the values that are used as the callee of calls and not otherwise, once some statements are gone."""
-    return values - _not_only_called(fn, gone)
+def _after_all(t: T, effects: Iterable[Effect], origin: Origin, of_global: bool, private: bool) -> T:
+    """The type of a container once all these writes have been done; t itself where they add nothing."""
+    changed: T = BOT
+    for e in effects:
+        if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
+            continue
+        new = after(t, e, origin)
+        if new is not t:
+            changed = join(changed, new)
+    return changed if changed is not BOT else t
 
 
 def _is_empty(t: Lst | Dct) -> bool:
@@ -379,17 +365,3 @@ def _is_empty(t: Lst | Dct) -> bool:
 def _is_in_c(f: Any) -> bool:
     """Does a call of f reach nothing from outside but its arguments?"""
     return f is not None and not isinstance(f, (FunctionType, type))
-
-
-def _not_only_called(fn: Function, gone: Collection[Var] = ()) -> set[Operand]:
-    """Values that are used otherwise than as the callee of a call."""
-    out: set[Operand] = set()
-    for b in fn.blocks:
-        for s in b.stmts:
-            if s.out in gone:
-                continue
-            out.update(s.args)
-            out.update(v for _, v in s.kwargs)
-        out.update(term_operands(b.term))
-        out.update(b.handler.args if b.handler is not None else ())
-    return out

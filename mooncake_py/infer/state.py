@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import builtins
 import types as pytypes
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.choices import Split, splits
+from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
+from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -29,6 +30,7 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
     activate,
+    interned,
     join,
     kind_of,
     only,
@@ -36,14 +38,24 @@ from mooncake_py.infer.types import (
     unseen,
     widen,
 )
-from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import BlockId, Call, Const, ForNext, Function, Operand, Try, Var, term_operands
+from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.registry import item_types
 from mooncake_py.run import NOTHING, Wary
 
 if TYPE_CHECKING:
     from mooncake_py.infer.held_functions import Held
+
+
+@dataclass(slots=True)
+class Found:
+    """What a call was found to mean, and what that was read off: as long as that stays, so does the meaning."""
+
+    reads: list[tuple[Var, T]]
+    forced: T | None
+    late: bool
+    shape: Shape | None  # where more than the types of operands was looked at
+    type: T
+    info: CallInfo | None
 
 
 class State:
@@ -58,6 +70,7 @@ class State:
         aliased: bool = False,
         wary: Wary = NOTHING,
         classes: Classes | None = None,
+        found_before: dict[Call, list[Found]] | None = None,
     ):
         self.classes = classes  # where attributes of objects are looked into
         self.late: set[Var] = set()  # writes of attributes that are decided when they run
@@ -75,32 +88,16 @@ class State:
         self.types: dict[Var, T] = {}
         self.calls: dict[Var, CallInfo] = {}
         self.forced: dict[Var, T] = {}
-        self.blocks = {b.id: b for b in fn.blocks}
-        self.splits = splits(fn)
-        self.defs: dict[Var, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
-        self.tried = {b.term.body.target: b.id for b in fn.blocks if isinstance(b.term, Try)}
-        bodies = [b for b in fn.blocks if b.id in self.tried]
-        self.protected = {s.out for b in bodies for s in b.stmts}
-        self.users: dict[Var, set[BlockId]] = {}
-        counts: dict[Var, int] = {}
-        for b in fn.blocks:
-            for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
-                if isinstance(v, Var):
-                    self.users.setdefault(v, set()).add(b.id)
-                    counts[v] = counts.get(v, 0) + 1
-        loops = Counter(b.term.iterator for b in fn.blocks if isinstance(b.term, ForNext))
-        self.looped = {
-            v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n
-        }  # iterators that nothing else sees
-        for s in (s for b in fn.blocks for s in b.stmts if is_const(s.fn, isinstance)):
-            if isinstance(v := s.args[0], Var):
-                counts[v] -= 1  # it changes nothing
-        made = [s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1]
-        self.displays = {s.out for s in made}  # lists for one call
-        for s in reversed(made):  # which sees the types of their items
-            for v in s.args:
-                if isinstance(v, Var):
-                    self.users[v] |= self.users[s.out]
+        self.found_before = {} if found_before is None else found_before
+        self.read: list[Var] = []  # whose types have been asked for
+        self.looked_around = False  # has the function that a statement stands in been asked for anything?
+        self._shape = Shape(fn)
+
+    @property
+    def shape(self) -> Shape:
+        """The function that it all stands in. What is found out by looking at that holds for it alone."""
+        self.looked_around = True
+        return self._shape
 
     def seen(self, t: T) -> T:
         """A type that comes from outside, with what is known of objects where that is wanted."""
@@ -109,22 +106,23 @@ class State:
     def with_forced(self, v: Var, t: T) -> T:
         """The type of v, with what is known to be written into it."""
         f = self.forced.get(v)
-        return t if f is None or isinstance(t, Bot) else _with(t, f)
+        return interned(t if f is None or isinstance(t, Bot) else _with(t, f))
 
     def type_of(self, v: Operand) -> T:
         if isinstance(v, Const):
             return Known(v.value)
+        self.read.append(v)
         return self.types.get(v, BOT)
 
     def displayed(self, v: Operand) -> T:
         """The type of an operand, with those of the items of a list that only this call gets."""
         t = self.type_of(v)
-        if isinstance(v, Var) and v in self.displays and type(t) is Lst:
-            return Display(t.elem, t.act, items=tuple(map(self.displayed, self.defs[v].args)))
+        if isinstance(v, Var) and type(t) is Lst and v in self.shape.displays:
+            return Display(t.elem, t.act, items=tuple(map(self.displayed, self.shape.defs[v].args)))
         return t
 
     def item_type(self, it: Operand) -> T:
-        d = self.defs.get(it) if isinstance(it, Var) else None
+        d = self.shape.defs.get(it) if isinstance(it, Var) else None
         if d is not None and self.type_of(d.fn) == Known(iter) and len(d.args) == 1:
             return self.element_type(d.args[0])
         return Top(self.type_of(it).active)
@@ -134,7 +132,7 @@ class State:
         t = self.type_of(x)
         if isinstance(t, Bot):
             return t
-        d = self.defs.get(x) if isinstance(x, Var) else None
+        d = self.shape.defs.get(x) if isinstance(x, Var) else None
         callee = self.type_of(d.fn) if d is not None else None
         if d is not None and isinstance(callee, Known) and not d.kwargs:
             if callee.value is zip:

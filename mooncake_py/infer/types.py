@@ -9,7 +9,8 @@ import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -20,21 +21,73 @@ from mooncake_py.ir.ops import UNBOUND, load_super
 from mooncake_py.mirrors import constant_attributes
 
 _Type = TypeVar("_Type")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-@dataclass_transform(frozen_default=True)
-def _type(cls: type[_Type]) -> type[_Type]:
-    """As `node`, but compared by what it holds."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
+_remembering: list[Callable[[], None]] = []
 
 
-@_type
+def remembered(f: _Function) -> _Function:
+    """A function of types that remembers its results until `forget`."""
+    kept = cache(f)
+    _remembering.append(kept.cache_clear)
+    return kept  # type: ignore[return-value]
+
+
+def forget() -> None:
+    """To be called when a rule has been derived: types hold classes, functions and arrays of the user's."""
+    for clear in _remembering:
+        clear()
+
+
 class T:
-    """Base of all abstract types."""
+    """Base of all abstract types.
+
+    They are compared by what they hold. A type of objects may be deep, and inference compares and looks up all the
+    time: so it keeps its hash, and types with different hashes are told apart by these.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
 
     @property
     def active(self) -> bool:
         return False
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = h = hash((type(self), self._held()))
+            return h
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or hash(self) != hash(other):
+            return False
+        assert isinstance(other, T)
+        return bool(self._held() == other._held())
+
+    def _held(self) -> Any:
+        """What two equal types have in common."""
+        return ()
+
+
+@remembered
+def interned(t: T) -> T:
+    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
+    return t
+
+
+@dataclass_transform(frozen_default=True)
+def _type(cls: type[_Type]) -> type[_Type]:
+    """As `node`, but compared by its fields."""
+    made = node(cls)
+    if names := [f.name for f in fields(made)]:  # type: ignore[arg-type]
+        get = operator.attrgetter(*names)
+        made._held = lambda self: get(self)  # type: ignore[attr-defined]
+    return made
 
 
 @_type
@@ -143,14 +196,8 @@ class Arr(T):
     act: bool = False
     least: int = 0
 
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Arr:
-            return False
-        same = self.ndim == other.ndim and self.least == other.least and self.act == other.act
-        return same and same_dtype(self.dtype, other.dtype)
-
-    def __hash__(self) -> int:
-        return hash((self.dtype, self.ndim, self.act, self.least))
+    def _held(self) -> Any:
+        return self.dtype is None, self.dtype, self.ndim, self.act, self.least  # NumPy takes None for float64
 
     @property
     def active(self) -> bool:
@@ -341,11 +388,8 @@ class Union(Top):
 
     options: tuple[T, ...] = ()
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Union and frozenset(self.options) == frozenset(other.options)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.options))
+    def _held(self) -> Any:
+        return frozenset(self.options)
 
     def mapped(self, f: Callable[[T], T]) -> T:
         """The join of what f makes of the options."""
@@ -533,7 +577,11 @@ def join(a: T, b: T) -> T:
         return b
     if _is_unbound(b):
         return a
-    a, b = widen(a), widen(b)
+    return _join(widen(a), widen(b))
+
+
+@remembered
+def _join(a: T, b: T) -> T:
     if a == b:
         return a
     act = a.active or b.active

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Set
 
 from mooncake_py.ir.nodes import (
@@ -38,6 +39,15 @@ def all_vars(fn: Function) -> list[Var]:
     ]
 
 
+def map_call(s: Call, f: Callable[[Operand], Operand]) -> Call:
+    """The statement with its operands replaced; itself where they stay."""
+    fn, args, kwargs = f(s.fn), tuple(map(f, s.args)), tuple([(k, f(v)) for k, v in s.kwargs])
+    if fn is s.fn and all(map(operator.is_, args, s.args)):
+        if all([v is w for (_, v), (_, w) in zip(kwargs, s.kwargs, strict=True)]):
+            return s
+    return Call(s.out, fn, args, kwargs, s.pos)
+
+
 def map_function(fn: Function, f: Callable[[Operand], Operand], dead: Set[Call] = frozenset()) -> Function:
     """The function with every operand replaced, and without the dead statements."""
 
@@ -48,11 +58,7 @@ def map_function(fn: Function, f: Callable[[Operand], Operand], dead: Set[Call] 
         CFGBlock(
             b.id,
             b.params,
-            tuple(
-                Call(s.out, f(s.fn), tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos)
-                for s in b.stmts
-                if s not in dead
-            ),
+            tuple([map_call(s, f) for s in b.stmts if s not in dead]),
             map_terminator(b.term, f, edge),
             None if b.handler is None else edge(b.handler),
         )

@@ -139,8 +139,8 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
 
 def _is_entered(v: Var, inferred: Inferred) -> bool:
     """Is it what a `with` statement enters, or throws into? Then what it is matters, even if it has no derivative."""
-    stmts = [s for b in inferred.fn.blocks for s in b.stmts if v in s.args[:1]]
-    return any(is_const(s.fn, ops.load_special) or is_const(s.fn, thrown_into) for s in stmts)
+    users = inferred.memory.shape.first_in.get(v, ())
+    return any(is_const(s.fn, ops.load_special) or is_const(s.fn, thrown_into) for s in users)
 
 
 def _is_packs(f: pytypes.FunctionType) -> bool:

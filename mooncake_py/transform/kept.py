@@ -59,8 +59,9 @@ def keep_views(inferred: Inferred) -> Function | None:
     """The function with live views of dicts where what they show may change; None where there is none."""
     found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := _viewed(inferred, s))]
     kept: dict[Var, tuple[type, Meth]] = {}
+    order = _Order(inferred.fn)
     for b, i, s, m in found:
-        if not _looped_over(inferred.fn, s.out) and _Uses(inferred, b, i, s).may_change(m):
+        if not _looped_over(inferred.fn, s.out) and _Uses(inferred, order, b, i, s).may_change(m):
             kept[s.out] = (DictValues if m.func is dict.values else DictItems, m)
     if not kept:
         return None
@@ -94,27 +95,41 @@ def _looped_over(fn: Function, view: Var) -> bool:
     return any(isinstance(b.term, ForNext) and b.term.iterator is its[0] for b in fn.blocks)
 
 
-class _Uses:
-    """Where a view, or what looks through it later, is used."""
+class _Order:
+    """Which statements may run after others."""
 
-    def __init__(self, inferred: Inferred, block: CFGBlock, at: int, made: Call):
-        self.inferred, self.block, self.at = inferred, block, at
-        by_id = {b.id: b for b in inferred.fn.blocks}
-        self.after: dict[BlockId, set[BlockId]] = {}
-        for b in inferred.fn.blocks:
-            work, seen = [b.id], set()
+    def __init__(self, fn: Function):
+        self.by_id = {b.id: b for b in fn.blocks}
+        self._after: dict[BlockId, set[BlockId]] = {}
+
+    def after(self, b: BlockId) -> set[BlockId]:
+        """The blocks that may run after this one."""
+        seen = self._after.get(b)
+        if seen is None:
+            seen = self._after[b] = set()
+            work = [b]
             while work:
-                for e in edges(by_id[work.pop()].term):
+                for e in edges(self.by_id[work.pop()].term):
                     if e.target not in seen:
                         seen.add(e.target)
                         work.append(e.target)
-            self.after[b.id] = seen
+        return seen
+
+    def comes_before(self, b: BlockId, i: int, c: BlockId, j: int) -> bool:
+        return (b == c and i < j) or c in self.after(b)
+
+
+class _Uses:
+    """Where a view, or what looks through it later, is used."""
+
+    def __init__(self, inferred: Inferred, order: _Order, block: CFGBlock, at: int, made: Call):
+        self.inferred, self.order, self.block, self.at = inferred, order, block, at
         self.places: list[tuple[BlockId, int]] = []
         self.escapes = False
         names, grown = {made.out}, True
         while grown:
             size = len(names)
-            self.places = list(self._places(names, by_id))
+            self.places = list(self._places(names, order.by_id))
             grown = len(names) > size
 
     def _places(self, names: set[Var], by_id: dict[BlockId, CFGBlock]) -> Iterator[tuple[BlockId, int]]:
@@ -141,9 +156,6 @@ class _Uses:
         if f not in _LOOKS_LATER and type(t) is not Fn:  # a generator that is made here is called where it is made
             self.escapes = True
 
-    def _comes_before(self, b: BlockId, i: int, c: BlockId, j: int) -> bool:
-        return (b == c and i < j) or c in self.after[b]
-
     def may_change(self, m: Meth) -> bool:
         """May the dict be written into between the view and a use of it, or where that is not seen?"""
         memory = self.inferred.memory
@@ -154,9 +166,9 @@ class _Uses:
         if d not in {memory.find(v) for vs in (memory.written, *memory.unseen.values()) for v in vs}:
             return False
         return any(
-            self._comes_before(self.block.id, self.at, b.id, i)
-            and self._may_write(s, d)
-            and any(self._comes_before(b.id, i, c, j) for c, j in self.places)
+            self._may_write(s, d)
+            and self.order.comes_before(self.block.id, self.at, b.id, i)
+            and any(self.order.comes_before(b.id, i, c, j) for c, j in self.places)
             for b in self.inferred.fn.blocks
             for i, s in enumerate(b.stmts)
         )

@@ -8,9 +8,9 @@ from types import FunctionType
 from mooncake_py import fields
 from mooncake_py.infer.codes import attributes_set
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.memory import only_called
 from mooncake_py.infer.partials import partials
 from mooncake_py.infer.protocol import MADE, MISSING, STAND_INS, Lookup, Plan, exact_class, is_function
+from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.protocol import Classes
+from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import T
-from mooncake_py.ir.nodes import Function
+from mooncake_py.ir.nodes import Call, Function
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
@@ -42,18 +43,19 @@ def infer_simplified(
     """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
 
     def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
-        inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+        found: dict[Call, list[Found]] = {}
+        inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
         taken: set[pytypes.FunctionType] = set()
         guards = inferred.guards
         while (simpler := simplify(inferred, fn, taken)) is not None:
             guards |= inferred.guards
             taken |= inferred.relied
-            inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+            inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
                 return with_classes(Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own))
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
-            inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes).run()
+            inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
         inferred.guards = guards | inferred.guards
         return without_doubts(inferred), taken | inferred.relied
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
+import weakref
 from collections import deque
 
 import numpy as np
@@ -13,16 +15,20 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.types import (
     BOT,
     MOST_OPTIONS,
+    NONE,
     Arr,
     Inst,
     Known,
     Lst,
+    Obj,
     Real,
     T,
     Top,
     Tup,
     Union,
     activate,
+    forget,
+    interned,
     join,
     kind_of,
     only,
@@ -114,3 +120,32 @@ def test_a_deque_is_no_list() -> None:
     assert join(t, abstract([1.0], True)) == union([t, Lst(Inst(float, True), True)])
     assert join(t, Lst(Inst(int), False, deque)) == Lst(Real(True), True, deque)
     assert activate(t, False) == Lst(Inst(float), False, deque)
+
+
+def test_types_are_compared_by_what_they_hold() -> None:
+    class A:
+        pass
+
+    def deep(t: T) -> T:
+        return Lst(Tup((t, Obj.of(A, True, {"x": t}))), True)
+
+    assert deep(Inst(float, True)) == deep(Inst(float, True))
+    assert hash(deep(Inst(float, True))) == hash(deep(Inst(float, True)))
+    assert deep(Inst(float, True)) != deep(Inst(float))
+    assert Arr(None, 1) != Arr(np.dtype(float), 1)  # which NumPy takes for the same
+    assert Inst(A) != Obj.of(A, False, {})
+    assert union([Inst(float), NONE]) == union([NONE, Inst(float)])
+    assert Known(1) != Known(True) and Known(0.0) != Known(-0.0)
+
+
+def test_what_is_remembered_of_types_is_forgotten() -> None:
+    class A:
+        pass
+
+    t = Obj.of(A, True, {"x": Inst(float, True)})
+    assert interned(t) is interned(Obj.of(A, True, {"x": Inst(float, True)}))
+    gone = weakref.ref(A)
+    forget()
+    del t, A
+    gc.collect()
+    assert gone() is None

@@ -1,0 +1,133 @@
+"""What can be read off a function before any type is known: inference asks it again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from functools import cached_property
+
+from mooncake_py.fields import narrow
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    ForNext,
+    Function,
+    Operand,
+    Raise,
+    Return,
+    Try,
+    Var,
+    brings_value,
+    edges,
+    term_operands,
+)
+
+
+class Shape:
+    """The statements of a function, by what they define, and who uses what."""
+
+    def __init__(self, fn: Function):
+        self.fn = fn
+        self.blocks = {b.id: b for b in fn.blocks}
+        self.statements = [s for b in fn.blocks for s in b.stmts]
+        self.defs: dict[Var, Call] = {s.out: s for s in self.statements}
+        self.users: dict[Var, set[BlockId]] = {}  # blocks
+        counts: dict[Var, int] = {}
+        for b in fn.blocks:
+            for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
+                if isinstance(v, Var):
+                    self.users.setdefault(v, set()).add(b.id)
+                    counts[v] = counts.get(v, 0) + 1
+        loops = Counter(b.term.iterator for b in fn.blocks if isinstance(b.term, ForNext))
+        # Iterators that nothing but a loop sees.
+        self.looped = {v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n}
+        for s in self.statements:
+            if is_const(s.fn, isinstance) and isinstance(v := s.args[0], Var):
+                counts[v] -= 1  # it changes nothing
+        made = [s for s in self.statements if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1]
+        self.displays = {s.out for s in made}  # lists for one call
+        for s in reversed(made):  # which sees the types of their items
+            for v in s.args:
+                if isinstance(v, Var):
+                    self.users[v] |= self.users[s.out]
+
+    @cached_property
+    def tried(self) -> dict[BlockId, BlockId]:
+        """The blocks that are bodies of a `try`, and the one that each is entered from."""
+        return {b.term.body.target: b.id for b in self.fn.blocks if isinstance(b.term, Try)}
+
+    @cached_property
+    def protected(self) -> set[Var]:
+        """What is made in the bodies of `try`."""
+        return {s.out for b in self.tried for s in self.blocks[b].stmts}
+
+    @cached_property
+    def splits(self) -> int:
+        """How often an operation was made into one for each option of a type."""
+        return sum(is_const(s.fn, narrow) for s in self.statements)
+
+    @cached_property
+    def first_in(self) -> dict[Operand, list[Call]]:
+        """The statements that have a value for their first argument."""
+        found: dict[Operand, list[Call]] = {}
+        for s in self.statements:
+            if s.args:
+                found.setdefault(s.args[0], []).append(s)
+        return found
+
+    @cached_property
+    def escaping(self) -> set[Operand]:
+        """Values that are used otherwise than as the callee of a call."""
+        return not_only_called(self.fn)
+
+    @cached_property
+    def returned(self) -> list[Var]:
+        return [v for b in self.fn.blocks if isinstance(b.term, Return) and isinstance(v := b.term.value, Var)]
+
+    @cached_property
+    def passed(self) -> list[tuple[Var, Var]]:
+        """Values that edges pass on, and the parameters that get them."""
+        found: list[tuple[Var, Var]] = []
+        for b in self.fn.blocks:
+            for e in edges(b.term):
+                params = self.blocks[e.target].params
+                if brings_value(b.term, e):
+                    params = params[1:]
+                found += [(a, p) for p, a in zip(params, e.args, strict=True) if isinstance(a, Var)]
+        return found
+
+    @cached_property
+    def brought(self) -> list[tuple[Operand | None, Var]]:
+        """The parameters that a terminator gives a value itself, with what that is or is an item of, if in sight."""
+        found: list[tuple[Operand | None, Var]] = []
+        for b in self.fn.blocks:
+            for e in edges(b.term):
+                if brings_value(b.term, e):
+                    p = self.blocks[e.target].params[0]
+                    if isinstance(b.term, ForNext):
+                        found.append((b.term.iterator, p))
+                    else:
+                        body = self.blocks[b.term.body.target].term if isinstance(b.term, Try) else None
+                        found.append((body.exc if isinstance(body, Raise) else None, p))
+        return found
+
+
+def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:
+    """Those of the values that are used as the callee of calls and not otherwise, once some statements are gone."""
+    return values - not_only_called(fn, gone)
+
+
+def not_only_called(fn: Function, gone: Collection[Var] = ()) -> set[Operand]:
+    """Values that are used otherwise than as the callee of a call."""
+    out: set[Operand] = set()
+    for b in fn.blocks:
+        for s in b.stmts:
+            if s.out in gone:
+                continue
+            out.update(s.args)
+            out.update(v for _, v in s.kwargs)
+        out.update(term_operands(b.term))
+        out.update(b.handler.args if b.handler is not None else ())
+    return out

@@ -1,0 +1,67 @@
+"""What a call was found to mean is found again from memory, and is the same as when it is worked out anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from inspect import signature
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from mooncake_py import pipeline
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.interpret import Inference
+from tests.derive import rule_of
+from tests.functions import CASES, TURN
+from tests.harness import Case
+
+
+def is_plain(case: Case) -> bool:
+    """Is it a function that gets its arguments as they are?"""
+    f = case.fn
+    return isinstance(f, FunctionType) and len(signature(f).parameters) == f.__code__.co_argcount == len(case.args)
+
+
+SAMPLE = [case for case in CASES[TURN::40] if is_plain(case)]
+
+
+class _Nothing(dict[Any, Any]):
+    """Remembers nothing."""
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        return default
+
+
+def facts(found: Inferred) -> str:
+    calls = [(c.kind, c.target, c.why) for c in found.calls.values()]
+    text = repr((str(found.fn), list(found.types.values()), calls, found.result))
+    return re.sub(r"%\d+|0x[0-9a-f]+", "", text)  # names and addresses
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
+def test_inference_with_memory_finds_what_it_finds_without(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    infer: Callable[..., Any] = pipeline.infer_simplified
+    start = Inference.__init__
+    seen = []
+
+    def twice(*args: Any, **kwargs: Any) -> Any:
+        result = infer(*args, **kwargs)
+
+        def forgetful(self: Inference, *args: Any, **kwargs: Any) -> None:
+            start(self, *args, **kwargs)
+            self.found_before = _Nothing()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Inference, "__init__", forgetful)
+            again = infer(*args, **kwargs)
+        seen.append((facts(result[0]), facts(again[0])))
+        return result
+
+    monkeypatch.setattr(pipeline, "infer_simplified", twice)
+
+    rule_of(case.fn, *case.fresh_args(), anew=True)
+    assert seen
+    for one, other in seen:
+        assert one == other
