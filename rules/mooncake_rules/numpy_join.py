@@ -39,6 +39,10 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
         if cls is np.ndarray:
             shape, real = x.shape, x.dtype.kind != "c"
         else:
+            if hasattr(x, "__array__") and not isinstance(x, (np.ndarray, np.generic)):
+                raise NotImplementedError(
+                    f"objects are joined with their derivative as arrays: np.asarray({cls.__name__})"
+                )
             shape, real = np.shape(x), not np.iscomplexobj(x)
             cls = x if isinstance(x, SEQUENCES) else cls
         joined = shape if like is None else like(shape)

@@ -1,4 +1,4 @@
-"""scipy.linalg: Schur, Hessenberg and LDL decompositions, null spaces, and banded matrices.
+"""scipy.linalg: Schur, Hessenberg and LDL decompositions, functions of matrices, subspaces, banded matrices.
 
 What a decomposition leaves open (phases, signs, rotations of a basis) has no derivative: a result that depends on it is
 refused where the pullback finds that out. Of small or banded problems the derivative is that of plain NumPy code.
@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from mooncake_py.registry import refuse, zero_derivative
+from mooncake_py.registry import refuse, rrule, zero_derivative
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import Dependence
+from mooncake_rules.captured import watched
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.numpy_linalg import adjoint
+from mooncake_rules.numpy_linalg import adjoint, kind_of
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -53,7 +56,6 @@ def schur_cotangent(dy: Any, y: Any, o: Options) -> Arrays:
 
 library_rule(sl.schur, 1, schur_cotangent)
 refuse("its factors are not determined; use scipy.linalg.eig(a, b)", sl.qz, sl.ordqz)
-refuse("with w, v = scipy.linalg.eig(a) it is (v * f(w)) @ scipy.linalg.inv(v)", sl.funm)
 
 # -- Hessenberg, LDL, balance -----------------------------------------------------------------------------
 
@@ -176,6 +178,52 @@ def eigvals_banded(a_band, lower=False):
     return np.linalg.eigvalsh(hermitian(a_band, lower))
 
 
+# -- functions of matrices, angles --------------------------------------------------------------------------
+
+
+@rrule(sl.funm)
+@watched
+def funm(A, func: CoDual, disp=True):
+    """With A = V diag(w) V^-1 a change E of it, seen from there, is that times the divided differences of func.
+
+    Y. Daleckii and S. Krein (1965). Where two eigenvalues are one these are derivatives; where A has not enough
+    eigenvectors they do not do.
+    """
+    y = sl.funm(A, func.primal, disp)
+    f = zero_fdata(y)
+
+    def pullback(dy):
+        ds = take_fdata(f, dy)
+        ds = ds[0] if isinstance(ds, tuple) else ds
+        if ds is None:
+            return None
+        w, v = sl.eig(A)
+        if np.linalg.cond(v) > 1e8:
+            raise NotImplementedError("scipy.linalg.funm is differentiated for matrices that are diagonalisable")
+        inverse = adjoint(np.linalg.inv(v))
+        x = adjoint(v) @ np.asarray(ds) @ inverse
+        d = Dependence(func.primal, func.fdata)
+        fw, pull = d.at(w)
+        (slope,), _ = pull(np.ones_like(fw))
+        slope = np.conjugate(slope)
+        gap, same = w[:, None] - w, np.abs(w[:, None] - w) <= 1e-7 * (1.0 + np.abs(w))
+        quotient = np.where(same, (slope[:, None] + slope) / 2, (fw[:, None] - fw) / np.where(same, 1.0, gap))
+        _, pull = d.at(w)
+        d.give(pull(np.diagonal(x).astype(fw.dtype))[1])
+        return kind_of(inverse @ (x * np.conjugate(quotient)) @ adjoint(v), np.asarray(A)), None, None
+
+    return CoDual(y, f), pullback
+
+
+@mirrors(sl.subspace_angles)
+def subspace_angles(A, B):
+    """By sine and cosine: SciPy takes one of the two, whose slope may be infinite there."""
+    qa, qb = sl.orth(np.asarray(A)), sl.orth(np.asarray(B))
+    between = np.conjugate(qa.T) @ qb
+    beside = qb - qa @ between if qa.shape[1] >= qb.shape[1] else qa - qb @ np.conjugate(between.T)
+    return np.arctan2(sl.svdvals(beside), sl.svdvals(between)[::-1])
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _A = np.array([[2.0, 0.5, -0.3, 0.4], [0.2, -1.1, 0.8, 0.1], [0.4, 0.6, 1.7, -0.2], [0.3, 0.1, 0.2, 3.1]])
@@ -193,6 +241,9 @@ def _of_bands(ab: Arrays, b: Arrays, lower: bool = False) -> Any:
 _DISTINCT = np.diag([1.0, 2.5, 4.0, -2.0]) + _A / 9
 
 CASES: list[RuleCase] = [
+    case(lambda a, p: sl.funm(a, lambda w: np.exp(p * w)), _DISTINCT, 0.3), case(lambda a: sl.funm(a, np.sin), _Z),
+    case(lambda a: sl.funm(a + a.T, lambda w: w**2 + 1.0), _A), case(sl.subspace_angles, _A[:, :2], _DISTINCT[:, 1:]),
+    case(lambda a: sl.subspace_angles(a, _A[:, :1]), _Z[:, :2]), case(lambda a: sl.subspace_angles(a, 2 * a), _A),
     case(sl.schur, _DISTINCT), case(lambda a: np.abs(sl.schur(a, output="complex")[0]), _A - 2 * _A.T),
     case(lambda a: np.abs(np.stack(sl.schur(a))) ** 2, _Z),
     case(lambda a: sl.schur(a, "complex")[0].diagonal(), _A - 2 * _A.T), case(sl.hessenberg, _A),

@@ -196,6 +196,10 @@ def solve_ivp(
         _METHODS.get(method.primal) if type(method.primal) in (str, type) or isinstance(method.primal, type) else None
     )
     plain = not (dense_output.primal or vectorized.primal) and events.primal is None
+    if not plain and method.primal in ("LSODA", si.LSODA):
+        raise NotImplementedError(
+            "scipy.integrate.solve_ivp by LSODA is differentiated without events and dense_output: use BDF or Radau"
+        )
     if plain and method.primal in _MULTISTEP and not np.iscomplexobj(y0.primal):
         return by_adjoint_equation(fun, t_span, y0, method.primal, t_eval, args, options)
     if base is None or not plain or np.iscomplexobj(y0.primal) or (base is si.DOP853 and t_eval.primal is not None):
