@@ -96,7 +96,7 @@ class Displays:
     def _mixed(self, s: Call) -> bool:
         """A list of arrays, numbers and lists that only a function gets which takes a tuple as well: that tuple."""
         t = self.type_of(s.out)
-        if not isinstance(t, Lst) or not isinstance(t.elem, (Top, Real)):
+        if not isinstance(t, Lst) or not isinstance(t.elem, (Top, Real, Arr)):
             return False
         whole = s
         while (uses := self.uses.get(whole.out, ())) and len(uses) == self.counts[whole.out] == 1:

@@ -84,28 +84,29 @@ def explicit(subscripts: str, ndims: list[int]) -> tuple[list[str], str]:
 
 
 @functools.lru_cache(1000)
-def einsum_plan(subscripts: str, ndims: tuple[int, ...], i: int) -> tuple[str, str, str, str]:
-    """For operand i: its subscripts, each of them once, those the contraction gives, the contraction."""
+def einsum_plan(subscripts: str, ndims: tuple[int, ...], i: int) -> tuple[str, str, str, str, bool]:
+    """For operand i: its subscripts, each of them once, those the contraction gives, the contraction; is that all?"""
     terms, result = explicit(subscripts, list(ndims))
     mine = "".join(dict.fromkeys(terms[i]))
     others = [t for k, t in enumerate(terms) if k != i]
     there = "".join(c for c in mine if c in set(result).union(*others))
-    return terms[i], mine, there, ",".join([result, *others]) + "->" + there
+    return terms[i], mine, there, ",".join([result, *others]) + "->" + there, there == terms[i]
 
 
 def einsum_cotangent(subscripts: str, operands: tuple[np.ndarray, ...], dy: Any, i: int) -> Any:
     """The contraction of dy with the other operands into the subscripts of operand i."""
     x = operands[i]
-    term, mine, there, spec = einsum_plan(subscripts, tuple([o.ndim for o in operands]), i)
     if len(operands) == 2:
         other = operands[1 - i]
+        term, mine, there, spec, all_there = einsum_plan(subscripts, (operands[0].ndim, operands[1].ndim), i)
         t = np.einsum(spec, dy, np.conjugate(other) if other.dtype.kind == "c" else other)
     else:
+        term, mine, there, spec, all_there = einsum_plan(subscripts, tuple([o.ndim for o in operands]), i)
         others = [np.conjugate(o) if is_complex(o) else o for k, o in enumerate(operands) if k != i]
         t = np.einsum(spec, dy, *others, optimize=len(others) > 1)
     if t.dtype.kind == "c" and x.dtype.kind != "c":
         t = t.real
-    if t.shape == x.shape and there == term:
+    if all_there and t.shape == x.shape:
         return t
     sizes = dict(zip(term, x.shape, strict=True))
     t = np.asarray(t).reshape([t.shape[there.index(c)] if c in there else 1 for c in mine])

@@ -17,7 +17,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
 from mooncake_rules.containers.lists import elements
-from mooncake_rules.operators import exponent_log
+from mooncake_rules.operators import exponent_log, surely_positive
 from mooncake_rules.sequences import SEQUENCES
 
 # -- types ------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ _inplace(operator.itruediv, lambda dy, a, b: dy / conj(b), lambda dy, a, b: -dy 
 _inplace(
     operator.ipow,
     lambda dy, a, b: dy * conj(b * a ** (b - 1)),
-    lambda dy, a, b: dy * conj(a**b * exponent_log(a)),
+    lambda dy, a, b: dy * conj(a**b * exponent_log(a, surely_positive(a))),
 )
 _inplace(operator.imod, lambda dy, a, b: dy, lambda dy, a, b: -dy * (a // b))
 _inplace(operator.ifloordiv, lambda dy, a, b: 0.0 * dy, lambda dy, a, b: 0.0 * dy)

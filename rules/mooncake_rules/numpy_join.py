@@ -36,6 +36,9 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
     out: list[tuple[Any, ...]] = []
     for x in xs:
         cls = type(x)
+        if cls is np.ndarray and like is None and x.dtype.kind != "c":
+            out.append(x.shape)
+            continue
         if cls is np.ndarray:
             shape, real = x.shape, x.dtype.kind != "c"
         else:
@@ -59,9 +62,14 @@ def cut(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
     """The cotangents of pieces that were joined along an axis."""
     out: list[Any] = []
     at = 0
-    lead = (slice(None),) * (axis % dy.ndim)
+    lead = (slice(None),) * (axis % dy.ndim) if axis else ()
     mixed = dy.dtype.kind == "c"
     for part in parts:
+        if not mixed and part and type(part[0]) is int:  # most are arrays as they are
+            n = part[axis]
+            out.append(dy[(*lead, slice(at, at + n))] if lead else dy[at : at + n])
+            at += n
+            continue
         shape, joined, real, cls = piece(part)
         n = joined[axis]
         t = dy[(*lead, slice(at, at + n))]

@@ -210,12 +210,11 @@ if hasattr(np, "vecdot"):
 
 def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, Any]:
     """By the matrix of the cotangents of what every item of a gives with every item of b."""
+    real = a.dtype.kind != "c" and b.dtype.kind != "c"
+    ca, cb = (a, b) if real else (conj(a), conj(b))
     if dy.size and not any(dy.strides):  # one number everywhere, as a sum gives it
         one = dy[(0,) * dy.ndim]
-        da, db = (
-            np.full(a.shape, one * np.add.reduce(conj(b), None)),
-            np.full(b.shape, one * np.add.reduce(conj(a), None)),
-        )
+        da, db = np.full(a.shape, one * np.add.reduce(cb, None)), np.full(b.shape, one * np.add.reduce(ca, None))
         return real_of(da, a), real_of(db, b)
     if b.ndim == 1 and a.ndim > 0:
         t = dy.reshape(a.size, b.size)
@@ -224,9 +223,9 @@ def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, 
         sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
         t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
         t = t.transpose([*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(a.size, b.size)
-    da = (t @ conj(b).reshape(-1)).reshape(a.shape)
-    db = (conj(a).reshape(-1) @ t).reshape(b.shape)
-    return real_of(da, a), real_of(db, b)
+    da = (t @ cb.reshape(-1)).reshape(a.shape)
+    db = (ca.reshape(-1) @ t).reshape(b.shape)
+    return (da, db) if real else (real_of(da, a), real_of(db, b))
 
 
 pure.add(kron_cotangents)

@@ -164,13 +164,18 @@ def _pow_type(args: Any, kwargs: Any) -> Any:
     return None
 
 
-def exponent_log(a: Any) -> Any:
+def surely_positive(a: Any) -> bool:
+    """Are all numbers of a known to be greater than zero?"""
+    return type(a) is np.ndarray and a.dtype.kind == "f" and a.size > 0 and bool(np.minimum.reduce(a, None) > 0)
+
+
+def exponent_log(a: Any, positive: bool) -> Any:
     """log(a), zero where a is zero (the derivative of 0 ** b by b is zero for b > 0), NaN where it is negative."""
     if is_number(a) and not isinstance(a, np.generic):
         if isinstance(a, complex):
             return np.log(a) if a else 0.0
         return np.log(a) if a > 0 else 0.0 if a == 0 else np.nan
-    if a.dtype.kind == "f" and a.size and np.minimum.reduce(a, None) > 0:
+    if positive:
         return np.log(a)
     safe = np.where(a == 0, 1, a)
     with np.errstate(invalid="ignore"):  # a negative base: mostly nobody asks for the derivative by the exponent
@@ -191,20 +196,26 @@ pure.add(exponent_log)
 
 def _pow(f: Any) -> Any:
     def pow_(a, b):
-        y = f(a, b) if is_complex(a) or is_complex(b) else check_real_power(f(a, b))
+        real = is_number(a) and is_number(b) and not (is_complex(a) or is_complex(b))
+        y = check_real_power(f(a, b)) if real else f(a, b)
         shapes = shapes_of(a, b)
 
         def pullback(dy):
-            da = dy * conj(b * power_below(a, b))
-            return down(da, a, shapes, 0, b), down(dy * conj(y * exponent_log(a)), b, shapes, 1, a)
+            positive = False if is_number(a) else surely_positive(a)
+            below = power_below(a, b, False) if is_number(b) else power_below(a, b, positive)
+            da = dy * conj(b * below)
+            return down(da, a, shapes, 0, b), down(dy * conj(y * exponent_log(a, positive)), b, shapes, 1, a)
 
         return y, pullback
 
     return pow_
 
 
-def power_below(a: Any, b: Any) -> Any:
-    """a ** (b - 1); where b is zero the value does not matter, for it is multiplied by b."""
+def power_below(a: Any, b: Any, positive: bool) -> Any:
+    """a ** (b - 1); where b is zero the value does not matter, for it is multiplied by b.
+
+    `positive`: is a an array whose numbers are all known to be so?
+    """
     if is_number(a) and is_number(b):
         if not b:
             return 1.0
@@ -215,7 +226,7 @@ def power_below(a: Any, b: Any) -> Any:
                 return a * a
             if b == 2:
                 return a
-        elif a.size and np.minimum.reduce(a, None) > 0:
+        elif positive:
             return np.power(a, b - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         r = np.power(np.asarray(a, dtype=np.result_type(a, 1.0)) if is_number(a) or a.dtype.kind in "iub" else a, b - 1)
@@ -224,7 +235,7 @@ def power_below(a: Any, b: Any) -> Any:
     return np.where(b == 0, 1, r)
 
 
-pure.add(power_below)
+pure.update({power_below, surely_positive})
 binary(_pow, operator.pow, operator.ipow, pow, np.power, np.float_power)
 
 
