@@ -24,6 +24,7 @@ from mooncake_py.transform.lanes import Tree
 from mooncake_py.transform.primal import prepare
 from mooncake_py.transform.protect import with_outcome
 from mooncake_py.transform.simplify import infer_simplified
+from mooncake_py.transform.visits import note_single_visits
 
 
 def derive_rule(
@@ -58,6 +59,7 @@ def derive_rule(
         forget()
     note_first_writes(inferred, arg_types)
     note_summands(inferred)
+    note_single_visits(inferred)
     observe("inferred", inferred)
     sites: list[StaticSite] = []
 

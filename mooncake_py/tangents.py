@@ -40,13 +40,17 @@ class CoDual:
 
 
 class At:
-    """A cotangent of an array that is zero but at an index: pullbacks return it, the engine adds it in place."""
+    """A cotangent of an array that is zero but at an index: pullbacks return it, the engine adds it in place.
 
-    __slots__ = ("index", "value")
+    `once`: nothing else is ever added to this element.
+    """
 
-    def __init__(self, index: Any, value: Any):
+    __slots__ = ("index", "once", "value")
+
+    def __init__(self, index: Any, value: Any, once: bool = False):
         self.index = index
         self.value = value
+        self.once = once
 
 
 class NoDerivative:

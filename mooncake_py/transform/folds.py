@@ -74,6 +74,8 @@ def _codual(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
 
 
 def _at(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    if len(args) == 3 and isinstance(args[2], Const):
+        return VAt(args[0], args[1], args[2].value)
     return VAt(args[0], args[1]) if len(args) == 2 else None
 
 

@@ -267,6 +267,11 @@ def run_pullback(pb: Any, dy: Any) -> Any:
     return None if pb is None else pb(dy)
 
 
+def read_each_once(x: np.ndarray, i: Any) -> Any:
+    """`x[i]`, which no other read of the array gives, and nothing else does anything with x that has a derivative."""
+    return x[i]
+
+
 def index_kind(t: T, ndim: int | None) -> str:
     """How an index of this type selects: "element", "basic" (a view), "advanced" (a copy) or "unknown".
 

@@ -383,7 +383,9 @@ class PullbackBuilder(Builder):
         value = self.specialiser.materialise(t.value)
         ndim = getattr(self.specialiser.type_of(dense), "ndim", None)
         how = helpers.index_kind(self.specialiser.type_of(t.index), ndim)
-        if how == "element":
+        if how == "element" and t.once:
+            self.call(operator.setitem, dense, index, value)
+        elif how == "element":
             old = self.call(operator.getitem, dense, index)
             self.call(operator.setitem, dense, index, self.call(operator.add, old, value))
         elif how == "basic":

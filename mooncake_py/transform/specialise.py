@@ -243,7 +243,8 @@ class Specialiser:
             ):
                 return VTuple(tuple(merge([v.items[i] for v in values]) for i in range(len(first.items))))  # type: ignore[union-attr]
             if isinstance(first, VAt) and all(isinstance(v, VAt) for v in values):
-                return VAt(merge([v.index for v in values]), merge([v.value for v in values]))  # type: ignore[union-attr]
+                once = all(v.once for v in values)  # type: ignore[union-attr]
+                return VAt(merge([v.index for v in values]), merge([v.value for v in values]), once)  # type: ignore[union-attr]
             if isinstance(first, VCoDual) and all(isinstance(v, VCoDual) for v in values):
                 return VCoDual(merge([v.primal for v in values]), merge([v.fdata for v in values]))  # type: ignore[union-attr]
             param = b.fresh.var()
@@ -341,8 +342,8 @@ class Specialiser:
                 return self.emit(Const(ops.build_tuple), list(items), {})
             case VCoDual(primal=p, fdata=f):
                 return self.emit(Const(CoDual), [p, f], {})
-            case VAt(index=i, value=x):
-                return self.emit(Const(At), [i, x], {})
+            case VAt(index=i, value=x, once=once):
+                return self.emit(Const(At), [i, x, *([Const(True)] if once else [])], {})
             case VCell(content=c):
                 return self.emit(Const(ops.make_cell), [Const(ops.UNBOUND) if c is None else c], {})
             case VClosure():

@@ -271,8 +271,8 @@ def replaced(v: AV, meaning: dict[Operand, Operand]) -> AV:
             return VTuple(tuple([replaced(x, meaning) for x in items]))
         case VCoDual(primal=p, fdata=f):
             return VCoDual(replaced(p, meaning), replaced(f, meaning))
-        case VAt(index=i, value=x):
-            return VAt(replaced(i, meaning), replaced(x, meaning))
+        case VAt(index=i, value=x, once=once):
+            return VAt(replaced(i, meaning), replaced(x, meaning), once)
         case VCell(content=c):
             return VCell(None if c is None else replaced(c, meaning))
         case VClosure():

@@ -47,10 +47,11 @@ class VCoDual:
 
 @dataclass(slots=True, eq=False)
 class VAt:
-    """`At(index, value)`: a cotangent that is zero but at an index, added in place."""
+    """`At(index, value, once)`: a cotangent that is zero but at an index, added in place."""
 
     index: AV
     value: AV
+    once: bool = False
 
 
 class Slot(Const):

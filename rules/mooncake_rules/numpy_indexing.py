@@ -14,7 +14,7 @@ from mooncake_py.kinds import Any_, Array, Scalar
 from mooncake_py.registry import Rule, folds, infer_table, inline, pure, register, rrule, undoes
 from mooncake_py.tangents import At, CoDual
 from mooncake_py.testing import RuleCase, case
-from mooncake_py.transform.helpers import index_kind, shadow_dense, shadow_look
+from mooncake_py.transform.helpers import index_kind, read_each_once, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
 from mooncake_rules.containers.lists import elements
 from mooncake_rules.operators import exponent_log, surely_positive
@@ -89,6 +89,14 @@ pure.add(operator.getitem)
 def getitem(a, i):
     def pullback(dy):
         return At(i, dy), None
+
+    return a[i], pullback
+
+
+@rrule(read_each_once, types=(Array, Any_), alias=(0,), deferred=(0,))
+def read_each_once_(a, i):
+    def pullback(dy):
+        return At(i, dy, True), None
 
     return a[i], pullback
 
