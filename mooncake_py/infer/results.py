@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,8 @@ class _Running:
 
 _results: dict[Any, Result | None] = {}
 _running: dict[Any, _Running] = {}
+_as_yet: dict[Any, tuple[Result | None, int]] = {}
+"""Results that hold for what is known so far of the running function at this place, and of those above it."""
 
 
 def result_of(
@@ -75,7 +77,7 @@ def result_of(
 ) -> Result | None:
     """What a plain function returns for arguments of these types, None if not known.
 
-    Of a recursive one it is found by iteration from nothing; what was found for others on the way is then not kept.
+    Of a recursive one it is found by iteration from nothing; what was found for others on the way holds for that round.
     `simplified`, it is made as simple as the attributes of its arguments allow, which takes longer and shows more.
     """
     from mooncake_py.frontend import normalise
@@ -87,9 +89,12 @@ def result_of(
     key = (f.__code__, id(f.__globals__), given, registry.generation, simplified, aliased)
     running = _running.get(key)
     if running is not None:
-        for r in list(_running.values())[running.at :]:
-            r.outer = min(r.outer, running.at)
+        _relies_on(running.at)
         return running.so_far  # as far as is known
+    if key in _as_yet:
+        result, outer = _as_yet[key]
+        _relies_on(outer)
+        return result
     if key in _results:
         result = _results[key]
         if result is None or all(g.holds() for g in result.guards.values()):
@@ -97,6 +102,7 @@ def result_of(
     if len(_running) > MOST_NESTED:
         return None
     nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
+    before = set(_as_yet)
     me = _running[key] = _Running(len(_running), nothing, len(_running) + 1)
     result = None
     try:
@@ -111,17 +117,39 @@ def result_of(
                 functions |= inferred.relied
             new = _found(inferred, me.so_far, simplified)
             if new == me.so_far or me.outer > me.at:
-                if new.type is not BOT:  # else nothing was seen to come back: of an empty list that is not yet filled
+                begun = me.outer < me.at and list(_running.values())[me.outer].so_far.type is BOT
+                # Else nothing was seen to come back: of an empty list that is not yet filled.
+                if new.type is not BOT or begun:
                     result = replace(new, guards=inferred.guards, functions=functions)
                 break
             me.so_far = new
+            _give_up(before)
     except UnsupportedError:
         result = None
     finally:
         del _running[key]
-    if me.outer >= me.at:
-        _results[key] = result
+        if result is None:
+            _give_up(before)
+    _as_yet[key] = result, me.outer
+    for k, (found, outer) in list(_as_yet.items()):
+        if outer >= me.at and me.outer >= me.at:  # it relied on nothing but what is settled now
+            _results[k] = found
+            del _as_yet[k]
+        else:
+            _as_yet[k] = found, min(outer, me.outer) if outer >= me.at else outer
     return result
+
+
+def _relies_on(at: int) -> None:
+    """What is running above this place relies on what is known so far of the function there."""
+    for r in list(_running.values())[at:]:
+        r.outer = min(r.outer, at)
+
+
+def _give_up(before: Set[Any]) -> None:
+    """What was found since these may have relied on something else than what is known now."""
+    for k in _as_yet.keys() - before:
+        del _as_yet[k]
 
 
 def _found(inferred: Inferred, so_far: Result, simplified: bool) -> Result:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import mooncake_py
-from mooncake_py import value_and_grad
+from mooncake_py import registry, value_and_grad
 from mooncake_py.infer import results
-from mooncake_py.infer.types import Arr, Inst, Lst, Top
+from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.types import Arr, Inst, Lst, Real, Top
 
+registry.load_packs()
 VECTOR = Arr(np.dtype(float), 1, True)
 SCALE: Any = 2.0
 
@@ -84,3 +86,51 @@ def test_an_array_of_a_list_has_the_dtype_of_its_items() -> None:
     assert "float64 array, 2-d" in text
     assert "complex128 array, 1-d" in text
     assert "decided when it runs" not in text
+
+
+def circle(n: int) -> dict[str, Any]:
+    """Functions each of which calls all of them."""
+    names: dict[str, Any] = {"__name__": __name__}
+    for k in range(n):
+        sums = " + ".join(f"f{j}(x * 0.5, n - 1)" for j in range(n))
+        exec(f"def f{k}(x, n):\n    return x * {k + 1} if n == 0 else {sums}", names)
+    return names
+
+
+def test_functions_that_call_each_other_are_looked_into_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    run = Inference.run
+
+    def counted(self: Inference) -> Any:
+        runs.append(self.fn.name)
+        return run(self)
+
+    monkeypatch.setattr(Inference, "run", counted)
+    names = circle(6)
+    found = results.result_of(names["f0"], (VECTOR, Inst(int)))
+    assert found is not None
+    assert found.type == VECTOR
+    assert len(runs) < 200  # without what holds for a round it takes thousands
+    assert not results._running
+    assert not results._as_yet
+    before = len(runs)
+    other = results.result_of(names["f3"], (VECTOR, Inst(int)))
+    assert other is not None
+    assert other.type == VECTOR
+    assert len(runs) - before < 200
+
+
+def test_what_holds_for_a_round_is_given_up_when_more_is_known() -> None:
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(
+        "def start(x, n):\n"
+        "    if n < 0: return 1\n"
+        "    return middle(x, n) if n > 3 else end(x, n)\n"
+        "def middle(x, n):\n    return start(x, n - 1)\n"
+        "def end(x, n):\n    return x if n == 0 else middle(x, n - 1)\n",
+        names,
+    )
+    for f in ("start", "middle", "end"):
+        found = results.result_of(names[f], (Inst(float, True), Inst(int)))
+        assert found is not None
+        assert found.type == Real(True), f
