@@ -26,8 +26,8 @@ def make_object(cls: type) -> Any:
     return cls.__new__(cls)  # type: ignore[call-overload]
 
 
-def surely(x: Any, cls: type) -> Any:
-    """x, which a plan took for an object of exactly this class; it goes when that is known."""
+def surely(x: Any, what: Any) -> Any:
+    """x, which a plan took for an object of exactly this class, or a function of this code; goes when that is known."""
     return x
 
 

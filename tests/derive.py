@@ -8,10 +8,12 @@ from typing import Any
 from mooncake_py import registry
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.ir.nodes import Const
 from mooncake_py.ir.text import to_text
 from mooncake_py.pipeline import derive_rule
 from mooncake_py.run import Run
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for
+from mooncake_py.runtime.site import DynamicSite
 
 
 def rule_of(f: Callable[..., Any], *args: Any, anew: bool = False) -> DerivedRule:
@@ -24,6 +26,12 @@ def rule_of(f: Callable[..., Any], *args: Any, anew: bool = False) -> DerivedRul
         if anew:
             return derive_rule(f, types, free, wary=wary)  # type: ignore[arg-type]
         return rule_for(f, types, free)  # type: ignore[arg-type]
+
+
+def sites(f: Callable[..., Any], *args: Any) -> int:
+    """How many calls of the derived rule are decided when they run."""
+    forward = rule_of(f, *args).derived.forward
+    return sum(isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts)
 
 
 def text_of(rule: DerivedRule) -> str:

@@ -117,7 +117,10 @@ class Attributes(State):
                 return r
             return self.resolved_attribute(s, descriptor, args[:1], (widen(t),), r)
         act = t.active and name != "__traceback__"
-        self.calls[s.out] = CallInfo("dynamic" if act else "plain", getattr, None, args, (), types, f"attribute {name}")
+        seen = act or isinstance(t, Union)  # of one of several types, which may be told apart
+        self.calls[s.out] = CallInfo(
+            "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
+        )
         return Top(act)
 
     def found(self, s: Call, t: T, how: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:

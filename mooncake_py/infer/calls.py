@@ -6,6 +6,7 @@ import functools
 import operator
 import types as pytypes
 from dataclasses import replace
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.inferred import CallInfo, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -77,14 +78,31 @@ from mooncake_py.registry import (
     seen_through,
 )
 
+_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
 
 _ITEMS = frozenset({operator.getitem, tuple.__getitem__})
 
 
+_PLAIN = frozenset({int, float, str, bool, type(None)})
+
 # What a container answers without asking its items.
 _OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
+# What it makes longer lists and tuples by, where no operand is an array.
+_PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
+
+
+def _item_of_constant(types: tuple[T, ...]) -> T | None:
+    """The item of a tuple that is written down, at an index that is."""
+    match types:
+        case (Known(value=tuple() as whole), Known(value=int() as i)) if -len(whole) <= i < len(whole):
+            return Known(whole[i]) if type(whole) is tuple and type(whole[i]) in _PLAIN else None
+    return None
+
+
+def _is_sequence_or_count(t: T) -> bool:
+    return isinstance(t, (Tup, Lst)) or class_of(widen(t)) is int
 
 
 class Calls(Attributes):
@@ -194,6 +212,9 @@ class Calls(Attributes):
                 f = operator.getitem if f in _ITEMS else f
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
                 return t
+        if f in _ITEMS and (item := _item_of_constant(types)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+            return item
         kw = tuple((k, self.type_of(v)) for k, v in s.kwargs)
         act = any(t.active for t in types) or any(t.active for _, t in kw)
         if f is isinstance and isinstance(types[1], Known):
@@ -224,7 +245,7 @@ class Calls(Attributes):
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
             )
         given = (*types, *(t for _, t in kw))
-        if f in _OF_THE_WHOLE:
+        if f in _OF_THE_WHOLE or (f in _PUTS_TOGETHER and all(map(_is_sequence_or_count, given))):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
         asked = act and f not in incurious and any(map(may_be_asked, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
@@ -360,6 +381,13 @@ class Calls(Attributes):
                 return found
         return result_of(f, types)
 
+    def is_taken_in(self, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
+        """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
+        if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
+            return False
+        self.looked_around = True  # next time it may be known that it cannot be taken in
+        return target is None or not (is_library(target) or is_numeric_call(target, types))
+
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
 
@@ -368,7 +396,11 @@ class Calls(Attributes):
         kw = [self.type_of(v) for _, v in s.kwargs]
         target = fn.value if isinstance(fn, Known) else None
         act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
-        act = act or may_receive(fn.code if isinstance(fn, Fn) else target.__code__)  # type: ignore[union-attr]
+        code = fn.code if isinstance(fn, Fn) else target.__code__  # type: ignore[union-attr]
+        act = act or may_receive(code)
+        written = any(map(may_be_written, (*types, *kw)))
+        if (act or written or self.wary) and self.is_taken_in(target, code, types):
+            return self.planned(s, TakenIn(code))
         result: T = Top()
         if (
             target is not None
@@ -390,7 +422,6 @@ class Calls(Attributes):
                 return found.type
             result = found.type
         act = act or bool(self.wary)
-        written = any(map(may_be_written, (*types, *kw)))
         self.calls[s.out] = CallInfo(
             "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types as pytypes
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,16 @@ class CallInfo:
     callee: Result | None = None  # for "derived": what is known of the callee by its own inference
 
     @property
+    def written(self) -> tuple[Operand, ...]:
+        """The arguments that a rule, or a function of which that is known, writes to."""
+        indices: Iterable[int] = ()
+        if self.rule is not None:
+            indices = self.rule.mutates
+        elif self.kind == "derived" and self.callee is not None:
+            indices = self.callee.changes or ()
+        return tuple([self.args[i] for i in indices if i < len(self.args)])
+
+    @property
     def named(self) -> tuple[pytypes.ModuleType | None, str] | None:
         """The name outside the function that it reads: a global (None), or an attribute of a module."""
         if self.target is load_global:
@@ -48,6 +59,13 @@ class CallInfo:
             case builtins.getattr, (Known(value=pytypes.ModuleType() as module), Known(value=str() as name), *_):
                 return module, name
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """A call of a Python function whose code is to stand there, if it can."""
+
+    code: pytypes.CodeType
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,7 @@ class Memory:
         of_globals = self.of_globals = set(_named(calls))
         for s in self.shape.statements:
             info = calls.get(s.out)
-            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(info, calls):
+            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s):
                 continue
             rule = info.rule
             if (
@@ -297,14 +297,15 @@ class Memory:
                     out[v] = join(out[v], new) if v in out else new
         return out
 
-    def only_iterates(self, info: CallInfo, calls: dict[Var, CallInfo]) -> bool:
+    def only_iterates(self, s: Call) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
-        if id(info.target) not in _ITERATES:
+        callee = self._type(s.fn)
+        if not isinstance(callee, Known) or id(callee.value) not in _ITERATES:
             return False
-        for v in info.args:
-            made = calls.get(v) if isinstance(v, Var) else None
+        for v in s.args:
+            made = self.shape.defs.get(v) if isinstance(v, Var) else None
             if isinstance(self._type(v), (Top, Inst, Fn, Meth)) and not is_scalar(self._type(v)):
-                if made is None or not self.only_iterates(made, calls):
+                if made is None or not self.only_iterates(made):
                     return False
         return True
 

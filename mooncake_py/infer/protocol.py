@@ -218,6 +218,7 @@ class Classes:
         self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
+        self.apart: set[pytypes.CodeType] = set()  # functions whose calls are not taken in at once
 
     def look(self, cls: type, name: str) -> Any:
         """What the class has by that name, unbound; MISSING where it has nothing."""

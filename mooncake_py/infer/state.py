@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
-from mooncake_py.infer.inferred import CallInfo, Guard
+from mooncake_py.infer.inferred import CallInfo, Guard, TakenIn
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
@@ -134,9 +134,9 @@ class State:
             return t
         d = self.shape.defs.get(x) if isinstance(x, Var) else None
         callee = self.type_of(d.fn) if d is not None else None
+        if d is not None and callee == Known(zip) and all(name == "strict" for name, _ in d.kwargs):
+            return Tup(tuple(self.element_type(a) for a in d.args))
         if d is not None and isinstance(callee, Known) and not d.kwargs:
-            if callee.value is zip:
-                return Tup(tuple(self.element_type(a) for a in d.args))
             if callee.value is enumerate and len(d.args) == 1:
                 return Tup((Inst(int), self.element_type(d.args[0])))
             items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
@@ -175,7 +175,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan | Split | Held) -> T:
+    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.

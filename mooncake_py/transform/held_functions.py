@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
+from mooncake_py.fields import surely
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.held_functions import MOST_TOTAL, Held
 from mooncake_py.infer.inferred import Inferred
@@ -25,22 +26,24 @@ def take_in_held(inferred: Inferred) -> Function | None:
     for out, plan in found.items():
         b, i = next((b, i) for b in fn.blocks for i, s in enumerate(b.stmts) if s.out is out)
         s = b.stmts[i]
+        fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+        of = plan.type.func if isinstance(plan.type, Meth) else plan.type.code
+        doubt = Call(fresh.var(), Const(surely), (s.fn, Const(of)), (), s.pos)
+        reads = [doubt]
         if isinstance(plan.type, Meth):
-            receiver = Call(Fresh(1 + max(v.id for v in all_vars(fn))).var(), Const(receiver_of), (s.fn,), (), s.pos)
-            call = replace(s, fn=Const(plan.type.func), args=(receiver.out, *s.args))
-            fn = _with(fn, b, (*b.stmts[:i], receiver, call, *b.stmts[i + 1 :]))[0]
+            reads.append(Call(fresh.var(), Const(receiver_of), (doubt.out,), (), s.pos))
+            call = replace(s, fn=Const(plan.type.func), args=(reads[-1].out, *s.args))
+            fn = _with(fn, b, (*b.stmts[:i], *reads, call, *b.stmts[i + 1 :]))[0]
             continue
         code = plan.type.code
         body = explicit(normalise(code))
-        fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
-        reads: list[Call] = []
         args: list[Operand] = list(s.args)
         for k in range(len(s.args), code.co_argcount):
             at = k - code.co_argcount + plan.defaults
-            reads.append(Call(fresh.var(code.co_varnames[k]), Const(default_of), (s.fn, Const(at)), (), s.pos))
+            reads.append(Call(fresh.var(code.co_varnames[k]), Const(default_of), (doubt.out, Const(at)), (), s.pos))
             args.append(reads[-1].out)
         fn, new = _with(fn, b, (*b.stmts[:i], *reads, *b.stmts[i:]))
-        fn = splice(fn, new, i + len(reads), body, tuple(args), s.fn, cell_of)
+        fn = splice(fn, new, i + len(reads), body, tuple(args), doubt.out, cell_of)
         total += sum(len(x.stmts) for x in body.blocks)
         if total > MOST_TOTAL:
             break  # what is left is looked at again

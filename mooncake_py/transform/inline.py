@@ -16,7 +16,7 @@ from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
 from mooncake_py.infer.held import is_data, is_library, may_change
-from mooncake_py.infer.inferred import Guard, Inferred
+from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed
 from mooncake_py.infer.resolve import class_of, is_code_like
@@ -100,6 +100,32 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
     return fn if changed else None
 
 
+def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], apart: set) -> Function | None:
+    """The function with the calls taken in of which inference knows no more than that, None where there is none.
+
+    Nothing else may be made of its types before. Functions that cannot be taken in are put into `apart`.
+    """
+    fn = inferred.fn
+    total = sum(len(b.stmts) for b in fn.blocks)
+    found = False
+    for s in [s for b in fn.blocks for s in b.stmts]:
+        info = inferred.calls.get(s.out)
+        if info is None or not isinstance(info.target, TakenIn):
+            continue
+        found = True
+        callee = _callee_of(inferred, s, globals_) if total <= MOST_TOTAL else None
+        n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
+        if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
+            apart.add(info.target.code)
+            continue
+        if callee.owner is not None:
+            taken.add(callee.owner)
+        at_block = next(x for x in fn.blocks if s in x.stmts)
+        total += n
+        fn = splice(fn, at_block, at_block.stmts.index(s), explicit(callee.body), callee.args, callee.closure)
+    return fn if found else None
+
+
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
     found = _callee_of(inferred, s, globals_)
@@ -115,7 +141,8 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
     if info is None or len(s.pos.calls("")) > MOST_NESTED or s.pos.deep > MOST_STANDING_IN:
         return None
-    if info.kind not in ("dynamic", "derived") and not (info.kind == "plain" and _is_entered(s.out, inferred)):
+    seen = info.kind in ("dynamic", "derived") or isinstance(info.target, TakenIn)
+    if not seen and not (info.kind == "plain" and _is_entered(s.out, inferred)):
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     if isinstance(t, Known):

@@ -11,7 +11,7 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.partials import partials
 from mooncake_py.infer.protocol import MADE, MISSING, STAND_INS, Lookup, Plan, exact_class, is_function
 from mooncake_py.infer.shape import only_called
-from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
+from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 
@@ -96,10 +96,17 @@ def settle(inferred: Inferred, everything: bool = False) -> Function | None:
     for s in doubts(inferred.fn):
         x, cls = s.args
         t = inferred.types.get(x) if isinstance(x, Var) else None  # None: never reached
-        if everything or t is None or isinstance(t, Bot) or exact_class(t) is cls.value:  # type: ignore[union-attr]
+        if everything or t is None or isinstance(t, Bot) or _is_surely(t, cls.value):  # type: ignore[union-attr]
             known[s.out] = known.get(x, x)
             dead.add(s)
     return map_function(inferred.fn, lambda v: _last(known, v), dead) if dead else None
+
+
+def _is_surely(t: T, what: object) -> bool:
+    """Are the values of exactly this class, or functions of this code, or methods that are this function?"""
+    if isinstance(t, Fn):
+        return t.code is what
+    return t.func is what if isinstance(t, Meth) else exact_class(t) is what
 
 
 def doubts(fn: Function) -> list[Call]:

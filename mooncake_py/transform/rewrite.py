@@ -187,14 +187,16 @@ class _Rewriter(Displays):
         memory, out = self.inferred.memory, dict[Var, set[Var]]()
         for s in self.defs.values():
             info = self.inferred.calls.get(s.out)
-            if info is None or memory.only_iterates(info, self.inferred.calls):
+            if info is None or memory.only_iterates(s):
                 continue
             if any(info.target is f for f in _SAME_LENGTH) and _is_whole(info.types[1]):
                 continue
-            changed: list[Operand] = list(memory.unseen.get(s.out, ()))
-            if info.rule is not None:
-                changed += [info.args[i] for i in info.rule.mutates if i < len(info.args)]
-            elif info.kind == "plain" and not is_pure(info.target, len(info.args), [k for k, _ in s.kwargs]):
+            changed: list[Operand] = [*memory.unseen.get(s.out, ()), *info.written]
+            if (
+                info.rule is None
+                and info.kind == "plain"
+                and not is_pure(info.target, len(info.args), [k for k, _ in s.kwargs])
+            ):
                 changed += info.args
             for v in changed:
                 if isinstance(v, Var):

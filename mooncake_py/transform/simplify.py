@@ -18,7 +18,7 @@ from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.held_functions import take_in_held
-from mooncake_py.transform.inline import inline_calls
+from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.primal import promote_cells
@@ -47,7 +47,7 @@ def infer_simplified(
         inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
         taken: set[pytypes.FunctionType] = set()
         guards = inferred.guards
-        while (simpler := simplify(inferred, fn, taken)) is not None:
+        while (simpler := simplify(inferred, fn, taken, classes)) is not None:
             guards |= inferred.guards
             taken |= inferred.relied
             inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
@@ -65,7 +65,9 @@ def infer_simplified(
     return found
 
 
-def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType]) -> Function | None:
+def simplify(
+    inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType], classes: Classes | None = None
+) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
     lifted = lift(inferred.fn, fn.__globals__)
     if lifted is not None:
@@ -76,9 +78,15 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     held = take_in_held(inferred)
     if held is not None:
         return held
+    larger = take_in(inferred, fn.__globals__, taken, set() if classes is None else classes.apart)
+    if larger is not None:
+        return localise(promote_cells(without_single_params(larger)))
     direct = as_calls(inferred)
     if direct is not None:
         return with_stand_ins(direct, inferred, fn.__globals__)
+    split = by_options(inferred)
+    if split is not None:
+        return split
     settled = settle(inferred)
     if settled is not None:
         return settled
@@ -97,9 +105,6 @@ def simplify(inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.Fu
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
         return localise(promote_cells(without_single_params(larger)))
-    split = by_options(inferred)
-    if split is not None:
-        return split
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))

@@ -67,7 +67,7 @@ def _narrowed(inferred: Inferred) -> Function | None:
             continue
         x = question.value
         for e, these in ((b.term.then, question.holds), (b.term.orelse, question.fails)):
-            told = _told(types[x], these)
+            told = _told(types[x], these, question.kind)
             if told and len(preds[e.target]) == 1 and _is_used(fn, x, e.target, idom):
                 return _renamed(fn, x, e.target, told, idom, fresh, b.term.pos)
             if told and len(preds[e.target]) > 1 and x in e.args:
@@ -89,11 +89,16 @@ def _given(fn: Function, b: CFGBlock, e: Edge, x: Var, told: tuple[tuple[bool, K
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A condition that tells of which kinds a value may be where it holds, and where it fails."""
+    """A condition that tells of which kinds a value may be where it holds, and where it fails.
+
+    `kind` is the one that is asked for by itself. Of others that are left it is only known what they are not: there
+    may be more of them when what other operations give is seen.
+    """
 
     value: Var
     holds: frozenset[Kind]
     fails: frozenset[Kind]
+    kind: Kind | None = None
 
 
 def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Question | None:
@@ -105,7 +110,9 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Questi
     if f in (ops.truth, operator.not_, bool) and len(s.args) == 1:
         kinds = _kinds(x, types)
         found = _Question(x, kinds - {NOTHING}, kinds) if kinds and isinstance(x, Var) else _asked(x, defs, types)
-        return found if found is None or f is not operator.not_ else _Question(found.value, found.fails, found.holds)
+        if found is not None and f is operator.not_:
+            return replace(found, holds=found.fails, fails=found.holds)
+        return found
     other = _known(s.args[1], types) if len(s.args) == 2 else None
     if other is None:
         return None
@@ -128,7 +135,7 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Questi
     if kind not in kinds or not isinstance(x, Var):
         return None
     yes, no = frozenset({kind}), kinds - {kind}
-    return _Question(x, yes, no) if f in (operator.is_, operator.eq) else _Question(x, no, yes)
+    return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
 
 
 def _value(v: Operand, types: dict[Var, T]) -> object:
@@ -149,12 +156,12 @@ def _kinds(v: Operand, types: dict[Var, T]) -> frozenset[Kind]:
     return frozenset(k for k in map(kind_of, t.options) if k is not None) if isinstance(t, Union) else frozenset()
 
 
-def _told(t: T, kinds: frozenset[Kind]) -> tuple[tuple[bool, Kind], ...]:
+def _told(t: T, kinds: frozenset[Kind], proven: Kind | None) -> tuple[tuple[bool, Kind], ...]:
     """What a value of this type is told to be or not to be, where it is of one of these kinds."""
     assert isinstance(t, Union)
     found = [k for k in map(kind_of, t.options) if k is not None]
-    if len(kinds) == 1:
-        return ((True, next(iter(kinds))),)
+    if proven is not None and kinds == {proven}:
+        return ((True, proven),)
     return tuple((False, k) for k in found if k not in kinds)
 
 

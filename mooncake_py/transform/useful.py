@@ -33,7 +33,7 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
             call = calls.get(s.out)
             if call is None:
                 continue
-            if call.kind in ("dynamic", "unwound") or _changes(call):
+            if call.kind in ("dynamic", "unwound") or call.written:
                 work += _operands(s, call)
             elif call.kind != "plain":
                 sources[s.out] = _operands(s, call)
@@ -59,15 +59,8 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
         if v not in useful and v not in inputs and lanes.tree(v) != NONE:
             lanes.trees[v] = NONE
             call = calls.get(v)
-            if call is not None and call.kind in ("rule", "derived") and not _changes(call):
+            if call is not None and call.kind in ("rule", "derived") and not call.written:
                 calls[v] = replace(call, kind="plain", why=WHY)
-
-
-def _changes(call: CallInfo) -> bool:
-    """Does a rule, or a function of which that is known, write to what it is given?"""
-    if call.kind == "rule":
-        return call.rule is not None and bool(call.rule.mutates)
-    return call.kind == "derived" and call.callee is not None and bool(call.callee.changes)
 
 
 def _operands(s: Call, call: CallInfo) -> list[Operand]:

@@ -54,7 +54,7 @@ def _block(b: CFGBlock, calls: dict[Var, CallInfo], lanes: Lanes, users: dict[Va
 
 
 def _may_write(call: CallInfo | None) -> bool:
-    return call is None or call.kind == "dynamic" or (call.rule is not None and bool(call.rule.mutates))
+    return call is None or call.kind == "dynamic" or bool(call.written)
 
 
 def _only_reads(t: Call, view: Operand, call: CallInfo | None, lanes: Lanes) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +13,7 @@ from mooncake_py import differentiable, grad, options, rrule, scoped_rules, valu
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.recursive import together
 from mooncake_py.infer.types import Inst, Obj, Real, Rec, T, join, union, unseen, widen
-from mooncake_py.ir.nodes import Const
-from mooncake_py.runtime.site import DynamicSite
-from tests.derive import rule_of
+from tests.derive import sites
 
 
 class Vec:
@@ -44,12 +41,6 @@ class Vec:
 class Sub(Vec):
     def __init__(self, x: Any):
         super().__init__(x, 2.0 * x)
-
-
-def sites(f: Callable[..., Any], *args: Any) -> int:
-    """How many calls of the derived rule are decided when they run."""
-    forward = rule_of(f, *args).derived.forward
-    return sum(isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts)
 
 
 def test_nothing_is_decided_late_where_classes_are_known() -> None:

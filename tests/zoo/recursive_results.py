@@ -345,3 +345,36 @@ def visits(graph, i, x, seen):
 def places_seen(x):
     seen = set()
     return visits({0: [1, 2], 1: [3], 2: [3, 0], 3: []}, 0, x, seen) * len(seen)
+
+
+def _append_later(v, n, x):
+    if n == 0:
+        v.append(x)
+    else:
+        _append_later(v, n - 1, x)
+
+
+@case([1.0, 2.0, 3.0])
+def list_that_grows_as_a_loop_goes_over_it(v):
+    t, k = 0.0, 0
+    for x in v:
+        t = t * 2 + x
+        k += 1
+        if k < 3:
+            _append_later(v, 2, x * 3)
+    return t
+
+
+def _fill_later(a, n, x):
+    if n == 0:
+        a[0] = a[1] * x
+    else:
+        _fill_later(a, n - 1, x)
+
+
+@case(np.array([1.0, 2.0, 3.0]), 1.5)
+def array_that_is_written_to_under_a_view(a, x):
+    b = a * 1.0
+    view = b[:2]
+    _fill_later(b, 2, x)
+    return np.sum(view * view)

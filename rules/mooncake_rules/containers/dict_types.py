@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict, defaultdict
 from dataclasses import replace
 from typing import Any
 
+from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import Rule, element_effects, infer_table, register
@@ -78,10 +79,10 @@ def _united(args: Types, kwargs: dict[str, T]) -> T | None:
 
 
 def _put(types: Any) -> T:
-    """A dict of what `d[k] = x` puts into d."""
+    """A dict of what `d[k] = x` puts into d; what goes into a list."""
     d, k, x = types[:3] if len(types) > 2 else (*types, NONE)
     if not isinstance(d, Dct):
-        return widen(x)
+        return elements(x) if class_of(widen(k)) is slice else widen(x)
     return dict_of(d.cls, widen(k), [(k.value if isinstance(k, Known) else None, widen(x))], x.active)
 
 

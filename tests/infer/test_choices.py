@@ -1,0 +1,31 @@
+"""What is done with values of one of several types is known for each, and not decided when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.derive import sites
+from tests.zoo import filled_later
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        filled_later.methods_of_items_filled_later,
+        filled_later.methods_of_a_grid_filled_later,
+        filled_later.objects_that_an_object_keeps,
+    ],
+)
+def test_places_filled_later(f: Callable[..., Any]) -> None:
+    assert sites(f, 0.7, 3) == 0
+
+
+def test_lists_of_objects_put_together() -> None:
+    assert sites(filled_later.lists_of_objects_put_together, 0.7) == 0
+
+
+def test_a_matrix_of_rows_that_are_copied_and_swapped() -> None:
+    assert sites(filled_later.triangles_of_a_matrix_of_rows, 0.3, 3) == 0
