@@ -113,7 +113,7 @@ for _module, _packs in {
         "scipy_multivariate",
     ),
     "scipy.fft": ("scipy_fft",),
-    "scipy.signal": ("scipy_signal",),
+    "scipy.signal": ("scipy_signal", "scipy_peaks"),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
     "scipy.spatial": ("scipy_neighbours",),
     "scipy.spatial.distance": ("scipy_spatial",),

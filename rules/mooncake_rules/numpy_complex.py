@@ -82,12 +82,37 @@ probed.update({np.ndarray.real, np.ndarray.imag, np.generic.real, np.generic.ima
 probed.update({np.complexfloating.imag, complex.conjugate, float.conjugate, np.generic.conjugate})
 probed.update({float.real, float.imag, complex.real, complex.imag})
 
+_TWO = int(np.__version__.split(".")[0]) >= 2
+
+
+@rrule(np.sign)
+def sign(x):
+    """Constant; of a complex number, since NumPy 2, x / |x|: that turns with x."""
+    if is_complex(x) and _TWO:
+        y = np.sign(x)
+
+        def turned(dy):
+            size = np.abs(x)
+            return (dy - y * np.real(np.conjugate(y) * dy)) * (size > 0) / np.where(size > 0, size, 1.0)
+
+        return y, turned
+
+    def pullback(dy):
+        return None
+
+    return np.sign(x), pullback
+
+
+probed.add(np.sign)
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _V = np.array([0.6, -0.8, 0.9, 0.3])
 _Z = np.array([0.5 + 0.2j, -0.7 + 1.0j, 0.3 - 0.7j])
 
 CASES: list[RuleCase] = [
+    case(np.sign, np.array([0.5 + 0.2j, -0.7 + 1.0j])), case(np.sign, 0.3 - 0.4j),
     case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j), case(np.imag, _Z), case(np.imag, 0.3 + 0.2j),
     case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z),
     case(np.conjugate, _Z), case(np.ndarray.conjugate, _Z), case(lambda z: z.real * z.imag, _Z),

@@ -166,7 +166,7 @@ def spaced(start, stop, num, endpoint, axis):
 
 
 @mirrors(np.linspace, fallback=True)
-def linspace_general(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+def linspace_general(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
     y = spaced(start, stop, num, endpoint, axis)
     return (y, (np.asarray(stop) - np.asarray(start)) / (num - 1 if endpoint else num)) if retstep else y
 

@@ -407,7 +407,7 @@ def unwrap(p, discont=None, axis=-1):
 probed.update({np.nan_to_num, np.modf, np.frexp, np.unwrap})
 
 _ZERO: list[Any] = [
-    np.sign, np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.ndarray.round, np.floor_divide,
+    np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.ndarray.round, np.floor_divide,
     np.signbit, np.isnan, np.isinf, np.isfinite, np.isclose, np.allclose, np.array_equal, np.isreal, np.iscomplex,
     np.iscomplexobj, np.isrealobj, np.isscalar, np.isposinf, np.isneginf, np.array_equiv, np.spacing, np.less,
     np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
@@ -425,17 +425,6 @@ _Z = np.array([0.5 + 0.2j, -0.7 + 1.0j, 0.3 - 0.7j])
 _M = np.array([[0.5, -1.2, 2.0, 0.7], [0.3, 1.4, -0.6, 0.2]])
 _POSITIVE = {np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.arccosh, np.reciprocal}
 _REAL_ONLY = {np.cbrt, np.degrees, np.radians, np.rad2deg, np.deg2rad, np.sinc, np.exp2}
-
-
-@rrule(np.sign)
-def sign(x):
-    if is_complex(x):
-        raise TypeError("np.sign of complex numbers has no rule; write x / abs(x)")
-
-    def pullback(dy):
-        return None
-
-    return np.sign(x), pullback
 
 
 def _filled(x: float) -> Any:

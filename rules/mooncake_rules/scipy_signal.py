@@ -256,21 +256,28 @@ def hilbert_cotangent(dy: Any, y: Any, o: Options) -> Any:
     return np.take(t, range(m), axis)
 
 
-def _along(name: str, first: str) -> None:
-    """A linear function of one axis, by its matrix."""
-    f = getattr(ss, name)
+def _along(f: Any, dy: Any, x: np.ndarray, axis: int, options: Options) -> Any:
+    """The cotangent of x for a linear function of one axis, by its matrix."""
+    moved = np.moveaxis(dy, axis, -1)
+    return np.moveaxis(by_columns(lambda e: f(e, axis=-1, **options), moved, x.shape[axis]), -1, axis)
 
-    def cotangent(dy: Any, y: Any, o: Options) -> Any:
-        if name == "resample" and o["t"] is not None:
-            raise NotImplementedError("scipy.signal.resample is differentiated without t")
-        x, axis = o[first], o["axis"]
-        options = {k: v for k, v in o.items() if k not in (first, "axis")}
-        if options.get("mode") == "constant" and name == "savgol_filter":
-            options["cval"] = 0.0
-        moved = np.moveaxis(dy, axis, -1)
-        return np.moveaxis(by_columns(lambda e: f(e, axis=-1, **options), moved, x.shape[axis]), -1, axis)
 
-    library_rule(f, 1, cotangent)
+def _without(o: Options, *names: str) -> Options:
+    return {k: v for k, v in o.items() if k not in names}
+
+
+def resample_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    if o["t"] is not None:
+        raise NotImplementedError("scipy.signal.resample is differentiated without t")
+    return _along(ss.resample, dy, o["x"], o["axis"], _without(o, "x", "axis"))
+
+
+def savgol_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
+    """A derivative of the fitted polynomials is one by the distance of the samples."""
+    options = _without(o, "x", "axis")
+    if options["mode"] == "constant":
+        options["cval"] = 0.0
+    return _along(ss.savgol_filter, dy, o["x"], o["axis"], options), -o["deriv"] * np.sum(dy * y) / o["delta"]
 
 
 @mirrors(ss.lfilter_zi)
@@ -288,9 +295,9 @@ library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
 library_rule(ss.sosfilt, ("sos", "x", "zi"), sosfilt_cotangents)
 library_rule(ss.upfirdn, 2, upfirdn_cotangents)
 library_rule(ss.hilbert, 1, hilbert_cotangent)
-_along("detrend", "data")
-_along("savgol_filter", "x")
-_along("resample", "x")
+library_rule(ss.detrend, 1, lambda dy, y, o: _along(ss.detrend, dy, o["data"], o["axis"], _without(o, "data", "axis")))
+library_rule(ss.savgol_filter, ("x", "delta"), savgol_cotangents)
+library_rule(ss.resample, 1, resample_cotangent)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -341,6 +348,8 @@ CASES: list[RuleCase] = [
     case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
     case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),
     case(ss.savgol_filter, _V, 5, 2, mode="mirror"),
-    case(ss.resample, _V, 5, axis=0), case(ss.resample, _M, 9, axis=1),
+    case(lambda x, d: ss.savgol_filter(x, 5, 3, deriv=2, delta=d), _V, 0.4),
+    case(lambda c: ss.windows.general_hamming(7, c), 0.6), case(ss.resample, _V, 5, axis=0),
+    case(ss.resample, _M, 9, axis=1),
     case(lambda b, a: ss.freqz(b, a, worN=8)[1], np.array([0.8, 0.3, -0.5]), np.array([1.0, 0.3, 0.2])),
 ]  # fmt: skip

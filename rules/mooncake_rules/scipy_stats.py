@@ -14,7 +14,7 @@ import scipy.special as sc
 import scipy.stats as st
 
 from mooncake_py.errors import MooncakeError
-from mooncake_py.registry import pure, rrule
+from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.run import current as run_of_now
 from mooncake_py.tangents import CoDual, DictShadow, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -379,6 +379,8 @@ _frozen_classes()
 
 tuple_classes("scipy.stats")  # the results of tests
 
+zero_derivative(st.rv_continuous._support_mask, st.rv_continuous._open_support_mask)  # where the support is infinite
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 
@@ -446,4 +448,5 @@ CASES += [
     *[case(lambda x, a, f=f: f(x, a), np.array([-0.7, 0.9]), 1.5) for f in (st.dgamma.cdf, st.dweibull.cdf)],
     case(lambda x: st.norm.logpdf(x), np.array([0.3, 1.2], np.float32)), case(lambda x: st.uniform.pdf(x), 2.5),
     case(lambda x: st.expon.pdf(x), np.array([-1.0, 0.5])),
+    case(lambda c, x: st.genextreme.nnlf((c, 0.01, 1.03), x), 0.2, np.array([0.3, 0.7])),
 ]  # fmt: skip
