@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance as sd
 
+from mooncake_py.registry import pure, rrule
+from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.scipy_library import fitted, library_rule
 
 Options = dict[str, Any]
 
@@ -53,26 +55,25 @@ _NAMES = {
 }  # fmt: skip
 
 
+def name_of(o: Options) -> str:
+    metric = o["metric"]
+    if callable(metric):
+        raise NotImplementedError("scipy.spatial.distance is differentiated for metrics given by their names")
+    return _NAMES.get(metric.lower(), metric.lower())
+
+
 def metric_cotangents(
     g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, o: Options
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cotangents of the points for that of the matrix y of distances between them."""
-    metric = o["metric"]
-    if callable(metric):
-        raise NotImplementedError("scipy.spatial.distance is differentiated for metrics given by their names")
-    metric = _NAMES.get(metric.lower(), metric.lower())
-    w = _weights(o)
+    metric, w = name_of(o), _weights(o)
     if metric == "euclidean":
         return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a, b, w)
     if metric == "sqeuclidean":
         return _mixed(2.0 * g, a, b, w)
     if metric == "seuclidean":
-        if o.get("V") is None:
-            raise NotImplementedError("the variances of seuclidean depend on the points: pass V")
         return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a, b, 1.0 / np.asarray(o["V"], float))
     if metric == "mahalanobis":
-        if o.get("VI") is None:
-            raise NotImplementedError("the covariance of mahalanobis depends on the points: pass VI")
         vi = np.asarray(o["VI"], float)
         return _mixed(np.where(y == 0, 0.0, g / _safe(y)), a @ (vi + vi.T) / 2, b @ (vi + vi.T) / 2, 1.0)
     if metric == "cosine":
@@ -113,27 +114,119 @@ def metric_cotangents(
         one = (g / whole)[..., None] * np.sign(delta) * w
         part = (g * y / whole)[..., None] * np.sign(both) * w
         return np.sum(one - part, 1), np.sum(-one - part, 0)
+    if metric == "jensenshannon":
+        g = np.where(y == 0, 0.0, g / (4.0 * _safe(y)))
+        sa, sb = np.sum(a, 1, keepdims=True), np.sum(b, 1, keepdims=True)
+        p, q = (a / sa)[:, None, :], (b / sb)[None, :, :]
+        with np.errstate(divide="ignore"):
+            one, other = (np.log(r / _safe(p + q)) + np.log(2.0) for r in (p, q))
+        parts = [np.sum(g[..., None] * np.where(r > 0, t, 0.0), k) for r, t, k in ((p, one, 1), (q, other, 0))]
+        shares = ((parts[0], a / sa, sa), (parts[1], b / sb, sb))
+        da, db = ((t - np.sum(t * r, 1, keepdims=True)) / s for t, r, s in shares)
+        return da, db
     raise NotImplementedError(f"the distance {metric!r} is not differentiated")
 
 
-def _check(o: Options) -> None:
+def squares(h: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sum of h_ij (a_i - b_j)(a_i - b_j)^T."""
+    across = a.T @ h @ b
+    return (a.T * np.sum(h, 1)) @ a + (b.T * np.sum(h, 0)) @ b - across - across.T
+
+
+def option_cotangents(g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, o: Options) -> Options:
+    """The cotangents of weights, variances, an inverse covariance and an exponent, as far as they are known."""
+    metric, w = name_of(o), _weights(o)
+    half = np.where(y == 0, 0.0, g / (2.0 * _safe(y)))
+    if metric in ("euclidean", "sqeuclidean"):
+        return {"w": np.diagonal(squares(half if metric == "euclidean" else g, a, b))}
+    if metric == "seuclidean":
+        return {"V": -np.diagonal(squares(half, a, b)) / np.asarray(o["V"], float) ** 2}
+    if metric == "mahalanobis":
+        return {"VI": squares(half, a, b)}
+    if metric == "cosine":
+        na, nb = np.sum(w * a * a, 1), np.sum(w * b * b, 1)
+        c = g * (1.0 - y) / 2.0
+        scaled = g / np.sqrt(na[:, None] * nb)
+        return {"w": np.sum(c, 1) / na @ (a * a) + np.sum(c, 0) / nb @ (b * b) - np.sum(a * (scaled @ b), 0)}
+    if metric == "cityblock":
+        return {"w": np.einsum("ij,ijk->k", g, np.abs(a[:, None, :] - b))}
+    if metric == "minkowski":
+        p = 2.0 if o.get("p") is None else float(o["p"])
+        if np.isfinite(p):
+            size = np.abs(a[:, None, :] - b)
+            scaled = g * _safe(y) ** (1.0 - p) / p
+            power = np.where(size == 0, 0.0, _safe(size) ** p)
+            slope = (
+                np.einsum("ij,ijk->", scaled, w * power * np.log(_safe(size))) - np.sum(g * y * np.log(_safe(y))) / p
+            )
+            return {"w": np.einsum("ij,ijk->k", scaled, power), "p": slope}
+    return {}
+
+
+def by_points(metric: str, x: np.ndarray) -> tuple[Options, Any]:
+    """What a metric takes from all points where it is not given, and the points' cotangent from its."""
+    centred, n = x - x.mean(0), len(x) - 1
+    if metric == "seuclidean":
+        return {"V": np.sum(centred**2, 0) / n}, lambda ds: 2.0 * centred * ds["V"] / n
+    if metric == "mahalanobis":
+        vi = np.linalg.inv(centred.T @ centred / n)
+
+        def of_points(ds: Options) -> np.ndarray:
+            d = vi @ ds["VI"] @ vi
+            return -centred @ (d + d.T) / n
+
+        return {"VI": vi}, of_points
+    return {}, None
+
+
+def whole_cotangents(
+    g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, points: np.ndarray, o: Options
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Options]:
+    """Of the points on both sides, of all of them by what a metric takes from them, and of the options."""
     if o.get("out") is not None:
         raise NotImplementedError("scipy.spatial.distance is differentiated without `out`")
+    found, of_points = by_points(name_of(o), points) if o.get("V") is None and o.get("VI") is None else ({}, None)
+    o = {**o, **found}
+    da, db = metric_cotangents(g, y, a, b, o)
+    asked = [k for k in ("w", "p", "V", "VI") if o.get(k) is not None]
+    of = option_cotangents(g, y, a, b, o) if asked else {}
+    unknown = {k: NoDerivative(f"the distance {name_of(o)!r}", f"its argument {k!r}") for k in asked if k not in of}
+    return da, db, None if of_points is None else of_points(of), of | unknown
 
 
-def cdist_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[np.ndarray, np.ndarray]:
-    _check(o)
-    return metric_cotangents(dy, y, o["XA"].astype(float), o["XB"].astype(float), o)
+@rrule(sd.cdist)
+def cdist(XA, XB, metric="euclidean", **kwargs):
+    y = sd.cdist(XA, XB, metric, **kwargs)
+
+    def pullback(dy):
+        a, b = np.asarray(XA, float), np.asarray(XB, float)
+        o = {"metric": metric, **kwargs}
+        da, db, rest, of = whole_cotangents(dy, y, a, b, np.concatenate([a, b]), o)
+        if rest is not None:
+            da, db = da + rest[: len(a)], db + rest[len(a) :]
+        return fitted(da, XA), fitted(db, XB), None, *[_of_option(of.get(k), v) for k, v in kwargs.items()]
+
+    return y, pullback
 
 
-def pdist_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarray:
-    _check(o)
-    x = o["X"].astype(float)
-    g, whole = np.zeros((len(x), len(x))), np.zeros((len(x), len(x)))
-    upper = np.triu_indices(len(x), 1)
-    g[upper], whole[upper] = dy, y
-    da, db = metric_cotangents(g, whole, x, x, o)
-    return da + db
+@rrule(sd.pdist)
+def pdist(X, metric="euclidean", **kwargs):
+    y = sd.pdist(X, metric, **kwargs)
+
+    def pullback(dy):
+        x = np.asarray(X, float)
+        g, whole = np.zeros((len(x), len(x))), np.zeros((len(x), len(x)))
+        upper = np.triu_indices(len(x), 1)
+        g[upper], whole[upper] = dy, y
+        da, db, rest, of = whole_cotangents(g, whole, x, x, x, {"metric": metric, **kwargs})
+        dx = da + db if rest is None else da + db + rest
+        return fitted(dx, X), None, *[_of_option(of.get(k), v) for k, v in kwargs.items()]
+
+    return y, pullback
+
+
+def _of_option(d: Any, v: Any) -> Any:
+    return None if v is None else fitted(d, v)
 
 
 def squareform_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarray:
@@ -147,8 +240,7 @@ def squareform_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarra
     return out
 
 
-library_rule(sd.cdist, 2, cdist_cotangents)
-library_rule(sd.pdist, 1, pdist_cotangent)
+pure.update({sd.cdist, sd.pdist})
 library_rule(sd.squareform, 1, squareform_cotangent)
 
 
@@ -190,7 +282,16 @@ CASES: list[RuleCase] = [
     case(_with(sd.cdist, "minkowski", p=1.5, w=_W), _A, _B), case(_with(sd.cdist, "mahalanobis", VI=_VI), _A, _B),
     case(_with(sd.cdist, "seuclidean", V=_W), _A, _B), case(_with(sd.pdist, "seuclidean", V=_W), _A),
     *[case(_with(sd.cdist, m, w=_W), _A, _B) for m in ("euclidean", "sqeuclidean", "cityblock", "cosine", "canberra")],
-    case(sd.pdist, _A[:2]), case(sd.squareform, np.arange(1.0, 7.0)),
+    case(lambda a, b: sd.cdist(a, b, "seuclidean"), _A, _B), case(sd.pdist, _A, "seuclidean"),
+    case(lambda a, b: sd.cdist(a, b, "mahalanobis"), _A, _B + 0.3 * _VI),
+    case(sd.pdist, np.abs(_A) + 0.1, "jensenshannon"),
+    case(lambda a, b: sd.cdist(a, b, "jensenshannon"), np.abs(_A) + 0.1, np.abs(_B) + 0.2),
+    *[case(lambda a, b, w, m=m: sd.cdist(a, b, m, w=w), _A, _B, _W)
+      for m in ("euclidean", "sqeuclidean", "cityblock", "cosine", "minkowski")],
+    case(lambda a, b, v: sd.cdist(a, b, "mahalanobis", VI=v), _A, _B, _VI),
+    case(lambda a, v: sd.pdist(a, "seuclidean", V=v), _A, _W),
+    case(lambda a, b, p, w: sd.cdist(a, b, "minkowski", p=p, w=w), _A, _B, 2.7, _W), case(sd.pdist, _A[:2]),
+    case(sd.squareform, np.arange(1.0, 7.0)),
     case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)),
     case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
     *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
