@@ -13,7 +13,7 @@ import numpy as np
 import scipy.integrate as si
 
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
@@ -139,11 +139,28 @@ def _end(f: Any, at: float, args: Any) -> float:
     return float(np.ravel(f(at, *args))[0]) if np.isfinite(at) else 0.0
 
 
+def _weight_at(x: float, weight: str = "", wvar: Any = None) -> float:
+    """What an integrand is multiplied by; NaN at the ends of those that may have no finite value there."""
+    if not weight or not np.isfinite(x):
+        return 1.0
+    if weight == "cauchy":
+        return 1.0 / (x - float(wvar))
+    return float(np.cos(wvar * x) if weight == "cos" else np.sin(wvar * x)) if weight in ("cos", "sin") else np.nan
+
+
+def _of_end(t: float, weight: float) -> Any:
+    """The cotangent of an end, t being that without a weight."""
+    return (
+        NoDerivative("scipy.integrate.quad", "an end where its weight is singular") if np.isnan(weight) else t * weight
+    )
+
+
 @rrule(si.quad)
 @watched
 def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
-    if options.get("weight") is not None or options.get("complex_func"):
-        raise NotImplementedError("scipy.integrate.quad is differentiated without weight and complex_func")
+    if options.get("complex_func"):
+        raise NotImplementedError("scipy.integrate.quad is differentiated without complex_func")
+    weighted = {k: options[k] for k in ("weight", "wvar") if options.get(k) is not None}
     y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
 
     def pullback(dy):
@@ -154,13 +171,23 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
             raise NotImplementedError("the error that scipy.integrate.quad estimates is not differentiated")
         d, single = _arguments(func, args)
         vector = _gradient(d, b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
-        if vector.size:
+        if vector.size and weighted:
+            vector = np.array([
+                si.quad(lambda t, i=i: np.ravel(_gradient(d, t))[i], a, b, epsabs=epsabs, epsrel=epsrel, **weighted)[0]
+                for i in range(vector.size)
+            ])  # fmt: skip
+        elif vector.size:
             vector, _ = si.quad_vec(
                 lambda t: _gradient(d, t), a, b, max(epsabs, 1e-12), min(epsrel, 1e-10), "max",
                 points=options.get("points"),
             )  # fmt: skip
         ds = d.give(d0 * np.ravel(vector))
-        return None, -d0 * _end(func.primal, a, d.extra), d0 * _end(func.primal, b, d.extra), ds[0] if single else ds
+        da, db = (
+            _of_end(sign * d0 * _end(func.primal, x, d.extra), _weight_at(x, **weighted))
+            for sign, x in ((-1, a), (1, b))
+        )
+        dweight = {"wvar": NoDerivative("scipy.integrate.quad", "the parameter of its weight")} if weighted else {}
+        return None, da, db, ds[0] if single else ds, *[None] * 3, *[dweight.get(k) for k in options]
 
     return CoDual(y, None), pullback
 
@@ -348,6 +375,10 @@ CASES: list[RuleCase] = [
     case(lambda a, b, p: si.quad(lambda x: np.exp(-p * x * x), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda b, p, q: si.quad(lambda x, u, v: u * np.sin(v * x), 0.0, b, args=(p, q))[0], 1.7, 0.8, 1.3),
     case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf)[0], 0.8),
+    *[case(lambda a, b, p, w=w: si.quad(lambda x: np.exp(-p * x), a, b, weight=w, wvar=2.0)[0], 0.2, 1.1, 0.8)
+      for w in ("cos", "sin", "cauchy")],
+    case(lambda p: si.quad(lambda x: np.exp(-p[0] * x) * p[1], 0.0, 1.0, weight="alg", wvar=(-0.3, 0.2))[0], _V[:2]),
+    case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf, weight="cos", wvar=1.3)[0], 0.8),
     case(lambda a, b, p: si.quad_vec(lambda x: np.array([np.sin(p * x), x * p]), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda p, q: si.quad_vec(lambda x, u: np.exp(-u * x) * q, 0.0, 2.0, args=(p,))[0], 0.8, np.array([0.3, 1.1])),
     case(lambda p: si.quad(lambda x, v: np.cos(v * x), 0.0, 1.0, args=p)[0], 0.8),
