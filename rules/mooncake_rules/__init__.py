@@ -129,6 +129,7 @@ for _module, _packs in {
         "scipy_surfaces",
         "scipy_scattered",
         "scipy_fitpack",
+        "scipy_curves",
         "scipy_polynomials",
     ),
 }.items():

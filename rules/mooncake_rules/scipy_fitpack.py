@@ -186,11 +186,13 @@ def _of_tck(tck: Any, dt: Any, dc: Any) -> Any:
 @rrule(sip.splev, _impl.splev, types=(Any_, list))
 def splev(x, tck, der=0, ext=0):
     y = sip.splev(x, tck, der, ext)
-    if not _is_single(tck):
+    several = isinstance(tck, (tuple, list)) and isinstance(tck[1], list)
+    if not several and not _is_single(tck):
         raise NotImplementedError("scipy.interpolate.splev is differentiated for (t, c, k): call the spline itself")
-    t, c, k = tck
+    t, given, k = tck
 
-    def pullback(dy):
+    def one(c, dy):
+        """The cotangents of the places, the knots and the coefficients c."""
         at, d = np.asarray(x, float), np.asarray(dy, float)
         inside = (at >= t[k]) & (at <= t[-k - 1])
         if ext == 1:
@@ -198,7 +200,16 @@ def splev(x, tck, der=0, ext=0):
         where = np.clip(at, t[k], t[-k - 1]) if ext == 3 else at
         dc, dx = spline_cotangents(t, c, k, where, d, der, True)
         dt = knots_cotangent(t, c, k, where, d, der, True)
-        return fitted(np.where(inside, dx, 0.0) if ext == 3 else dx, x), _of_tck(tck, dt, dc)
+        return np.where(inside, dx, 0.0) if ext == 3 else dx, dt, dc
+
+    def pullback(dy):
+        if not several:
+            dx, dt, dc = one(given, dy)
+            return fitted(dx, x), _of_tck(tck, dt, dc)
+        parts = [one(c, d) for c, d in zip(given, dy, strict=True) if d is not None]
+        dcs = iter([dc for _, _, dc in parts])
+        dc = [None if d is None else next(dcs) for d in dy]
+        return fitted(sum(p[0] for p in parts), x), _of_tck(tck, sum(p[1] for p in parts), dc)
 
     return y, pullback
 

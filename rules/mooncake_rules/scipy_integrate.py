@@ -309,14 +309,13 @@ def adjoint(
 @rrule(si.odeint)
 @watched
 def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
-    if options.get("full_output"):
-        raise NotImplementedError("scipy.integrate.odeint is differentiated without full_output")
-    first = options.get("tfirst", False)
-    y = si.odeint(func.primal, y0, t, args.primal, **options)
+    first, full = options.get("tfirst", False), bool(options.get("full_output"))
+    found = si.odeint(func.primal, y0, t, args.primal, **options)
+    y = found[0] if full else found
     fy = zero_fdata(y)
 
     def pullback(dy):
-        dy = take_fdata(fy, dy)
+        dy = take_fdata(fy, dy[0] if full and dy is not None else dy)
         if dy is None:
             return None
         d, single = _arguments(func, args)
@@ -327,7 +326,7 @@ def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
         dy0 = dy0.reshape(np.shape(y0))
         return None, unstack(dy0, y0) if np.ndim(y0) else dy0[()], unstack(dts, t), ds[0] if single else ds
 
-    return CoDual(y, fy), pullback
+    return CoDual(found, (fy, None) if full else fy), pullback
 
 
 # -- cases ------------------------------------------------------------------------------------------------
@@ -375,6 +374,7 @@ CASES: list[RuleCase] = [
     case(lambda a, b, p: si.quad(lambda x: np.exp(-p * x * x), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda b, p, q: si.quad(lambda x, u, v: u * np.sin(v * x), 0.0, b, args=(p, q))[0], 1.7, 0.8, 1.3),
     case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf)[0], 0.8),
+    case(lambda p: si.odeint(lambda y, t: -p * y, 1.3, [0.0, 0.7], full_output=True, rtol=1e-11, atol=1e-11)[0], 0.8),
     *[case(lambda a, b, p, w=w: si.quad(lambda x: np.exp(-p * x), a, b, weight=w, wvar=2.0)[0], 0.2, 1.1, 0.8)
       for w in ("cos", "sin", "cauchy")],
     case(lambda p: si.quad(lambda x: np.exp(-p[0] * x) * p[1], 0.0, 1.0, weight="alg", wvar=(-0.3, 0.2))[0], _V[:2]),

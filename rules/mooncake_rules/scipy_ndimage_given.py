@@ -47,6 +47,22 @@ def generic_gradient_magnitude(
     return as_output(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, squares))), output)
 
 
+@overlay(nd.geometric_transform)
+def geometric_transform(
+    input, mapping, output_shape=None, output=None, order=3, mode="constant", cval=0.0, prefilter=True,
+    extra_arguments=(), extra_keywords=None,
+):  # fmt: skip
+    """The coordinates of every pixel first, then what is there."""
+    x = np.asarray(input)
+    shape = x.shape if output_shape is None else tuple(output_shape)
+    if output_shape is None and isinstance(output, np.ndarray):
+        shape = output.shape
+    more = {} if extra_keywords is None else extra_keywords
+    places = np.array([mapping(i, *extra_arguments, **more) for i in np.ndindex(*shape)])
+    at = np.reshape(places.T, (x.ndim, *shape))
+    return as_output(nd.map_coordinates(x, at, None, order, mode, cval, prefilter), output)
+
+
 def windows(x, size, footprint, mode, cval, origin, axes):
     """The elements around each pixel that a filter looks at, as the last axis; SciPy's own order."""
     places = axes_of({"axes": axes}, x)
@@ -165,5 +181,6 @@ CASES: list[RuleCase] = [
     case(lambda x: nd.generic_filter(x, np.max, footprint=[[0, 1], [1, 1]], mode="constant", cval=0.2), _M),
     case(lambda x: nd.generic_filter1d(x, _squares, 3, axis=0), _M),
     case(nd.fourier_gaussian, _Z, 1.2), case(nd.fourier_gaussian, np.fft.rfft2(_M), (1.2, 0.7), 5),
+    case(lambda x, s: nd.geometric_transform(x, lambda i: (i[0] * s + 0.1, i[1] - s * i[0]), (2, 3)), _M, 0.93),
     case(nd.fourier_uniform, _Z, (2.5, 3.0)), case(nd.fourier_shift, _Z, (0.5, -1.2)),
 ]  # fmt: skip

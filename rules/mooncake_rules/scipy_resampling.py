@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as nd
 
-from mooncake_py.registry import refuse
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_library import library_rule, writes_output
@@ -284,8 +283,6 @@ def rotated(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", c
     ]
     return np.moveaxis(np.stack(turned).reshape((*lead, *shape)), (-2, -1), (first, second))
 
-
-refuse("the function it is given is called for every pixel; use map_coordinates", nd.geometric_transform)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
