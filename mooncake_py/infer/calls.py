@@ -27,6 +27,7 @@ from mooncake_py.infer.outside import stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
+    classes_given,
     fold_hasattr,
     fold_is,
     fold_isinstance,
@@ -217,8 +218,8 @@ class Calls(Attributes):
             return item
         kw = tuple((k, self.type_of(v)) for k, v in s.kwargs)
         act = any(t.active for t in types) or any(t.active for _, t in kw)
-        if f is isinstance and isinstance(types[1], Known):
-            folded = fold_isinstance(types[0], types[1].value)
+        if f is isinstance and (asked_for := classes_given(types[1])) is not None:
+            folded = fold_isinstance(types[0], asked_for)
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)
@@ -372,7 +373,8 @@ class Calls(Attributes):
         """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
         if is_numeric_call(f, types):
             found = result_of(f, types)
-            return None if found is None else replace(found, changes={})
+            if found is not None and may_be_returned(found.type):
+                return replace(found, changes={})
         if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
             found = result_of(f, types, simplified=True)
             if found is not None and found.changes and sum(map(has_identity, types)) > 1:

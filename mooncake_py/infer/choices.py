@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mooncake_py.fields import get_field, get_number
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.readers import may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import REAL, Kind, Known, Meth, Obj, T, Tup, Union, is_scalar, kind_of, union, widen
 from mooncake_py.ir.nodes import Call, Operand, Var
@@ -54,14 +57,20 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
     if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
         return None
     for v in (*info.args, *[x for _, x in info.kwargs], *s.args):
-        if isinstance(state.type_of(v), Union):
+        t = state.type_of(v)
+        if isinstance(t, Union) and (info.why != "call" or not may_pass(t)):
             return _tested(state, v)
     return None
 
 
 def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:
-    """Is this a call that is decided in the callee, or one that a loop is made of?"""
-    return info.why == "call" or (type(f).__hash__ is not None and f in _ITERATES)
+    """Is this a call that is decided in the callee, or one that a loop is made of?
+
+    One that may call itself has a rule for each type that it is given.
+    """
+    if info.why == "call":
+        return type(f) is not FunctionType or is_library(f) or not may_come_back(f)
+    return type(f).__hash__ is not None and f in _ITERATES
 
 
 def _tested(state: State, v: Operand, name: Operand | None = None) -> Split | None:

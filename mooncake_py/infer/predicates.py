@@ -93,6 +93,14 @@ def fold_isinstance(t: T, cls: Any) -> bool | None:
     return issubclass(c, tuple(kinds))
 
 
+def classes_given(t: T) -> Any:
+    """What `isinstance` is given for a class: one, or a tuple of such; None where it is not known."""
+    if isinstance(t, Known):
+        return t.value
+    inner = tuple(map(classes_given, t.items)) if isinstance(t, Tup) else ()
+    return inner if inner and None not in inner else None
+
+
 _OF_ITS_CLASS = frozenset({list, tuple, dict, deque, OrderedDict, defaultdict, zip, enumerate, reversed, map, filter})
 _OF_ITS_CLASS |= {pytypes.GeneratorType}
 

@@ -10,7 +10,7 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Lst, Meth, Obj, T, Top, Tup, Union, elsewhere, is_scalar, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Operand, Return, Var
+from mooncake_py.ir.nodes import Return, Var
 from mooncake_py.registry import is_pure
 
 # What looks at a thing, and hands on what it finds there.
@@ -26,8 +26,10 @@ def may_pass(t: T) -> bool:
     match t:
         case Obj() | Lst() | Dct() | Arr():
             return True
-        case Tup(items=items) | Union(options=items):
+        case Tup(items=items):
             return all(map(may_pass, items))
+        case Union(options=options):
+            return all(may_pass(x) and not (x.active and isinstance(x, Tup)) and not is_scalar(x) for x in options)
     return is_scalar(t)
 
 
@@ -78,7 +80,7 @@ def changes(inferred: Inferred) -> dict[int, T] | None:
     for call in inferred.calls.values():
         if not _is_seen(call):
             return None
-        written |= {memory.find(v) for v in _written(call) if isinstance(v, Var)}
+        written |= {memory.find(v) for v in call.written if isinstance(v, Var)}
     if not written.isdisjoint(_outside(inferred)):
         return None
     return {i: elsewhere(widen(inferred.types[v])) for i, v in enumerate(fn.params) if memory.find(v) in written}
@@ -103,14 +105,7 @@ def _outside(inferred: Inferred) -> set[Var]:
 
 def in_place(inferred: Inferred) -> bool:
     """May a function change anything, what it makes itself included?"""
-    return any(not _is_seen(c) or _written(c) or (c.callee and c.callee.in_place) for c in inferred.calls.values())
-
-
-def _written(call: CallInfo) -> list[Operand]:
-    """What a call writes to."""
-    callee = call.callee
-    indices = call.rule.mutates if call.rule is not None else (callee.changes if callee is not None else None) or ()
-    return [call.args[i] for i in indices if i < len(call.args)]
+    return any(not _is_seen(c) or c.written or (c.callee and c.callee.in_place) for c in inferred.calls.values())
 
 
 def _is_seen(call: CallInfo) -> bool:
@@ -121,4 +116,11 @@ def _is_seen(call: CallInfo) -> bool:
         names = [k for k, _ in call.kwargs]
         only_reads = any(call.target is f for f in _READS) or is_pure(call.target, len(call.args), names)
         return only_reads or not any(map(may_be_written, call.types))
+    if call.kind == "rule" and call.rule is not None and not call.rule.mutates and any(map(_is_made, call.types)):
+        return (call.target.__module__ or "").startswith("mooncake_py.")  # others may call what they are given
     return call.kind in ("plain", "rule", "op")
+
+
+def _is_made(t: T) -> bool:
+    """A function or method that was made in the run, and may write to what it captured."""
+    return isinstance(t, (Fn, Meth))

@@ -28,6 +28,7 @@ class Displays:
     subst: dict[Var, Operand]
     fresh: Fresh
     out: list[Call]
+    beside: set[Call]
 
     def type_of(self, v: Operand) -> T:
         return Known(v.value) if isinstance(v, Const) else self.types.get(v, Known(UNBOUND))
@@ -182,6 +183,15 @@ class Displays:
                 items += [Const(v) for v in t.value]
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
+
+    def _filled(self, s: Call) -> bool:
+        """`tuple(xs)` of a list that was made and filled right before, and is used for nothing else."""
+        d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
+        if d is None or not self._is(d, ops.build_list):
+            return False
+        uses = self.uses[d.out]
+        alone = uses[-1] is s and len(uses) == self.counts[d.out] and self.beside.issuperset((d, *uses))
+        return alone and self._display(s)
 
     def _known_item(self, s: Call) -> bool:
         """An item of a tuple that was put together in sight, or a slice of one."""

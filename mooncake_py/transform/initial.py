@@ -30,11 +30,13 @@ def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
                 x, name = info.args[:2]
                 assert isinstance(x, Var) and isinstance(name, Const)
                 writes.setdefault((memory.find(x), name.value), []).append((b.id, s, info))
+    given = [v for info in calls.values() if info.kind == "derived" for v in info.written]
+    elsewhere = {memory.find(v) for v in given if isinstance(v, Var)}
     following = {b.id: [e.target for e in edges(b.term)] for b in fn.blocks}
-    for found in writes.values():
+    for (memory_class, _), found in writes.items():
         block, s, info = found[0]
         home = made.get(info.args[0])  # type: ignore[arg-type]
-        if len(found) > 1 or home is None or _has_default(info):
+        if len(found) > 1 or memory_class in elsewhere or home is None or _has_default(info):
             continue
         if not _comes_back(block, home, following):
             first = INITIAL[info.target]

@@ -348,7 +348,7 @@ class _Effects:
         call = self.inferred.calls.get(s.out)
         if call is None:
             return False
-        return call.kind == "dynamic" or (call.kind == "rule" and call.rule is not None and bool(call.rule.mutates))
+        return call.kind == "dynamic" or (call.kind in ("rule", "derived") and bool(call.written))
 
 
 def _is_builtin_sequence(t: T) -> bool:

@@ -329,6 +329,8 @@ class _Rewriter(Displays):
         if (text := text_of(s, self.type_of)) is not None:
             self.subst[s.out] = text
             return True
+        if self._is(s, tuple) and len(s.args) == 1:
+            return self._filled(s)
         if isinstance(s.fn, Var):
             t = self.type_of(s.fn)
             return isinstance(t, Meth) and t.is_read_as(s.fn) and self._make(s, t)

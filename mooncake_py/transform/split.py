@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from mooncake_py.fields import is_code_of, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.predicates import fold_isinstance
-from mooncake_py.infer.types import Kind, Known, Meth, T, Union, kind_of
+from mooncake_py.infer.predicates import classes_given, fold_isinstance
+from mooncake_py.infer.types import BOT, Kind, Known, Meth, T, Union, kind_of
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators, predecessors, use_counts
 from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
@@ -113,16 +113,19 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Questi
         if found is not None and f is operator.not_:
             return replace(found, holds=found.fails, fails=found.holds)
         return found
-    other = _known(s.args[1], types) if len(s.args) == 2 else None
-    if other is None:
+    if len(s.args) != 2:
         return None
     if f is isinstance:
+        classes = classes_given(_type(s.args[1], types))
+        if classes is None:
+            return None
         options = types[x].options if isinstance(x, Var) and isinstance(types.get(x), Union) else ()  # type: ignore[attr-defined]
-        answers = [(kind_of(o), fold_isinstance(o, other.value)) for o in options]
+        answers = [(kind_of(o), fold_isinstance(o, classes)) for o in options]
         holds = frozenset(k for k, a in answers if a is not False and k is not None)
         fails = frozenset(k for k, a in answers if a is not True and k is not None)
         return _Question(x, holds, fails) if isinstance(x, Var) and answers else None
-    if f not in (operator.is_, operator.is_not, operator.eq, operator.ne):
+    other = _known(s.args[1], types)
+    if other is None or f not in (operator.is_, operator.is_not, operator.eq, operator.ne):
         return None
     asked = defs.get(x) if isinstance(x, Var) else None
     if asked is not None and _value(asked.fn, types) is type and len(asked.args) == 1:
@@ -144,10 +147,12 @@ def _value(v: Operand, types: dict[Var, T]) -> object:
 
 
 def _known(v: Operand, types: dict[Var, T]) -> Known | None:
-    if isinstance(v, Const):
-        return Known(v.value)
-    t = types.get(v)
+    t = _type(v, types)
     return t if isinstance(t, Known) else None
+
+
+def _type(v: Operand, types: dict[Var, T]) -> T:
+    return Known(v.value) if isinstance(v, Const) else types.get(v, BOT)
 
 
 def _kinds(v: Operand, types: dict[Var, T]) -> frozenset[Kind]:

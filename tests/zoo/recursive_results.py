@@ -378,3 +378,120 @@ def array_that_is_written_to_under_a_view(a, x):
     view = b[:2]
     _fill_later(b, 2, x)
     return np.sum(view * view)
+
+
+@case(0.7)
+def list_that_grows_while_it_is_looped_over(x):
+    out = [x]
+    total = 0.0
+    for v in out:
+        if len(out) < 6:
+            gathered_numbers(1, v * 0.9, out)
+        total += v * len(out)
+    return total
+
+
+def gathered_numbers(n, x, out):
+    out.append(x)
+    if n > 0:
+        gathered_numbers(n - 1, x * x, out)
+
+
+class Box:
+    pass
+
+
+def fill_box(box, n, x):
+    box.v = x * n
+    if n > 0:
+        fill_box(box, n - 1, x * x)
+
+
+@case(0.7)
+def attribute_first_set_by_a_callee(x):
+    box = Box()
+    fill_box(box, 2, x)
+    y = box.v
+    box.v = x * 3.0
+    return box.v * x + y
+
+
+def scale_from(a, i, x):
+    if i < len(a):
+        a[i] = a[i] * x
+        scale_from(a, i + 2, x)
+
+
+@case(V, 0.7)
+def view_of_an_array_that_a_callee_writes_to(a, x):
+    b = a * x
+    row = b[1:4]
+    scale_from(b, 1, x)
+    return np.sum(row * row) * b[1]
+
+
+def tree_sum(t):
+    if isinstance(t, dict):
+        return sum(tree_sum(v) for v in t.values())
+    if isinstance(t, (list, tuple)):
+        return sum(tree_sum(v) for v in t)
+    return t * t
+
+
+TREE = {"a": [1.1, 2.2, (3.3, 0.4)], "b": {"c": 0.5, "d": [0.6, 0.7]}, "e": 0.2}
+
+
+@case(TREE, 0.7)
+def sum_over_a_nested_structure(t, x):
+    return tree_sum(t) * tree_sum({"a": [x, (x, 2.0)], "b": {"c": x}}) + tree_sum(x)
+
+
+def tree_map(f, t):
+    if isinstance(t, dict):
+        return {k: tree_map(f, v) for k, v in t.items()}
+    if isinstance(t, list):
+        return [tree_map(f, v) for v in t]
+    if isinstance(t, tuple):
+        return tuple(tree_map(f, v) for v in t)
+    return f(t)
+
+
+@case(TREE, 0.7)
+def nested_structure_mapped(t, x):
+    u = tree_map(math.sin, t)
+    u["a"][0] = u["a"][2][1] * x
+    return tree_sum(u) * tree_map(math.cos, (x, [x, 2.0 * x]))[1][0]
+
+
+def tree_leaves(t):
+    if isinstance(t, dict):
+        out = []
+        for k in sorted(t):
+            out += tree_leaves(t[k])
+        return out
+    if isinstance(t, (list, tuple)):
+        out = []
+        for v in t:
+            out.extend(tree_leaves(v))
+        return out
+    return [t]
+
+
+@case(TREE)
+def leaves_of_a_nested_structure(t):
+    return weighed(tree_leaves(t))
+
+
+@case(0.7)
+def tuple_of_a_list_filled_before(x):
+    xs = []
+    xs.append(x)
+    xs.append(2.0)
+    a = tuple(xs)
+    xs.append(a[0] * x)
+    b = tuple(xs)
+    ys = []
+    for k in range(3):
+        ys.append(x * k)
+    c = tuple(ys)
+    return b[2] * len(a) + c[1] * len(c)

@@ -504,7 +504,7 @@ def elements(t: T) -> T:
         return Inst(t.dtype.type, t.act)
     if isinstance(t, Inst) and t.cls is range:
         return Inst(int)
-    return Top(t.active)
+    return t.key if isinstance(t, Dct) else Top(t.active)
 
 
 for _f in (ops.list_extend, list.extend, operator.iadd):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Inst, Known, Lst, T, Tup, join, widen
+from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, T, Tup, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
@@ -215,7 +215,7 @@ pure.update({part_fdata, spread, item_fdata, slice_shadow})
 def _list_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
     if not args:
         return Lst(BOT)
-    return Lst(elements(args[0]), args[0].active)
+    return Lst(elements(args[0]), args[0].active and not isinstance(args[0], Dct))
 
 
 def _display_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
