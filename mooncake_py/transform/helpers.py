@@ -103,6 +103,12 @@ def shadow_add(shadow: Shadow | None, t: Any) -> None:
         shadow.add(t)
 
 
+def option_add(shadow: Any, t: Any) -> None:
+    """The same for a value that may be one without derivative, which has no fdata."""
+    if t is not None and shadow is not None:
+        shadow.add(t)
+
+
 def shadow_take(shadow: Shadow | ListShadow) -> Any:
     return shadow.take()
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup
+from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup, Union
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
 from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, ZERO, Lanes, Path, leaves, subtree
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, ZERO, Lanes, Path, leaves, part_of, subtree
 from mooncake_py.transform.specialise import Specialiser
 from mooncake_py.transform.values import AV, VAt, VCell, VClosure, VCoDual, VTuple
 
@@ -285,7 +285,9 @@ class PullbackBuilder(Builder):
                 self.types[d] = self.types.get(v, Top())
                 self._add_at(d, t)
             else:
-                self.call(helpers.shadow_add, shadow, self.specialiser.materialise(t))
+                may_lack = isinstance(part_of(self.lanes.types.get(v), path), Union)
+                add = helpers.option_add if may_lack else helpers.shadow_add
+                self.call(add, shadow, self.specialiser.materialise(t))
         elif tree == ANY:
             key = ("c", v, path)
             shadow = self.forward_value(self.lane[(v, path)])

@@ -403,3 +403,27 @@ def methods_of_lists_in_a_list(x):
     puts[1](2 * x)
     puts[0](x * x)
     return sum(ls[0]) * ls[1][0]
+
+
+@case(0.7)
+def number_or_list_told_by_an_exception(x):
+    xs = [x, 2.0 * x]
+    y = x
+    for b in (xs if len(xs) == 1 else 3, [x * x], 2):
+        try:
+            len(b)
+        except TypeError:
+            b = [b]
+        y = y * b[0]
+    return y
+
+
+@case(0.7)
+def whole_number_or_list_put_into_a_list(x):
+    xs = [x, 2.0 * x]
+    b = xs if len(xs) == 1 else 3
+    try:
+        len(b)
+    except TypeError:
+        b = [b]
+    return x * b[0]
