@@ -284,7 +284,8 @@ class Calls(Attributes):
         classes = [class_of(widen(t)) for t in types]
         python = None if f is ops.load_special else seen_through(f, len(types), bool(kw), classes)
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
-        if python is not None and not split and (act or python is f) and python.__module__ != ops.__name__:
+        in_python = act or python is f or any(r.mutates for r in rules)
+        if python is not None and not split and in_python and python.__module__ != ops.__name__:
             return self.derived(s, Known(python), args, types)
         t = self.result_type(f, args, types, kw)
         if type(f) is functools._lru_cache_wrapper and not (act or kw or self.wary):

@@ -173,3 +173,15 @@ def keys_that_keep_what_they_are_asked(xs, t):
     xs.sort(key=key)
     i = bisect.bisect_left(xs, -0.63, key=key)
     return sum(k * v for k, v in enumerate(seen)) * xs[i] + ordered[0] * seen[-1]
+
+
+@case([0.4, 1.3, -0.6, 0.9])
+def sorted_without_and_with_a_key(xs):
+    up = sorted(xs)
+    pairs = [(x * x, k) for k, x in enumerate(xs)]
+    pairs.sort(key=lambda p: -p[0])
+    names = {"b": xs[0], "a": xs[1]}
+    first = 0.0
+    for k in sorted(names):
+        first = first * 0.5 + names[k]
+    return up[0] * up[2] + pairs[0][0] * pairs[1][1] * first
