@@ -103,9 +103,18 @@ def _outside(inferred: Inferred) -> set[Var]:
     return {memory.find(v) for v in (*found, *inferred.fn.free) if memory.identity(v)}
 
 
-def in_place(inferred: Inferred) -> bool:
-    """May a function change anything, what it makes itself included?"""
-    return any(not _is_seen(c) or c.written or (c.callee and c.callee.in_place) for c in inferred.calls.values())
+def in_place(inferred: Inferred) -> bool | None:
+    """Does a function change anything, what it makes itself included? None where that is not known."""
+    found = {_changes_something(call) for call in inferred.calls.values()}
+    return True if True in found else None if None in found else False
+
+
+def _changes_something(call: CallInfo) -> bool | None:
+    if call.written:
+        return True
+    if call.callee is not None:
+        return call.callee.in_place
+    return False if _is_seen(call) else None
 
 
 def _is_seen(call: CallInfo) -> bool:

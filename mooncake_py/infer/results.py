@@ -53,7 +53,7 @@ class Result:
     functions: set[pytypes.FunctionType] = field(default_factory=set)
     changes: dict[int, T] | None = None  # what it writes to, and the types after it; see `readers.changes`
     gives: frozenset[int] | None = frozenset()  # the parameters that may be in what it returns; see `readers.gives`
-    in_place: bool = True  # may it change anything, what it makes itself included?
+    in_place: bool | None = None  # does it change anything, what it makes itself included? None: that is not known
     aliased: bool = False  # may what it is given share memory?
 
 
@@ -158,6 +158,6 @@ def _found(inferred: Inferred, so_far: Result, simplified: bool) -> Result:
         join(so_far.type, elsewhere(widen(inferred.result))),
         changes=changes(inferred) if simplified else None,
         gives=gives(inferred),
-        in_place=so_far.in_place or in_place(inferred),
+        in_place=in_place(inferred),
         aliased=so_far.aliased,
     )

@@ -129,8 +129,8 @@ def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     """
     callee = call.callee
     assert callee is not None
-    info.in_place |= bool(callee.changes)
-    info.dynamic |= callee.in_place
+    info.in_place |= callee.in_place is True
+    info.dynamic |= callee.in_place is None
     tree = info.tree(s.out)
     site = Const(info.static_site(call, tree))
     forward = info.forward.call(getattr, site, Const("forward"))
