@@ -4,31 +4,49 @@ Such a function reaches itself, and what else it captured, through cells. Where 
 and nobody writes to the cell while the function runs, a call of it is the call of a function without cells that is
 given the contents: one whose types can be found, and whose rule is known before it runs. The function that is made
 stays for those who do more with it than to call it.
+
+One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 import types as pytypes
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
 from mooncake_py.infer.results import is_plain
+from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominators
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Fresh, Function, Operand, Var, term_operands
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    Fresh,
+    Function,
+    Operand,
+    Return,
+    Var,
+    term_operands,
+)
 from mooncake_py.lowering import lower
 from mooncake_py.transform.primal import writes_free
 
 
-def lift(fn: Function, globals_: dict[str, Any]) -> Function | None:
+def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:
     """The function with calls of recursive inner functions as calls of functions without cells; None where none is."""
     if fn.kind != "function" or not any(_may_recur(s) for b in fn.blocks for s in b.stmts):
         return None
-    return _Lifting(fn, globals_).function()
+    return _Lifting(fn, globals_, types).function()
 
 
 def _may_recur(s: Call) -> bool:
@@ -37,9 +55,14 @@ def _may_recur(s: Call) -> bool:
 
 @dataclass(slots=True)
 class _Inner:
-    """A function made in this one: what made it, its body, and its cells in the order of its free variables."""
+    """A function made in this one: what made it, its body, and its cells in the order of its free variables.
+
+    With a cache, `made` is what put that around it, and `memo` the dict that stands for it.
+    """
 
     site: Call
+    made: Operand
+    memo: Var | None
     code: pytypes.CodeType
     body: Function
     cells: tuple[Operand, ...]
@@ -47,8 +70,8 @@ class _Inner:
 
 
 class _Lifting:
-    def __init__(self, fn: Function, globals_: dict[str, Any]):
-        self.fn, self.globals = fn, globals_
+    def __init__(self, fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]):
+        self.fn, self.globals, self.types = fn, globals_, types
         self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
         self.where: dict[Operand, tuple[CFGBlock, int]] = {
             s.out: (b, i) for b in fn.blocks for i, s in enumerate(b.stmts)
@@ -62,7 +85,7 @@ class _Lifting:
             found = self._inner(cell)
             if found is not None:
                 self.inner[cell] = found
-        while dropped := [c for c, f in self.inner.items() if not self._only_reads(f)]:
+        while dropped := [c for c, f in self.inner.items() if not self._only_reads(f) or not self._is_seen(c, f)]:
             for c in dropped:
                 del self.inner[c]
 
@@ -117,7 +140,11 @@ class _Lifting:
         sets = self.sets.get(cell, [])
         if len(sets) != 1 or not is_const(self.defs[cell].args[0], ops.UNBOUND):
             return None
-        site = self.defs.get(sets[0].args[1])
+        made = sets[0].args[1]
+        site = self.defs.get(made)
+        cached = site is not None and self._puts_cache(site)
+        if site is not None and cached:
+            site = self.defs.get(site.args[0])
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
         code = site.args[0].value
@@ -128,7 +155,53 @@ class _Lifting:
         body = normalise(code)
         if closure is None or defaults is None or body.kind != "function":
             return None
-        return _Inner(site, code, body, closure.args, defaults)
+        memo = self.fresh.var("memo") if cached else None
+        return _Inner(site, made, memo, code, body, closure.args, defaults)
+
+    def _puts_cache(self, s: Call) -> bool:
+        """Does it put a cache around a function, that keeps everything?"""
+        if len(s.args) != 1 or s.kwargs:
+            return False
+        if self._value(s.fn) is functools.cache:
+            return True
+        made = self.defs.get(s.fn)
+        if made is None or self._value(made.fn) is not functools.lru_cache:
+            return False
+        given = [*(("maxsize", v) for v in made.args), *made.kwargs]
+        return len(given) == 1 and given[0][0] == "maxsize" and is_const(given[0][1], None)
+
+    def _value(self, v: Operand) -> Any:
+        t = Known(v.value) if isinstance(v, Const) else self.types.get(v)
+        return t.value if isinstance(t, Known) else None
+
+    def _is_seen(self, cell: Operand, f: _Inner) -> bool:
+        """Are all its calls seen, and is it used otherwise by nobody? What has, and calls, no cache may well be."""
+        if all(self.inner[c].memo is None for c in self._reached(cell)):
+            return True
+        sites = {x.site.args[4] for x in self.inner.values()}
+        names = {s.out for s in self.defs.values() if is_const(s.fn, ops.cell_get) and s.args[0] is cell} | {f.made}
+        for b in self.fn.blocks:
+            if not names.isdisjoint(term_operands(b.term)) or (b.handler and not names.isdisjoint(b.handler.args)):
+                return False
+            for s in b.stmts:
+                given = {v for v in (*s.args, *(v for _, v in s.kwargs)) if isinstance(v, Var)}
+                if not names.isdisjoint(given) and not is_const(s.fn, ops.cell_set):
+                    return False
+                if s.fn in names and (s.kwargs or not self._can_be_direct(cell, s)):
+                    return False
+                if cell in s.args and is_const(s.fn, ops.build_tuple) and s.out not in sites:
+                    return False
+        bodies = [(x, s) for x in self.inner.values() for b in x.body.blocks for s in b.stmts]
+        held = {s.out for x, s in bodies if is_const(s.fn, ops.cell_get) and self._cell(x, s.args[0]) is cell}
+        return not any(s.fn in held and s.kwargs for _, s in bodies)
+
+    def _cell(self, f: _Inner, v: Operand) -> Operand | None:
+        return f.cells[f.body.free.index(v)] if v in f.body.free else None
+
+    def _can_be_direct(self, cell: Operand, call: Call) -> bool:
+        group = self._reached(cell)
+        bound = [x for c in group for x in (c, *self.inner[c].cells)]
+        return _bound(self.inner[cell], call) is not None and all(self._is_bound(x, call.out) for x in bound)
 
     def _constants(self, v: Operand) -> tuple[Any, ...] | None:
         if isinstance(v, Const):
@@ -182,7 +255,8 @@ class _Lifting:
     # -- the function with other calls --
 
     def function(self) -> Function | None:
-        of_site: dict[Operand, Operand] = {f.site.out: cell for cell, f in self.inner.items()}
+        of_site: dict[Operand, Operand] = {f.made: cell for cell, f in self.inner.items()}
+        memos = {f.made: f.memo for f in self.inner.values() if f.memo is not None}
         changed = False
         blocks = []
         for b in self.fn.blocks:
@@ -194,18 +268,23 @@ class _Lifting:
                     cell = got.args[0] if self._is_bound(got.args[0], got.out) else None
                 new = None if cell is None else self._direct(cell, s)
                 changed = changed or new is not None
+                if s.out in memos:  # nobody is left who asks for what has the cache
+                    new = [Call(memos[s.out], Const(ops.build_map), (), (), s.pos)]
                 stmts += [s] if new is None else new
             blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
         fn = self.fn
         if not changed:
             return None
-        return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
+        uncached = {f.made: f.site.out for f in self.inner.values()}
+        whole = Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
+        return map_function(whole, lambda v: uncached.get(v, v))
 
     def _direct(self, cell: Operand, call: Call) -> list[Call] | None:
         """The call of a function in a cell, of one that calls itself, with what it captured as arguments."""
         group = self._reached(cell)
         args = _bound(self.inner[cell], call)
-        if args is None or not any(cell in self.inner[c].cells for c in group):
+        cached = self.inner[cell].memo is not None
+        if args is None or not (cached or any(cell in self.inner[c].cells for c in group)):
             return None
         values = list(
             dict.fromkeys(self.defs[x].out for c in group for x in self.inner[c].cells if x not in self.inner)
@@ -214,7 +293,8 @@ class _Lifting:
             return None
         reads = [Call(self.fresh.var(), Const(ops.cell_get), (x, Const(x.name)), (), call.pos) for x in values]
         f = self._lifted(group, values)
-        return [*reads, Call(call.out, Const(f), (*(r.out for r in reads), *args), (), call.pos)]
+        memos = [m for c in group if (m := self.inner[c].memo) is not None]
+        return [*reads, Call(call.out, Const(f), (*memos, *(r.out for r in reads), *args), (), call.pos)]
 
     def _lifted(self, group: list[Operand], values: list[Var]) -> pytypes.FunctionType:
         """The first of these functions, with the contents of these cells as its first parameters."""
@@ -222,7 +302,8 @@ class _Lifting:
             tuple(values.index(x) if x in values else self.inner[x].code for x in self.inner[c].cells) for c in group
         ]
         parts = [(self.inner[c], r) for c, r in zip(group, roles, strict=True)]
-        key = id(self.globals), *((f.code, f.code.co_filename, repr(f.defaults), r) for f, r in parts)
+        told = [(f.code, f.code.co_filename, repr(f.defaults), f.memo is not None, r) for f, r in parts]
+        key = id(self.globals), *told
         known = _lifted.get(key)
         if known is None:
             made = {c: pytypes.FunctionType(_EMPTY, self.globals, self.inner[c].code.co_name) for c in group}
@@ -237,9 +318,11 @@ class _Lifting:
     def _code(self, f: _Inner, values: Sequence[Var], made: dict[Operand, pytypes.FunctionType]) -> pytypes.CodeType:
         body = f.body
         fresh = Fresh(1 + max(v.id for v in all_vars(body)), 0)
-        extra = [fresh.var(x.name) for x in values]
+        memos = {c: fresh.var("memo") for c in made if self.inner[c].memo is not None}
+        contents = [fresh.var(x.name) for x in values]
+        extra = [*memos.values(), *contents]
         held: dict[Operand, Operand] = dict(zip(body.free, f.cells, strict=True))
-        content: dict[Operand, Operand] = dict(zip(values, extra, strict=True))
+        content: dict[Operand, Operand] = dict(zip(values, contents, strict=True))
         given: dict[Operand, Operand] = {}
         called: dict[Operand, Operand] = {}
         dead: set[Call] = set()
@@ -265,7 +348,33 @@ class _Lifting:
         )
         params = (*extra, *body.params)
         whole = Function(body.name, body.filename, params, (), blocks, body.kind, body.firstline)
+        memo = next((memos[c] for c in memos if self.inner[c] is f), None)
+        if memo is not None:
+            whole = _with_memo(whole, memo, body.params, fresh)
         return lower(map_function(whole, lambda v: given.get(v, v)), qualname=f.code.co_qualname)
+
+
+def _with_memo(fn: Function, memo: Var, params: Sequence[Var], fresh: Fresh) -> Function:
+    """The function that looks first what it has returned for these arguments, and notes what it returns."""
+    pos = fn.entry.term.pos
+    key, hit, found = fresh.var(), fresh.var(), fresh.var()
+    blocks = Fresh(0, 1 + max(b.id for b in fn.blocks))
+    start, back = blocks.block(), blocks.block()
+    look = (
+        Call(key, Const(ops.build_tuple), tuple(params), (), pos),
+        Call(hit, Const(operator.contains), (memo, key), (), pos),
+    )
+    known = (Call(found, Const(operator.getitem), (memo, key), (), pos),)
+    first = CFGBlock(start, (), look, Branch(hit, Edge(back), Edge(fn.entry.id), pos))
+    again = CFGBlock(back, (), known, Return(found, pos))
+
+    def noted(b: CFGBlock) -> CFGBlock:
+        if not isinstance(b.term, Return):
+            return b
+        note = Call(fresh.var(), Const(operator.setitem), (memo, key, b.term.value), (), b.term.pos)
+        return replace(b, stmts=(*b.stmts, note))
+
+    return replace(fn, blocks=(first, again, *map(noted, fn.blocks)))
 
 
 _EMPTY = (lambda: None).__code__

@@ -69,7 +69,7 @@ def simplify(
     inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType], classes: Classes | None = None
 ) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
-    lifted = lift(inferred.fn, fn.__globals__)
+    lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return localise(promote_cells(lifted))
     kept = keep_views(inferred)

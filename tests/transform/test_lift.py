@@ -16,7 +16,7 @@ from tests.zoo import recursion as zoo
 
 
 def lifted(f: Callable[..., Any]) -> bool:
-    return lift(prepare(normalise(f.__code__)), f.__globals__) is not None  # type: ignore[attr-defined]
+    return lift(prepare(normalise(f.__code__)), f.__globals__, {}) is not None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("f", [
@@ -45,7 +45,7 @@ def test_one_function_for_one_code() -> None:
     """Derived twice, it is the same function that is called, and its rule is found."""
 
     def callees() -> list[Any]:
-        fn = lift(prepare(normalise(zoo.inner_recursion.__code__)), zoo.inner_recursion.__globals__)
+        fn = lift(prepare(normalise(zoo.inner_recursion.__code__)), zoo.inner_recursion.__globals__, {})
         assert fn is not None
         found = [s.fn.value for b in fn.blocks for s in b.stmts if getattr(s.fn, "value", None).__class__ is LAMBDA]
         return [f for f in found if f.__module__ == zoo.__name__]

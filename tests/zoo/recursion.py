@@ -279,3 +279,96 @@ def cached_constants(x):
         n, values = pair(i % 3)
         total += x * count(i) + math.sin(x * n) * values[1]
     return total
+
+
+@case(0.7)
+def inner_cached_without_limit(x):
+    calls = []
+
+    @functools.cache
+    def fib(n):
+        return x * (n + 1) if n < 2 else fib(n - 1) + math.sin(fib(n - 2))
+
+    @lru_cache(maxsize=None)
+    def paths(i, j):
+        calls.append(1)
+        return x if i == 0 or j == 0 else paths(i - 1, j) * 0.9 + paths(i, j - 1) * x
+
+    return fib(9) * paths(3, 2) + fib(4) * len(calls)
+
+
+@case(0.7)
+def inner_cached_of_two_that_call_each_other(x):
+    @functools.cache
+    def even(n):
+        return x if n == 0 else odd(n - 1) * x + even(n // 2)
+
+    @lru_cache(None)
+    def odd(n):
+        return 1.0 if n == 0 else even(n - 1) + x
+
+    return even(7) * odd(5)
+
+
+@case(0.7)
+def inner_cached_when_what_it_captured_changes(x):
+    k = x
+
+    @functools.cache
+    def scaled(n):
+        return k if n == 0 else scaled(n - 1) * k
+
+    a = scaled(2)
+    k = k * 3.0
+    return a + scaled(2) * k + scaled(3)
+
+
+@case(0.7)
+def inner_cached_given_away(x):
+    @functools.cache
+    def power(n):
+        return x if n == 0 else power(n - 1) * x
+
+    return sum(map(power, [1, 2, 1])) * power(2)
+
+
+@case(0.7, 0.7)
+def inner_cached_of_active_values(x, y):
+    @functools.cache
+    def halved(v, n):
+        return v if n == 0 else halved(v * 0.5, n - 1) * x
+
+    return halved(x, 2) + halved(2.0 * y, 1)
+
+
+@case(0.7)
+def inner_cached_that_fails_the_first_time(x):
+    tries = []
+
+    @functools.cache
+    def f(n):
+        if n == 0:
+            tries.append(x)
+            if len(tries) == 1:
+                raise ValueError
+            return x * len(tries)
+        return f(n - 1) * x
+
+    try:
+        a = f(2)
+    except ValueError:
+        a = x
+    return a + f(2) * f(1)
+
+
+@case(0.7)
+def inner_cached_made_in_a_loop(x):
+    total = 0.0
+    for k in range(3):
+
+        @functools.cache
+        def f(n):
+            return x * k if n == 0 else f(n - 1) * x + k
+
+        total += f(3) + f(2)
+    return total
