@@ -20,7 +20,7 @@ from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed, is_function
 from mooncake_py.infer.resolve import class_of, is_code_like
-from mooncake_py.infer.types import Fn, Known, Meth, widen
+from mooncake_py.infer.types import Arr, Fn, Known, Meth, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import (
@@ -145,7 +145,8 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     if not seen and not (info.kind == "plain" and _is_entered(s.out, inferred)):
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
-    if isinstance(t, Meth) and t.is_read_as(s.fn) and not is_function(t.func):
+    if isinstance(t, Meth) and t.is_read_as(s.fn) and not is_function(t.func) and not isinstance(info.types[0], Arr):
+        # what an array's methods give may share its memory, which the call site looks after
         s = Call(s.out, Const(t.func), info.args, s.kwargs, s.pos)
         t = Known(t.func)
     if isinstance(t, Known):
