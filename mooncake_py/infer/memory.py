@@ -243,7 +243,8 @@ class Memory:
                 and getattr(info.target, "__module__", None) != load_global.__module__
             ):
                 # A function that is given to this one, and not just put away, may be called, and fill what it captured.
-                filled.update([self.find(v) for v in info.args if isinstance(v, Var) and isinstance(self._type(v), Fn)])
+                given = (*info.args, *[v for _, v in info.kwargs])
+                filled.update([self.find(v) for v in given if isinstance(v, Var) and isinstance(self._type(v), Fn)])
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
                 for v in s.operands():

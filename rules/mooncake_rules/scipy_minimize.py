@@ -70,11 +70,11 @@ def _of_minimum(
 @watched
 def minimize(
     fun: CoDual, x0, args: CoDual = EMPTY, method=None, jac: CoDual = _NONE, hess=None, hessp=None,
-    bounds: CoDual = _NONE, constraints: CoDual = EMPTY, tol=None, callback=None, options=None,
+    bounds: CoDual = _NONE, constraints: CoDual = EMPTY, tol=None, callback: CoDual = _NONE, options=None,
 ):  # fmt: skip
     res = so.minimize(
-        fun.primal, x0, args.primal, method, jac.primal, hess, hessp, bounds.primal, constraints.primal, tol, callback,
-        options,
+        fun.primal, x0, args.primal, method, jac.primal, hess, hessp, bounds.primal, constraints.primal, tol,
+        callback.primal, options,
     )  # fmt: skip
     fres = record(res, ("x", "fun"))
 

@@ -18,6 +18,7 @@ from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 
 EMPTY = CoDual((), None)
+NO_CALLBACK = CoDual(None, None)
 
 
 def as_tuple(args: Any) -> CoDual:
@@ -223,8 +224,11 @@ for _f in (
 
 @rrule(so.root)
 @watched
-def root(fun: CoDual, x0, args: CoDual = EMPTY, method="hybr", jac=None, tol=None, callback=None, options=None):
-    res = so.root(fun.primal, x0, args.primal, method, jac, tol, callback, options)
+def root(
+    fun: CoDual, x0, args: CoDual = EMPTY, method="hybr", jac=None, tol=None, callback: CoDual = NO_CALLBACK,
+    options=None,
+):  # fmt: skip
+    res = so.root(fun.primal, x0, args.primal, method, jac, tol, callback.primal, options)
     fres = record(res, ("x",))
 
     def pullback(dy):

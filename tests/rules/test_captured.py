@@ -65,12 +65,39 @@ def counted_root(a):
     return optimize.brentq(recorder.cubic, 0.0, 5.0) * recorder.calls
 
 
-@pytest.mark.parametrize("f", [logged_root, logged_integral, logged_minimum, counted_root])
+def minimum_with_a_callback(a):
+    path = []
+
+    def note(x):
+        path.append(x * 1.0)
+
+    y = np.sum(optimize.minimize(fun=lambda x: np.sum((x - a) ** 2), x0=np.zeros(2), callback=note).x)
+    return y if path else 0.0
+
+
+def root_with_a_callback(a):
+    path = []
+
+    def note(x, f):
+        path.append(x * 1.0)
+
+    def residuals(x):
+        return x**3 - a * np.ones(2)
+
+    y = np.sum(optimize.root(residuals, np.ones(2), method="broyden1", tol=1e-10, callback=note).x)
+    return y if path else 0.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [logged_root, logged_integral, logged_minimum, counted_root, minimum_with_a_callback, root_with_a_callback],
+)
 def test_logs_and_counters(f: Callable[[Any], Any]) -> None:
     value, gradient = value_and_grad(f)(2.0)
     again, same = value_and_grad(f)(2.0)
     assert value == f(2.0) == again
     assert gradient == same == pytest.approx((f(2.0 + 1e-4) - f(2.0 - 1e-4)) / 2e-4, rel=1e-2)
+    assert value_and_grad(f, debug_mode=True)(2.0) == (value, gradient)
 
 
 def last_of_a_list(a):
