@@ -20,7 +20,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import CallInfo, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -374,7 +374,7 @@ class Calls(Attributes):
         """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
         if is_numeric_call(f, types):
             found = result_of(f, types)
-            if found is not None and may_be_returned(found.type):
+            if found is not None and (may_be_returned(found.type) or self.classes is None or not may_come_back(f)):
                 return replace(found, changes={})
         if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
             found = result_of(f, types, simplified=True)
@@ -417,6 +417,8 @@ class Calls(Attributes):
         ):
             self.guards |= found.guards
             self.relied |= found.functions
+            if isinstance(found.type, Bot) and s.out not in self.late:
+                return self.planned(s, Awaited())  # of a list that is not yet filled, say
             known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
             if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
                 plain = not (act or found.changes or is_numeric_call(target, types))

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.types import (
     BOT,
-    REAL,
     Arr,
     Bot,
     Cell,
     Dct,
     Inst,
+    Known,
     Lst,
     Obj,
     T,
@@ -114,11 +114,15 @@ def between(before: T, now: T, seen: bool, origin: Origin = ANYWHERE) -> Iterato
         case Tup(), Tup():
             for a, b in zip(before.items, now.items, strict=True):
                 yield from between(a, b, seen)
-        case Union(), Union():
-            for t in before.options:
-                yield from between(t, only(now, kind_of(t) or REAL), seen)
-        case (Bot(), _) | (_, Bot()):
+        case (Bot(), _) | (_, Bot()) | (Known(), _):  # what is in its place now does not change it
             return
+        case (Union(), _) | (_, Union()):
+            for t in before.options if isinstance(before, Union) else (before,):
+                kind = kind_of(t)
+                if kind is None:
+                    yield Effect(Top(), Top(now.active), now.active, seen, origin)
+                else:
+                    yield from between(t, only(now, kind), seen)
         case _ if is_scalar(before) and is_scalar(now):
             return
         case Arr(), Arr():

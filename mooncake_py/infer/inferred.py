@@ -69,6 +69,11 @@ class TakenIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Awaited:
+    """A call that nothing was seen to come back from: there may be more of what it is given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """A name whose meaning the rule relies on: `scope[name]` is `value` (or, if typed, of type `type`).
 

@@ -11,7 +11,7 @@ import itertools
 from collections import Counter
 
 from mooncake_py.infer.calls import Calls
-from mooncake_py.infer.inferred import Guard, Inferred
+from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.protocol import WRITES, Lookup
 from mooncake_py.infer.types import BOT, Known, T, Top, interned, join
@@ -39,6 +39,8 @@ class Inference(Calls):
                     self.forced[v] = interned(new)
                     changed = True
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
+            if not changed:  # what nothing comes back from by now is decided when it runs
+                outside |= {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
             if not changed and outside <= self.late:
                 break
             self.late |= outside

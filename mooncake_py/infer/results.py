@@ -117,10 +117,7 @@ def result_of(
                 functions |= inferred.relied
             new = _found(inferred, me.so_far, simplified)
             if new == me.so_far or me.outer > me.at:
-                begun = me.outer < me.at and list(_running.values())[me.outer].so_far.type is BOT
-                # Else nothing was seen to come back: of an empty list that is not yet filled.
-                if new.type is not BOT or begun:
-                    result = replace(new, guards=inferred.guards, functions=functions)
+                result = replace(new, guards=inferred.guards, functions=functions)
                 break
             me.so_far = new
             _give_up(before)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
-from mooncake_py.infer.inferred import CallInfo, Guard, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, TakenIn
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
@@ -73,7 +73,7 @@ class State:
         found_before: dict[Call, list[Found]] | None = None,
     ):
         self.classes = classes  # where attributes of objects are looked into
-        self.late: set[Var] = set()  # writes of attributes that are decided when they run
+        self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.aliased = aliased
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn
@@ -175,7 +175,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn) -> T:
+    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn | Awaited) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.

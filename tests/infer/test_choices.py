@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later
+from tests.zoo import filled_later, recursive_results
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ def test_lists_of_objects_put_together() -> None:
 
 def test_a_matrix_of_rows_that_are_copied_and_swapped() -> None:
     assert sites(filled_later.triangles_of_a_matrix_of_rows, 0.3, 3) == 0
+
+
+@pytest.mark.parametrize(
+    ("f", "n"),
+    [(recursive_results.tree_of_two_classes_that_numbers_give, 3), (recursive_results.sorted_by_inserting, 6)],
+)
+def test_trees_that_recursive_calls_make(f: Callable[..., Any], n: int) -> None:
+    assert sites(f, 0.7, n) == 0

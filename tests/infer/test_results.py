@@ -11,7 +11,7 @@ import mooncake_py
 from mooncake_py import registry, value_and_grad
 from mooncake_py.infer import results
 from mooncake_py.infer.interpret import Inference
-from mooncake_py.infer.types import Arr, Inst, Lst, Real, Top
+from mooncake_py.infer.types import BOT, Arr, Inst, Lst, Real, Top
 
 registry.load_packs()
 VECTOR = Arr(np.dtype(float), 1, True)
@@ -55,7 +55,9 @@ def test_the_result_of_a_function_is_found_with_those_it_calls(f: Any, types: An
 
 
 def test_nothing_is_said_of_a_function_that_was_not_seen_to_return() -> None:
-    assert results.result_of(never, (VECTOR,)) is None
+    nothing = results.result_of(never, (VECTOR,))
+    assert nothing is not None
+    assert nothing.type is BOT
     found = results.result_of(first, (Lst(Top()),))
     assert found is not None
     assert found.type == Top()

@@ -495,3 +495,76 @@ def tuple_of_a_list_filled_before(x):
         ys.append(x * k)
     c = tuple(ys)
     return b[2] * len(a) + c[1] * len(c)
+
+
+class Leaf:
+    def __init__(self, v):
+        self.v = v
+
+    def total(self, x):
+        return self.v * x
+
+
+class Pair:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+    def total(self, x):
+        return self.left.total(x) + math.sin(self.right.total(x))
+
+
+def pairs(x, depth):
+    if depth == 0:
+        return Leaf(x * 0.5)
+    return Pair(pairs(x * 1.1, depth - 1), pairs(x * 0.9, depth - 1))
+
+
+@case(0.7, 3)
+def tree_of_two_classes_that_numbers_give(x, depth):
+    return pairs(x, depth).total(x)
+
+
+class Sorted:
+    def __init__(self, k):
+        self.k, self.left, self.right = k, None, None
+
+    def insert(self, k):
+        if k < self.k:
+            if self.left is None:
+                self.left = Sorted(k)
+            else:
+                self.left.insert(k)
+        elif self.right is None:
+            self.right = Sorted(k)
+        else:
+            self.right.insert(k)
+
+    def fold(self, w):
+        s = self.k * w
+        if self.left is not None:
+            s += self.left.fold(w * 0.5)
+        if self.right is not None:
+            s += self.right.fold(w * 0.9)
+        return s
+
+
+@case(0.7, 6)
+def sorted_by_inserting(x, n):
+    t = Sorted(x)
+    for i in range(n):
+        t.insert(math.sin(i * 1.7) * x + i * 0.01)
+    return t.fold(x)
+
+
+def never(xs, x):
+    return xs[0] * x if x > 100.0 else never(xs, x * 2.0)
+
+
+@case(0.7)
+def list_that_is_filled_after_it_is_asked_for(x):
+    xs = []
+    try:
+        never(xs, x)
+    except IndexError:
+        xs.append(x)
+    return never(xs, x)
