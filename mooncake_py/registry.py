@@ -159,6 +159,16 @@ class Rule:
             places[k] = i
         return places
 
+    def moved(self, n: int, keywords: Sequence[str]) -> list[str]:
+        """The keywords that go on after n positional arguments, where the rule says which of its parameters is changed
+        or shared: what it says is by position."""
+        if not (self.alias or self.mutates):
+            return []
+        out: list[str] = []
+        while n + len(out) < self._most and self.names[n + len(out)] in keywords:
+            out.append(self.names[n + len(out)])
+        return out
+
     def matches(self, types: Sequence[T]) -> bool | None:
         """Do arguments of these types meet the pattern? None where that is not known."""
         if not self.pattern:

@@ -103,10 +103,11 @@ class Shadow:
 
     `data` is None for zero. The first cotangent is kept by reference and is not ours to write to (`owned` is
     False); the second makes a sum that is. A view's shadow has a view of its base's data, so both see what is
-    added through either; such data is `shared` and is emptied in place.
+    added through either; such data is `shared` and is emptied in place. A view that shows elements more than once has
+    no data: what is added to it goes to its base's shadow, to the places it shows (`spread`).
     """
 
-    __slots__ = ("data", "dtype", "is_view", "order", "owned", "shape", "shared")
+    __slots__ = ("data", "dtype", "is_view", "order", "owned", "shape", "shared", "spread")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, order: layout.Order = "C"):
         self.order = order  # the array's: what is a view of it must be a view of ours
@@ -114,15 +115,28 @@ class Shadow:
         self.owned = False
         self.shared = False
         self.is_view = False
+        self.spread: tuple[Shadow, np.ndarray] | None = None
         self.shape = shape
         self.dtype = dtype
 
     def add(self, t: Any) -> None:
         """Add a cotangent, whose shape broadcasts to ours; the array may be kept, so it must not be written to."""
         if type(t) is At:
-            add_at(self.dense(), t.index, t.value)
-            return
+            if self.spread is None:
+                add_at(self.dense(), t.index, t.value)
+                return
+            d = np.zeros(self.shape, self.dtype)
+            add_at(d, t.index, t.value)
+            t = d
         data: Any = self.data
+        if data is None and self.spread is not None:
+            base, places = self.spread
+            if type(t) is not NoDerivative:
+                shown = np.broadcast_to(t, self.shape)
+                t = np.zeros(base.shape, base.dtype)
+                np.add.at(t.reshape(-1), places, shown)
+            base.add(t)
+            return
         if type(t) is NoDerivative or type(data) is NoDerivative:
             if self.shared:  # views look into this memory: NaN, where it cannot be refused
                 self.dense()[...] = np.nan
@@ -145,6 +159,7 @@ class Shadow:
     def dense(self) -> np.ndarray:
         """The data as an array that may be written to."""
         if not self.owned:
+            self._not_spread()
             data = self.data
             order = self.order
             self.data = layout.zeros(self.shape, self.dtype, order) if data is None else layout.copy(data, order)
@@ -163,16 +178,31 @@ class Shadow:
             else:
                 self.data = None
                 self.owned = False
+        else:
+            self._not_spread()
         return data
+
+    def _not_spread(self) -> None:
+        if self.spread is not None:
+            what = "a view that shows elements twice, of an array that is written to or stored"
+            raise UnsupportedError(what, "the call", None, "copy the view")
+
+    def shown_at(self, places: np.ndarray) -> Shadow:
+        """The shadow of a view that shows our elements at these places, counted in C order, some more than once."""
+        v = Shadow(places.shape, self.dtype)
+        v.spread, v.is_view = (self, places), True
+        return v
 
     def view(self, data: np.ndarray) -> Shadow:
         """The shadow of a view, `data` being that view of our dense data."""
         self.shared = True
         v = Shadow(data.shape, data.dtype)  # the real part of complex numbers is a view of another dtype
-        if (
-            not data.flags.writeable
-        ):  # what np.diagonal gives: not to be written to by users, but cotangents may be added
-            data.flags.writeable = True
+        if not data.flags.writeable:  # what np.diagonal gives: users may not write to it, but cotangents are added
+            try:
+                data.flags.writeable = True
+            except ValueError:  # it is a view of a view that may not be written to
+                whole = owner_of(self.dense())
+                data = same_view(data, whole, whole)
         v.data = data
         v.owned = v.shared = v.is_view = True
         return v
@@ -446,7 +476,7 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, sl
 def take_fdata(fdata: Any, dy: Any) -> Any:
     """The whole cotangent of a value of unknown type: what was added to its arrays' shadows, else the rdata dy."""
     if type(fdata) is Shadow or type(fdata) is ListShadow:
-        return fdata.take()
+        return None if type(fdata) is Shadow and fdata.spread is not None else fdata.take()
     if type(fdata) is tuple:
         items = tuple([take_fdata(x, None if dy is None else dy[i]) for i, x in enumerate(fdata)])
         return items if any(x is not None for x in items) else None

@@ -777,3 +777,71 @@ def test_a_table_for_what_has_one() -> None:
         rrule.table({f: (lambda a, b, y: 2.0 * b, lambda a, b, y: a)})
     rrule.table({f: (lambda a, b, y: 2.0 * b, lambda a, b, y: a)}, replace=True)
     assert grad(lambda a: f(a, 3.0))(1.0) == 6.0
+
+
+def test_what_is_shared_or_changed_may_be_any_argument_and_named() -> None:
+    def tail(k, a):
+        return a[k:]
+
+    def scale(k, a):
+        a *= k
+
+    x, h = np.array([1.0, 2.0, 3.0]), 1e-6
+
+    def by_position(x):
+        z = x * 2.0
+        y = tail(1, z)
+        scale(x[0], z)
+        y *= x[1:]
+        return np.sum(z * z * x) + np.sum(y * y)
+
+    def by_name(x):
+        z = x * 2.0
+        y = tail(k=1, a=z)
+        scale(a=z, k=x[0])
+        y *= x[1:]
+        return np.sum(z * z * x) + np.sum(y * y)
+
+    def through_a_list(x):
+        held = [x * 2.0]
+        held.append(tail(a=held[0], k=1))
+        scale(x[0], a=held[0])
+        held[1] *= x[1:]
+        z, y = held
+        return np.sum(z * z * x) + np.sum(y * y)
+
+    def of_the_argument(x):
+        scale(a=x, k=x[0] * 1.0)
+        return np.sum(tail(a=x, k=0) ** 2 * np.array([1.0, 2.0, 3.0]))
+
+    with scoped_rules():
+
+        @rrule(tail, alias=(1,))
+        def tail_rule(k, a):
+            n = len(a)
+
+            def pullback(dy):
+                return None, np.concatenate([np.zeros(k), dy])[:n]
+
+            return tail(k, a), pullback
+
+        @rrule(scale, mutates=(1,))
+        def scale_rule(k, a: CoDual):
+            old = a.primal.copy()
+            scale(k, a.primal)
+
+            def pullback(dy):
+                a.primal[...] = old
+                d = a.fdata.dense()
+                dk = np.sum(d * old)
+                d *= k
+                return dk, None
+
+            return None, pullback
+
+        for f in (by_position, by_name, through_a_list, of_the_argument):
+            slopes = [(f(x + h * e) - f(x - h * e)) / (2.0 * h) for e in np.eye(3)]
+            for debug_mode in (False, True):
+                given = x.copy()
+                assert np.allclose(grad(f, debug_mode=debug_mode)(given), slopes, rtol=1e-6)
+                assert given.tolist() == x.tolist()

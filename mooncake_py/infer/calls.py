@@ -270,7 +270,13 @@ class Calls(Attributes):
             if not act and not rule.mutates and not (f is make_object and self.with_forced(s.out, t).active):
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
                 return t
-            self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
+            if s.kwargs and (moved := rule.moved(len(args), [k for k, _ in s.kwargs])):
+                given_kw, typed_kw = dict(s.kwargs), dict(kw)
+                args = (*args, *(given_kw.pop(k) for k in moved))
+                types = (*types, *(typed_kw[k] for k in moved))
+                self.calls[s.out] = CallInfo("rule", f, rule, args, tuple(given_kw.items()), types)
+            else:
+                self.calls[s.out] = CallInfo("rule", f, rule, args, s.kwargs, types)
             return t
         if rule is False:
             decided_late = act or any(r.mutates for r in rules)

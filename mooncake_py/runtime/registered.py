@@ -14,7 +14,7 @@ from mooncake_py.registry import Rule, name_of
 from mooncake_py.runtime.results import Result
 from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
 from mooncake_py.transform import contract
-from mooncake_py.transform.helpers import add_any, cotangent, repeats, view_shadow
+from mooncake_py.transform.helpers import add_any, cotangent, view_shadow_at
 from mooncake_py.transform.lanes import ANY, REF, Tree
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def run_rule(
     def given(x: Any, fx: Any, i: int) -> Any:
         return CoDual(x, fx) if rule.sees_fdata(i) else x
 
-    position = rule.positions(len(args), kwargs)
+    n = len(args)
+    position = rule.positions(n, kwargs)
     kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
     if watch is not None:
         watch.before(args, fargs, kwargs)
@@ -71,20 +72,20 @@ def run_rule(
     else:
         own = True
         fy = None
-        if rule.alias and fargs[rule.alias[0]] is not None and tree in (REF, ANY):
-            rest = args[1:]
-            target = functools.partial(f, **kwargs) if kwargs else f
-            fy = (
-                zero_fdata(y)
-                if type(y) is np.ndarray and repeats(y)
-                else view_shadow(args[0], fargs[0], y, target, *rest)
-            )
+        shared = rule.moved(n, list(kwargs))
+        values = (*args, *(kwargs[k] for k in shared))
+        named = dict(zip(kwargs, kwfdata, strict=False))
+        fvalues = (*fargs, *(named.get(k) for k in shared))
+        places = tuple([i for i in rule.alias if i < len(values) and fvalues[i] is not None])
+        if places and tree in (REF, ANY):
+            rest = {k: x for k, x in kwargs.items() if k not in shared}
+            target = functools.partial(f, **rest) if rest else f
+            fy = view_shadow_at(places, y, target, values, fvalues)
         elif not rule.mutates or tree != ANY:
             fy = zero_fdata(y) if tree == ANY else fresh_fdata(tree, y)
     if watch is not None:
         watch.after(y, fy, own, pb)
     fdatas = (*fargs, *kwfdata)
-    n = len(args)
 
     def pullback(dy: Any) -> Any:
         if own and type(fy) is Shadow:

@@ -155,19 +155,36 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             "use plain arrays",
         )  # fmt: skip
     if type(view) is np.ndarray and np.may_share_memory(view, base):
+        if shadow.spread is not None:
+            whole, places = shadow.spread
+            return whole.shown_at(np.asarray(f(places, *rest), np.intp))
         data = f(shadow.dense(), *rest)
         if repeats(data):  # not so where the base itself is such a view: its shadow has every element
-            raise UnsupportedError(
-                "a view that shows elements twice, of an array that is written to or stored",
-                "the call",
-                None,
-                "copy the view",
-            )
+            return shadow.shown_at(_places_shown(base, view, f, *rest))
         if not np.may_share_memory(data, shadow.data):
             raise UnsupportedError(
                 "a view of an array with this memory layout", "the call", None, "copy the array first"
             )
         return shadow.view(data)
+    return zero_fdata(view)
+
+
+def _places_shown(base: np.ndarray, view: np.ndarray, f: Any, *rest: Any) -> np.ndarray:
+    """Which elements of the base, counted in C order, `view = f(base, *rest)` shows."""
+    count = np.empty_like(base, np.dtype(f"i{base.itemsize}") if base.itemsize <= 8 else base.dtype)  # laid out alike
+    count[...] = np.arange(base.size).reshape(base.shape)
+    places = np.asarray(f(count, *rest).real, np.intp)
+    if places.min() < 0 or places.max() >= base.size or not np.array_equal(base.reshape(-1)[places], view, True):
+        raise UnsupportedError("a view of an array with this memory layout", "the call", None, "copy the array first")
+    return places
+
+
+def view_shadow_at(places: tuple[int, ...], view: Any, f: Any, args: tuple[Any, ...], lanes: tuple[Any, ...]) -> Any:
+    """The same of `view = f(*args)`, which may be a view of one of the arguments at these places."""
+    for i in places:
+        x = args[i]
+        if lanes[i] is not None and isinstance(x, np.ndarray) and np.may_share_memory(view, x):
+            return view_shadow(x, lanes[i], view, lambda data, k=i: f(*args[:k], data, *args[k + 1 :]))
     return zero_fdata(view)
 
 

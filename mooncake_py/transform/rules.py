@@ -15,6 +15,7 @@ import numpy as np
 from mooncake_py.errors import DroppedDerivative
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import Arr, Top
+from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import Rule
 from mooncake_py.transform import contract, helpers, templates
@@ -50,8 +51,9 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         quick = info.checks.quick(site, call) if info.specialise else None
         if quick is None:
             return _watched_rule(info, s, call, rule, info.checks.called(site, tree))
-    if rule.alias and tree in (REF, ANY) and info.tree(call.args[rule.alias[0]]) == REF:
-        return _view(info, s, call, rule)
+    places = [i for i in rule.alias if i < len(call.args) and info.tree(call.args[i]) in (REF, ANY)]
+    if places and tree in (REF, ANY):
+        return _view(info, s, call, rule, places)
     info.writes(call, rule)
     operands, values = _rule_arguments(info, call, rule)
     check = ContractChecks(info, s, call, rule, operands) if rule.user else None
@@ -176,23 +178,26 @@ def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp:
 _REPEAT = (np.broadcast_to, np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view)
 
 
-def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
+def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule, places: list[int]) -> ADStmtInfo:
     """A view of shared memory. Forward: the call, and the same view of the fdata. Reverse: only if it was a copy."""
     plain = Call(s.out, info.operand(s.fn), tuple(map(info.operand, s.args)), info.keywords(s), s.pos)
     info.forward.append(plain)
-    base = call.args[rule.alias[0]]
-    lane = info.lane_of(base)
-    x = info.operand(base)
-    rest = [info.operand(a) for a in call.args[1:]]
+    base = call.args[places[0]]
+    x, *rest = [info.operand(a) for a in call.args]
     target = call.target
     if isinstance(target, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
         target, rest = getattr, [s.args[1]]
     f: Operand = Const(target)
     if call.kwargs:
         f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
-    repeating = any(rule.target is f for f in _REPEAT) and not info.is_written_array(base)
-    make = helpers.stored_view_shadow if repeating else helpers.view_shadow
-    shadow = info.emit(make, x, lane, s.out, f, *rest)
+    if places == [0] and info.tree(base) == REF:
+        repeating = any(rule.target is f for f in _REPEAT) and not info.is_written_array(base)
+        make = helpers.stored_view_shadow if repeating else helpers.view_shadow
+        shadow = info.emit(make, x, info.lane_of(base), s.out, f, *rest)
+    else:
+        lanes = info.tuple_of([info.lane_of(a) if i in places else NULL for i, a in enumerate(call.args)])
+        values = info.emit(ops.build_tuple, x, *rest)
+        shadow = info.emit(helpers.view_shadow_at, Const(tuple(places)), s.out, f, values, lanes)
     info.lane[(s.out, ())] = shadow
     info.types[shadow] = fdata_type(info.types.get(s.out), ())
     basic = call.target is operator.getitem and helpers.index_kind(call.types[1], -1) == "basic"

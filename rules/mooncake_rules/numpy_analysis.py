@@ -36,7 +36,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
     return np.concatenate(parts)
 
 
-@rrule(np.diff, types=(Array,))
+@rrule(np.diff, types=(Array,), alias=(0,))  # with n = 0 it is a itself
 def diff(a, n=1, axis=-1):
     def pullback(dy):
         return (diff_cotangent(dy, n, axis),)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array, Scalar
-from mooncake_py.registry import infer_table, pure, rrule, zero_derivative
+from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, reduces
@@ -209,11 +209,29 @@ def tile(A, reps):
 
 
 @rrule(np.meshgrid)
-def meshgrid(*xi, indexing="xy", sparse=False, copy=True):
+def meshgrid(*xi, indexing="xy", sparse=False):
     def pullback(dy):
         return meshgrid_cotangents(dy, xi, indexing)
 
-    return np.meshgrid(*xi, indexing=indexing, sparse=sparse, copy=copy), pullback
+    return np.meshgrid(*xi, indexing=indexing, sparse=sparse), pullback
+
+
+@overlay(np.meshgrid)
+def meshgrid_sharing(*xi, indexing="xy", sparse=False, copy=True):
+    """With copy=False the results are views of what is given."""
+    if copy:
+        return np.meshgrid(*xi, indexing=indexing, sparse=sparse)
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    n = len(xi)
+    lengths, out = [1] * n, []
+    for i, x in enumerate(xi):
+        axis = 1 - i if indexing == "xy" and i < 2 and n > 1 else i
+        shape = [1] * n
+        shape[axis] = -1
+        out.append(np.reshape(np.asarray(x), shape))
+        lengths[axis] = out[-1].size
+    return tuple([x if sparse else np.broadcast_to(x, lengths) for x in out])
 
 
 def meshgrid_cotangents(dy: Any, xi: Any, indexing: str) -> tuple[Any, ...]:

@@ -169,19 +169,12 @@ def einsum(subscripts, *operands, optimize=False):
 # With few operands each cotangent is a call of its own, and those nobody wants are not computed.
 
 
-@rrule(np.einsum, types=(str, Array))
+@rrule(np.einsum, types=(str, Array), alias=(1,))  # "ii->i" is a view
 def einsum_one(subscripts, a, *, optimize=False):
     def pullback(dy):
         return None, einsum_cotangent(subscripts, (a,), dy, 0)
 
-    return unwritable(np.einsum(subscripts, a, optimize=optimize), a), pullback
-
-
-def unwritable(y: Any, a: np.ndarray) -> Any:
-    """y, not to be written to where it is a view of a: einsum gives one for "ii->i", whose tangent would not follow."""
-    if type(y) is np.ndarray and np.may_share_memory(y, a):
-        y.flags.writeable = False
-    return y
+    return np.einsum(subscripts, a, optimize=optimize), pullback
 
 
 @rrule(np.einsum, types=(str, Array, Array))

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import MissingRule
 from mooncake_py.kinds import Any_, Array, Scalar, Sequence_
 from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
@@ -351,10 +350,7 @@ def clip(a, a_min, a_max):
 
 
 @rrule(np.nan_to_num)
-def nan_to_num(x, copy=True):
-    if not copy and isinstance(x, np.ndarray):
-        raise NotImplementedError("nan_to_num(copy=False) writes into its argument: use x[...] = np.nan_to_num(x)")
-
+def nan_to_num(x):
     def pullback(dy):
         return np.where(np.isfinite(x), dy, 0)
 
@@ -364,7 +360,8 @@ def nan_to_num(x, copy=True):
 @overlay(np.nan_to_num)
 def nan_to_numbers(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if not copy and isinstance(x, np.ndarray):
-        raise MissingRule("nan_to_num(copy=False) writes into its argument: use x[...] = np.nan_to_num(x, ...)")
+        x[...] = nan_to_numbers(x, True, nan, posinf, neginf)
+        return x
     a = np.asarray(x)
     if a.dtype.kind == "c":
         re, im = (nan_to_numbers(part, True, nan, posinf, neginf) for part in (a.real, a.imag))

@@ -219,7 +219,7 @@ def power_cotangent(dy: np.ndarray, a: np.ndarray, n: int) -> np.ndarray:
     return t
 
 
-@rrule(_linalg.matrix_power, types=(Array,))
+@rrule(_linalg.matrix_power, types=(Array,), alias=(0,))  # with n = 1 it is a itself
 def matrix_power(a, n):
     def pullback(dy):
         return (power_cotangent(dy, a, n),)

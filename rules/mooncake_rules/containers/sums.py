@@ -32,7 +32,7 @@ def sum_from_zero(xs):
 
 
 @rrule(sum, types=(Numbers, Scalar))
-@rrule(sum, types=(Numbers, Array))
+@rrule(sum, types=(Numbers, Array), alias=(1,))  # that of nothing is the start itself
 def sum_(xs, start):
     y = sum(xs, start)
 

@@ -1,0 +1,103 @@
+"""What some functions return is what they were given, or a view of it that shows elements more than once."""
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from tests.zoo.registry import case
+
+M = np.array([[1.3, 0.7], [0.4, 1.9]])
+V = np.array([1.3, 0.7, 2.1, 0.4])
+
+
+@case(M, 1)
+@case(M, 2, name="matrix_power_copy")
+def matrix_power(m, n):
+    z = m * 1.5
+    y = np.linalg.matrix_power(z, n)
+    y *= 3.0
+    return np.sum(z**2) + np.sum(y * m)
+
+
+@case(M, 0)
+@case(M, 1, name="differences_copy")
+def differences(m, n):
+    z = m * 1.5
+    y = np.diff(z, n)
+    z[0] += 1.0
+    return np.sum(z**2) + np.sum(y**3)
+
+
+@case(V, [])
+@case(V, [2.0], name="sum_of_one")
+def sum_of_nothing(x, more):
+    z = x * 2.0
+    s = sum(more, z)
+    t = sum((v for v in more), start=s)
+    t *= x
+    return np.sum(z * z) + np.sum(s) * t[0]
+
+
+@case(M)
+def einsum_of_the_diagonal(m):
+    z = m * 1.0
+    d = np.einsum("ii->i", z)
+    d *= m[0]
+    turned = np.einsum("ij->ji", z)
+    z[1] += 1.0
+    zero = np.zeros((2, 2))
+    np.einsum("ii->i", zero)[:] = d
+    return np.sum(z**2) + np.sum(turned[0] * zero)
+
+
+@case(V)
+def meshes_without_copies(x):
+    y = x * 1.0
+    a, b = np.meshgrid(y, x, copy=False, sparse=True)
+    y[0] = 5.0 * x[1]
+    return np.sum(a * b * b) + np.sum(np.meshgrid(x, y, indexing="ij", copy=False)[0] ** 2)
+
+
+@case(V)
+def numbers_in_place(x):
+    y = x * 2.0
+    y[1] = np.inf
+    z = np.nan_to_num(y, copy=False, posinf=1.0)
+    y[0] *= 3.0
+    return np.sum(z * y)
+
+
+@case(V)
+def windows_of_a_buffer(x):
+    b = x * 1.0
+    w = sliding_window_view(b, 2)
+    total = 0.0
+    for i in range(3):
+        total += np.sum(w[:, 0] * w[:, 1]) * (i + 1)
+        b *= x
+        b[0] = total * 0.01
+    return total
+
+
+@case(V)
+def windows_of_every_other(x):
+    b = x * 1.0
+    w = sliding_window_view(b[::2], 2)
+    b[0] *= 3.0
+    return np.sum(w**2)
+
+
+@case(V)
+def broadcast_and_written_later(x):
+    held = [x * 1.0]
+    held.append(np.broadcast_to(held[0], (3, 4)))
+    held[0] *= 2.0
+    y = held[1]
+    return np.sum(y * x) + np.sum(y[1] ** 2) + np.sum(y, axis=0)[2] * y.T[0, 1]
+
+
+@case(M)
+def broadcast_matrix(m):
+    b = m.T * 1.0
+    y = np.broadcast_to(b, (3, 2, 2))
+    b[0] *= 3.0
+    return np.sum(y**2) + np.sum(y @ m) + np.sum(np.diagonal(y, axis1=1, axis2=2))
