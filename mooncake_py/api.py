@@ -15,6 +15,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.brought import code_of, code_of_types
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.resolve import class_attribute
@@ -252,7 +253,8 @@ def _run_forward(
     g, all_args, all_kwargs = _unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
-    wary = may_write_outside(g, all_args[:extra]) if type(g) is pytypes.FunctionType else NOTHING
+    brought = code_of((*args, *kwargs.values()))
+    wary = may_write_outside(g, all_args[:extra], brought) if type(g) is pytypes.FunctionType else NOTHING
     this_run().wary = wary
     if not current().activity:
         active = (True,) * len(active)
@@ -457,6 +459,6 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
         code = g.__code__
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
             with Run() as here:
-                here.wary = wary = may_write_outside(g, given)
+                here.wary = wary = may_write_outside(g, given, code_of_types(types))
                 types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
                 rule_for(g, types, tuple(abstract(c, bool(wary)) for c in cells_of(g)))

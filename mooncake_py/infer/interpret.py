@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
+from mooncake_py.fields import ABSENT
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.memory import Memory
@@ -45,7 +47,9 @@ class Inference(Calls):
                 break
             self.late |= outside
         for (cls, name), d in self.classes.looked.items() if self.classes is not None else ():
-            self.guards[(id(cls), name)] = Guard(Lookup(cls), name, d)
+            number = self.wary and type(d) in (int, float, complex, str, bool)  # read when it runs: the run may set it
+            guard = Guard(Lookup(cls), name, ABSENT, abstract(d, False)) if number else Guard(Lookup(cls), name, d)
+            self.guards[(id(cls), name)] = guard
         return Inferred(
             self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary, self.relied
         )

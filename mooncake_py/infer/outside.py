@@ -88,16 +88,22 @@ _answers: dict[Any, tuple[Wary, list[tuple[dict[str, Any], str, Any]]]] = {}
 """The answer, and what it takes the values of names to be."""
 
 
-def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = ()) -> Wary:
-    """The answer for a call of f; `receivers` are arguments that are not the user's own: a bound method's object."""
+def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), brought: Iterable[Any] = ()) -> Wary:
+    """The answer for a call of f; `receivers` are arguments that are not the user's own: a bound method's object.
+
+    `brought` are the classes and functions that its arguments are of, or hold.
+    """
     receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
-    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers))
+    codes = tuple([x.__code__ if isinstance(x, pytypes.FunctionType) else x for x in brought])
+    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes)
     known = _answers.get(key)
     if known is None or not (
         known[0] is NAMES or all(summary(scope.get(name)) == then for scope, name, then in known[1])
     ):
         walk = Walk()
         walk.function(f)
+        for x in brought:
+            walk.value(x)
         for i, x in enumerate(receivers):
             if is_data(x):
                 walk.value(x)

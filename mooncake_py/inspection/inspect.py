@@ -14,6 +14,7 @@ from mooncake_py import registry
 from mooncake_py.api import _unwrap
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.outside import may_write_outside
@@ -175,7 +176,7 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     params = bind(g, all_args, all_kwargs, g.__defaults__, g.__kwdefaults__)
     code = g.__code__
     plain = len(params) == len(all_args)
-    wary = may_write_outside(g, all_args[:extra])
+    wary = may_write_outside(g, all_args[:extra], code_of((*args, *kwargs.values())))
     types = tuple(
         abstract(v, may_change(v, wary) or (i >= extra if plain else id(v) in given or type(v) is tuple))
         for i, v in enumerate(params)

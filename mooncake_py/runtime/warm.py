@@ -12,6 +12,7 @@ from mooncake_py import registry
 from mooncake_py.errors import MooncakeError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
@@ -86,7 +87,7 @@ class WarmCall:
         if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
             return None
         code = g.__code__
-        if is_declared(g) or may_write_outside(g):
+        if is_declared(g) or may_write_outside(g, (), code_of(args)):
             return None
         if code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None
