@@ -74,12 +74,27 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     if isinstance(x, enum.Enum):
         return getattr(x, name), None, None
     hook = class_attribute(cls, "__getattribute__")
-    if type(hook) is pytypes.FunctionType:
+    if type(hook) is not pytypes.FunctionType:
+        return _generic_get(call, x, fx, name)
+    fallback = class_attribute(cls, "__getattr__")
+    if not _is_hook(fallback):
         return of_receiver(call(hook, None, (x, name), (fx, None)))
-    return _generic_get(call, x, fx, name)
+    y, fy, tried = call(hook, None, (x, name), (fx, None), protected=True)
+    if type(y) is not Raised or not isinstance(y.exc, AttributeError):
+        return of_receiver((y, fy, tried))
+    y, fy, pb = call(fallback, None, (x, name), (fx, None))
+
+    def both(dy: Any) -> Any:
+        ds = None if pb is None else pb(dy)
+        if tried is not None:
+            tried(None)
+        return ds
+
+    return of_receiver((y, fy, both))
 
 
-def _generic_get(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) -> Result | None:
+    """The attribute as `object` finds it, and `__getattr__` if that is to be asked."""
     cls = type(x)
     d = class_attribute(cls, name)
     if name == "__dict__" and is_user_class(cls):
@@ -121,7 +136,7 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str) -> Result | None:
             return found
         return _class_attribute(call, cls, name)
     hook = class_attribute(cls, "__getattr__")
-    if _is_hook(hook):
+    if fallback and _is_hook(hook):
         return of_receiver(call(hook, None, (x, name), (fx, None)))
     return None
 
@@ -345,8 +360,9 @@ def handle_load_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...])
 
 
 def behind_getattribute(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    found = _generic_get(call, args[0], fargs[0], args[1])
+    found = _generic_get(call, args[0], fargs[0], args[1], fallback=False)
     if found is None:
+        object.__getattribute__(*args)  # may raise
         return None
     y, fy, pb = found
     return y, fy, None if pb is None else (lambda dy: (None, pb(dy), None))

@@ -84,7 +84,12 @@ def defines(x: Any, name: str) -> bool:
 
 def decides(x: Any) -> bool:
     """May the class of x have something to say in an operation?"""
-    return bool(type(x).__flags__ & 1 << 9) or type(x) is defaultdict
+    return bool(type(x).__flags__ & 1 << 9) or type(x) is defaultdict or type(x) is type
+
+
+def _is_own_method(d: Any) -> bool:
+    """Is this a class method written in Python?"""
+    return type(d) is classmethod and type(d.__func__) is pytypes.FunctionType
 
 
 def _method(cls: type, name: str) -> pytypes.FunctionType | None:
@@ -178,6 +183,9 @@ def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
     method = _method(type(x), "__getitem__")
     if method is not None:
         return call(method, None, args, fargs)
+    if isinstance(x, type):
+        made = class_attribute(x, "__class_getitem__")
+        return call(made.__func__, None, args, (None, fargs[1])) if _is_own_method(made) else None
     if not isinstance(x, dict) or k in x:
         return None
     method = _method(type(x), "__missing__")

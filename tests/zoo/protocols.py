@@ -446,3 +446,63 @@ def operators_called_as_methods(x):
     y = np.float64(x)
     numbers = np.float64.__mul__(y, 2.0) + x.__rsub__(1.0) * float.__pow__(x, 3) + y.__truediv__(x) + float.__neg__(x)
     return numbers + sum(list.__add__([x], [2.0 * x]).__mul__(2)) + ([x] == [x].__mul__(1))
+
+
+class Meters:
+    """Its methods are chosen by the class of their argument."""
+
+    def __init__(self, k):
+        self.k = k
+
+    @functools.singledispatchmethod
+    def measure(self, v):
+        return 0.0
+
+    @measure.register
+    def _(self, v: float):
+        return v * self.k
+
+    @measure.register(list)
+    def _(self, v):
+        return sum(self.measure(x) for x in v)
+
+
+@case(2.0, 0.5)
+def methods_by_class(a, b):
+    m = Meters(a)
+    return m.measure([b, a, "x", [a * b]]) * Meters(b).measure(a)
+
+
+class Coefficients:
+    def __init__(self, *c):
+        self.c = c
+
+    def __class_getitem__(cls, items):
+        return cls(*items)
+
+
+@case(2.0, 0.5)
+def class_with_an_index(a, b):
+    return sum(x * (i + 1) for i, x in enumerate(Coefficients[a, b, a * b].c)) * Coefficients[b,].c[0]
+
+
+class Doubling:
+    def __getattribute__(self, name):
+        v = object.__getattribute__(self, name)
+        return v * 2 if isinstance(v, float) else v
+
+
+class WithDefault(Doubling):
+    def __getattr__(self, name):
+        return 7.0 * self.x
+
+
+@case(1.5)
+def every_attribute_asked_for(x):
+    o, p = Doubling(), WithDefault()
+    o.x, p.x = x, x * x
+    try:
+        z = o.missing
+    except AttributeError:
+        z = x
+    return o.x + hasattr(o, "y") + getattr(o, "z", x) * z + p.x * p.missing + getattr(p, "other", 0.0)
