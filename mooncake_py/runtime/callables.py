@@ -176,6 +176,35 @@ class _Memo:
         self.y, self.fy, self.r = y, fy, None
 
 
+class _Memos(dict[Any, _Memo]):
+    """The results of a cached function in this run, by its arguments."""
+
+    hits = misses = 0
+
+
+def _memo_of(f: Any) -> _Memos:
+    memo: _Memos = run.current().memos.setdefault(("cache", id(f)), _Memos())
+    return memo
+
+
+def cache_clear(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """`f.cache_clear()`: what was computed in this run is forgotten as well."""
+    args[0].cache_clear()
+    memo = _memo_of(args[0])
+    memo.clear()
+    memo.hits = memo.misses = 0
+    return None, None, None
+
+
+def cache_info(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """`f.cache_info()`: what plain calls did, and this run."""
+    y = args[0].cache_info()
+    memo = _memo_of(args[0])
+    size = y.currsize + len(memo)
+    size = size if y.maxsize is None else min(size, y.maxsize)
+    return y._replace(hits=y.hits + memo.hits, misses=y.misses + memo.misses, currsize=size), None, None
+
+
 def _cached(
     call: Call,
     f: Any,
@@ -186,10 +215,11 @@ def _cached(
 
     What earlier plain calls left in the cache has no derivative and is not used.
     """
-    memo = run.current().memos.setdefault(("cache", id(f)), {})
+    memo = _memo_of(f)
     key = (tuple((type(x), x) for x in given.args), tuple(zip(given.names, given.kwvalues, strict=True)))
     found = memo.get(key)
     if found is not None:
+        memo.hits += 1
 
         def again(dy: Any) -> Any:
             if dy is not None:
@@ -201,6 +231,7 @@ def _cached(
     if type(y) is Raised:
         return y, fy, pb
     kept = memo[key] = _Memo(y, fy)
+    memo.misses += 1
 
     def pullback(dy: Any) -> Any:
         r, kept.r = kept.r, None

@@ -7,6 +7,7 @@ What Python's C code does between two Python functions is done step by step (`at
 
 from __future__ import annotations
 
+import functools
 import types as pytypes
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from mooncake_py.runtime.attributes import (
     handle_super,
     handle_vars,
 )
+from mooncake_py.runtime.callables import cache_clear, cache_info
 from mooncake_py.runtime.construction import bound_method, handle_new
 from mooncake_py.runtime.exceptions import exception_init
 from mooncake_py.runtime.iteration import dict_view
@@ -55,5 +57,7 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     dict.items: dict_view(DictItems),
     OrderedDict.values: dict_view(DictValues),
     OrderedDict.items: dict_view(DictItems),
+    functools._lru_cache_wrapper.cache_clear: cache_clear,
+    functools._lru_cache_wrapper.cache_info: cache_info,
 }
 """Functions in C that read, write or make what objects store."""

@@ -126,3 +126,14 @@ def decorators_of_one_maker(x):
         return a * a
 
     return f(x) + f(3.0)
+
+
+@case(0.7)
+def a_cache_asked_and_cleared(x):
+    @functools.lru_cache(maxsize=None)
+    def chebyshev(n):
+        return 1.0 if n == 0 else x if n == 1 else 2.0 * x * chebyshev(n - 1) - chebyshev(n - 2)
+
+    total = chebyshev(7) * chebyshev.cache_info().hits
+    chebyshev.cache_clear()
+    return total * chebyshev(3) + chebyshev.cache_info().misses + chebyshev.cache_info().currsize
