@@ -7,6 +7,7 @@ None stands for a pullback with nothing to do.
 
 from __future__ import annotations
 
+import array
 import builtins
 import functools
 import operator
@@ -153,7 +154,7 @@ def call(
 
 
 _NUMBERS = frozenset({float, complex, tuple})
-_OF_CONSTANTS = ATOMS | {set, frozenset}
+_OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 
 
 def _without_numbers(f: Any, given: Given, protected: bool) -> Result | None:

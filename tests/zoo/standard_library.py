@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import array
 import copy
 import csv
 import io
@@ -135,3 +136,19 @@ _batched = getattr(itertools, "batched", _in_batches)  # new in Python 3.12
 @case(XS)
 def items_in_batches(xs):
     return sum([b[0] * b[-1] * len(b) for b in _batched(xs, 3)])
+
+
+class Canvas:
+    def __init__(self, width, shade):
+        self.pixels = array.array("B", [0] * (width * width))
+        self.shade = shade
+        for i in range(width):
+            self.pixels[i * width + i] = 255
+
+    def weight(self):
+        return self.shade * sum(self.pixels) * len(self.pixels.tobytes())
+
+
+@case(0.7)
+def arrays_of_bytes(x):
+    return Canvas(3, x * x).weight()
