@@ -38,7 +38,7 @@ from mooncake_py.infer.predicates import (
 from mooncake_py.infer.protocol import Plan, asks, is_function
 from mooncake_py.infer.readers import may_be_returned, may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
-from mooncake_py.infer.results import Result, is_numeric_call, is_plain, result_of
+from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (
     BOT,
@@ -378,17 +378,18 @@ class Calls(Attributes):
 
     def result_known(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
         """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
-        if is_numeric_call(f, types):
-            found = result_of(f, types)
-            if found is not None and (may_be_returned(found.type) or self.classes is None or not may_come_back(f)):
-                return replace(found, changes={})
-        if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
-            found = result_of(f, types, simplified=True)
-            if found is not None and found.changes and sum(map(has_identity, types)) > 1:
-                found = result_of(f, types, simplified=True, aliased=True)
-            if found is not None and found.changes is not None:
+        found = result_of(f, types) if is_numeric_call(f, types) else None
+        if found is not None:
+            found = replace(found, changes={})
+            if only_numbers(found.type) or isinstance(found.type, Bot):
                 return found
-        return result_of(f, types)
+        if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
+            better = result_of(f, types, simplified=True)
+            if better is not None and better.changes and sum(map(has_identity, types)) > 1:
+                better = result_of(f, types, simplified=True, aliased=True)
+            if better is not None and better.changes is not None:
+                return better
+        return found if found is not None else result_of(f, types)
 
     def is_taken_in(self, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""

@@ -43,8 +43,14 @@ def may_be_returned(t: T) -> bool:
     return may_pass(t)
 
 
+drawn_out: set[pytypes.FunctionType] = set()
+"""Functions that return lists of what generators yield, which may iterate over others of their kind."""
+
+
 def may_come_back(f: pytypes.FunctionType) -> bool:
     """Does f, or a function that it calls by a global name, call something by the name of f?"""
+    if f in drawn_out:
+        return True
     seen: set[str] = set()
     work = [f]
     while work:
@@ -78,7 +84,7 @@ def changes(inferred: Inferred) -> dict[int, T] | None:
     memory, fn = inferred.memory, inferred.fn
     written: set[Var] = set()
     for call in inferred.calls.values():
-        if not _is_seen(call):
+        if not changes_known(call):
             return None
         written |= {memory.find(v) for v in call.written if isinstance(v, Var)}
     if not written.isdisjoint(_outside(inferred)):
@@ -114,10 +120,10 @@ def _changes_something(call: CallInfo) -> bool | None:
         return True
     if call.callee is not None:
         return call.callee.in_place
-    return False if _is_seen(call) else None
+    return False if changes_known(call) else None
 
 
-def _is_seen(call: CallInfo) -> bool:
+def changes_known(call: CallInfo) -> bool:
     """Is it known what a call changes?"""
     if call.callee is not None:
         return call.callee.changes is not None

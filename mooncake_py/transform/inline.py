@@ -87,7 +87,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if n > (MOST_DECIDED_LATE if late else MOST_STATEMENTS) or _makes_class(found.body):
                 continue
             if found.body.kind == "generator":
-                if not (_is_used_up(s.out, inferred) and only_yields(found.body)):
+                if not (is_used_up(s.out, inferred) and only_yields(found.body)):
                     continue
                 scope = globals_ if found.owner is None else found.owner.__globals__
                 found = replace(found, body=simple_generator(found.body, "next" not in scope))
@@ -431,7 +431,7 @@ def _makes_class(body: Function) -> bool:
 _CONSUMERS = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict})
 
 
-def _is_used_up(generator: Var, inferred: Inferred) -> bool:
+def is_used_up(generator: Var, inferred: Inferred) -> bool:
     """Is the generator given to such a function, to nothing else, and before anything changes that it reads?"""
     uses = [(b, s) for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
     if len(uses) != 1 or any(v is generator for b in inferred.fn.blocks for v in term_operands(b.term)):

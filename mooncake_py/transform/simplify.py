@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
@@ -21,6 +21,7 @@ from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
+from mooncake_py.transform.listed import as_lists
 from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
 from mooncake_py.transform.rewrite import rewrite
@@ -44,18 +45,22 @@ def infer_simplified(
 
     def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
         found: dict[Call, list[Found]] = {}
-        inferred = Inference(primal, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
+
+        def again(f: Function) -> Inferred:
+            return Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
+
+        inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
         guards = inferred.guards
-        while (simpler := simplify(inferred, fn, taken, classes)) is not None:
+        while (simpler := simplify(inferred, fn, taken, again, classes)) is not None:
             guards |= inferred.guards
             taken |= inferred.relied
-            inferred = Inference(simpler, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
+            inferred = again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
                 return with_classes(Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own))
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
-            inferred = Inference(settled, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
+            inferred = again(settled)
         inferred.guards = guards | inferred.guards
         return without_doubts(inferred), taken | inferred.relied
 
@@ -66,9 +71,16 @@ def infer_simplified(
 
 
 def simplify(
-    inferred: Inferred, fn: pytypes.FunctionType, taken: set[pytypes.FunctionType], classes: Classes | None = None
+    inferred: Inferred,
+    fn: pytypes.FunctionType,
+    taken: set[pytypes.FunctionType],
+    again: Callable[[Function], Inferred],
+    classes: Classes | None = None,
 ) -> Function | None:
-    """The primal with one kind of thing made simpler by its types, None where nothing is left to do."""
+    """The primal with one kind of thing made simpler by its types, None where nothing is left to do.
+
+    `again` infers what becomes of it.
+    """
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return localise(promote_cells(lifted))
@@ -108,5 +120,8 @@ def simplify(
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
         return localise(promote_cells(fused))
+    drawn = as_lists(inferred, again)
+    if drawn is not None:
+        return drawn
     dissolved = dissolve(inferred)  # an iterator that an object holds may be one that is known
     return dissolved if dissolved is not None else advance_iterators(inferred)

@@ -92,6 +92,7 @@ def test_a_pullback_that_puts_back_what_a_callee_changed_runs_once() -> None:
     "name",
     (
         *("linked.expression_of_several_classes", "linked.tree_by_a_method", "linked.tree_and_an_array_by_a_function"),
+        "generators.recursive_generator_over_tuples",
         *("recursion.inner_cached_without_limit", "recursion.inner_cached_of_two_that_call_each_other"),
         *("recursive_results.memo_in_a_dict", "recursive_results.memo_as_an_argument"),
         *("recursive_results.merge_sorted", "recursive_results.quick_sorted", "recursive_results.array_returned"),

@@ -288,3 +288,141 @@ def what_a_generator_returns(xs):
             total += next(g) ** 2
         except StopIteration as e:
             return total * e.value
+
+
+def leaves_in_order(t):
+    if t is None:
+        return
+    left, v, right = t
+    yield from leaves_in_order(left)
+    yield v
+    yield from leaves_in_order(right)
+
+
+@case(0.7)
+def recursive_generator_over_tuples(x):
+    t = ((None, x, None), 2.0 * x, ((None, x * x, None), 3.0, None))
+    s = 0.0
+    for k, v in enumerate(leaves_in_order(t)):
+        s += math.sin(v) * k
+    for v in leaves_in_order(t):
+        s += v
+    return s * sum(leaves_in_order(t)) * max(leaves_in_order(t))
+
+
+def flattened(t):
+    if isinstance(t, list):
+        for part in t:
+            yield from flattened(part)
+    else:
+        yield t
+
+
+@case([[0.4, [1.3, -0.6]], 0.9, [[0.1]]], 0.7)
+def recursive_generator_over_lists(t, x):
+    out = []
+    for v in flattened(t):
+        out.append(v * x)
+    return sum(v * k for k, v in enumerate(out)) + sum(flattened(out))
+
+
+@case([[0.4, [1.3, -0.6]], 0.9], 0.7)
+def recursive_generator_whose_source_changes(t, x):
+    s = 0.0
+    for v in flattened(t):
+        s += v * x
+        t[0][1][1] = 5.0 * x
+        t[1] = v
+    return s
+
+
+def countdown(n, x):
+    yield x * n
+    if n != 0:
+        yield from countdown(n - 1, x * 1.1)
+
+
+@case(0.7)
+def recursive_generator_left_early(x):
+    s = 0.0
+    for v in countdown(-1 if x > 5.0 else 6, x):
+        s += v
+        if s > 9.0:
+            break
+    return s
+
+
+@case(0.7)
+def recursive_generator_that_would_not_end(x):
+    s = 0.0
+    for v in countdown(-1, x * 0.5):
+        if s > 2.0:
+            return s
+        s -= v
+    return s
+
+
+@case(0.7)
+def recursive_generator_kept(x):
+    xs = [[x, 2.0], [x * x]]
+    g = flattened(xs)
+    xs[1][0] = x * 3.0
+    s = 0.0
+    for v in g:
+        s = s * x + v
+    return s
+
+
+def failing(n, x):
+    yield x * n
+    if n == 0:
+        raise ValueError
+    yield from failing(n - 1, x)
+
+
+@case(0.7)
+def recursive_generator_that_fails(x):
+    s = 0.0
+    try:
+        for v in failing(3, x):
+            s += v * x
+    except ValueError:
+        s *= x
+    return s
+
+
+class Branching:
+    def __init__(self, v, *below):
+        self.v, self.below = v, list(below)
+
+    def __iter__(self):
+        yield self.v
+        for b in self.below:
+            yield from b
+
+
+@case(Branching(0.5, Branching(0.2, Branching(0.9)), Branching(1.1)), 0.7)
+def object_that_iterates_over_its_own_kind(t, x):
+    s = 0.0
+    for v in t:
+        s = s * x + v
+    return s * sum(t)
+
+
+SEEN = []
+
+
+def noting(n, x):
+    SEEN.append(n)
+    yield x * n
+    if n > 0:
+        yield from noting(n - 1, x)
+
+
+@case(0.7)
+def recursive_generator_that_writes_outside(x):
+    del SEEN[:]
+    s = 0.0
+    for v in noting(3, x):
+        s += v * len(SEEN)
+    return s

@@ -1,0 +1,194 @@
+"""Generators that call themselves, as functions that return the list of what they yield.
+
+Where a loop, or a function, takes all the items of a generator, and neither changes what the other reads, it may as
+well be given them in a list: that comes from a function, which has a rule of its own.
+"""
+
+from __future__ import annotations
+
+import types as pytypes
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from typing import Any
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.allocation import Allocations
+from mooncake_py.infer.held import is_library
+from mooncake_py.infer.inferred import CallInfo, Inferred
+from mooncake_py.infer.readers import changes_known, drawn_out
+from mooncake_py.infer.results import result_of
+from mooncake_py.infer.types import Bot, Known, Lst
+from mooncake_py.ir import ops
+from mooncake_py.ir.graph import loops
+from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Fresh,
+    Function,
+    Goto,
+    Raise,
+    Return,
+    Try,
+    Var,
+    edges,
+    term_operands,
+)
+from mooncake_py.lowering import lower
+from mooncake_py.transform.inline import is_used_up
+from mooncake_py.transform.suspended import only_yields, simple_generator
+
+MOST_KEPT = 5000
+
+
+def as_lists(inferred: Inferred, again: Callable[[Function], Inferred]) -> Function | None:
+    """The function with one such generator as a list; None where there is none.
+
+    `again` infers a function anew: what a loop changes is seen once it is known what it goes over.
+    """
+    fn = inferred.fn
+    if inferred.wary or any(isinstance(b.term, Try) or b.handler is not None for b in fn.blocks):
+        return None  # an exception would come at another time
+    inside: dict[BlockId, set[BlockId]] | None = None
+    for b in fn.blocks:
+        for i, s in enumerate(b.stmts):
+            info = inferred.calls.get(s.out)
+            f = _generator(inferred, s, info)
+            if f is None or info is None or b.id not in inferred.reached:
+                continue
+            inside = loops(fn) if inside is None else inside
+            taken = is_used_up(s.out, inferred)
+            loop = None if taken else _looped_over(fn, b, i, inside)
+            g = listed(f) if taken or loop is not None else None
+            found = None if g is None else result_of(g, info.types, simplified=True)
+            if found is None or found.changes != {} or not isinstance(found.type, (Lst, Bot)):
+                continue
+            new = _with_list(fn, b, i, Const(g))
+            if loop is None or _leaves_alone(again(new), s, loop):
+                return new
+    return None
+
+
+def _generator(inferred: Inferred, s: Call, info: CallInfo | None) -> pytypes.FunctionType | None:
+    """The generator function that is called, where that is known and gets its arguments one by one."""
+    t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+    f = t.value if isinstance(t, Known) else None
+    if info is None or info.kind != "dynamic" or s.kwargs or not isinstance(f, pytypes.FunctionType):
+        return None
+    code = f.__code__
+    plain = code.co_flags & (CO_GENERATOR | CO_VARARGS | CO_VARKEYWORDS) == CO_GENERATOR
+    fits = plain and not code.co_kwonlyargcount and len(s.args) == code.co_argcount
+    return f if fits and f.__closure__ is None and not is_library(f) else None
+
+
+def _looped_over(fn: Function, b: CFGBlock, i: int, inside: dict[BlockId, set[BlockId]]) -> list[Call] | None:
+    """What runs while one loop, that begins right after it, takes all items of the generator that statement i of b
+    makes; None where it is used otherwise."""
+    it = b.stmts[i].out
+    rest = list(b.stmts[i + 1 :])
+    for s in b.stmts[i + 1 :]:
+        if is_const(s.fn, iter) and s.args == (it,) and not _is_elsewhere(fn, it, s):
+            it = s.out
+            rest.remove(s)
+    header = next((x for x in fn.blocks if isinstance(x.term, ForNext) and x.term.iterator is it), None)
+    if header is None or header.id not in inside or header.stmts or not isinstance(b.term, Goto):
+        return None
+    if b.term.edge.target != header.id or _is_elsewhere(fn, it, header.term):
+        return None
+    body = [x for x in fn.blocks if x.id in inside[header.id]]
+    for x in body:
+        left = [e for e in edges(x.term) if e.target not in inside[header.id]]
+        if isinstance(x.term, (Return, Raise)) or (left and x is not header):
+            return None
+    return [*rest, *[s for x in body for s in x.stmts]]
+
+
+def _is_elsewhere(fn: Function, v: Var, use: Any) -> bool:
+    """Is the value used by anything but this?"""
+    return any(
+        (b.term is not use and v in term_operands(b.term)) or any(s is not use and v in s.operands() for s in b.stmts)
+        for b in fn.blocks
+    )
+
+
+def _leaves_alone(inferred: Inferred, made: Call, between: list[Call]) -> bool:
+    """Is what these statements write to neither given to the generator, nor may be from outside?
+
+    A list that was made here, and is in nothing else, is neither.
+    """
+    memory = inferred.memory
+    origins = Allocations(memory.shape, inferred.types, inferred.calls, memory.identity)
+    held = [v for v in made.args if isinstance(v, Var)]
+    held += [v for v, call in inferred.calls.items() if call.named is not None]
+    read = {memory.find(v) for v in (*held, *inferred.fn.params, *inferred.fn.free) if memory.identity(v)}
+    for s in between:
+        info = inferred.calls.get(s.out)
+        if info is not None:
+            shown = [v for v in info.written if isinstance(v, Var) and (o := origins.of(v)) and (o.elsewhere or o.held)]
+            written = {memory.find(v) for v in shown}
+            if not changes_known(info) or not written.isdisjoint(read):
+                return False
+    return True
+
+
+def _with_list(fn: Function, b: CFGBlock, i: int, g: Const) -> Function:
+    fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
+    s = b.stmts[i]
+    made = fresh.var()
+    stmts = (
+        *b.stmts[:i],
+        Call(made, g, s.args, (), s.pos),
+        Call(s.out, Const(iter), (made,), (), s.pos),
+        *b.stmts[i + 1 :],
+    )
+    return replace(fn, blocks=tuple([replace(x, stmts=stmts) if x is b else x for x in fn.blocks]))
+
+
+_listed: dict[pytypes.FunctionType, pytypes.FunctionType | None] = {}
+
+
+def listed(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
+    """The function that returns the list of what the generators of f yield."""
+    if f not in _listed:
+        if len(_listed) > MOST_KEPT:
+            _listed.clear()
+        _listed[f] = _function(f)
+    return _listed[f]
+
+
+def _function(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
+    try:
+        body = normalise(f.__code__)
+    except UnsupportedError:
+        return None
+    cleans_up = any(isinstance(b.term, Try) or b.handler is not None for b in body.blocks)
+    if body.kind != "generator" or cleans_up or not only_yields(body):
+        return None
+    body = simple_generator(body, "next" not in f.__globals__)
+    fresh = Fresh(1 + max(v.id for v in all_vars(body)), 1 + max(b.id for b in body.blocks))
+    items = fresh.var("items")
+    entry = body.entry
+
+    def stmt(s: Call) -> Call:
+        if not is_const(s.fn, ops.yield_):
+            return s
+        return Call(s.out, Const(ops.list_append), (items, *s.args), (), s.pos)
+
+    def block(b: CFGBlock) -> CFGBlock:
+        stmts = tuple(map(stmt, b.stmts))
+        return CFGBlock(b.id, b.params, stmts, Return(items, b.term.pos) if isinstance(b.term, Return) else b.term)
+
+    pos = entry.term.pos
+    first = CFGBlock(fresh.block(), (), (Call(items, Const(ops.build_list), (), (), pos),), Goto(Edge(entry.id), pos))
+    whole = Function(
+        body.name, body.filename, body.params, (), (first, *map(block, body.blocks)), "function", body.firstline
+    )
+    g = pytypes.FunctionType(lower(whole, qualname=f.__qualname__), f.__globals__, f.__name__)
+    drawn_out.add(g)
+    return g
