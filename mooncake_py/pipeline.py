@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.frontend import normalise
+from mooncake_py.infer.base import forget
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import Arr, T, forget
+from mooncake_py.infer.types import Arr, T
 from mooncake_py.lowering import lower
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.rule import DerivedRule

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mooncake_py.infer.types import T, activate, widen
+from mooncake_py.infer.parts import activate
+from mooncake_py.infer.types import T, widen
 from mooncake_py.registry import infer_table, pure, zero_derivative
 
 X = TypeVar("X")

@@ -16,11 +16,12 @@ from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import is_kept_by, may_change
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside import NAMESPACES
+from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import tells_content, uses_up
 from mooncake_py.infer.protocol import Classes, Plan, is_function
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, activate, widen
+from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating

@@ -25,6 +25,7 @@ from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
 from mooncake_py.infer.partials import found_outside, made_there
+from mooncake_py.infer.parts import activate, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
     classes_given,
@@ -54,9 +55,7 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    activate,
     is_scalar,
-    may_be_complex,
     only,
     widen,
     without,

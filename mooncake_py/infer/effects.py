@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
+from mooncake_py.infer.base import remembered
+from mooncake_py.infer.parts import activate, with_parts
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -25,14 +27,11 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
-    activate,
     is_scalar,
     join,
     kind_of,
     only,
-    remembered,
     widen,
-    with_parts,
 )
 
 

@@ -12,11 +12,12 @@ from collections import Counter
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.protocol import WRITES, Lookup
-from mooncake_py.infer.types import BOT, Known, T, Top, interned, join
+from mooncake_py.infer.types import BOT, Known, T, Top, join
 from mooncake_py.ir.nodes import BlockId, Branch, CFGBlock, Edge, ForNext, Raise, Return, Try, Var, edges
 
 

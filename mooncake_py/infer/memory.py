@@ -16,6 +16,7 @@ import numpy as np
 
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.effects import Effect, after, between, holds
+from mooncake_py.infer.parts import activate, elsewhere
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -33,8 +34,6 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    activate,
-    elsewhere,
     is_scalar,
     join,
     widen,

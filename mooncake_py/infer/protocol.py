@@ -22,9 +22,10 @@ from mooncake_py import fields
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers, field_index, makes, replaces
+from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, folded_in, unfold
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import BOT, Dct, Fn, Known, Meth, Obj, Real, T, Tup, activate, is_scalar, join, widen
+from mooncake_py.infer.types import BOT, Dct, Fn, Known, Meth, Obj, Real, T, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating, next_of_object

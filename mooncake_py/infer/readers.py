@@ -7,8 +7,9 @@ import operator
 import types as pytypes
 
 from mooncake_py.infer.inferred import CallInfo, Inferred
+from mooncake_py.infer.parts import elsewhere
 from mooncake_py.infer.predicates import may_be_written
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Lst, Meth, Obj, T, Top, Tup, Union, elsewhere, is_scalar, widen
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Lst, Meth, Obj, T, Top, Tup, Union, is_scalar, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Return, Var
 from mooncake_py.registry import is_pure

@@ -7,7 +7,8 @@ writing it takes it out and adds what the node that is written holds (`fold`).
 
 from __future__ import annotations
 
-from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, join, with_parts
+from mooncake_py.infer.parts import with_parts
+from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, join
 
 MOST_FORMS = 8  # of types of one class that are made into one
 

@@ -15,6 +15,7 @@ import numpy as np
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.dimensions import for_each_ndim, is_some_array
 from mooncake_py.infer.named import answers
+from mooncake_py.infer.parts import activate
 from mooncake_py.infer.types import (
     BOT,
     DICTS,
@@ -29,7 +30,6 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    activate,
     is_scalar,
     join,
 )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.parts import elsewhere, unseen
 from mooncake_py.infer.readers import changes, gives, in_place
-from mooncake_py.infer.types import BOT, Known, T, Tup, elsewhere, is_scalar, join, unseen, widen
+from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, widen
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import Guard, Inferred

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, TakenIn
+from mooncake_py.infer.parts import activate, unknown_items, unseen
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
@@ -29,13 +31,9 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
-    activate,
-    interned,
     join,
     kind_of,
     only,
-    unknown_items,
-    unseen,
     widen,
 )
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var

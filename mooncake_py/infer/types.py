@@ -9,88 +9,18 @@ import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
-from functools import cache
-from typing import Any, TypeVar, dataclass_transform
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.base import T, remembered, type_class
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
-from mooncake_py.mirrors import constant_attributes
-
-_Type = TypeVar("_Type")
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-_remembering: list[Callable[[], None]] = []
-
-
-def remembered(f: _Function) -> _Function:
-    """A function of types that remembers its results until `forget`."""
-    kept = cache(f)
-    _remembering.append(kept.cache_clear)
-    return kept  # type: ignore[return-value]
-
-
-def forget() -> None:
-    """To be called when a rule has been derived: types hold classes, functions and arrays of the user's."""
-    for clear in _remembering:
-        clear()
-
-
-class T:
-    """Base of all abstract types.
-
-    They are compared by what they hold. A type of objects may be deep, and inference compares and looks up all the
-    time: so it keeps its hash, and types with different hashes are told apart by these.
-    """
-
-    __slots__ = ("_hash",)
-    _hash: int
-
-    @property
-    def active(self) -> bool:
-        return False
-
-    def __hash__(self) -> int:
-        try:
-            return self._hash
-        except AttributeError:
-            self._hash = h = hash((type(self), self._held()))
-            return h
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other) or hash(self) != hash(other):
-            return False
-        assert isinstance(other, T)
-        return bool(self._held() == other._held())
-
-    def _held(self) -> Any:
-        """What two equal types have in common."""
-        return ()
-
-
-@remembered
-def interned(t: T) -> T:
-    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
-    return t
-
-
-@dataclass_transform(frozen_default=True)
-def _type(cls: type[_Type]) -> type[_Type]:
-    """As `node`, but compared by its fields."""
-    made = node(cls)
-    if names := [f.name for f in fields(made)]:  # type: ignore[arg-type]
-        get = operator.attrgetter(*names)
-        made._held = lambda self: get(self)  # type: ignore[attr-defined]
-    return made
-
-
-@_type
+@type_class
 class Bot(T):
     """No value: code that has not been seen to run."""
 
@@ -136,7 +66,7 @@ def _same_function(a: Any, b: Any) -> bool:
 _BY_VALUE = frozenset({int, float, complex, str, bytes, bool, type(None)})
 
 
-@_type
+@type_class
 class Inst(T):
     """An instance of exactly this class; numbers carry derivatives when `act`."""
 
@@ -148,7 +78,7 @@ class Inst(T):
         return self.act
 
 
-@_type
+@type_class
 class Obj(Inst):
     """An object of exactly this class, written in Python, all of whose attributes are known.
 
@@ -169,14 +99,14 @@ class Obj(Inst):
         return cls(c, act, tuple(sorted(fields.items())), frozenset(sure))
 
 
-@_type
+@type_class
 class Rec(T):
     """Within the type of an object of this class: any of the objects that this type is of (`infer/recursive.py`)."""
 
     cls: type
 
 
-@_type
+@type_class
 class Real(T):
     """A real scalar: bool, int, float or a NumPy scalar of such a kind."""
 
@@ -209,7 +139,7 @@ class Arr(T):
         return self.least if self.ndim is None else self.ndim
 
 
-@_type
+@type_class
 class Tup(T):
     """A tuple of known length; `cls` is `tuple` itself or a class of named tuples."""
 
@@ -221,7 +151,7 @@ class Tup(T):
         return any(t.active for t in self.items)
 
 
-@_type
+@type_class
 class Lst(T):
     """A list, or a deque (`cls`); `elem` is the join of everything that may be in it."""
 
@@ -238,14 +168,14 @@ class Lst(T):
         return Lst(elem, act, self.cls)
 
 
-@_type
+@type_class
 class Display(Lst):
     """A list that was put together of values of these types, for a call that alone gets it."""
 
     items: tuple[T, ...] = ()
 
 
-@_type
+@type_class
 class Dct(T):
     """A dict of exactly the class `cls`.
 
@@ -306,7 +236,7 @@ def dict_of(cls: type, key: T, items: Iterable[tuple[Any, T]], act: bool) -> Dct
     return Dct(cls, key, tuple(sorted(fields.items(), key=operator.itemgetter(0))), elem, act)
 
 
-@_type
+@type_class
 class Cell(T):
     """A closure cell; `elem` is the join of everything it may hold."""
 
@@ -322,7 +252,7 @@ class Cell(T):
         return Cell(elem, act)
 
 
-@_type
+@type_class
 class Fn(T):
     """A function made while the derived function runs, from this code object; `site` is the call that makes it."""
 
@@ -335,7 +265,7 @@ class Fn(T):
         return self.act
 
 
-@_type
+@type_class
 class Meth(T):
     """A function that `site`, a call of `getattr` or `load_super`, found in a class and bound to its receiver.
 
@@ -368,7 +298,7 @@ class Meth(T):
         return self.act
 
 
-@_type
+@type_class
 class Top(T):
     """Anything."""
 
@@ -528,31 +458,6 @@ NESTED = 4
 """How deep objects in objects are looked at."""
 
 
-def unseen(t: T) -> T:
-    """The type of the same values where nothing is known of the attributes of objects."""
-    return Inst(t.cls, t.act) if isinstance(t, Obj) else with_parts(t, unseen)
-
-
-def with_parts(t: T, f: Callable[[T], T]) -> T:
-    """The type with f of what it consists of: items, attributes, options."""
-    match t:
-        case Obj(fields=fields):
-            return replace(t, fields=tuple([(k, f(x)) for k, x in fields]))
-        case Tup(items=items):
-            return replace(t, items=tuple(map(f, items)))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(f(e), t.active)
-        case Dct() | Union():
-            return t.mapped(f)
-    return t
-
-
-def elsewhere(t: T) -> T:
-    """The type in another function's code. The statement that made a function or bound a method is not there: what
-    these hold is not known."""
-    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
-
-
 def widen(t: T) -> T:
     """A known number or string as any of its class; functions, classes, modules and None stay known."""
     if isinstance(t, Known):
@@ -630,66 +535,3 @@ def is_scalar(t: T) -> bool:
     return isinstance(t, Real) or (
         isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_))
     )
-
-
-def activate(t: T, act: bool = True) -> T:
-    """The same type with its differentiable parts active (or not)."""
-    match t:
-        case Obj(cls=c, fields=fields, sure=sure):
-            constant = constant_attributes(c)
-            return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
-        case Inst(cls=c):
-            plain = issubclass(c, (int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_))
-            return Inst(c, act and not plain)
-        case Real():
-            return Real(act)
-        case Arr(dtype=d, ndim=n, least=least):
-            return Arr(d, n, act and differentiable_dtype(d), least)
-        case Tup(items=items):
-            return replace(t, items=tuple([activate(x, act) for x in items]))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(activate(e, act), act)
-        case Dct():
-            return replace(t.mapped(lambda x: activate(x, act)), act=act)
-        case Union():
-            return t.mapped(lambda x: activate(x, act))
-        case Top():
-            return Top(act)
-        case Fn(code=c, site=s):
-            return Fn(c, s, act)
-        case Meth(func=m, site=s):
-            return Meth(m, s, act, t.owner, t.by_value)
-        case Known():
-            return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
-    return t
-
-
-def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
-    """A container of this kind that holds anything."""
-    if isinstance(t, Dct):
-        return Dct(t.cls, Top(), (), Top(act), act, Top())
-    return t.holding(Top(act), act)
-
-
-def may_be_complex(t: T) -> bool:
-    """May an active value of this type be complex, or a constant be?"""
-    match t:
-        case Known(value=v):
-            return isinstance(v, (complex, np.complexfloating))
-        case Arr(dtype=d, act=act):
-            return d.kind == "c" if d is not None else act
-        case Obj(fields=fields):
-            return any(may_be_complex(x) for _, x in fields)
-        case Inst(cls=c):
-            return issubclass(c, (complex, np.complexfloating)) or (t.active and not is_scalar(t))
-        case Tup(items=items):
-            return any(map(may_be_complex, items))
-        case Lst(elem=e) | Cell(elem=e):
-            return may_be_complex(e)
-        case Dct():
-            return may_be_complex(t.elem) or any(may_be_complex(x) for _, x in t.fields)
-        case Union(options=options):
-            return any(map(may_be_complex, options))
-        case Top(act=act):
-            return act
-    return False

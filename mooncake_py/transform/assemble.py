@@ -15,7 +15,7 @@ from mooncake_py.fields import narrow
 from mooncake_py.infer.allocation import makes_container
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
-from mooncake_py.infer.types import may_be_complex
+from mooncake_py.infer.parts import may_be_complex
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import all_vars, is_const
 from mooncake_py.ir.nodes import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, overload
 
 from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.parts import may_be_complex
 from mooncake_py.infer.types import (
     Arr,
     Inst,
@@ -16,7 +17,6 @@ from mooncake_py.infer.types import (
     differentiable_dtype,
     is_differentiable_class,
     is_scalar,
-    may_be_complex,
     widen,
 )
 from mooncake_py.ir.nodes import Call, Const, Operand, Var

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.parts import activate
 from mooncake_py.infer.resolve import _probe
-from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, activate, widen
+from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, widen
 from mooncake_py.registry import infer_table, probed
 
 Types = tuple[T, ...]

@@ -138,8 +138,9 @@ binary(_div, operator.truediv, operator.itruediv, np.divide)
 
 def _pow_type(args: Any, kwargs: Any) -> Any:
     """`float ** float` may be complex, `int ** int` a float: a known whole exponent decides, or a number of NumPy."""
+    from mooncake_py.infer.parts import activate
     from mooncake_py.infer.resolve import _probe
-    from mooncake_py.infer.types import Arr, Inst, Known, Real, Top, activate, is_scalar, widen
+    from mooncake_py.infer.types import Arr, Inst, Known, Real, Top, is_scalar, widen
 
     if len(args) != 2:
         return None

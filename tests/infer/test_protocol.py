@@ -11,8 +11,9 @@ import pytest
 
 from mooncake_py import differentiable, grad, options, rrule, scoped_rules, value_and_pullback
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.parts import unseen
 from mooncake_py.infer.recursive import together
-from mooncake_py.infer.types import Inst, Obj, Real, Rec, T, join, union, unseen, widen
+from mooncake_py.infer.types import Inst, Obj, Real, Rec, T, join, union, widen
 from tests.derive import sites
 
 

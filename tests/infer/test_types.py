@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.base import forget, interned
+from mooncake_py.infer.parts import activate
 from mooncake_py.infer.types import (
     BOT,
     MOST_OPTIONS,
@@ -26,9 +28,6 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
-    activate,
-    forget,
-    interned,
     join,
     kind_of,
     only,

@@ -1,0 +1,80 @@
+"""What abstract types have in common: they are compared by what they hold, and what is found of them is remembered."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar, dataclass_transform
+
+from mooncake_py.ir.nodes import node
+
+_Type = TypeVar("_Type")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+_remembering: list[Callable[[], None]] = []
+
+
+def remembered(f: _Function) -> _Function:
+    """A function of types that remembers its results until `forget`."""
+    kept = cache(f)
+    _remembering.append(kept.cache_clear)
+    return kept  # type: ignore[return-value]
+
+
+def forget() -> None:
+    """To be called when a rule has been derived: types hold classes, functions and arrays of the user's."""
+    for clear in _remembering:
+        clear()
+
+
+class T:
+    """Base of all abstract types.
+
+    They are compared by what they hold. A type of objects may be deep, and inference compares and looks up all the
+    time: so it keeps its hash, and types with different hashes are told apart by these.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    @property
+    def active(self) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = h = hash((type(self), self._held()))
+            return h
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or hash(self) != hash(other):
+            return False
+        assert isinstance(other, T)
+        return bool(self._held() == other._held())
+
+    def _held(self) -> Any:
+        """What two equal types have in common."""
+        return ()
+
+
+@remembered
+def interned(t: T) -> T:
+    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
+    return t
+
+
+@dataclass_transform(frozen_default=True)
+def type_class(cls: type[_Type]) -> type[_Type]:
+    """As `node`, but compared by its fields."""
+    made = node(cls)
+    if names := [f.name for f in fields(made)]:  # type: ignore[arg-type]
+        get = operator.attrgetter(*names)
+        made._held = lambda self: get(self)  # type: ignore[attr-defined]
+    return made

@@ -1,0 +1,117 @@
+"""Types changed throughout what they consist of, and questions about all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from mooncake_py.infer.types import (
+    Arr,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    Real,
+    T,
+    Top,
+    Tup,
+    Union,
+    differentiable_dtype,
+    is_scalar,
+    widen,
+)
+from mooncake_py.mirrors import constant_attributes
+
+
+def unseen(t: T) -> T:
+    """The type of the same values where nothing is known of the attributes of objects."""
+    return Inst(t.cls, t.act) if isinstance(t, Obj) else with_parts(t, unseen)
+
+
+def with_parts(t: T, f: Callable[[T], T]) -> T:
+    """The type with f of what it consists of: items, attributes, options."""
+    match t:
+        case Obj(fields=fields):
+            return replace(t, fields=tuple([(k, f(x)) for k, x in fields]))
+        case Tup(items=items):
+            return replace(t, items=tuple(map(f, items)))
+        case Lst(elem=e) | Cell(elem=e):
+            return t.holding(f(e), t.active)
+        case Dct() | Union():
+            return t.mapped(f)
+    return t
+
+
+def elsewhere(t: T) -> T:
+    """The type in another function's code. The statement that made a function or bound a method is not there: what
+    these hold is not known."""
+    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
+
+
+def activate(t: T, act: bool = True) -> T:
+    """The same type with its differentiable parts active (or not)."""
+    match t:
+        case Obj(cls=c, fields=fields, sure=sure):
+            constant = constant_attributes(c)
+            return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
+        case Inst(cls=c):
+            plain = issubclass(c, (int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_))
+            return Inst(c, act and not plain)
+        case Real():
+            return Real(act)
+        case Arr(dtype=d, ndim=n, least=least):
+            return Arr(d, n, act and differentiable_dtype(d), least)
+        case Tup(items=items):
+            return replace(t, items=tuple([activate(x, act) for x in items]))
+        case Lst(elem=e) | Cell(elem=e):
+            return t.holding(activate(e, act), act)
+        case Dct():
+            return replace(t.mapped(lambda x: activate(x, act)), act=act)
+        case Union():
+            return t.mapped(lambda x: activate(x, act))
+        case Top():
+            return Top(act)
+        case Fn(code=c, site=s):
+            return Fn(c, s, act)
+        case Meth(func=m, site=s):
+            return Meth(m, s, act, t.owner, t.by_value)
+        case Known():
+            return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
+    return t
+
+
+def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
+    """A container of this kind that holds anything."""
+    if isinstance(t, Dct):
+        return Dct(t.cls, Top(), (), Top(act), act, Top())
+    return t.holding(Top(act), act)
+
+
+def may_be_complex(t: T) -> bool:
+    """May an active value of this type be complex, or a constant be?"""
+    match t:
+        case Known(value=v):
+            return isinstance(v, (complex, np.complexfloating))
+        case Arr(dtype=d, act=act):
+            return d.kind == "c" if d is not None else act
+        case Obj(fields=fields):
+            return any(may_be_complex(x) for _, x in fields)
+        case Inst(cls=c):
+            return issubclass(c, (complex, np.complexfloating)) or (t.active and not is_scalar(t))
+        case Tup(items=items):
+            return any(map(may_be_complex, items))
+        case Lst(elem=e) | Cell(elem=e):
+            return may_be_complex(e)
+        case Dct():
+            return may_be_complex(t.elem) or any(may_be_complex(x) for _, x in t.fields)
+        case Union(options=options):
+            return any(map(may_be_complex, options))
+        case Top(act=act):
+            return act
+    return False
