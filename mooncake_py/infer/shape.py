@@ -33,7 +33,7 @@ class Shape:
         self.blocks = {b.id: b for b in fn.blocks}
         self.statements = [s for b in fn.blocks for s in b.stmts]
         self.defs: dict[Var, Call] = {s.out: s for s in self.statements}
-        self.users: dict[Var, set[BlockId]] = {}  # blocks
+        self.users: dict[Var, set[BlockId]] = {}  # the blocks that use it
         counts: dict[Var, int] = {}
         for b in fn.blocks:
             for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):

@@ -43,7 +43,6 @@ class DerivedRule:
         "has_lanes",
         "in_place",
         "lanes",
-        "n_inputs",
         "pullback",
         "reusable",
         "scope",
@@ -72,7 +71,6 @@ class DerivedRule:
         self.sites = tuple(sites)  # where it calls other rules, which it holds on to
         self.lanes = derived.lane_args
         self.has_lanes = bool(derived.lane_args)
-        self.n_inputs = len(derived.arg_trees)
         self.in_place = derived.in_place
         self.reusable = not (derived.in_place or derived.dynamic)  # whatever the run
         self.generation = registry.generation

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -46,7 +46,6 @@ from mooncake_py.transform.displays import Displays
 from mooncake_py.transform.names import text_of
 from mooncake_py.transform.unroll import MOST_COPIES
 
-Emit = Callable[..., Var]
 _SAME_LENGTH = (operator.setitem, list.__setitem__)  # where the index is one of an item
 _NOTHING: frozenset[Var] = frozenset()
 _VIEWS = (dict.items, dict.values, OrderedDict.items, OrderedDict.values)
