@@ -55,8 +55,9 @@ class Pullback:
 
     Cotangents have the structure, shapes and dtypes of the arguments, None where an argument has no derivative.
     Called, it gives those of the positional arguments; `with_keywords` those of the keyword arguments too.
-    It may be called again unless the run changed objects in place, which the first call undid; then a second
-    call raises PullbackReuse.
+    It may be called again. Where the run changed objects in place, which the first call undid, the function is run
+    again for it; where it may have changed its arguments or anything else that is not its own, or has another value
+    now, a second call raises PullbackReuse. `reusable` tells whether it can be called again without such a run.
     """
 
     __slots__ = (
@@ -68,10 +69,12 @@ class Pullback:
         "_spent",
         "_value",
         "_why",
+        "again",
         "always_zero",
         "arrays",
         "met",
         "newcomers",
+        "own_only",
         "reusable",
         "touched",
         "wrote",
@@ -92,6 +95,8 @@ class Pullback:
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
         self._why = "the function changes objects in place: what it saved is used up"
+        self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
+        self.own_only = False  # does that surely change nothing but what the function makes?
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
         self.wrote = False  # did it surely change one of them, where the pullback may be called again?
@@ -113,7 +118,7 @@ class Pullback:
     def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
         """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
         if self._spent and not self.reusable:
-            raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
+            return self._of_another_run().of_arguments(cotangent, chosen)
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
         kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
@@ -121,7 +126,7 @@ class Pullback:
         try:
             rdata = self._run(dy)
         except BaseException:
-            self.reusable, self._why = False, "that call ended with an exception half way"
+            self.reusable, self.again, self._why = False, None, "that call ended with an exception half way"
             raise
         if kept:  # what the run took out of the arguments is in them again
             mine = reachable(self._args)
@@ -133,6 +138,18 @@ class Pullback:
         return tuple(
             report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
         )
+
+    def _of_another_run(self) -> Pullback:
+        """The pullback of another run of the function, with the same value."""
+        from mooncake_py.diagnostics.facts import same_value
+
+        if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
+            value, pullback = self.again()
+            if same_value(value, self._value) is None:
+                return pullback
+            restore(pullback)
+            self._why = "the function has another value now"
+        raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
 
     def _keep_shadows(self) -> list[tuple[ListShadow | DictShadow, Any]]:
         """The shadows of lists and dicts from outside, with the fdata of what these hold now."""
@@ -237,13 +254,15 @@ def run_forward(
     """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
     frame = debug_frame()
     if frame is None:
-        return _run_forward(f, args, kwargs, active)
-    from mooncake_py.diagnostics.entry import EntryWatch
-
-    with running(True):
-        watch = EntryWatch(f, (*args, *kwargs.values()), frame)
         y, pullback = _run_forward(f, args, kwargs, active)
-    pullback._run = watch.around(pullback._run)
+    else:
+        from mooncake_py.diagnostics.entry import EntryWatch
+
+        with running(True):
+            watch = EntryWatch(f, (*args, *kwargs.values()), frame)
+            y, pullback = _run_forward(f, args, kwargs, active)
+        pullback._run = watch.around(pullback._run)
+    pullback.again = lambda: run_forward(f, args, kwargs, active)
     return y, pullback
 
 
@@ -278,7 +297,7 @@ def _run_forward(
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
-    pullback = Pullback(y, args, shadows[extra : extra + n], run, _may_run_again(rule), rule.outside(cells))
+    pullback = _pullback(rule, cells, y, args, shadows[extra : extra + n], run)
     pullback.always_zero = tuple(i - extra for i in rule.derived.always_zero if i >= extra)
     return y, pullback
 
@@ -391,12 +410,24 @@ def _forward_bound(
 
     values = (*args, *kwargs.values())
     fd = [fdata[i] for i in mine]
-    return y, Pullback(y, values, fd, run, _may_run_again(rule), rule.outside(cells), tuple(kwargs))
+    return y, _pullback(rule, cells, y, values, fd, run, tuple(kwargs))
 
 
-def _may_run_again(rule: DerivedRule) -> bool:
-    """Was nothing changed in place that the pullback undoes, but what is outside and put back after it?"""
-    return rule.reusable or not (rule.in_place or this_run().in_place)
+def _pullback(
+    rule: DerivedRule,
+    cells: tuple[Any, ...],
+    y: Any,
+    values: Sequence[Any],
+    fdata: Sequence[Any],
+    run: Callable[[Any], Any],
+    keywords: tuple[str, ...] = (),
+) -> Pullback:
+    """The pullback of the run of a derived rule that is under way."""
+    this = this_run()
+    in_place = rule.in_place or this.in_place  # but for what is outside, which is put back
+    pullback = Pullback(y, values, fdata, run, rule.reusable or not in_place, rule.outside(cells), keywords)
+    pullback.own_only = rule.derived.own_only and not this.wary
+    return pullback
 
 
 def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -374,7 +374,38 @@ def sets_an_attribute_of_an_argument(p):
     return p.c
 
 
-@pytest.mark.parametrize("f", [overwrites, deletes, appends, writes_to_an_argument, sets_an_attribute_of_an_argument])
+def lists(v):
+    return sum([a**3 for a in v[1:]]) * v[0]
+
+
+def fills(v):
+    out = np.zeros(2)
+    for i in range(2):
+        out[i] = v[i] ** 2
+    return out[0] * out[1]
+
+
+@pytest.mark.parametrize("f", [overwrites, deletes, appends, lists, fills])
+def test_a_function_that_changes_what_it_makes_runs_again_for_a_second_pullback(f: Any) -> None:
+    _, pullback = value_and_pullback(f, np.array([2.0, 3.0]))
+    assert not pullback.reusable
+    first, second, third = (pullback(dy)[0] for dy in (1.0, 1.0, 2.0))
+    assert np.any(first) and np.array_equal(first, second) and np.array_equal(2.0 * first, third)
+
+
+def test_a_function_that_has_another_value_now_is_not_run_again_for_a_second_pullback() -> None:
+    scale = [2.0, 3.0]
+    x = np.array([4.0])
+    _, pullback = value_and_pullback(lambda x: sum([v * scale[0] for v in x]), x)
+    assert pullback(1.0)[0].tolist() == [2.0]
+    scale.reverse()
+    with pytest.raises(PullbackReuse, match="has another value now"):
+        pullback(1.0)
+    scale.reverse()
+    assert pullback(1.0)[0].tolist() == [2.0] and x.tolist() == [4.0]
+
+
+@pytest.mark.parametrize("f", [writes_to_an_argument, sets_an_attribute_of_an_argument])
 def test_what_was_changed_in_place_can_be_undone_once(f: Any) -> None:
     x = Pair(2.0, 3.0) if f is sets_an_attribute_of_an_argument else np.array([2.0, 3.0])
     _, pullback = value_and_pullback(f, x)

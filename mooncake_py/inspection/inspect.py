@@ -79,8 +79,7 @@ class Inspection:
         out = [f"{code.co_qualname}, {code.co_filename}:{code.co_firstlineno}"]
         out += [f"  {name}: {type_text(t)}" for name, t in self.arguments]
         out.append(f"  returns {type_text(self.inferred.result)}")
-        once = "once" if self.derived.in_place else "again where no call in it changes anything in place"
-        out.append(f"  its pullback may be called {once if self.derived.in_place or self.derived.dynamic else 'again'}")
+        out.append(f"  its pullback may be called {_how_often(self.derived)}")
         out.append("")
         shown = sorted({*self.lines, *_own_lines(code)})
         width = len(str(shown[-1]))
@@ -294,3 +293,11 @@ def _kept(seen: Inspection) -> None:
 def _what(k: Kept, filename: str) -> str:
     what = k.what or _source(k.pos, filename, "a value")
     return f"{k.part} of {what}" if k.part else what
+
+
+def _how_often(derived: Derived) -> str:
+    if not (derived.in_place or derived.dynamic):
+        return "again"
+    if derived.own_only:
+        return "again, and runs the function again for it"
+    return "once" if derived.in_place else "again where no call in it changes anything in place"

@@ -70,3 +70,8 @@ class Derived:
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]
     always_zero: tuple[int, ...]  # parameters whose cotangent is zero whatever the run
+
+    @property
+    def own_only(self) -> bool:
+        """Does it, as far as is seen before the run, change nothing but what it makes?"""
+        return not (self.touched_args or self.touched_cells or self.touched_globals)

@@ -111,7 +111,7 @@ def test_arrays_in_shared_memory_are_named() -> None:
 
     text = str(inspect(f, np.ones(3)))
     assert "y = x * 1.0: float64 array, 1-d, active, in memory that is written to" in text
-    assert "its pullback may be called once" in text
+    assert "its pullback may be called again, and runs the function again for it" in text
     assert "fdata of x * 1.0" in text
 
 
