@@ -11,6 +11,7 @@ d/dt Re<ybar, f(x + t v)> = Re<xbar, v>.
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import enum
 import zlib
@@ -291,7 +292,7 @@ def assert_cotangent_fits(value: Any, cotangent: Any, where: str) -> None:
 
 def check_case(case: Case) -> None:
     """The whole contract of a derivative, on one case; raises AssertionError saying which part does not hold."""
-    from mooncake_py import build_rrule, value_and_pullback
+    from mooncake_py import PullbackReuse, build_rrule, value_and_pullback
 
     rng = case.rng()
     before = bits(case.args)
@@ -311,8 +312,11 @@ def check_case(case: Case) -> None:
     assert type(cotangents) is tuple and len(cotangents) == len(args), f"not one cotangent per argument: {cotangents!r}"
     for i, (arg, cotangent) in enumerate(zip(case.args, cotangents, strict=True)):
         assert_cotangent_fits(arg, cotangent, f"cotangent of argument {i}")
-    if getattr(pullback, "reusable", False):
+    reusable = getattr(pullback, "reusable", True)
+    refusal = contextlib.nullcontext() if reusable else contextlib.suppress(PullbackReuse)
+    with refusal:
         assert same(pullback(ybar), cotangents), "the pullback, called again: other cotangents"
+    assert bits(args) == before, "the pullback, called again, did not restore the arguments"
     check_against_differences(case, cotangents, ybar, rng)
 
     rule = build_rrule(case.fn, *case.fresh_args())

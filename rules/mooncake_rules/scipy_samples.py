@@ -38,6 +38,7 @@ class Plan:
     positional: int  # how many of the samples are passed by position
     dtype: Any
     shapes: tuple[tuple[int, ...], ...]  # of the samples when they are broadcast, none where they are made rows
+    present: tuple[Any, ...]  # by sample, where some numbers are left out: which stay
     last: bool  # are the axes to be reduced moved to the end?
     axes: tuple[int, ...]
     keepdims: bool
@@ -75,13 +76,20 @@ def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> 
     axis = given.get("axis", of["default_axis"])
     arrays = [np.atleast_1d(given[k]) for k in samples]
     dtype = np.result_type(*arrays)
-    if dtype.kind not in "fc" or any(np.isnan(x).any() for x in arrays):
+    if dtype.kind not in "fc":
         return None
+    missing = any(np.isnan(x).any() for x in arrays)
     ndim = max(x.ndim for x in arrays)
     axes = tuple(range(ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
     shapes: tuple[tuple[int, ...], ...] = ()
+    present: tuple[np.ndarray, ...] = ()
     if axis is None or ndim == 1:
         rows = [x.ravel() for x in arrays]
+        fitting = not of["paired"] or len({x.size for x in rows}) == 1
+        if missing and fitting and given.get("nan_policy") == "omit":
+            present = _present(rows, of["paired"])
+            rows = [x[stay] for x, stay in zip(rows, present, strict=True)]
+            missing = False
     elif "axis" in params and not of["override"]["vectorization"]:
         try:
             arrays = _axis_nan_policy._broadcast_arrays(arrays, axis=None if of["paired"] else axis)
@@ -92,11 +100,18 @@ def plan_of(of: dict[str, Any], args: tuple[Any, ...], kwds: dict[str, Any]) -> 
     else:
         return None
     options = {k: v for k, v in given.items() if k not in (*samples, *_TAKEN)}
-    if any(x.size == 0 for x in rows) or of["is_too_small"](rows, options):
+    if missing or any(x.size == 0 for x in rows) or of["is_too_small"](rows, options):
         return None
     outputs = of["n_outputs"](options) if callable(of["n_outputs"]) else of["n_outputs"]
     last = axis is not None and ndim > 1
-    return Plan(names, tuple(samples), count, dtype, shapes, last, axes, bool(given.get("keepdims", False)), outputs)
+    keepdims = bool(given.get("keepdims", False))
+    return Plan(names, tuple(samples), count, dtype, shapes, present, last, axes, keepdims, outputs)
+
+
+def _present(rows: list[np.ndarray], paired: bool) -> tuple[np.ndarray, ...]:
+    """Which numbers of samples are no NaN; of pairs, in both."""
+    present = [~np.isnan(x) for x in rows]
+    return (np.logical_and.reduce(present),) * len(rows) if paired else tuple(present)
 
 
 def _kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[int]:
@@ -134,7 +149,8 @@ def _spelled_out(f: Any) -> None:
             x = np.asarray(given.pop(k), plan.dtype)
             if plan.last and np.shape(x) != plan.shapes[i]:
                 x = x * np.ones(plan.shapes[i], plan.dtype)
-            rows.append(at_the_end(x, plan.axes) if plan.last else np.ravel(x))
+            x = at_the_end(x, plan.axes) if plan.last else np.ravel(x)
+            rows.append(x[plan.present[i]] if plan.present else x)
         for k in _TAKEN:
             given.pop(k, None)
         if plan.last:
@@ -244,6 +260,8 @@ CASES: list[RuleCase] = [
     case(st.gmean, _M**2, axis=1, weights=_Y**2), case(st.tvar, _M, (-1.0, 2.0), axis=1), case(st.hmean, _X**2),
     case(lambda x, w: st.gmean(x, weights=w), _X**2, _Y**2), case(st.entropy, _X**2), case(st.iqr, _M, axis=1),
     case(lambda p, q: st.entropy(p, q), _X**2, _Y**2), case(st.skew, _WITH_NAN, nan_policy="omit"),
+    case(lambda x, y: st.ttest_rel(x, y, nan_policy="omit").pvalue, _WITH_NAN, _Y[:5]),
+    case(lambda x, y: st.ttest_ind(x, y, nan_policy="omit").pvalue, _WITH_NAN, _Y),
     case(st.gstd, _X**2 + 0.3), case(st.trim_mean, _X, 0.2), case(st.median_abs_deviation, _X),
     case(lambda x, p, w: st.expectile(x, p, weights=w), _X, 0.3, _Y**2), *_EXPECTILES,
     *[case(lambda y, x, m=m: tuple(st.siegelslopes(y, x, m)), _Y, _X) for m in ("hierarchical", "separate")],

@@ -15,6 +15,7 @@ from mooncake_py.testing import check_grads
 pytest.importorskip("scipy")
 import scipy.optimize as so
 import scipy.special as sc
+from scipy import stats
 
 
 def _run(source: str) -> None:
@@ -158,3 +159,10 @@ def test_a_constraint_that_does_not_bind_has_no_influence() -> None:
 def test_bounds_hold_the_minimum() -> None:
     f = lambda b: so.minimize(lambda z: np.sum((z - 3.0) ** 2), np.zeros(2), bounds=((0.0, b), (0.0, None))).x  # noqa: E731
     assert np.allclose(value_and_pullback(f, 1.5)[1](np.array([2.0, 5.0])), 2.0)
+
+
+def test_rows_with_missing_numbers_go_through_the_wrapper_of_scipy() -> None:
+    x = np.array([[0.9, -0.4, np.nan, 0.3, 2.2], [0.1, 0.7, 1.9, -0.3, 0.4]])
+    (by_rows,) = value_and_pullback(lambda x: stats.skew(x, axis=1, nan_policy="omit"), x)[1](np.ones(2))
+    alone = [grad(lambda row: stats.skew(row[~np.isnan(row)]))(row) for row in x]
+    assert np.allclose(by_rows, alone, rtol=1e-12)
