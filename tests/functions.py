@@ -6,10 +6,13 @@ import importlib
 import os
 import pkgutil
 import sys
+from typing import TypeVar
 
 import tests.zoo
 from tests.harness import Case
 from tests.zoo import registry
+
+X = TypeVar("X")
 
 for _module in sorted(info.name for info in pkgutil.iter_modules(tests.zoo.__path__)):
     importlib.import_module(f"tests.zoo.{_module}")
@@ -20,9 +23,14 @@ CASES: list[Case] = [case for case in registry.CASES if "wider" not in case.tags
 WIDER: list[Case] = [case for case in registry.CASES if "wider" in case.tags]
 ALL = os.environ.get("MOONCAKE_ZOO") == "all"
 TURN = sys.version_info.minor % 3
-#: What need not be seen of every case on every Python: a third of them here, the others on the next two Pythons.
-#: `MOONCAKE_ZOO=all` takes them all.
-SHARE: list[Case] = CASES if ALL else [case for case in CASES[TURN::3] if "slow" not in case.tags]
+
+
+def share(cases: list[X]) -> list[X]:
+    """What need not be seen on every Python: a third here, the rest on the next two; all with `MOONCAKE_ZOO=all`."""
+    return cases if ALL else cases[TURN::3]
+
+
+SHARE: list[Case] = [case for case in share(CASES) if ALL or "slow" not in case.tags]
 
 
 def by_name(name: str) -> Case:

@@ -1,4 +1,4 @@
-"""Every case of every rule file, inlined and called."""
+"""Every case of every rule file, inlined; called by a site, which hands it values, a third of them on each Python."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from mooncake_py.registry import load_packs
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
+from tests.functions import share
 
 load_packs()
 CASES: list[tuple[str, RuleCase]] = []
@@ -26,7 +27,7 @@ def test_inlined(case: RuleCase) -> None:
     check_grads(*known_call(case.fn, case.args, case.kwargs))
 
 
-@pytest.mark.parametrize("case", [c for _, c in CASES], ids=[name for name, _ in CASES])
+@pytest.mark.parametrize("case", [c for _, c in share(CASES)], ids=[name for name, _ in share(CASES)])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_called(case: RuleCase) -> None:
     check_grads(*unknown_call(case.fn, case.args, case.kwargs))
