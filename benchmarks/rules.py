@@ -196,7 +196,7 @@ def compare(case: Case, n: int, budget: float = 1.0) -> tuple[float, float]:
         r = np.random.default_rng(0)
         args = [make(r, n) for _ in range(times) for make in case.args]
         plain, by_hand = programs(case, times, n)
-        rule = rule_for(plain, tuple(abstract(x, True) for x in args), ())  # type: ignore[arg-type]
+        rule = rule_for(plain, tuple(abstract(x, True) for x in args), (), outermost=True)  # type: ignore[arg-type]
         forward, pullback = rule.forward, rule.pullback
         lanes = [i for i, _ in rule.lanes]  # arguments with a shadow of their own
         y, _, _ = forward(*args, *[zero_fdata(args[i]) for i in lanes])

@@ -289,7 +289,7 @@ def _run_forward(
         return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
-    rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells))
+    rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     y, fy, captures = _run(rule, all_args, cells, shadows)
     tree = rule.derived.result_tree
@@ -361,7 +361,7 @@ def _with_shadows(
         return rule, (None,) * len(args)
     fdata = _shadows(args, act, apart=rule.reusable)
     if fdata.aliased:
-        rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True)
+        rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True, outermost=True)
     return rule, tuple(fdata)
 
 
@@ -398,7 +398,8 @@ def _forward_bound(
         return abstract(slots.primal(v), type(v) is dict and any(type(x) is Box and act[x.index] for x in v.values()))
 
     cells = cells_of(g)
-    rule = rule_for(g, tuple(map(typed, params)), tuple(abstract(c, bool(is_wary())) for c in cells), fdata.aliased)
+    free = tuple(abstract(c, bool(is_wary())) for c in cells)
+    rule = rule_for(g, tuple(map(typed, params)), free, fdata.aliased, outermost=True)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
     mine = _mine(all_args, all_kwargs, args, kwargs)
@@ -492,4 +493,4 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
             with Run() as here:
                 here.wary = wary = may_write_outside(g, given, code_of_types(types))
                 types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
-                rule_for(g, types, tuple(abstract(c, bool(wary)) for c in cells_of(g)))
+                rule_for(g, types, tuple(abstract(c, bool(wary)) for c in cells_of(g)), outermost=True)

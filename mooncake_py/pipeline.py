@@ -37,10 +37,12 @@ def derive_rule(
     outcome: bool = False,
     observe: Observer = ignore,
     wary: Wary = NOTHING,
+    outermost: bool = False,
 ) -> DerivedRule:
     """The rule of a Python function for arguments (and contents of closure cells) of these types.
 
     With `outcome`, of the function that returns `(value, None)` or `(UNBOUND, exception)` and never raises.
+    `outermost`: of one that the user calls, so that nothing of the run writes to what it returns.
 
     Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
     `observe` is told the result of every stage by its name: "normalised", "prepared", "inferred", "planned", "derived".
@@ -55,7 +57,7 @@ def derive_rule(
         primal = with_outcome(primal)
 
     try:
-        inferred, taken = infer_simplified(primal, fn, arg_types, free_types, aliased, wary, options.objects)
+        inferred, taken = infer_simplified(primal, fn, arg_types, free_types, aliased, wary, options.objects, outermost)
     finally:
         forget()
     note_first_writes(inferred, arg_types)
@@ -83,6 +85,7 @@ def derive_rule(
     pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
     rule = DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken, sites)
+    rule.anywhere = not inferred.memory.handed_back
     if frame is not None and not outcome:  # an outcome that is an exception has no value to look at
         from mooncake_py.diagnostics.derived import watch_rule
 

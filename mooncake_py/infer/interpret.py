@@ -28,7 +28,9 @@ class Inference(Calls):
         times: Counter[Var] = Counter()  # how often more was found to be written into a value
         for round_ in itertools.count():
             result = self.flow()
-            memory = Memory(self.fn, self.types, self.calls, self.aliased, wary=self.wary, shape=self._shape)
+            memory = Memory(
+                self.fn, self.types, self.calls, self.aliased, False, self.wary, self._shape, self.outermost
+            )
             grown = memory.written_back(self.types, self.calls)
             changed = False
             for v, t in grown.items():

@@ -85,6 +85,7 @@ class Memory:
         surely: bool = False,
         wary: Wary = NOTHING,
         shape: Shape | None = None,
+        outermost: bool = False,
     ):
         self.parent: dict[Var, Var] = {}
         self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
@@ -113,9 +114,10 @@ class Memory:
         for a, p in (*self.shape.brought, *self.shape.passed):
             self.join(a, p)
         given = {self.find(v) for v in (*fn.params, *fn.free) if self.identity(v)}
-        for y in self.shape.returned:  # a view of an argument that is returned: who gets it may write to it
-            if self.identity(y) and self.find(y) in given:
-                self._mark(y)
+        # Views of arguments that are returned: who gets one may write to it; the user has it when the run is over.
+        self.handed_back = [y for y in self.shape.returned if self.identity(y) and self.find(y) in given]
+        for y in () if outermost else self.handed_back:
+            self._mark(y)
         self.close()
 
     def close(self) -> None:

@@ -69,10 +69,12 @@ class State:
         wary: Wary = NOTHING,
         classes: Classes | None = None,
         found_before: dict[Call, list[Found]] | None = None,
+        outermost: bool = False,
     ):
         self.classes = classes  # where attributes of objects are looked into
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.aliased = aliased
+        self.outermost = outermost
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn
         self.globals = globals_

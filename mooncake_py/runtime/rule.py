@@ -35,6 +35,7 @@ class DerivedRule:
     """
 
     __slots__ = (
+        "anywhere",
         "code",
         "derived",
         "forward",
@@ -60,6 +61,7 @@ class DerivedRule:
         taken: Iterable[pytypes.FunctionType] = (),
         sites: Sequence[StaticSite] = (),
     ):
+        self.anywhere = False  # is it the same rule for the outermost function and for one that others call?
         self.code = code
         self.forward = forward
         self.pullback = pullback
@@ -185,15 +187,16 @@ def rule_for(
     free_types: tuple[T, ...],
     aliased: bool = False,
     outcome: bool = False,
+    outermost: bool = False,
 ) -> DerivedRule:
     """The rule of a Python function for a signature, derived on first use; in debug mode another than outside it.
 
-    `outcome` as for `derive_rule`.
+    `outcome` and `outermost` as for `derive_rule`.
     """
     chosen, frame = current(), debug_frame()
     mode = None if frame is None else frame.mode
     wary = is_wary()
-    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary)
+    key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary, outermost)
     rule = _cache.get(key)
     if (told := observer()) is not None:
         told.derived(fn, types, free_types)
@@ -204,7 +207,10 @@ def rule_for(
         why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache)) if log is not None else None
         begin = time.perf_counter()
         with _collector_at_rest():
-            rule = _cache[key] = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary)
+            rule = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
+        _cache[key] = rule
+        if rule.anywhere:
+            _cache[(*key[:-1], not outermost)] = rule
         if log is not None:
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
     return rule

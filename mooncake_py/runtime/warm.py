@@ -94,7 +94,7 @@ class WarmCall:
         cell_types = tuple(abstract(c, False) for c in cells_of(g))
         everything = not current().activity
         types = tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args))
-        rule = rule_for(g, types, cell_types)
+        rule = rule_for(g, types, cell_types, outermost=True)
         fits = None
         plain = all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args)
         if rule.has_lanes or not plain:

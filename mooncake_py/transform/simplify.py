@@ -40,6 +40,7 @@ def infer_simplified(
     aliased: bool = False,
     wary: Wary = NOTHING,
     objects: bool = True,
+    outermost: bool = False,
 ) -> tuple[Inferred, set[pytypes.FunctionType]]:
     """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
 
@@ -47,7 +48,8 @@ def infer_simplified(
         found: dict[Call, list[Found]] = {}
 
         def again(f: Function) -> Inferred:
-            return Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found).run()
+            scope = fn.__globals__
+            return Inference(f, arg_types, scope, free_types, aliased, wary, classes, found, outermost).run()
 
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()

@@ -113,30 +113,38 @@ def complex_above(a: Any, b: Any) -> Any:
 
 
 @inline
-def above(a: Any, b: Any) -> Any:
-    """1 where a > b, 1/2 where they are equal, else 0: in both cotangents, so that it is computed once."""
+def shares(a: Any, b: Any) -> tuple[Any, Any]:
+    """What the larger gets of a cotangent, by place: 1 for a where a > b, and for b where a < b; 1/2 where they tie."""
     if is_complex(a) or is_complex(b):
-        return complex_above(a, b)
+        w = complex_above(a, b)
+        return w, 1.0 - w
     if is_number(a) and is_number(b):
-        return number_above(a, b)
-    return np.heaviside(a - b, 0.5)
+        w = number_above(a, b)
+        return w, 1.0 - w
+    return array_shares(a, b)
+
+
+def array_shares(a: Any, b: Any) -> tuple[Any, Any]:
+    """The same of real arrays: of bool, unless some elements are equal or not numbers."""
+    more, less = a > b, a < b
+    if np.count_nonzero(more) + np.count_nonzero(less) == more.size:
+        return more, less
+    w = np.where((a != a) | (b != b), np.nan, more + 0.5 * (a == b)).astype(np.result_type(a, b))
+    return w, 1.0 - w
 
 
 def above_or_alone(a: Any, b: Any) -> Any:
-    """The same, and 1 where b is not a number (as fmax and fmin have it)."""
-    w = above(a, b)
-    return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, w))
+    """1 where a > b, 1/2 where they are equal, and 1 where b is not a number (as fmax and fmin have it)."""
+    return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, shares(a, b)[0]))
 
 
-pure.update({number_above, complex_above, above_or_alone})
+pure.update({number_above, complex_above, array_shares, above_or_alone})
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
     (np.arctan2, lambda a, b, y: b / (a * a + b * b), lambda a, b, y: -a / (a * a + b * b)),
     (np.hypot, lambda a, b, y: a / y, lambda a, b, y: b / y),
     (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
     (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
-    (np.maximum, lambda a, b, y: above(a, b), lambda a, b, y: 1.0 - above(a, b)),
-    (np.minimum, lambda a, b, y: 1.0 - above(a, b), lambda a, b, y: above(a, b)),
     (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
     (np.fmin, lambda a, b, y: above_or_alone(-a, -b), lambda a, b, y: above_or_alone(-b, -a)),
     (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(a / b)),
@@ -164,6 +172,32 @@ def _of_two(df_da: Callable, df_db: Callable) -> Callable:
 for _f, _a, _b in _BINARY:
     binary(_of_two(_a, _b), _f)
     probed.add(_f)
+
+
+def _maximum(f: Any) -> Any:
+    def maximum(a, b):
+        shapes = shapes_of(a, b)
+
+        def pullback(dy):
+            more, less = shares(a, b)
+            return down(dy * more, a, shapes, 0, b), down(dy * less, b, shapes, 1, a)
+
+        return np.maximum(a, b), pullback
+
+    return maximum
+
+
+def _minimum(f: Any) -> Any:
+    def minimum(a, b):
+        shapes = shapes_of(a, b)
+
+        def pullback(dy):
+            more, less = shares(a, b)
+            return down(dy * less, a, shapes, 0, b), down(dy * more, b, shapes, 1, a)
+
+        return np.minimum(a, b), pullback
+
+    return minimum
 
 
 def _copysign(f: Any) -> Any:
@@ -231,6 +265,8 @@ def _heaviside(f: Any) -> Any:
     return heaviside
 
 
+binary(_maximum, np.maximum)
+binary(_minimum, np.minimum)
 binary(_copysign, np.copysign)
 binary(_ldexp, np.ldexp)
 binary(_heaviside, np.heaviside)
@@ -238,7 +274,7 @@ binary(_nextafter, np.nextafter)
 binary(_divmod, np.divmod)
 for _types in ((Array, Array), (Array, Scalar), (Scalar, Array)):
     rrule(divmod, types=_types)(_divmod(divmod))
-probed.update({np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
+probed.update({np.maximum, np.minimum, np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
 
 
 # -- where and clip ---------------------------------------------------------------------------------------

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import value_and_grad
+from mooncake_py import registry, value_and_grad, value_and_pullback
+from mooncake_py.infer.abstraction import abstract
+from mooncake_py.runtime.rule import rule_for
+from mooncake_py.transform.lanes import ARR, REF
 
 
 def row(b):
@@ -77,3 +80,31 @@ def test_what_is_written_to_a_view_has_its_derivative(write: Any, made: Any) -> 
         for i, gi in zip(argnums, g, strict=True):
             got = (gi * d).sum() if i == 0 else gi
             assert np.isclose(got, slope(i, 1e-6 * d if i == 0 else 1e-6), rtol=1e-5, atol=1e-6)
+
+
+def transposed(b):
+    return b.T
+
+
+def of_the_transposed(b):
+    return transposed(b) * 2.0
+
+
+def test_the_outermost_function_has_no_shadows_for_what_it_only_looks_at() -> None:
+    a, dy = np.ones((3, 4)), np.arange(12.0).reshape(4, 3)
+    registry.load_packs()
+    types = (abstract(a, True),)
+    assert rule_for(transposed, types, (), outermost=True).derived.arg_trees == (ARR,)
+    assert rule_for(transposed, types, ()).derived.arg_trees == (REF,)
+    assert rule_for(of_the_transposed, types, (), outermost=True) is rule_for(of_the_transposed, types, ())
+    y, pullback = value_and_pullback(transposed, a)
+    (g,) = pullback(dy)
+    assert np.array_equal(g, dy.T) and y.base is a and not np.shares_memory(g, dy)
+
+
+def test_arguments_that_are_one_array_are_returned() -> None:
+    a, dy = np.ones((3, 4)), np.arange(12.0).reshape(4, 3)
+    _, pullback = value_and_pullback(lambda x, y: (x.T, y[0]), a, a)
+    g, h = pullback((dy, dy[:, 1]))
+    assert np.array_equal(g, dy.T) and np.array_equal(h[0], dy[:, 1]) and not h[1:].any()
+    assert not np.shares_memory(g, h)

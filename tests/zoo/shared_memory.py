@@ -101,3 +101,36 @@ def broadcast_matrix(m):
     y = np.broadcast_to(b, (3, 2, 2))
     b[0] *= 3.0
     return np.sum(y**2) + np.sum(y @ m) + np.sum(np.diagonal(y, axis1=1, axis2=2))
+
+
+def other_way_round(m):
+    return m.T
+
+
+@case(M)
+def views_of_an_argument_that_overlap(m):
+    return m.T, m[0], m, other_way_round(m).reshape(-1), np.diag(m), m[0, 1]
+
+
+@case(M)
+def a_view_written_before_others_are_returned(m):
+    m.T[0] *= m[1]
+    return m.T, m[0] * 2.0, m[::-1]
+
+
+@case(M)
+def a_view_that_the_caller_of_it_writes_to(m):
+    w = other_way_round(m)
+    w[1] = m[0] ** 2
+    return w, m
+
+
+@case(M, M[0])
+def two_arguments_in_one_result(m, v):
+    return [m.T, v], (v, v[::-1]), {"m": m}
+
+
+@case(M, V)
+def one_or_the_other(m, v):
+    y = m.ravel() if m[0, 0] > 1.0 else v
+    return y, v[1:]

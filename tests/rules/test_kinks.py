@@ -1,0 +1,27 @@
+"""Where differences cannot tell: which derivative is given where a function has a kink."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import grad
+
+
+@pytest.mark.parametrize("f, sign", [(np.maximum, 1.0), (np.minimum, -1.0), (np.fmax, 1.0), (np.fmin, -1.0)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_ties_shares_its_cotangent(f: Any, sign: float, dtype: type) -> None:
+    a = sign * np.array([1.0, 2.0, np.inf, -np.inf, 3.0], dtype)
+    b = sign * np.array([1.0, 5.0, np.inf, -np.inf, 0.5], dtype)
+    da, db = grad(lambda a, b: f(a, b).sum(), argnums=(0, 1))(a, b)
+    assert np.array_equal(da, [0.5, 0.0, 0.5, 0.5, 1.0]) and np.array_equal(da + db, np.ones(5))
+    assert da.dtype == db.dtype == dtype
+
+
+@pytest.mark.parametrize("f", [np.maximum, np.minimum])
+def test_what_is_not_a_number_has_no_derivative(f: Any) -> None:
+    a = np.array([1.0, np.nan, 2.0])
+    da, db = grad(lambda a, b: f(a, b).sum(), argnums=(0, 1))(a, np.array([0.5, 2.0, np.nan]))
+    assert np.isfinite(da[0]) and np.isfinite(db[0]) and np.isnan(da[1:]).all() and np.isnan(db[1:]).all()
