@@ -278,7 +278,9 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     if _sees_its_frame(code):
         return None
     here = f.__globals__ is globals_ and code.co_filename == fn.filename
-    if here and ((code.co_name == fn.name and code.co_firstlineno == fn.firstline) or _within(code, call.pos)):
+    if here and code.co_name == fn.name and code.co_firstlineno == fn.firstline:
+        return None
+    if _within(code, call.pos, here):
         return None
     try:
         bound = _bound(f, normalise(code), call, inferred.wary)
@@ -298,12 +300,14 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     return _from_elsewhere(f, body, args, call, inferred, here)
 
 
-def _within(code: pytypes.CodeType, pos: Pos) -> bool:
-    """Is this place in the body of the code, taken in?"""
+def _within(code: pytypes.CodeType, pos: Pos, here: bool) -> bool:
+    """Is this place in the body of the code, taken in? `here`: the code is of the file it would be taken into."""
+    places = [(p.line, name) for filename, name, p in pos.inner if filename == code.co_filename]
+    if here:
+        places += pos.calls("")
     last = max((line for *_, line in code.co_lines() if line is not None), default=code.co_firstlineno)
     return any(
-        line is not None and code.co_firstlineno <= line <= last and name == code.co_name
-        for line, name in pos.calls("")
+        line is not None and code.co_firstlineno <= line <= last and name == code.co_name for line, name in places
     )
 
 

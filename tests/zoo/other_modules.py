@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.zoo import tables
+from tests.zoo.generators import Branching as Many
+from tests.zoo.linked import Branching, Tree
 from tests.zoo.registry import case
 
 X3 = np.array([0.5, -1.2, 2.0])
@@ -82,3 +84,16 @@ def a_name_of_another_module_set_and_read(x):
     s = tables.START[1] * sum(tables.START)
     tables.START = before
     return s * tables.WEIGHTS[0]
+
+
+@case(Branching(0.5, Branching(0.2, Branching(0.9)), Branching(1.1)), Tree(1.0, Tree(2.0), Tree(0.5, None, Tree(0.3))))
+def trees_of_another_module(t, u):
+    return t.total() * u.total(0.8)
+
+
+@case(Many(0.5, Many(0.2, Many(0.9)), Many(1.1)), 0.7)
+def iterator_over_its_own_kind_of_another_module(t, x):
+    s = 0.0
+    for v in t:
+        s = s * x + v
+    return s * sum(t)
