@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.parts import activate, with_parts
+from mooncake_py.infer.recursive import Around, fold, folded_in
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -143,32 +145,39 @@ def _awake(t: T) -> T:
 _HOLDERS = (Lst, Dct, Cell, Obj, Union)
 
 
-def _put(t: T, e: Effect, apart: bool = False) -> T:
-    """`apart`: what is written to is not this container, but may be in it."""
+def _put(t: T, e: Effect, apart: bool = False, around: Around = MappingProxyType({})) -> T:
+    """`apart`: what is written to is not this container, but may be in it. `around` it are objects of these classes."""
     if isinstance(t, Union):
-        return t.mapped(lambda x: _put(x, e, apart))
+        return t.mapped(lambda x: _put(x, e, apart, around))
     if isinstance(t, Tup):
-        return replace(t, items=tuple([_put(x, e) for x in t.items]))
+        return replace(t, items=tuple([_put(x, e, around=around) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
-        elem = _put(t.elem, e) if e.origin.held else t.elem
+        elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
         if not apart and may_be(t, e.target):
-            elem = join(elem, e.put if not isinstance(e.target, Dct) else Top(e.put.active))
+            elem = join(elem, fold(e.put, around) if not isinstance(e.target, Dct) else Top(e.put.active))
         return t.holding(elem, t.act)
     if isinstance(t, Dct):
-        t = t.mapped(lambda x: _put(x, e)) if e.origin.held else t
+        t = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
         if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
-            put = e.put if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
+            put = fold(e.put, around) if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
             assert isinstance(put, Dct)
             return join(t, replace(put, cls=t.cls, act=t.act))
-    if isinstance(t, Obj):
-        if isinstance(e.target, Top) and isinstance(e.put, Top):
-            return Inst(t.cls, t.act)  # a call that may have done anything
-        t = replace(t, fields=tuple([(k, _put(x, e)) for k, x in t.fields]))
-        if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
-            joined = join(t, e.put)
-            return replace(joined, sure=t.sure & e.put.sure) if isinstance(joined, Obj) else joined
-    return t
+    return _put_into_object(t, e, around) if isinstance(t, Obj) else t
+
+
+def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
+    """What is put into what an object holds may lead to objects of its class: that is said once, as in its own type."""
+    if isinstance(e.target, Top) and isinstance(e.put, Top):
+        return Inst(t.cls, t.act)  # a call that may have done anything
+    forms: list[Obj] = []
+    inner = {**around, t.cls: forms}
+    whole: T = replace(t, fields=tuple([(k, _put(x, e, around=inner)) for k, x in t.fields]))
+    if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
+        whole = join(whole, folded_in(e.put, inner))
+    for form in forms:  # there may be more and more
+        whole = join(whole, folded_in(form, inner))
+    return whole
 
 
 @remembered

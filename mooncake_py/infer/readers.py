@@ -49,7 +49,7 @@ drawn_out: set[pytypes.FunctionType] = set()
 
 
 def may_come_back(f: pytypes.FunctionType) -> bool:
-    """Does f, or a function that it calls by a global name, call something by the name of f?"""
+    """Does f, or what it calls by a global name, call something by the name of f, or the class that it makes objects of?"""
     if f in drawn_out:
         return True
     seen: set[str] = set()
@@ -60,7 +60,11 @@ def may_come_back(f: pytypes.FunctionType) -> bool:
         if f.__name__ in names:
             return True
         seen |= names
-        work += [g for name in names if isinstance(g := f.__globals__.get(name), pytypes.FunctionType)]
+        called = [f.__globals__.get(name) for name in names]
+        made = [getattr(c, "__init__", None) for c in called if isinstance(c, type)]
+        if f in made:
+            return True
+        work += [g for g in (*called, *made) if isinstance(g, pytypes.FunctionType)]
         work += [g for g in functions_in(code) if g.__name__ in names]
     return False
 

@@ -7,9 +7,13 @@ writing it takes it out and adds what the node that is written holds (`fold`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mooncake_py.infer.parts import with_parts
 from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, join
 
+Around = Mapping[type, list[Obj]]
+"""The classes of the objects that a value is in, with what is seen of other objects of them."""
 MOST_FORMS = 8  # of types of one class that are made into one
 
 
@@ -20,7 +24,7 @@ def unfold(t: T, whole: Obj) -> T:
     return with_parts(t, lambda x: unfold(x, whole))
 
 
-def fold(t: T, around: dict[type, list[Obj]]) -> T:
+def fold(t: T, around: Around) -> T:
     """The type of a value as that of an attribute of objects of the classes `around` it.
 
     What is seen of objects of these classes is added to the lists there.
@@ -37,7 +41,7 @@ def fold(t: T, around: dict[type, list[Obj]]) -> T:
     return Rec(t.cls)
 
 
-def together(t: Obj, around: dict[type, list[Obj]]) -> T:
+def together(t: Obj, around: Around) -> T:
     """The type of an object, and of all objects of its class that it leads to, as one."""
     forms = [t]
     inner = {**around, t.cls: forms}
@@ -49,6 +53,6 @@ def together(t: Obj, around: dict[type, list[Obj]]) -> T:
     return whole
 
 
-def folded_in(form: Obj, around: dict[type, list[Obj]]) -> T:
+def folded_in(form: Obj, around: Around) -> T:
     """One of these types with its attributes as those of objects of the classes `around`."""
     return with_parts(form, lambda x: fold(unfold(x, form), around))

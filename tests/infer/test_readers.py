@@ -98,6 +98,10 @@ def test_a_pullback_that_puts_back_what_a_callee_changed_is_that_of_another_run_
         *("recursive_results.merge_sorted", "recursive_results.quick_sorted", "recursive_results.array_returned"),
         *("recursive_results.sorted_where_it_stands", "recursive_results.leaves_of_a_nested_structure"),
         *("recursive_results.sum_over_a_nested_structure", "ordering.sorted_without_and_with_a_key"),
+        *("grown.a_constructor_makes_more", "grown.of_a_constructor_changed_afterwards", "grown.searched"),
+        *("grown.a_chain_by_its_constructor", "grown.a_shared_array_is_changed_by_constructors"),
+        *("grown.lists_of_children_changed", "grown.children_that_know_their_parent", "grown.children_by_name"),
+        "grown.grown_onto_an_argument",
     ),
 )
 def test_nothing_in_it_is_decided_when_it_runs(name: str) -> None:
