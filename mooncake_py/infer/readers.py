@@ -49,7 +49,7 @@ drawn_out: set[pytypes.FunctionType] = set()
 
 
 def may_come_back(f: pytypes.FunctionType) -> bool:
-    """Does f, or what it calls by a global name, call something by the name of f, or the class that it makes objects of?"""
+    """Does f, or what it calls by a global name, call something by the name of f, or the class f makes objects of?"""
     if f in drawn_out:
         return True
     seen: set[str] = set()
