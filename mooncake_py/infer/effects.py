@@ -14,7 +14,7 @@ from types import MappingProxyType
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.parts import activate, with_parts
-from mooncake_py.infer.recursive import Around, fold, folded_in
+from mooncake_py.infer.recursive import Around, fold, folded_in, read
 from mooncake_py.infer.types import (
     BOT,
     Arr,
@@ -95,26 +95,33 @@ def _inner(t: T, depth: int) -> T:
     return Inst(t.cls, t.act) if isinstance(t, Obj) else Top(t.active)
 
 
-def between(before: T, now: T, seen: bool, origin: Origin = ANYWHERE) -> Iterator[Effect]:
-    """The writes that make of a value of type `before` one of type `now`, which a call gave it."""
+def between(
+    before: T, now: T, seen: bool, origin: Origin = ANYWHERE, within: frozenset[type] = frozenset()
+) -> Iterator[Effect]:
+    """The writes that make of a value of type `before` one of type `now`, which a call gave it.
+
+    It is `within` objects of these classes: what is written to others of them is in the write to these.
+    """
     if before == now:
         return
     match before, now:
         case (Lst(elem=a), Lst(elem=b)) | (Cell(elem=a), Cell(elem=b)):
             yield Effect(before, b, now.active, seen, origin)
-            yield from between(a, b, seen)
+            yield from between(a, b, seen, within=within)
         case Dct(), Dct():
             yield Effect(before, now, now.act, seen, origin)
             for k, t in before.fields:
-                yield from between(t, now.value(k), seen)
-            yield from between(before.elem, now.elem, seen)
+                yield from between(t, now.value(k), seen, within=within)
+            yield from between(before.elem, now.elem, seen, within=within)
         case Obj(), Obj():
-            yield Effect(before, now, now.act, seen, origin)
-            for k, t in before.fields:
-                yield from between(t, now.field(k) or BOT, seen)
+            if before.cls not in within:
+                yield Effect(before, now, now.act, seen, origin)
+                for k, t in before.fields:
+                    then = read(now.field(k) or BOT, now)
+                    yield from between(read(t, before), then, seen, within=within | {before.cls})
         case Tup(), Tup():
             for a, b in zip(before.items, now.items, strict=True):
-                yield from between(a, b, seen)
+                yield from between(a, b, seen, within=within)
         case (Bot(), _) | (_, Bot()) | (Known(), _):  # what is in its place now does not change it
             return
         case (Union(), _) | (_, Union()):
@@ -123,7 +130,7 @@ def between(before: T, now: T, seen: bool, origin: Origin = ANYWHERE) -> Iterato
                 if kind is None:
                     yield Effect(Top(), Top(now.active), now.active, seen, origin)
                 else:
-                    yield from between(t, only(now, kind), seen)
+                    yield from between(t, only(now, kind), seen, within=within)
         case _ if is_scalar(before) and is_scalar(now):
             return
         case Arr(), Arr():

@@ -19,11 +19,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from mooncake_py import fields
+from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
-from mooncake_py.infer.recursive import fold, folded_in, unfold
+from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, Dct, Fn, Known, Meth, Obj, Real, T, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
@@ -267,7 +268,7 @@ class Classes:
         return None
 
     def _stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
-        held = default if held is None else join(unfold(held, t), default)
+        held = default if held is None else join(recursive.read(held, t), default)
         if not t.act or held == BOT:
             return held, getattr
         if is_scalar(held):

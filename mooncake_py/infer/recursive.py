@@ -1,7 +1,7 @@
 """Types of objects that lead to objects of their own class: lists that are linked, trees, graphs.
 
 The type of such an object says once what all of these objects hold, and stands in itself as `Rec`: a node is
-`Node(value: float, next: None or Rec(Node))`. Reading the attribute `next` puts the type back in its place (`unfold`),
+`Node(value: float, next: None or Rec(Node))`. Reading the attribute `next` puts the type back in its place (`read`),
 writing it takes it out and adds what the node that is written holds (`fold`).
 """
 
@@ -9,18 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mooncake_py.infer.base import remembered
 from mooncake_py.infer.parts import with_parts
-from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, join
+from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, Union, join
 
 Around = Mapping[type, list[Obj]]
 """The classes of the objects that a value is in, with what is seen of other objects of them."""
 MOST_FORMS = 8  # of types of one class that are made into one
 
 
-def unfold(t: T, whole: Obj) -> T:
+@remembered
+def read(t: T, whole: Obj) -> T:
     """The type of an attribute of an object of type `whole`, as that of a value on its own."""
+    return fold(unfold(t, whole), {})
+
+
+def unfold(t: T, whole: Obj) -> T:
+    """The type of an attribute of an object of type `whole`, which is put in where it stands in itself."""
     if isinstance(t, (Obj, Rec)) and t.cls is whole.cls:
         return whole if isinstance(t, Rec) else t
+    if isinstance(t, Union):  # however deep it may be, it is to be folded
+        options = tuple([unfold(x, whole) for x in t.options])
+        return Union(any(x.active for x in options), options)
     return with_parts(t, lambda x: unfold(x, whole))
 
 

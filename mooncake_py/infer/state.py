@@ -195,12 +195,12 @@ def _with(t: T, f: T) -> T:
     """A type with what f has beside it, for values of the same kind."""
     if isinstance(t, Union):
         return t.mapped(lambda x: _with(x, f))
-    if isinstance(f, Union) and (kind := kind_of(t)) is not None:
+    if (isinstance(f, Union) or not isinstance(f, Top)) and (kind := kind_of(t)) is not None:
         f = only(f, kind)
         if isinstance(f, Bot):
             return t
     if isinstance(t, Obj):
-        if not isinstance(f, Obj) or f.cls is not t.cls:
+        if not isinstance(f, Obj):
             return Inst(t.cls, t.act or f.active)
         fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
         return Obj.of(t.cls, t.act or f.act, fields, t.sure & f.sure)  # what is written is not taken away

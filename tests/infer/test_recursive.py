@@ -8,9 +8,10 @@ import pytest
 from mooncake_py import inspect, value_and_grad
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.protocol import written
-from mooncake_py.infer.recursive import unfold
-from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, join, union
+from mooncake_py.infer.recursive import read, unfold
+from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, join, only, union
 from mooncake_py.runtime.fits import fit_of
+from tests.zoo import grown as zoo_grown
 from tests.zoo import linked as zoo
 
 F = Inst(float, True)
@@ -97,3 +98,13 @@ def test_a_structure_of_another_shape_takes_the_same_rule() -> None:
             assert gradient.v == 0.5 ** (n - 1 - k)
             gradient, k = gradient.nxt, k + 1
         assert k == n
+
+
+def test_what_is_read_is_the_type_that_such_an_object_has_on_its_own() -> None:
+    even = zoo_grown.Even(3, 1.0)
+    t = abstract(even, True)
+    held = abstract(even.rest, True)
+    assert isinstance(t, Obj) and isinstance(held, Obj)
+    rest = t.field("rest")
+    assert rest is not None
+    assert only(read(rest, t), ("a", zoo_grown.Odd)) == held
