@@ -77,6 +77,7 @@ from mooncake_py.registry import (
     rules_of,
     seen_through,
 )
+from mooncake_py.spelling import given_by_name
 
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
@@ -191,6 +192,12 @@ class Calls(Attributes):
         if refuses_none(f, types):
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
             return BOT
+        if s.kwargs and (named := given_by_name(f, len(args), [k for k, _ in s.kwargs])):
+            if self.classes is None:
+                return self.dynamic(s, "arguments that are given by name")
+            left = dict(s.kwargs)
+            args = (*args, *(left.pop(k) for k in named))
+            return self.planned(s, Plan(Const(f), args, tuple(left.items())))
         if self.classes is not None:
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:

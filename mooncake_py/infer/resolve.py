@@ -139,7 +139,8 @@ def result_type(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) 
     if special is not None:
         found = special(args, dict(kwargs))
         if found is not None:
-            return found
+            by_name = act and not found.active and any(t.active for _, t in kwargs)
+            return activate(found) if by_name else found  # tables look at what is given by position
     if known:
         return activate(_probe(f, args, kwargs), act) if act else _probe(f, args, kwargs)
     return Top(act)

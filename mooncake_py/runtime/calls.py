@@ -34,8 +34,9 @@ from mooncake_py.runtime.operators import asked as asked_by
 from mooncake_py.runtime.plain import all_it_reaches, inert_parts, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
-from mooncake_py.runtime.results import Given, Pull, Result, of_bound
+from mooncake_py.runtime.results import Given, Pull, Result, of_bound, through
 from mooncake_py.runtime.user import has_derivative
+from mooncake_py.spelling import given_by_name
 from mooncake_py.tangents import ListShadow, add_rdata, zero_fdata
 from mooncake_py.unwinding import Raised, note_missing
 
@@ -54,6 +55,9 @@ def call(
 
     `protected`: a call that raises when it has changed something gives a `Raised`, and the pullback of that.
     """
+    if names and type(f).__hash__ is not None and (named := given_by_name(f, len(args), names)):
+        first, order = Given(args, fargs, names, kwvalues, kwfdata).by_position(named)
+        return through(call(f, ff, *first, protected), lambda ds: [ds[i] for i in order])
     given = Given(args, fargs, names, kwvalues, kwfdata)
     kwargs = given.kwargs
     alike = call_protected if protected else call

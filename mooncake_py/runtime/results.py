@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 Pull = Callable[[Any], Any]
@@ -22,6 +22,22 @@ class Given(NamedTuple):
     def after(self, x: Any, fx: Any) -> Given:
         """The same behind another argument."""
         return Given((x, *self.args), (fx, *self.fargs), *self[2:])
+
+    def by_position(self, named: Sequence[str]) -> tuple[Given, list[int]]:
+        """The same with these keyword arguments behind the positional ones, and where the cotangents of its callee
+        and arguments then stand."""
+        n = len(self.args)
+        left = [k for k in self.names if k not in named]
+        place = {k: 1 + n + i for i, k in enumerate((*named, *left))}
+        values, fdata = (
+            dict(zip(self.names, self.kwvalues, strict=True)),
+            dict(zip(self.names, self.kwfdata, strict=True)),
+        )
+        moved = Given(
+            (*self.args, *(values[k] for k in named)), (*self.fargs, *(fdata[k] for k in named)),
+            tuple(left), tuple([values[k] for k in left]), tuple([fdata[k] for k in left]),
+        )  # fmt: skip
+        return moved, [*range(1 + n), *(place[k] for k in self.names)]
 
     @property
     def kwargs(self) -> dict[str, Any]:

@@ -222,6 +222,9 @@ def interp(x, xp, fp):
 
 def convolution_cotangents(dy: np.ndarray, a: np.ndarray, v: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     """The cotangent in the full convolution, correlated with the other factor."""
+    if a.ndim == 0 or v.ndim == 0:
+        da, dv = convolution_cotangents(dy, np.atleast_1d(a), np.atleast_1d(v), mode)
+        return da.reshape(a.shape), dv.reshape(v.shape)
     n, m = len(a), len(v)
     if mode != "full":
         start = min(n, m) - 1 if mode == "valid" else (min(n, m) - 1) // 2
@@ -343,13 +346,22 @@ _X = np.array([0.0, 0.7, 1.5, 2.1, 3.3])
 
 _PAIRS = ((_V, _W), (_W, _V), (_V, _W[:2]), (_W[:2], _V), (_Z, _W), (_W, _Z), (_Z, _Z[:2]))
 
+_trapezoid_now = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009
+
+
+def _by_name(v: np.ndarray, w: np.ndarray, values: list[float]) -> Any:
+    ends = np.interp(fp=values, xp=[0.0, 1.0, 2.0], x=w, left=0.3)
+    return _trapezoid_now(dx=0.5, y=v), np.convolve(v=w, a=v, mode="same"), ends, np.percentile(q=33.0, a=v)
+
+
 CASES: list[RuleCase] = [
     case(np.diff, _V), case(np.diff, _M, 2, axis=0), case(np.diff, _M, axis=1), case(np.gradient, _V),
     case(np.gradient, _V, 0.3), case(np.gradient, _M), case(np.gradient, _M, 0.5, axis=1),
     case(np.interp, 0.9, _X, _V), case(np.interp, _W + 1.05, _X, _V),
     case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V), case(np.interp, 0.9, [0.0, 1.0, 2.0], [0.5, 0.2, 0.1]),
     *[case(f, *pair, m) for f in (np.convolve, np.correlate) for pair in _PAIRS for m in ("full", "same", "valid")],
-    case(np.convolve, _V, _W), case(np.diff, _V, prepend=0.0, append=np.array([1.0, 2.0])),
+    case(np.convolve, _V, _W), case(np.convolve, 0.7, _V, "same"), case(np.convolve, _Z, np.array(0.5)),
+    case(_by_name, _V, _W, [0.5, 0.2, 0.1]), case(np.diff, _V, prepend=0.0, append=np.array([1.0, 2.0])),
     case(np.diff, _M, 1, 0, _M[:1]), case(np.gradient, _V, _X), case(np.gradient, _M, 0.1, _X),
     case(np.gradient, _V, edge_order=2), case(np.gradient, _V, _X, edge_order=2),
     case(np.gradient, _M, 0.5, edge_order=2), case(np.gradient, _M, axis=(0, 1)), case(np.gradient, _Z, 0.5),
@@ -362,7 +374,6 @@ CASES: list[RuleCase] = [
     case(np.i0, np.array([0.0, 8.5, 60.0])), case(np.kaiser, 5, 2.5), case(np.unwrap, _V * 9, period=3.0),
     case(np.unwrap, _M * 5, axis=0), case(np.unwrap, _V * 9, 4.0),
 ]  # fmt: skip
-_trapezoid_now = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009
 CASES += [
     case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
     case(_trapezoid_now, _V, x=list(_X)),

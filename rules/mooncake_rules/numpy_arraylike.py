@@ -69,6 +69,34 @@ def _ufunc(f: np.ufunc) -> None:
         return f(*[np.asarray(x) if isinstance(x, _LISTED) or _is_object(x) else x for x in args], **kwargs)
 
 
+_CORES = {"vecdot": (1, 1, 0), "matvec": (2, 1, 1), "vecmat": (1, 2, 1)}
+
+
+def core_dimensions(name: str, a: int, b: int) -> tuple[int, int, int]:
+    """How many dimensions of its operands, that have a and b of them, and of its result a product is about."""
+    return _CORES.get(name) or (min(a, 2), min(b, 2), min(a, 2) + min(b, 2) - 2)
+
+
+def _product(f: np.ufunc) -> None:
+    """A ufunc of vectors and matrices; `axes` says where in the operands, and in the result, these are."""
+    name = f.__name__
+
+    @overlay(f)
+    def array_like(a, b, /, *, axes=None, axis=None, keepdims=False, dtype=None, **keywords):
+        if keywords or (axis is not None and name != "vecdot"):
+            raise MissingRule(f"np.{name} is not differentiated with the keyword arguments casting, order and subok")
+        a, b = np.asarray(a, dtype), np.asarray(b, dtype)
+        if axis is not None:
+            axes = [axis, axis]
+        if axes is None:
+            y = f(a, b)
+        else:
+            na, nb, ny = core_dimensions(name, a.ndim, b.ndim)
+            y = f(np.moveaxis(a, axes[0], tuple(range(-na, 0))), np.moveaxis(b, axes[1], tuple(range(-nb, 0))))
+            y = np.moveaxis(y, tuple(range(-ny, 0)), axes[2]) if ny else y
+        return np.expand_dims(y, -1 if axes is None else axes[0]) if keepdims else y
+
+
 def _operator(f: Any) -> None:
     """An operator between an array and a list or tuple; whole numbers repeat these."""
     numbers = np.ndarray if f in (operator.mul, operator.imul) else (np.ndarray, np.generic)
@@ -129,7 +157,7 @@ def serve() -> None:
             if type(f) is type(np.concatenate) and not name.startswith("_") and (n := arrays_wanted(f)):
                 (_one if n == 1 else _two)(f)
     for u in ruled():
-        _ufunc(u)
+        (_ufunc if u.signature is None else _product)(u)
 
 
 # -- cases ------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ pure.add(may_hold_objects)
 
 def _array_of(f: Any) -> None:
     """`np.array` and its kind on numbers, lists and tuples."""
+    least = 1 if f in (np.ascontiguousarray, np.asfortranarray) else 0  # dimensions of what it gives
 
     @rrule(f, types=(list,))
     @rrule(f, types=(tuple,))
@@ -51,7 +52,7 @@ def _array_of(f: Any) -> None:
             refuse_objects(y)
 
         def pullback(dy):
-            return (unstack(dy, x),)
+            return (unstack(dy if least == 0 else np.reshape(dy, np.shape(x)), x),)
 
         return y, pullback
 
@@ -426,7 +427,8 @@ CASES: list[RuleCase] = [
     case(np.array, 0.5), case(np.array, [_V, _V * 2]), case(np.array, [0.5, 1.5], dtype=np.float32),
     case(np.array, [0.5, 1j * 0.5]), case(np.array, _M), case(np.array, _M, dtype=np.float32),
     case(np.array, _M, copy=True), case(np.asarray, _M), case(np.asarray, [0.5, 1.5]),
-    case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T), case(np.copy, _M),
+    case(np.asarray, _M, dtype=complex), case(np.ascontiguousarray, _M.T),
+    case(np.ascontiguousarray, 0.5), case(np.asfortranarray, [0.5, 1.0]), case(np.copy, _M),
     case(np.ndarray.copy, _M.T), case(np.ndarray.astype, _M, np.float32), case(np.ndarray.astype, _M, complex),
     case(np.ndarray.astype, _M, float, copy=False), case(np.float64, 0.5), case(np.complex128, 0.5),
     case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2), case(np.ndarray.item, _M, 1, 2),

@@ -179,7 +179,9 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 @mirrors(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = np.asarray(start), np.asarray(stop)
-    return start * np.exp(spaced(0.0 * np.log(stop / start), np.log(stop / start), num, endpoint, axis))
+    return np.moveaxis(
+        start * np.exp(spaced(0.0 * np.log(stop / start), np.log(stop / start), num, endpoint, 0)), 0, axis
+    )
 
 
 def _linspace_type(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -214,5 +216,6 @@ CASES: list[RuleCase] = [
     case(np.linspace, 0.5 + 1j, 2.0, 4), case(np.linspace, [0.5, 0.2], 1.0, 4, endpoint=False),
     case(np.logspace, 0.1, 0.5, 5), case(np.logspace, 0.1, 0.5, 4, base=2.0), case(np.geomspace, 0.5, 3.0, 5),
     case(np.geomspace, -0.5, -3.0, 4, endpoint=False), case(np.geomspace, np.array([0.5, 1.0]), 2.0, 3),
+    case(np.geomspace, [0.5, 1.0], 2.0, 3, axis=1), case(np.geomspace, 0.5 + 0.2j, _V[:2], 3, axis=-1),
     case(np.arange, 0.5, 3.0, 0.7), case(np.arange, 3.3),
 ]  # fmt: skip

@@ -284,7 +284,20 @@ _T = np.sin(np.arange(24.0) * 1.7).reshape(4, 2, 3)
 _S = np.cos(np.arange(24.0) * 1.3).reshape(4, 3, 2)
 _Z = _A * (1 + 0.5j) + 0.3j
 
+
+def _along_axes(t: Any, m: Any, s: Any, v: Any) -> Any:
+    """The core dimensions of products elsewhere than at the end."""
+    product: Any = np.matmul
+    inner: Any = getattr(np, "vecdot", None)
+    ys = product(t, m, axes=[(1, 0), (0, 1), (2, 0)]), product(s, v, axes=[(-1, -2), 0, 0])
+    single = product(s, s.tolist(), dtype=np.float32)
+    if inner is None:  # NumPy 1
+        return ys, single
+    return ys, single, inner(t, t * 2, axis=1, keepdims=True), inner(t, v, axes=[2, 0])
+
+
 CASES: list[RuleCase] = [
+    case(_along_axes, _T, _T[:, 0], _A, _V),
     case(np.dot, _T, _S), case(np.dot, 0.5, _V), case(np.dot, _M, 0.5), case(np.dot, np.array(0.5), _V),
     case(np.ndarray.dot, _M, _V), case(np.ndarray.dot, _M, list(_V)), case(np.inner, _V, _W),
     case(np.inner, _M, _A), case(np.inner, _T, _V),

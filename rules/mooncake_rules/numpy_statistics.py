@@ -221,10 +221,27 @@ for _f, _scale, _nan in (
 
 
 def average_cotangents(dy: Any, y: Any, a: np.ndarray, w: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
-    spread = w if w.shape == a.shape else w.reshape([a.shape[axis] if k == axis % a.ndim else 1 for k in range(a.ndim)])
+    spread = beside(w, a.shape, axis)
     full = np.broadcast_to(spread, a.shape)
     share = kept(dy, a.shape, axis) / np.add.reduce(full, axis, None, None, True)
-    return share * full, unbroadcast(share * (a - kept(y, a.shape, axis)), spread.shape).reshape(w.shape)
+    dw = unbroadcast(share * (a - kept(y, a.shape, axis)), spread.shape)
+    if w.shape != a.shape:
+        axes = axes_of(axis, a.ndim)
+        dw = dw.reshape([a.shape[k] for k in sorted(axes)]).transpose(np.argsort(np.argsort(axes)))
+    return share * full, dw
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes, counted from the first."""
+    return tuple([k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))])
+
+
+def beside(w: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Weights along these axes of an array of that shape, as they broadcast against it."""
+    if w.shape == shape:
+        return w
+    axes = axes_of(axis, len(shape))
+    return w.transpose(np.argsort(axes)).reshape([n if k in axes else 1 for k, n in enumerate(shape)])
 
 
 pure.add(average_cotangents)
@@ -252,10 +269,7 @@ def average_weighted(a, axis=None, *, weights, keepdims=False):
 @mirrors(np.average, types=(Array,), fallback=True)
 def average_returned(a, axis=None, weights=None, returned=False, keepdims=False):
     w = np.ones_like(a) if weights is None else np.asarray(weights)
-    if w.ndim != a.ndim:
-        order = axis if isinstance(axis, tuple) else (axis % a.ndim,)
-        w = w.reshape([w.shape[order.index(k)] if k in order else 1 for k in range(a.ndim)])
-    full = w + np.zeros(a.shape)
+    full = beside(w, a.shape, axis) + np.zeros(a.shape)
     total = np.sum(full, axis, keepdims=keepdims)
     y = np.sum(a * full, axis, keepdims=keepdims) / total
     return (y, total) if returned else y
@@ -339,7 +353,10 @@ CASES += [
     case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40),
     case(np.quantile, _V, np.array([0.3, 0.6])), case(np.average, _V), case(np.average, _T, axis=1),
     case(np.average, _V, weights=_V + 2), case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])),
-    case(np.average, _T, weights=_T + 2), case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
+    case(np.average, _T, weights=_T + 2), case(np.average, _T, (0, -1), weights=_T[:, 0] + 2),
+    case(np.average, _T, axis=(1, 0), weights=_T[..., 0].T + 2, returned=True),
+    case(np.average, _T[0], (1, 0), _T[0].T + 2),
+    case(np.median, [0.5, 0.2, 0.9]), case(np.std, [0.5, 0.2, 0.9]),
 ]  # fmt: skip
 
 _N = np.where(_T[0] < -0.7, np.nan, _T[0])

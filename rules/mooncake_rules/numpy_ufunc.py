@@ -255,6 +255,25 @@ _adds_at(np.add, 1)
 _adds_at(np.subtract, -1)
 
 
+def sums_between(n: int, indices: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which of n rows go into which sum of `np.add.reduceat`: pairs of row and sum."""
+    starts = np.asarray(indices, np.intp)
+    lengths = np.maximum(np.append(starts[1:], n) - starts, 1)
+    sums = np.repeat(np.arange(len(starts)), lengths)
+    return np.arange(len(sums)) + (starts - np.append(0, np.cumsum(lengths)[:-1]))[sums], sums
+
+
+@rrule(np.add.reduceat, types=(Array,))
+def add_reduceat(a, indices, axis=0, dtype=None):
+    def pullback(dy):
+        da = np.zeros(a.shape, dy.dtype)
+        rows, sums = sums_between(a.shape[axis], indices)
+        np.add.at(np.moveaxis(da, axis, 0), rows, np.moveaxis(dy, axis, 0)[sums])
+        return as_dtype(da, a.dtype)
+
+    return np.add.reduceat(a, indices, axis, dtype), pullback
+
+
 @rrule(np.multiply.accumulate, types=(Array,))
 def multiply_accumulate(a, axis=0, dtype=None):
     return cumprod(a, axis, dtype)
@@ -346,6 +365,7 @@ CASES: list[RuleCase] = [
     *[case(f.accumulate, _M) for f in (np.subtract, np.maximum, np.logaddexp, np.multiply, np.add)],
     case(np.maximum.accumulate, _M, axis=1), case(np.multiply.accumulate, _V), case(np.hypot.accumulate, _V),
     case(np.add.reduceat, _V, [0, 2]), case(np.add.reduceat, _V, np.array([2, 0, 3])),
+    case(np.add.reduceat, _M, [1, 0, 1, 1], -1), case(np.add.reduceat, _M, (0, 1), dtype=complex),
     case(np.multiply.reduceat, _M, [0, 2, 1], axis=1), case(np.add.at, _V, [0, 1, 1], _P[:3]),
     case(np.add.at, _V, 2, 0.5), case(np.add.at, _M, (np.array([0, 2, 0]), 1), _P[:3]),
     case(np.subtract.at, _M, [1, 1], _V), case(np.multiply.at, _V, [0, 0, 3], _P[:3]), case(np.sin.at, _V, [1, 1]),

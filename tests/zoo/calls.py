@@ -472,3 +472,23 @@ def methods_of_numbers_and_tuples_kept(x, y):
     for step in steps:
         total += step(y * total)
     return total
+
+
+KEPT = [np.interp, np.sum, np.dot]
+
+
+@case([0.5, 0.2, 0.1], V)
+def library_functions_with_everything_by_name(values, x):
+    ends = np.interp(x=x, fp=values, xp=[0.0, 1.0, 2.0])
+    kept = KEPT[0](fp=values, left=0.1, xp=[0.0, 1.0, 2.0], x=x) + KEPT[1](axis=0, a=[x, x * 2.0])
+    joined = np.stack(axis=1, arrays=(values, values)) if len(values) > 1 else None
+    return ends * kept, joined, np.convolve(v=values, a=x), KEPT[1](a=values)
+
+
+def weighed(**options):
+    return np.average(axis=0, **options)
+
+
+@case(V)
+def library_functions_with_names_from_a_dict(x):
+    return weighed(weights=x + 2.0, a=np.outer(x, x)) * np.cumsum(**{"a": x})
