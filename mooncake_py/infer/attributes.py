@@ -188,6 +188,9 @@ class Attributes(State):
         elif f is type and len(args) == 1 and (known := class_of(t)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(known)
+        elif (f is operator.eq or f is operator.ne) and len(types) == 2 and all(map(classes.is_itself, types)):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Inst(bool)
         elif (f is ops.truth or f is operator.not_ or f is bool) and len(args) == 1 and classes.is_true(t):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(f is not operator.not_)

@@ -20,7 +20,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import Awaited, CallInfo, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Starred, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -126,6 +126,8 @@ class Calls(Attributes):
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
+        if s.out in self.waiting:
+            return t
         reads = [(v, types.get(v, BOT)) for v in dict.fromkeys(self.read)]
         shape = self._shape if self.looked_around else None
         before.append(Found(reads, forced, late, shape, t, None if info is old else info))
@@ -210,6 +212,8 @@ class Calls(Attributes):
                 return self.dynamic(s, "the class of a named tuple decides")
             if f is ops.call_ex and (columns := by_columns(self, s)) is not None:
                 return self.planned(s, columns)
+            if f is ops.call_ex and isinstance(types[1], Tup) and types[2] == Known(None):
+                return self.planned(s, Starred())
         if f is cell_of or f is default_of or f is receiver_of:
             self.calls[s.out] = CallInfo("rule", f, rules_of(f)[0], args, (), types)
             return type_held(self, f, types)
@@ -382,20 +386,33 @@ class Calls(Attributes):
             return Fn(code.value, s, any(t.active for t in types))
         return None
 
-    def result_known(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
-        """What is known of a plain function: of one that may call itself with objects, by the simplest form of it."""
+    def result_known(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
+        """What is known of a plain function: of one with objects that is not taken in, by the simplest form of it."""
         found = result_of(f, types) if is_numeric_call(f, types) else None
         if found is not None:
             found = replace(found, changes={})
             if only_numbers(found.type) or isinstance(found.type, Bot):
                 return found
-        if self.classes is not None and all(map(may_pass, types)) and may_come_back(f):
+        if self.classes is not None and all(map(may_pass, types)) and (self.is_apart(f) or may_come_back(f)):
+            if self.waits(s):
+                return Result(BOT)
             better = result_of(f, types, simplified=True)
             if better is not None and better.changes and sum(map(has_identity, types)) > 1:
                 better = result_of(f, types, simplified=True, aliased=True)
             if better is not None and better.changes is not None:
                 return better
         return found if found is not None else result_of(f, types)
+
+    def is_apart(self, f: pytypes.FunctionType) -> bool:
+        """Was f to be taken in, and cannot be?"""
+        return self.classes is not None and f.__code__ in self.classes.apart
+
+    def waits(self, s: Call) -> bool:
+        """Is more to be known, by what other calls write, of what this call is given before it is looked into?"""
+        if self.classes is None or self.classes.cautious or s.out in self.ready | self.late:
+            return False
+        self.waiting.add(s.out)
+        return True
 
     def is_taken_in(self, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
@@ -426,7 +443,7 @@ class Calls(Attributes):
             and len(types) == target.__code__.co_argcount
             and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
             and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
-            and (found := self.result_known(target, types)) is not None
+            and (found := self.result_known(s, target, types)) is not None
         ):
             self.guards |= found.guards
             self.relied |= found.functions

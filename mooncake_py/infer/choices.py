@@ -20,6 +20,7 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.readers import may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import REAL, Kind, Known, Meth, Obj, T, Tup, Union, is_scalar, kind_of, union, widen
+from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Operand, Var
 
 if TYPE_CHECKING:
@@ -136,6 +137,8 @@ def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
         return False
     if f in _OF_SOMETHING:
         return types[:1] == (Known(None),)
+    if f is ops.call_ex:
+        return types[1:2] == (Known(None),)  # f(*None)
     if f is setattr or f is delattr:
         return bool(types) and _exact(types[0]) in _FIXED
     if f not in _ARITHMETIC or len(types) != 2:
@@ -145,6 +148,7 @@ def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
 
 
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
+_OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _ARITHMETIC = frozenset(
     {
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv),

@@ -70,7 +70,7 @@ def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool) -> T:
 
 def holds(t: T) -> bool:
     """Has it a type of what is in it? To others a write does no more than make them active."""
-    return isinstance(t, (Tup, Lst, Cell, Dct, Obj))
+    return isinstance(t, (Tup, Lst, Cell, Dct, Obj)) or (isinstance(t, Union) and any(map(holds, t.options)))
 
 
 DEPTH = 5

@@ -69,6 +69,11 @@ class TakenIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Starred:
+    """A call with starred arguments that is to be one with the items of a tuple (`transform/displays.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Awaited:
     """A call that nothing was seen to come back from: there may be more of what it is given."""
 

@@ -43,6 +43,9 @@ class Inference(Calls):
                 if new != old:
                     self.forced[v] = interned(new)
                     changed = True
+            if not changed and not self.waiting <= self.ready:
+                self.ready |= self.waiting
+                continue
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed:  # what nothing comes back from by now is decided when it runs
                 outside |= {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
@@ -60,6 +63,7 @@ class Inference(Calls):
     def flow(self) -> T:
         self.types = {}
         self.calls = {}
+        self.waiting = set()
         self.reached: set[BlockId] = set()
         self.carrying: set[BlockId] = set()
         self.result: T = BOT

@@ -420,6 +420,12 @@ class Classes:
         """Is an object of this type true, having no say in it?"""
         return isinstance(t, Obj) and all(self.look(t.cls, name) is MISSING for name in ("__bool__", "__len__"))
 
+    def is_itself(self, t: T) -> bool:
+        """Is it equal to nothing but itself: None, or an object of a class that has no say in it?"""
+        if not isinstance(t, Obj):
+            return t == Known(None)
+        return all(self.look(t.cls, name) is getattr(object, name) for name in ("__eq__", "__ne__"))
+
     def called(self, x: Operand, t: Obj | Tup, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         """A call of an object."""
         method = self.look(t.cls, "__call__")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
-from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Starred, TakenIn
 from mooncake_py.infer.parts import activate, unknown_items, unseen
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
@@ -73,6 +73,8 @@ class State:
     ):
         self.classes = classes  # where attributes of objects are looked into
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
+        self.ready: set[Var] = set()  # calls of functions that are looked into
+        self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
         self.aliased = aliased
         self.outermost = outermost
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
@@ -175,7 +177,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn | Awaited) -> T:
+    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn | Starred | Awaited) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.

@@ -19,6 +19,7 @@ from mooncake_py.infer.held import is_data, is_library, may_change
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed, is_function
+from mooncake_py.infer.readers import drawn_out
 from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.types import Arr, Fn, Known, Meth, widen
 from mooncake_py.ir import ops
@@ -372,24 +373,25 @@ def _sees_its_frame(code: pytypes.CodeType) -> bool:
 
 
 def _recursive(f: pytypes.FunctionType) -> bool:
-    """May f, through the global functions it names, come back to a function that is running?"""
-    return _comes_back(f, {}, lambda code: code.co_names) and _comes_back(f, {}, _globals_named)
-
-
-def _comes_back(
-    f: pytypes.FunctionType, seen: dict[pytypes.CodeType, bool], names: Callable[[pytypes.CodeType], Iterable[str]]
-) -> bool:
-    code = f.__code__
-    if code in seen:
-        return not seen[code]
-    seen[code] = False
-    for name in names(code):
-        g = f.__globals__.get(name)
-        if isinstance(g, pytypes.FunctionType) and _comes_back(g, seen, names):
-            return True
-    if any(isinstance(g, pytypes.FunctionType) and _comes_back(g, seen, names) for g in code.co_consts):
+    """May f, through the global functions it names, come back to itself, or to one of its kind?"""
+    if f in drawn_out:
         return True
-    seen[code] = True
+    return _comes_back(f, lambda code: code.co_names) and _comes_back(f, _globals_named)
+
+
+def _comes_back(f: pytypes.FunctionType, names: Callable[[pytypes.CodeType], Iterable[str]]) -> bool:
+    seen: set[pytypes.CodeType] = set()
+    work = [f]
+    while work:
+        g = work.pop()
+        called = [*[g.__globals__.get(name) for name in names(g.__code__)], *g.__code__.co_consts]
+        for h in called:
+            if isinstance(h, pytypes.FunctionType):
+                if h.__code__ is f.__code__:
+                    return True
+                if h.__code__ not in seen:
+                    seen.add(h.__code__)
+                    work.append(h)
     return False
 
 

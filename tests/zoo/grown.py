@@ -160,6 +160,64 @@ class Quad:
         return s
 
 
+class Spot:
+    def __init__(self, x, m):
+        self.x = x
+        self.m = m
+
+
+class Half:
+    """Two halves as soon as it holds more than two; its methods call each other."""
+
+    def __init__(self, low, high, most=2):
+        self.low, self.high, self.most = low, high, most
+        self.spots = []
+        self.sum = Spot(0, 0)
+        self.lower = self.upper = None
+        self.divided = False
+
+    def insert(self, s):
+        if not self.low <= s.x < self.high:
+            return False
+        if len(self.spots) < self.most and not self.divided:
+            self.spots.append(s)
+            self.note(s)
+            return True
+        if not self.divided:
+            self.divide()
+        self.note(s)
+        return self.lower.insert(s) or self.upper.insert(s)
+
+    def note(self, s):
+        m = self.sum.m + s.m
+        self.sum.x = (self.sum.x * self.sum.m + s.x * s.m) / m
+        self.sum.m = m
+
+    def divide(self):
+        middle = (self.low + self.high) / 2
+        self.lower = Half(self.low, middle, self.most)
+        self.upper = Half(middle, self.high, self.most)
+        self.divided = True
+        for s in self.spots:
+            self.lower.insert(s)
+            self.upper.insert(s)
+        self.spots = []
+
+    def pull(self, s):
+        if len(self.spots) == 1 and self.spots[0] == s:
+            return 0, 0
+        d = self.sum.x - s.x
+        if not self.divided or (self.high - self.low) < abs(d):
+            return s.m * self.sum.m * d / (d * d + 0.1), self.sum.m
+        a, b = 0, 0
+        for half in (self.lower, self.upper):
+            if half and half.sum.m != 0:
+                x, y = half.pull(s)
+                a += x
+                b += y
+        return a, b
+
+
 def grown(depth, v):
     t = Twig(v)
     if depth > 0:
@@ -322,6 +380,34 @@ def a_tree_that_subdivides_and_is_changed(xs, y):
     root.kids[1].mass = root.kids[1].mass * y
     root.kids[0].held = (y * y, y)
     return sum(root.force(x + 0.5) for x in xs)
+
+
+@case([0.3, 0.35, 2.7, 2.72, 0.9, 1.4], 0.5)
+def a_tree_whose_methods_call_each_other(xs, m):
+    root = Half(0.0, 4.0)
+    spots = [Spot(x * x, m + 0.1 * i) for i, x in enumerate(xs)]
+    for s in spots[:-1]:
+        root.insert(s)
+    total = 0.0
+    for s in spots:
+        a, b = root.pull(s)
+        total += a * a + a * b
+    return total
+
+
+@case(Spot(0.5, 1.5), Spot(2.0, 0.5))
+def objects_compared(s, t):
+    here = Spot(s.x, t.m)
+    both = [s, here, t]
+    r = 0.0
+    for a in both:
+        for b in both:
+            if a == b:
+                r += a.x * b.m
+            elif a != here and here != None and not (None == b):  # noqa: E711
+                r += math.sin(a.x) * b.x
+    here.x = r
+    return r * here.x
 
 
 @case(0.5)
