@@ -11,13 +11,13 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar
+from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar, Sequence_
 from mooncake_py.registry import (
     asking_items,
-    drained,
     folds,
     incurious,
     infer_table,
+    overlay,
     probed,
     pure,
     rrule,
@@ -137,22 +137,27 @@ def float_of_array(x):
 
 
 @rrule(complex, types=(Scalar,))
-def complex_(re, im=0):
+def complex_(real=0, imag=0):
     def pullback(dy):
-        return dy.real if isinstance(re, (int, float)) else dy, dy.imag
+        return dy.real if isinstance(real, (int, float)) else dy, dy.imag
 
-    return complex(re, im), pullback
+    return complex(real, imag), pullback
+
+
+@overlay(complex, arity=0)
+def complex_of_parts(*, real=0, imag=0):
+    return complex(real, imag)
 
 
 @rrule(round)
-def round_(x, ndigits=None):
+def round_(number, ndigits=None):
     def pullback(dy):
-        return 0.0 * dy if isinstance(x, float) else None
+        return 0.0 * dy if isinstance(number, float) else None
 
-    return round(x, ndigits), pullback
+    return round(number, ndigits), pullback
 
 
-infer_table[round] = lambda args, kwargs: Inst(int) if len(args) == 1 and is_scalar(args[0]) else None
+infer_table[round] = lambda args, kwargs: Inst(int) if len(args) == 1 and not kwargs and is_scalar(args[0]) else None
 
 
 # -- min, max, sum ----------------------------------------------------------------------------------------
@@ -210,7 +215,7 @@ _extreme(min)
 _extreme(max)
 
 
-@rrule(math.fsum)
+@rrule(math.fsum, deferred=(0,))
 def fsum(xs):
     n = len(xs)
 
@@ -225,7 +230,17 @@ def like(xs: Any, ds: list[Any]) -> Any:
     return np.array(ds, dtype=xs.dtype) if isinstance(xs, np.ndarray) else tuple(ds)
 
 
-@rrule(math.dist)
+def of_two(f: Any) -> Any:
+    """Registers a rule of f for two lists, tuples or arrays. Iterators are made lists before: they run once."""
+
+    def register(rule: Any) -> None:
+        for types in itertools.product((Sequence_, Array), repeat=2):
+            rrule(f, types=types)(rule)
+
+    return register
+
+
+@of_two(math.dist)
 def dist(p, q):
     y = math.dist(p, q)
 
@@ -236,16 +251,23 @@ def dist(p, q):
     return y, pullback
 
 
+@overlay(math.dist)
+def dist_of_iterables(p, q):
+    return math.dist(list(p), list(q))
+
+
 if hasattr(math, "sumprod"):
 
-    @rrule(math.sumprod)
+    @of_two(math.sumprod)
     def sumprod(p, q):
         def pullback(dy):
             return like(p, [dy * b for b in q]), like(q, [dy * a for a in p])
 
         return math.sumprod(p, q), pullback
 
-    drained[math.sumprod] = 0
+    @overlay(math.sumprod)
+    def sumprod_of_iterables(p, q):
+        return math.sumprod(list(p), list(q))
 
 
 @rrule(math.prod)

@@ -1,0 +1,71 @@
+"""Arguments given by name: those that rules are chosen by, of functions in C, methods, operators and constructors."""
+
+import builtins
+import dataclasses
+import math
+from collections import OrderedDict
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+X = np.array([[0.3, -1.2, 2.0], [1.5, 0.7, -0.4]])
+V = np.array([0.4, 1.3, 2.1])
+
+
+@case(V, V * 2.0)
+def interpolated_by_name(x, y):
+    return np.sum(np.interp(x=x, xp=[0.0, 9.0], fp=[0.0, 1.0])) + np.interp(1.0, fp=y, xp=x)
+
+
+@case(X)
+def reductions_by_name(x):
+    return np.sum(a=x) * np.std(a=x) + np.var(a=x, axis=0) + np.percentile(a=x, q=30, axis=0) + np.linalg.norm(x=x)
+
+
+@case(X)
+def arrangements_by_name(x):
+    y = np.flip(m=x) + np.tile(A=x[:1], reps=(2, 1)) * np.stack(arrays=[x[1], x[0]])
+    return np.pad(array=y, pad_width=1), np.trapezoid(y=y), np.broadcast_to(array=x, shape=(2, 2, 3))
+
+
+@case(X)
+def conversions_by_name(x):
+    return np.asarray(a=x) * np.real(val=x) + np.imag(val=x * 1j)
+
+
+@case(1.3, 0.4)
+def numbers_by_name(x, y):
+    z = complex(real=x, imag=y) * complex(imag=x) + complex(x, imag=y)
+    return z, round(number=x) * y, round(number=x, ndigits=1) * y, pow(base=x, exp=y)
+
+
+@case(1.3, 0.4)
+def methods_by_name(x, y):
+    d = OrderedDict(a=x)
+    d.setdefault(key="b", default=y)
+    d.move_to_end(key="a")
+    return list(d.values())[0] * x + d["a"]
+
+
+@dataclasses.dataclass
+class Pair:
+    a: float
+    b: float
+
+
+@case(1.3, 0.4)
+def records_by_name(x, y):
+    return dataclasses.asdict(obj=Pair(a=x, b=y))["b"] * x + dataclasses.astuple(obj=Pair(b=x, a=y))[0]
+
+
+@case(X)
+def names_that_a_dict_gives(x):
+    keywords = {"a": x, "axis": 1}
+    return np.var(**keywords) + [np.std, builtins.len][0](a=x, axis=1)
+
+
+@case([0.5, 1.0, 2.5], [1.0, 3.0, 0.5])
+def sequences_that_run_once(p, q):
+    d = math.dist((2.0 * x for x in p), iter(q)) * math.dist(p, q)
+    return d + sum(map(math.prod, zip(p, q, strict=True)))
