@@ -71,6 +71,8 @@ _ANY_NAME = frozenset(
 
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
+_OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
+"""Methods that are given a class without being class methods."""
 
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.getitem})
 _MAKES_NEW = frozenset(
@@ -81,6 +83,9 @@ _GIVES_NEW = frozenset({"copy", "get", "index", "count"})
 _GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+Place = tuple[pytypes.CodeType | None, int | str]
+"""A parameter by number or name: of this code, or of any."""
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
@@ -139,14 +144,19 @@ class Code:
 class _Tracks:
     """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
 
-    def __init__(self, c: Code):
+    def __init__(self, c: Code, class_places: set[Place]):
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
+        self.classes: set[Operand] = set()
+        for i, p in enumerate(c.body.params):
+            given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
+            if not class_places.isdisjoint(given):
+                self.classes.add(p)
         held = zip(c.body.free, c.code.co_freevars, strict=False)
         self.cells = {cell for cell, n in held if n in c.free and may_hold_data(c.free[n])}
 
     def size(self) -> int:
-        return len(self.outside) + len(self.deep)
+        return len(self.outside) + len(self.deep) + len(self.classes)
 
     def add(self, v: Operand, flat: bool = False) -> None:
         self.outside.add(v)
@@ -165,6 +175,8 @@ class _Tracks:
             for p, a in zip(params, e.args, strict=True):
                 if a in self.outside:
                     self.add(p, a not in self.deep)
+                if a in self.classes:
+                    self.classes.add(p)
 
 
 class Walk:
@@ -177,6 +189,7 @@ class Walk:
         self.stores: set[str] = set()  # that it sets or deletes
         self.waiting: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}  # methods that no name calls so far
         self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
+        self.class_places: set[Place] = set()  # parameters that may be given a class
         self.sources = False
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
@@ -196,10 +209,10 @@ class Walk:
         if self.sources and self.unseen:
             return True
         while True:
-            before = self.returns, self.captured.copy(), self.given
+            before = self.returns, self.captured.copy(), self.given, len(self.class_places)
             if any(self._touches(c) for c in list(self.codes.values())):
                 return True
-            if before == (self.returns, self.captured, self.given):
+            if before == (self.returns, self.captured, self.given, len(self.class_places)):
                 return False
 
     # -- what may run --
@@ -279,14 +292,17 @@ class Walk:
                     for g in (d.fset, d.fdel):
                         self._method(name, g, inner, stores=True)
                 elif isinstance(f, pytypes.FunctionType):
-                    self._method(name, f, inner)
+                    of_class = isinstance(d, classmethod) or issubclass(k, type) or name in _OF_CLASS
+                    self._method(name, f, inner, of_class=of_class)
                 else:
                     self.value(d)
 
-    def _method(self, name: str, f: Any, outside: bool, stores: bool = False) -> None:
+    def _method(self, name: str, f: Any, outside: bool, stores: bool = False, of_class: bool = False) -> None:
         """A method, which runs if some code asks for its name, or Python does."""
         if not isinstance(f, pytypes.FunctionType):
             return
+        if of_class:
+            self.class_places.add((f.__code__, 0))
         names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
         special = name.startswith("__") and name.endswith("__")
         if not (special or name in names or not names.isdisjoint(_ANY_NAME)):
@@ -386,7 +402,7 @@ class Walk:
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
-        tracks = _Tracks(c)
+        tracks = _Tracks(c, self.class_places)
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
         params_of = {b.id: b.params for b in fn.blocks}
         while True:
@@ -425,7 +441,13 @@ class Walk:
             return False
         if f is ops.store_global:
             return True
+        if (named is type and len(s.args) == 1) or (f is getattr and s.args[1] == Const("__class__")):
+            tracks.classes.add(s.out)
         touched = [v for v in operands if v in tracks.outside]
+        if f in (setattr, delattr) and s.args[0] in tracks.classes:
+            return True
+        if f is None and not tracks.classes.isdisjoint(operands) and not self._is_library(c, s.fn, defs):
+            self._gives_classes(c, s, tracks.classes, defs)
         if not touched:
             if f is setattr and isinstance(self.known(c, s.args[0], defs), NAMESPACES):
                 return True
@@ -473,6 +495,15 @@ class Walk:
         if named is None or named not in _TO_SCALARS:
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
+
+    def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:
+        """A call with classes among its arguments, of a function that is seen, or of any, as a method too."""
+        callee = self.known(c, s.fn, defs)
+        code = callee.__code__ if isinstance(callee, pytypes.FunctionType) else None
+        for i, v in enumerate(s.args):
+            if v in classes:
+                self.class_places |= {(code, i)} if code is not None else {(None, i), (None, i + 1)}
+        self.class_places |= {(code, k) for k, v in s.kwargs if v in classes}
 
     def _made(self, c: Code, s: Call, tracks: _Tracks) -> None:
         """A function that is made with default values, which may be from outside."""

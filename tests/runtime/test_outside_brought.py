@@ -165,3 +165,75 @@ def test_counters_do_not_have_rules_derived_again(caplog: pytest.LogCaptureFixtu
     with caplog.at_level("INFO", logger="mooncake_py"):
         g(Model(3.0), 1.3)
     assert not caplog.records
+
+
+class Counted:
+    made = 0
+
+    def __init__(self, w):
+        type(self).made += 1
+        self.w = w
+
+    def used(self):
+        self.__class__.made += 1
+        return self.w * self.made
+
+    @classmethod
+    def again(cls, w):
+        cls.made += 2
+        return cls(w * cls.made)
+
+
+class Helped:
+    made = 0
+
+    def __init__(self, w):
+        count(type(self))
+        self.w = w
+
+
+def count(cls):
+    cls.made += 1
+
+
+def by_type(x):
+    return Counted(x).w * Counted(x).made
+
+
+def by_class_of_object(x):
+    c = Counted(x)
+    for _ in range(3):
+        c.used()
+    return c.used() * x
+
+
+def by_class_method(x):
+    return Counted.again(x).w * Counted.made
+
+
+def by_an_argument(x):
+    return Helped(x).w * Helped(x).made
+
+
+def by_setattr(x):
+    c = Counted(x)
+    cls = type(c)
+    for k in range(2):
+        if k:
+            setattr(cls, "made", c.made + 5)  # noqa: B010
+    return c.w * c.made
+
+
+@pytest.mark.parametrize("f", [by_type, by_class_of_object, by_class_method, by_an_argument, by_setattr])
+@pytest.mark.parametrize("debug_mode", [False, True])
+def test_counters_of_classes_that_objects_lead_to(f: Callable[..., Any], debug_mode: bool) -> None:
+    def begin() -> None:
+        Counted.made = Helped.made = 0
+
+    begin()
+    expected = [f(1.3) for _ in range(4)]
+    made = Counted.made, Helped.made
+    begin()
+    g = value_and_grad(f, debug_mode=debug_mode)
+    assert [g(1.3)[0] for _ in range(4)] == expected
+    assert (Counted.made, Helped.made) == made
