@@ -88,11 +88,10 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
     if fx is None or depth == 0:
         return None
     if isinstance(x, np.ndarray):
-        if x.dtype.kind not in "fc":
-            return f"{describe(x)} has no tangent, but its fdata is {describe(fx)}"
         if type(fx) is not Shadow:
             return f"the fdata of {describe(x)} must be a Shadow, not {describe(fx)}"
-        if fx.shape != x.shape or fx.dtype != x.dtype:
+        # Of integers, where that was not known before: a shadow of floats that nobody asks.
+        if fx.shape != x.shape or fx.dtype != (x.dtype if x.dtype.kind in "fc" else np.float64):
             return f"the fdata of {describe(x)} is a {describe(fx)}"
         if fx.data is not None and (type(fx.data) is not np.ndarray or fx.data.shape != x.shape):
             return f"the fdata of {describe(x)} holds {describe(fx.data)}"

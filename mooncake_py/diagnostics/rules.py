@@ -404,6 +404,7 @@ class Watch:
         if type(result) is tuple:
             given, missing = len(result), range(len(result), len(self.args))
             most = given if rule.variadic else max(len(rule.names), len(self.args))
+            most += len(self.kwargs) if rule.keywords else 0
         else:
             most, given, missing = 1, 1, range(1 if result is not None else len(self.args), len(self.args))
         lost = [i for i in missing if self._active(i) and self._counts(i)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,21 +11,28 @@ from mooncake_py.registry import inline, probed, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 
+
+@inline
+def over(a: complex, b: complex) -> complex:
+    """a / b as NumPy has it at b = 0: a pullback does not raise where the function did not."""
+    return a / b if b else complex(math.inf, math.nan)
+
+
 _TABLE: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (cmath.exp, lambda x, y: y),
-    (cmath.log10, lambda x, y: 1.0 / (x * cmath.log(10.0).real)),
-    (cmath.sqrt, lambda x, y: 0.5 / y),
+    (cmath.log10, lambda x, y: 1.0 / (x * math.log(10.0))),
+    (cmath.sqrt, lambda x, y: over(0.5, y)),
     (cmath.sin, lambda x, y: cmath.cos(x)),
     (cmath.cos, lambda x, y: -cmath.sin(x)),
     (cmath.tan, lambda x, y: 1.0 + y * y),
     (cmath.sinh, lambda x, y: cmath.cosh(x)),
     (cmath.cosh, lambda x, y: cmath.sinh(x)),
     (cmath.tanh, lambda x, y: 1.0 - y * y),
-    (cmath.asin, lambda x, y: 1.0 / cmath.sqrt(1.0 - x * x)),
-    (cmath.acos, lambda x, y: -1.0 / cmath.sqrt(1.0 - x * x)),
+    (cmath.asin, lambda x, y: over(1.0, cmath.sqrt(1.0 - x * x))),
+    (cmath.acos, lambda x, y: over(-1.0, cmath.sqrt(1.0 - x * x))),
     (cmath.atan, lambda x, y: 1.0 / (1.0 + x * x)),
-    (cmath.asinh, lambda x, y: 1.0 / cmath.sqrt(x * x + 1.0)),
-    (cmath.acosh, lambda x, y: 1.0 / (cmath.sqrt(x - 1.0) * cmath.sqrt(x + 1.0))),
+    (cmath.asinh, lambda x, y: over(1.0, cmath.sqrt(x * x + 1.0))),
+    (cmath.acosh, lambda x, y: over(1.0, cmath.sqrt(x - 1.0) * cmath.sqrt(x + 1.0))),
     (cmath.atanh, lambda x, y: 1.0 / (1.0 - x * x)),
 ]
 
@@ -55,20 +63,30 @@ for _f, _d in _TABLE:
 
 
 @rrule(cmath.log)
-def log(x):
-    def pullback(dy):
-        return _like(dy / complex(x).conjugate(), x)
+def log(x, base=None):
+    if base is None:
 
-    return cmath.log(x), pullback
+        def pullback(dy):
+            return _like(dy / complex(x).conjugate(), x)
+
+        return cmath.log(x), pullback
+
+    def pullback_base(dy):
+        lb = cmath.log(base)
+        dx, db = 1.0 / (x * lb), -cmath.log(x) / (base * lb * lb)
+        return _like(dy * dx.conjugate(), x), _like(dy * db.conjugate(), base)
+
+    return cmath.log(x, base), pullback_base
 
 
 @rrule(cmath.phase)
 def phase(z):
-    """d arg z = Im(conj(z) dz) / |z|^2."""
+    """d arg z = Im(conj(z) dz) / |z|^2; zero at zero, as of `math.atan2`."""
 
     def pullback(dy):
         w = complex(z)
-        return _like(dy * 1j * w / (w.real * w.real + w.imag * w.imag), z)
+        n = w.real * w.real + w.imag * w.imag
+        return _like(dy * 1j * w / n if n else 0j, z)
 
     return cmath.phase(z), pullback
 
@@ -91,9 +109,9 @@ def polar(z):
     def pullback(dy):
         w = complex(z)
         t = 0j
-        if dy[0] is not None:
+        if dy[0] is not None and w:
             t = t + dy[0] * w / y[0]
-        if dy[1] is not None:
+        if dy[1] is not None and w:
             t = t + dy[1] * 1j * w / (y[0] * y[0])
         return _like(t, z)
 
@@ -110,4 +128,4 @@ for _f in (*(f for f, _ in _TABLE), cmath.log, cmath.phase, cmath.polar):
     CASES.append(case(_f, 0.4 + 0.3j))
     if _f is not cmath.acosh:
         CASES.append(case(_f, 0.4))
-CASES.append(case(cmath.rect, 0.7, 0.3))
+CASES += [case(cmath.rect, 0.7, 0.3), case(cmath.log, 0.4 + 0.3j, 2.0), case(cmath.log, 0.4, 0.2 - 1.0j)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 import operator
@@ -160,6 +161,12 @@ def map_(f, *iterables):
 def _map_of_one(f, iterable):
     for x in iterable:
         yield f(x)
+
+
+@overlay(collections._count_elements)  # type: ignore[attr-defined]
+def count_elements(mapping, iterable):
+    for x in iterable:
+        mapping[x] = mapping.get(x, 0) + 1
 
 
 @overlay(filter)

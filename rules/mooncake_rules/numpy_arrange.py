@@ -268,7 +268,7 @@ def pad(array, pad_width, mode="constant"):
     def pullback(dy):
         if mode in _MOVED:
             return (unpadded(dy, shape, pad_width, mode),)
-        return mirrored(pad_with, signature(pad_with), (array, pad_width, mode), {}, dy)
+        return mirrored(pad_with, signature(pad_with), (array, pad_width, mode), {}, dy)[:1]
 
     if mode not in _MOVED and mode not in ("linear_ramp", "mean", "maximum", "minimum", "median"):
         raise NotImplementedError(f"np.pad in mode {mode!r} is not differentiated")

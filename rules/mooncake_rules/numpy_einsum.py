@@ -200,6 +200,8 @@ def _einsum_type(args: Types, kwargs: dict[str, T]) -> T | None:
     dtype = np.result_type(*[t.dtype for t in arrays])
     from mooncake_py.infer.types import Inst
 
+    if not result and kwargs.get("optimize", Known(False)) != Known(False):
+        return None  # an array without dimensions, where it goes by tensordot
     return Arr(dtype, len(result), act) if result else Inst(dtype.type, act)
 
 
@@ -233,6 +235,7 @@ CASES: list[RuleCase] = [
     case(np.tensordot, _T, _S[0], 1), case(np.tensordot, _T, _S, axes=([1, 2], [2, 1])),
     case(np.tensordot, _T, _S, ((0, 2), (0, 1))), case(np.tensordot, _T, _S, axes=([2, 0], [1, 0])),
     case(np.tensordot, _A, _A), case(np.tensordot, _Z, _A, 1), case(np.einsum, "ij,jk->ik", _M, _A),
+    case(np.einsum, "ij,j,i->", _M, _V, _V[:2], optimize=True),
     case(np.einsum, "ii", _A), case(np.einsum, "ii->i", _A), case(np.einsum, "ij->j", _M),
     case(np.einsum, "ij,jk", _M, _A), case(np.einsum, "bij,bjk->bik", _T, _S),
     case(np.einsum, "...ij,...jk->...ik", _T, _S[0]), case(np.einsum, "...i,...i", _T, _V),

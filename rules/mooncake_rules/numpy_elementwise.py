@@ -36,6 +36,14 @@ def sinc_slope(x: Any) -> Any:
 
 pure.add(sinc_slope)
 
+
+@inline
+def over(a: Any, b: Any) -> Any:
+    """a / b as NumPy has it at b = 0, also of Python's numbers: where the function does not raise, its pullback does
+    not either."""
+    return np.divide(a, b) if is_number(b) else a / b
+
+
 _UNARY: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (np.sin, lambda x, y: np.cos(x)),
     (np.cos, lambda x, y: -np.sin(x)),
@@ -48,13 +56,13 @@ _UNARY: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (np.tanh, lambda x, y: 1.0 - y * y),
     (np.arcsinh, lambda x, y: 1.0 / np.sqrt(x * x + 1.0)),
     (np.arccosh, lambda x, y: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))),
-    (np.arctanh, lambda x, y: 1.0 / (1.0 - x * x)),
+    (np.arctanh, lambda x, y: over(1.0, 1.0 - x * x)),
     (np.exp, lambda x, y: y),
     (np.exp2, lambda x, y: y * _LN2),
     (np.expm1, lambda x, y: y + 1.0),
-    (np.log2, lambda x, y: 1.0 / (x * _LN2)),
-    (np.log10, lambda x, y: 1.0 / (x * _LN10)),
-    (np.log1p, lambda x, y: 1.0 / (1.0 + x)),
+    (np.log2, lambda x, y: over(1.0, x * _LN2)),
+    (np.log10, lambda x, y: over(1.0, x * _LN10)),
+    (np.log1p, lambda x, y: over(1.0, 1.0 + x)),
     (np.sqrt, lambda x, y: 0.5 / y),
     (np.cbrt, lambda x, y: 1.0 / (3.0 * y * y)),
     (np.square, lambda x, y: 2.0 * x),
@@ -140,14 +148,21 @@ def above_or_alone(a: Any, b: Any) -> Any:
 
 pure.update({number_above, complex_above, array_shares, above_or_alone})
 
+
+@inline
+def apart_from_zero(y: Any) -> Any:
+    """What to divide by where y is a norm: at zero its derivative is zero."""
+    return (y if y else 1.0) if is_number(y) else np.where(y == 0, 1, y)
+
+
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
-    (np.arctan2, lambda a, b, y: b / (a * a + b * b), lambda a, b, y: -a / (a * a + b * b)),
-    (np.hypot, lambda a, b, y: a / y, lambda a, b, y: b / y),
+    (np.arctan2, lambda a, b, y: over(b, a * a + b * b), lambda a, b, y: over(-a, a * a + b * b)),
+    (np.hypot, lambda a, b, y: a / apart_from_zero(y), lambda a, b, y: b / apart_from_zero(y)),
     (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
     (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
     (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
     (np.fmin, lambda a, b, y: above_or_alone(-a, -b), lambda a, b, y: above_or_alone(-b, -a)),
-    (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(a / b)),
+    (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(over(a, b))),
 ]
 
 

@@ -249,11 +249,13 @@ def pow_builtin(base, exp):
 
 
 def _mod(f: Any) -> Any:
+    quotient = np.floor_divide if f is np.remainder else operator.floordiv  # NumPy does not raise at b = 0
+
     def mod(a, b):
         shapes = shapes_of(a, b)
 
         def pullback(dy):
-            return down(dy, a, shapes, 0, b), down(-dy * (a // b), b, shapes, 1, a)
+            return down(dy, a, shapes, 0, b), down(-dy * quotient(a, b), b, shapes, 1, a)
 
         return f(a, b), pullback
 

@@ -29,7 +29,7 @@ def _of_shapes(dist: Any, shapes: list[Any], z: np.ndarray, dz: np.ndarray) -> l
         return [NoDerivative(f"scipy.stats.{dist.name}.rvs", "its shapes")] * len(shapes)
     given = [np.array(np.broadcast_to(np.asarray(s, float), z.shape)) for s in shapes]
     _, pull = run(lambda *s: dist.cdf(z, *s), None, given)
-    ds = pull(np.asarray(-dz / dist.pdf(z, *shapes)).reshape(z.shape))
+    ds = pull(np.asarray(-dz / dist.pdf(z, *shapes)).reshape(z.shape)[()])
     return [None if d is None else fitted(unbroadcast(d, np.shape(s)), s) for d, s in zip(ds, shapes, strict=True)]
 
 

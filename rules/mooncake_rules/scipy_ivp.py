@@ -73,7 +73,7 @@ class Field:
 
     def pulled(self, t: float, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The cotangent of the state, for the cotangent `weight` of the velocity; the others are added up."""
-        fy = zero_fdata(y)
+        t, fy = float(t), zero_fdata(y)
         if self.rule is None and self.direct:
             self.rule = self._derive(t, y, fy)
         if self.rule is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from statistics import _normal_dist_inv_cdf  # type: ignore[attr-defined]
 
 from mooncake_py.kinds import Numbers
-from mooncake_py.registry import drained
+from mooncake_py.registry import drained, rrule
 from mooncake_rules.mirror import mirrors
 
 
@@ -84,6 +85,18 @@ def covariance(x, y):
 @mirrors(statistics.correlation, types=(Numbers, Numbers))
 def correlation(x, y):
     return covariance(x, y) / math.sqrt(covariance(x, x) * covariance(y, y))
+
+
+@rrule(_normal_dist_inv_cdf)
+def inv_cdf(p, mu, sigma):
+    """The quantile at p of a normal distribution: mu + sigma z, whose derivative by p is one over the density."""
+    x = _normal_dist_inv_cdf(p, mu, sigma)
+
+    def pullback(dy):
+        z = (x - mu) / sigma
+        return dy * sigma * math.sqrt(2.0 * math.pi) * math.exp(0.5 * z * z), dy, dy * z
+
+    return x, pullback
 
 
 for _f in (

@@ -1,13 +1,16 @@
-"""`math` where the formulas of derivatives divide by zero: no pullback raises where the function did not."""
+"""`math`, `cmath` and NumPy of numbers, where the formulas of derivatives divide by zero: no pullback raises where the
+function did not."""
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from mooncake_py import grad
+from mooncake_py import grad, value_and_pullback
 
 INF = math.inf
 
@@ -21,3 +24,27 @@ INF = math.inf
 ])  # fmt: skip
 def test_edges(f: Any, x: float, expected: float) -> None:
     assert grad(f)(x) == expected
+
+
+@pytest.mark.parametrize(("f", "x", "expected"), [
+    (np.arctanh, 1.0, INF), (np.log2, 0.0, INF), (np.log10, 0.0, INF), (np.log1p, -1.0, INF),
+    (lambda x: np.arctan2(x, x), 0.0, math.nan), (lambda x: np.fmod(1.0, x), 0.0, math.nan),
+    (lambda x: np.remainder(x, 0.0), 0.0, 1.0), (lambda x: np.remainder(2.0, x), 0.0, -INF),
+    (lambda x: np.hypot(x, x), 0.0, 0.0), (lambda x: np.sum(np.hypot(x, np.array([0.0, 1.0]))), 0.0, 0.0),
+])  # fmt: skip
+def test_edges_of_numpy(f: Any, x: float, expected: float) -> None:
+    with np.errstate(all="ignore"):
+        if math.isnan(expected):
+            assert not math.isfinite(grad(f)(x))
+        else:
+            assert grad(f)(x) == expected
+
+
+@pytest.mark.parametrize("f", [cmath.sqrt, cmath.asin, cmath.acos, cmath.acosh, cmath.phase, cmath.polar])
+@pytest.mark.parametrize("z", [0j, 1.0 + 0j])
+def test_edges_of_complex_functions(f: Any, z: complex) -> None:
+    y, pullback = value_and_pullback(lambda z: f(z), z)
+    (dz,) = pullback(tuple([1.0] * len(y)) if isinstance(y, tuple) else type(y)(1.0))
+    assert type(dz) is complex
+    if z == 0 and f in (cmath.phase, cmath.polar):
+        assert dz == 0

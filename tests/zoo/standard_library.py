@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import array
+import collections
 import copy
 import csv
 import io
@@ -152,3 +153,25 @@ class Canvas:
 @case(0.7)
 def arrays_of_bytes(x):
     return Canvas(3, x * x).weight()
+
+
+@case([0.4, 1.3, 2.1, 0.7], [1.0, 3.0, 0.5, 2.0])
+def regression_of_a_line(x, y):
+    line = statistics.linear_regression(x, y)
+    return line.slope * x[0] + line.intercept, statistics.linear_regression(x, y, proportional=True).slope
+
+
+@case(0.3, 1.2, 0.7)
+def quantiles_of_a_normal_distribution(p, mu, sigma):
+    d = statistics.NormalDist(mu, sigma)
+    return d.inv_cdf(p) * d.inv_cdf(0.5 * p) + d.cdf(mu + p)
+
+
+@case([0.4, 1.3, 2.1])
+def counted_on_the_way(x):
+    c = collections.Counter()
+    c.update("abca")
+    c.update({"b": 3})
+    c.subtract(iter("ab"))
+    most = statistics.mode([round(v) for v in x])
+    return x[most] * c["a"] + x[1] * c.most_common(1)[0][1]
