@@ -7,15 +7,15 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from mooncake_py.registry import is_declared, replaced
+from mooncake_py.registry import is_declared, replaced, rules_of
 
 _required: dict[Any, tuple[str, ...]] = {}
 
 
 def given_by_name(f: Any, n: int, keywords: Sequence[str]) -> list[str]:
-    """The keywords that go on after n positional arguments of f, up to its last one without a default.
+    """The keywords that go on after n positional arguments of f, up to the last one that has no default or a kind.
 
-    Rules say by position of what kinds these are, and so does whoever wrote the function: it may be given them by name.
+    Rules say by position of what kinds arguments are, but whoever calls the function may give them by name.
     """
     if not keywords or not is_declared(f) or f in replaced:
         return []
@@ -29,10 +29,12 @@ def given_by_name(f: Any, n: int, keywords: Sequence[str]) -> list[str]:
 
 
 def _names_required(f: Any) -> tuple[str, ...]:
-    """The names of the leading parameters without defaults that can be given by position and by name."""
+    """The names of the parameters that matter by their position; "" for one that has to be given so."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
         return ()
-    some = itertools.takewhile(lambda p: p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD, parameters)
-    return tuple([p.name if p.kind == p.POSITIONAL_OR_KEYWORD else "" for p in some])
+    some = list(itertools.takewhile(lambda p: p.kind <= p.POSITIONAL_OR_KEYWORD, parameters))
+    least = len(list(itertools.takewhile(lambda p: p.default is p.empty, some)))
+    n = max([least, *(len(r.pattern) for r in rules_of(f))])
+    return tuple([p.name if p.kind == p.POSITIONAL_OR_KEYWORD else "" for p in some[:n]])

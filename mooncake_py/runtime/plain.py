@@ -15,7 +15,7 @@ import numpy as np
 
 from mooncake_py.infer.held import is_library
 from mooncake_py.registry import is_pure
-from mooncake_py.run import note_change
+from mooncake_py.run import changed_in_place, note_change
 from mooncake_py.runtime.user import all_plain
 from mooncake_py.structure import attributes
 from mooncake_py.unwinding import Raised
@@ -59,6 +59,7 @@ def run_plainly(
     changed = [(x, old) for x, old in saved if not _same(x, old)]
     if not changed:
         return y, None, None
+    changed_in_place()
     for x, _ in changed:
         note_change(x)
 

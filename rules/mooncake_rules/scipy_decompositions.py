@@ -46,13 +46,17 @@ def _cholesky(dy: Arrays, y: Arrays, lower: bool) -> Arrays:
     return cholesky_cotangent(dy, y) if lower else adjoint(cholesky_cotangent(adjoint(dy), adjoint(y)))
 
 
+_OTHER_IS_KEPT = bool(sl.cho_factor(np.array([[2.0, 0.5], [0.3, 2.0]]))[0][1, 0])
+
+
 def cho_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
-    """What stands in the other triangle of the factor is the matrix's own."""
+    """What stands in the other triangle of the factor is the matrix's own, or, from SciPy 1.18 on, zero."""
     if dy[0] is None:
         return None
     lower = o["lower"]
     keep, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
-    return _cholesky(keep(dy[0]), keep(y[0]), lower) + other(dy[0], 1 if lower else -1)
+    da = _cholesky(keep(dy[0]), keep(y[0]), lower)
+    return da + other(dy[0], 1 if lower else -1) if _OTHER_IS_KEPT else da
 
 
 def rq_cotangent(dy: Any, y: Any, o: Options) -> Any:

@@ -57,6 +57,54 @@ def schur_cotangent(dy: Any, y: Any, o: Options) -> Arrays:
 library_rule(sl.schur, 1, schur_cotangent)
 refuse("its factors are not determined; use scipy.linalg.eig(a, b)", sl.qz, sl.ordqz)
 
+# -- the unitary factor -----------------------------------------------------------------------------------
+
+
+def unitary_factor(a: Arrays) -> Arrays:
+    """U in the polar decomposition A = U P."""
+    w, _, vh = sl.svd(a, full_matrices=False)
+    return w @ vh
+
+
+def unitary_cotangent(dy: Arrays, a: Arrays) -> Arrays:
+    """dU = W (E o (X - X^H)) V^H + (1 - W W^H) dA V S^-1 V^H, X = W^H dA V, E_ij = 1 / (s_i + s_j), A = W S V^H thin.
+
+    Equal singular values do no harm, nor does one that is zero if A is real and square.
+    """
+    if len(a) < a.shape[1]:
+        return adjoint(unitary_cotangent(adjoint(dy), adjoint(a)))
+    w, s, vh = sl.svd(a, full_matrices=False)
+    k = adjoint(w) @ dy @ adjoint(vh)
+    skew = k - adjoint(k)
+    da = w @ np.divide(skew, np.add.outer(s, s), where=skew != 0, out=np.zeros_like(skew)) @ vh
+    if len(a) > a.shape[1]:
+        t = dy @ adjoint(vh)
+        da = da + ((t - w @ (adjoint(w) @ t)) / s) @ vh
+    return da
+
+
+@rrule(unitary_factor)
+def unitary_rule(a):
+    def pullback(dy):
+        return unitary_cotangent(dy, a)
+
+    return unitary_factor(a), pullback
+
+
+@mirrors(sl.polar)
+def polar(a, side="right"):
+    a = np.asarray(a)
+    u = unitary_factor(a)
+    return u, np.conj(u).T @ a if side == "right" else a @ np.conj(u).T
+
+
+@mirrors(sl.orthogonal_procrustes)
+def orthogonal_procrustes(A, B, check_finite=True):
+    m = (np.asarray(B).T @ np.conj(A)).T
+    u = unitary_factor(m)
+    return u, np.sum(np.real(np.conj(u) * m))
+
+
 # -- Hessenberg, LDL, balance -----------------------------------------------------------------------------
 
 
@@ -241,6 +289,9 @@ def _of_bands(ab: Arrays, b: Arrays, lower: bool = False) -> Any:
 _DISTINCT = np.diag([1.0, 2.5, 4.0, -2.0]) + _A / 9
 
 CASES: list[RuleCase] = [
+    case(sl.polar, _A), case(sl.polar, _A[:3], side="left"), case(sl.polar, _Z[:, :2]), case(sl.polar, _Z, "left"),
+    case(sl.polar, np.eye(3)), case(sl.orthogonal_procrustes, _A, _H),
+    case(sl.orthogonal_procrustes, _A[:, :2], _H[:, :2]),
     case(lambda a, p: sl.funm(a, lambda w: np.exp(p * w)), _DISTINCT, 0.3), case(lambda a: sl.funm(a, np.sin), _Z),
     case(lambda a: sl.funm(a + a.T, lambda w: w**2 + 1.0), _A), case(sl.subspace_angles, _A[:, :2], _DISTINCT[:, 1:]),
     case(lambda a: sl.subspace_angles(a, _A[:, :1]), _Z[:, :2]), case(lambda a: sl.subspace_angles(a, 2 * a), _A),

@@ -323,7 +323,8 @@ CASES: list[RuleCase] = [
     case(ss.convolve, _V, _W, method="fft"), case(ss.fftconvolve, _M, _K[:1], axes=1),
     case(ss.fftconvolve, _M, _W[:, None], "same", axes=0),
     case(ss.convolve, _V.astype(np.float32), _W.astype(np.float32)),
-    case(ss.convolve, _V, [0.5, 0.25]), case(ss.fftconvolve, _K, _M, "valid"),
+    case(ss.convolve, _V, [0.5, 0.25]), case(lambda v, w: ss.deconvolve(v, w)[0], _V, _W[:2]),
+    case(ss.fftconvolve, _K, _M, "valid"),
     *[case(f, _M, k, m, b) for f in (ss.convolve2d, ss.correlate2d) for k in (_K, _K[:, :2]) for m in _MODES
       for b in ("fill", "wrap", "symm")],
     case(lambda a, v: ss.convolve2d(a, v, fillvalue=0.7), _M, _K),

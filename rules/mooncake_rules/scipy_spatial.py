@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.spatial.distance as sd
+from scipy.spatial import procrustes
 
+from mooncake_py.kinds import Any_
 from mooncake_py.registry import pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -57,8 +59,6 @@ _NAMES = {
 
 def name_of(o: Options) -> str:
     metric = o["metric"]
-    if callable(metric):
-        raise NotImplementedError("scipy.spatial.distance is differentiated for metrics given by their names")
     return _NAMES.get(metric.lower(), metric.lower())
 
 
@@ -194,8 +194,19 @@ def whole_cotangents(
     return da, db, None if of_points is None else of_points(of), of | unknown
 
 
-@rrule(sd.cdist)
-def cdist(XA, XB, metric="euclidean", **kwargs):
+@rrule(sd.cdist, types=(Any_, Any_))
+def cdist_euclidean(XA, XB, **kwargs):
+    y, pb = cdist(XA, XB, "euclidean", **kwargs)
+
+    def pullback(dy):
+        da, db, _, *of_options = pb(dy)
+        return da, db, *of_options
+
+    return y, pullback
+
+
+@rrule(sd.cdist, types=(Any_, Any_, str))
+def cdist(XA, XB, metric, **kwargs):
     y = sd.cdist(XA, XB, metric, **kwargs)
 
     def pullback(dy):
@@ -209,8 +220,19 @@ def cdist(XA, XB, metric="euclidean", **kwargs):
     return y, pullback
 
 
-@rrule(sd.pdist)
-def pdist(X, metric="euclidean", **kwargs):
+@rrule(sd.pdist, types=(Any_,))
+def pdist_euclidean(X, **kwargs):
+    y, pb = pdist(X, "euclidean", **kwargs)
+
+    def pullback(dy):
+        dx, _, *of_options = pb(dy)
+        return dx, *of_options
+
+    return y, pullback
+
+
+@rrule(sd.pdist, types=(Any_, str))
+def pdist(X, metric, **kwargs):
     y = sd.pdist(X, metric, **kwargs)
 
     def pullback(dy):
@@ -291,7 +313,11 @@ CASES: list[RuleCase] = [
     case(lambda a, b, v: sd.cdist(a, b, "mahalanobis", VI=v), _A, _B, _VI),
     case(lambda a, v: sd.pdist(a, "seuclidean", V=v), _A, _W),
     case(lambda a, b, p, w: sd.cdist(a, b, "minkowski", p=p, w=w), _A, _B, 2.7, _W), case(sd.pdist, _A[:2]),
-    case(sd.squareform, np.arange(1.0, 7.0)),
+    case(lambda a, b: procrustes(a, b)[1:], _A[:3], _B),
+    case(sd.squareform, np.arange(1.0, 7.0)), case(lambda a, b, w: sd.cdist(a, w=w, XB=b), _A, _B, _W),
+    case(lambda a, b, w: sd.cdist(XB=b, metric="cityblock", XA=a, w=w), _A, _B, _W),
+    case(lambda a, b, k: sd.cdist(a, b, lambda u, v: np.sum(np.abs(u - v) ** k)), _A, _B, 2.5),
+    case(lambda a, k: sd.pdist(a, metric=lambda u, v, p=2.0: k * np.sum((u - v) ** 2), p=3.0), _A, 1.5),
     case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)),
     case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
     *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
