@@ -1,4 +1,4 @@
-"""scipy.stats: expected values of functions under a distribution."""
+"""scipy.stats: expected values of functions under a distribution, and its entropy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import types as pytypes
 from typing import Any
 
 import numpy as np
+import scipy.special as sc
 import scipy.stats as st
+from scipy.integrate import quad
 
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
@@ -36,6 +38,21 @@ def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, condition
     return continuous(self, func, args, loc, scale, low, high, conditional, **kwds)
 
 
+@overlay(st.rv_continuous._entropy)
+def entropy(self, *args):
+    def integrand(x):
+        p = self._pdf(x, *args)
+        return sc.entr(p) if p > 0.0 else 0.0  # where the density is too small for a float, so is its derivative
+
+    low, high = self._get_support(*args)
+    with np.errstate(over="ignore"):
+        h = quad(integrand, low, high)[0]
+    if not np.isnan(h):
+        return h
+    ends = self.ppf([1e-10, 1.0 - 1e-10], *args)
+    return quad(integrand, ends[0] if np.isinf(low) else low, ends[1] if np.isinf(high) else high)[0]
+
+
 zero_derivative(infinite_support)
 for _cls in {type(d) for d in vars(st).values() if isinstance(d, st.rv_discrete)}:
     if "_ppf" in vars(_cls):
@@ -47,5 +64,6 @@ CASES: list[RuleCase] = [
     case(lambda m, s: st.norm.expect(lambda x: x**2, loc=m, scale=s), 0.4, 1.3),
     case(lambda m, s: st.norm(m, s).expect(lambda x: x**2 * m, lb=0.3, conditional=True), 0.4, 1.3),
     case(lambda a, s: st.gamma.expect(args=(a,), scale=s), 1.7, 0.8),
+    case(lambda k, s: st.exponnorm.entropy(k, scale=s), 1.5, 0.8), case(lambda a: st.skewnorm.entropy(a), 4.0),
     case(lambda m: st.poisson.expect(lambda k: k**2, args=(m,)), 1.3),
 ]  # fmt: skip
