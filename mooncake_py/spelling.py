@@ -17,8 +17,8 @@ def given_by_name(f: Any, n: int, keywords: Sequence[str]) -> list[str]:
 
     Rules say by position of what kinds arguments are, but whoever calls the function may give them by name.
     """
-    if not keywords or not is_declared(f) or f in replaced:
-        return []
+    if not keywords or isinstance(f, type) or not is_declared(f) or f in replaced:
+        return []  # what makes an object of a class may take its arguments in another way than `__init__` does
     names = _required.get(f)
     if names is None:
         names = _required[f] = _names_required(f)
