@@ -56,8 +56,8 @@ class At:
 class NoDerivative:
     """The cotangent of an argument by which a function's derivative is not known.
 
-    A pullback returns it in the argument's place. Where the argument is a constant nobody looks at it; whoever
-    calculates with it, adds it or asks for its number gets MissingRule.
+    A pullback returns it in the argument's place. Where the argument is a constant nobody looks at it; a sum with it is
+    as unknown, and whoever calculates with it otherwise or asks for its number gets MissingRule.
     """
 
     __slots__ = ("function", "parameter", "remedy")
@@ -71,9 +71,16 @@ class NoDerivative:
     def __repr__(self) -> str:
         return f"<no derivative of {self.function} by {self.parameter}>"
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    def __add__(self, other: Any) -> NoDerivative:
+        return self
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self if ufunc is np.add and method == "__call__" and not kwargs else self.refuse()
+
+    __radd__ = __add__
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
     __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = refuse
-    __float__ = __complex__ = __int__ = __bool__ = __array__ = __array_ufunc__ = __array_function__ = refuse
+    __float__ = __complex__ = __int__ = __bool__ = __array__ = __array_function__ = refuse
     __getitem__ = __iter__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = refuse
 
     def __getattr__(self, name: str) -> Any:

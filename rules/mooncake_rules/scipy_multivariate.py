@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 from scipy.stats import _multivariate as scipy_multivariate
+from scipy.stats import _qmvnt
 
 from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.stop import no_diff
@@ -101,6 +102,24 @@ def decomposed(self, M, cond=None, rcond=None, lower=True, check_finite=True, al
     self._pinv = None
 
 
+# -- probabilities of rectangles --------------------------------------------------------------------------
+
+
+def in_units(x, s):
+    """x / s; what is infinite stays so whatever s is."""
+    return x / s if np.isfinite(x) else x
+
+
+@overlay(_qmvnt._bvn)
+def rectangle(a, b, A):
+    s, t = np.sqrt(A[0, 0]), np.sqrt(A[1, 1])
+    r = A[0, 1] / (s * t)
+    low, high = (in_units(a[0], s), in_units(a[1], t)), (in_units(b[0], s), in_units(b[1], t))
+    above = _qmvnt._bvnu
+    p = above(*low, r) - above(high[0], low[1], r) - above(low[0], high[1], r) + above(*high, r)
+    return max(0.0, min(p, 1.0))
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _SOME = np.array([[0.3, -0.5], [1.2, 0.4], [0.1, 0.1]])
@@ -113,6 +132,8 @@ def _held(x: Any, m: Any, c: Any) -> Any:
 
 
 CASES: list[RuleCase] = [
+    case(lambda x, m, c: st.multivariate_normal.cdf(x, m, (c + c.T) / 2), _SOME[0], _SOME[1], _EQUAL[:2, :2]),
+    case(lambda s, n: st.wishart.logpdf(_EQUAL, n, np.eye(3) * s), 1.3, 4.5),
     case(_held, np.array([[0.3, -0.5, 0.7], [1.2, 0.4, 0.2]]), np.array([0.1, 0.2, 0.3]), _EQUAL),
     case(lambda x, c: st.matrix_normal.logpdf(x, rowcov=(c + c.T) / 2), _EQUAL[:, :1] * 0.7, _EQUAL),
     *[case(lambda x, m, c, f=f: f(x, m, c), _SOME, _SOME[0], np.array([[1.3, 0.2], [0.2, 0.8]]))

@@ -99,12 +99,6 @@ def tukey_density(y: Any, lam: Any) -> Any:
         return (y > 0) * (y < 1) / (np.power(y, lam - 1.0) + np.power(1.0 - y, lam - 1.0))
 
 
-def chi2_noncentral_density(x: Any, df: Any, nc: Any) -> Any:
-    root = np.sqrt(nc * x)
-    log = -0.5 * np.square(np.sqrt(x) - np.sqrt(nc)) + (df / 4.0 - 0.5) * np.log(x / nc)
-    return 0.5 * np.exp(log) * sc.ive(df / 2.0 - 1.0, root)
-
-
 def kolmogorov_slope(x: Any) -> Any:
     """The derivative of 2 sum (-1)^(k-1) exp(-2 k^2 x^2); for small x by the dual sum."""
     x = np.asarray(x, dtype=float)
@@ -172,8 +166,6 @@ _STATISTICS = [
     E("fdtri", (lambda m, n, p, y: -f_slope_m(m, n, y) / f_density(m, n, y),
                 lambda m, n, p, y: -f_slope_n(m, n, y) / f_density(m, n, y),
                 lambda m, n, p, y: 1.0 / f_density(m, n, y)), (3.3, 4.1, 0.7)),
-    E("chndtr", (lambda x, df, nc, y: chi2_noncentral_density(x, df, nc), None,
-                 lambda x, df, nc, y: 0.5 * (sc.chndtr(x, df + 2.0, nc) - y)), (1.7, 3, 0.8)),
     E("nrdtrimn", (lambda p, s, x, y: -s * _ROOT_2PI * np.exp(0.5 * np.square(sc.ndtri(p))),
                    lambda p, s, x, y: -sc.ndtri(p), lambda p, s, x, y: 1.0), (0.7, 1.3, 0.4)),
     E("nrdtrisd", (lambda m, p, x, y: -1.0 / sc.ndtri(p),
@@ -188,7 +180,7 @@ _STATISTICS = [
 
 pure.update({
     xlogy_slope, boxcox_slope, inv_boxcox_slope, t_density, t_shape_slope, f_density, f_slope_m, f_slope_n,
-    binomial_slope, poisson_slope, tukey_density, chi2_noncentral_density, kolmogorov_slope,
+    binomial_slope, poisson_slope, tukey_density, kolmogorov_slope,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, _STATISTICS)

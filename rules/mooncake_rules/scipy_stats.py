@@ -21,7 +21,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_library import fitted, is_constant
-from mooncake_rules.scipy_probability import binomial_slope, chi2_noncentral_density
+from mooncake_rules.scipy_probability import binomial_slope
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
 from mooncake_rules.scipy_special import beta_density
@@ -134,8 +134,6 @@ _PRIVATE = [
     Entry("_beta_pdf", (lambda x, a, b, y: y * ((a - 1.0) / x - (b - 1.0) / (1.0 - x)),
                         lambda x, a, b, y: y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
                         lambda x, a, b, y: y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b))), (0.4, 1.3, 2.2)),
-    Entry("_ncx2_cdf", (lambda x, k, c, y: chi2_noncentral_density(x, k, c), None,
-                        lambda x, k, c, y: 0.5 * (sc.chndtr(x, k + 2.0, c) - sc.chndtr(x, k, c))), (1.7, 3, 0.8)),
     Entry("_skewnorm_cdf", (lambda x, m, s, a, y: _skew_density(x, m, s, a),
                             lambda x, m, s, a, y: -_skew_density(x, m, s, a),
                             lambda x, m, s, a, y: -(x - m) / s * _skew_density(x, m, s, a),
