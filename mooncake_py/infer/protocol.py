@@ -101,7 +101,9 @@ def is_fixed(x: Any) -> bool:
     """Something without a derivative that stays what it is: code, a name, a mark without attributes."""
     if type(x) is pytypes.FunctionType:
         return x.__closure__ is None
-    if isinstance(x, (bool, int, str, bytes, type(None), type, pytypes.ModuleType)):
+    if isinstance(x, (bool, int, str, bytes, type, pytypes.ModuleType)) or x is None:
+        return True
+    if x is NotImplemented or x is Ellipsis:
         return True
     return (
         isinstance(x, pytypes.BuiltinFunctionType) and isinstance(x.__self__, (pytypes.ModuleType, type(None)))

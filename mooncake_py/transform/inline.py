@@ -42,7 +42,7 @@ from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.answered import answered
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
-from mooncake_py.transform.splice import splice
+from mooncake_py.transform.splice import COMPREHENSIONS, splice
 from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 
@@ -186,7 +186,7 @@ def stand_in(f: Any, call: Call) -> Callee | None:
     if bound is None:
         return None
     body, args = bound
-    if _makes_lookups(body):
+    if any(_looked_up(made) for made in _made_in(body)):
         return None
     scope = {**vars(builtins), **f.__globals__}
     names: dict[Operand, Operand] = {}
@@ -208,13 +208,16 @@ def stand_in(f: Any, call: Call) -> Callee | None:
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), decided_only=f.__closure__ is not None)
 
 
-def _makes_lookups(body: Function) -> bool:
-    """Does a function that is made in it look up names, which are those of its own module?"""
+def _made_in(body: Function) -> list[Function]:
+    """The functions that are made in it."""
     made = [s.args[0].value for b in body.blocks for s in b.stmts if is_const(s.fn, ops.make_function)]  # type: ignore[union-attr]
-    inner = map(normalise, made)
-    return any(
-        any(is_const(s.fn, ops.load_global) for b in f.blocks for s in b.stmts) or _makes_lookups(f) for f in inner
-    )
+    return [normalise(code) for code in made]
+
+
+def _looked_up(body: Function) -> set[str]:
+    """The names that a function, and those that are made in it, look up in their module."""
+    own = {s.args[0].value for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global)}  # type: ignore[union-attr]
+    return own.union(*map(_looked_up, _made_in(body)))
 
 
 def _bound(
@@ -296,9 +299,32 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
         return Callee(body, args, Const(()), f)
     if is_library(f) and not is_as_dict(f):
         return None
-    if f.__globals__ is not globals_ and any(is_const(s.fn, ops.make_function) for b in body.blocks for s in b.stmts):
-        return None  # a function that is made in it looks its names up there
+    if f.__globals__ is not globals_:
+        body = _with_comprehensions(body)
+        for made in _made_in(body):  # with the names of this module in place of its own
+            names = _looked_up(made)
+            if names and made.name not in (*COMPREHENSIONS, "<genexpr>"):
+                return None
+            for name in names:
+                x = f.__globals__.get(name, ABSENT)
+                if globals_.get(name, ABSENT) is not x or (x is ABSENT and not hasattr(builtins, name)):
+                    return None
+                inferred.guards[id(f.__globals__), name] = Guard(f.__globals__, name, x)
     return _from_elsewhere(f, body, args, call, inferred, here)
+
+
+def _with_comprehensions(body: Function) -> Function:
+    """The body with its comprehensions taken in, as they are in the code of Python 3.12 and later."""
+    made = {s.out: s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
+    called = {s.fn for b in body.blocks for s in b.stmts}
+    for site in [s for v, s in made.items() if v in called and s.args[0].value.co_name in COMPREHENSIONS]:  # type: ignore[union-attr]
+        body = explicit(body)
+        block, at = next((b, i) for b in body.blocks for i, s in enumerate(b.stmts) if s.fn is site.out)
+        callee = _callee(site, block.stmts[at])
+        if callee is not None:
+            body = splice(body, block, at, explicit(callee.body), callee.args, callee.closure)
+            body = map_function(body, lambda v: v, {site})
+    return body
 
 
 def _within(code: pytypes.CodeType, pos: Pos, here: bool) -> bool:
@@ -443,7 +469,7 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
     if len(uses) != 1 or any(v is generator for b in inferred.fn.blocks for v in term_operands(b.term)):
         return False
     ((block, use),) = uses
-    callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else None
+    callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else Known(use.fn.value)
     if not (isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS):
         return False
     made = next((i for i, s in enumerate(block.stmts) if s.out is generator), None)

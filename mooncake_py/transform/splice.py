@@ -25,7 +25,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.transform.protect import protect_all
 
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 
 
 def splice(
@@ -116,7 +116,9 @@ def within(body: Function, p: Pos, call: Pos) -> Pos:
     """
     if p is call or p.inner or p.deep > call.deep:
         return p
-    return p.beside(call) if body.name in _COMPREHENSIONS else p.taken_in(body.name, call)
+    if call.inner and body.filename == call.inner[-1][0] and body.name not in COMPREHENSIONS:
+        return call.into(body.filename, body.name, p)
+    return p.beside(call) if body.name in COMPREHENSIONS else p.taken_in(body.name, call)
 
 
 def taken_in(body: Function, call: Pos) -> Function:

@@ -104,6 +104,7 @@ def test_a_pullback_that_puts_back_what_a_callee_changed_is_that_of_another_run_
         *("grown.grown_onto_an_argument", "grown.constructors_that_call_each_other"),
         *("grown.several_trees", "grown.a_tree_that_subdivides_and_is_changed", "grown.objects_compared"),
         "grown.a_tree_whose_methods_call_each_other",
+        "other_modules.objects_and_generators_of_another_module",
     ),
 )
 def test_nothing_in_it_is_decided_when_it_runs(name: str) -> None:

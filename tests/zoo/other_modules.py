@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.zoo import tables
+from tests.zoo import classes, iteration, objects, tables
 from tests.zoo.generators import Branching as Many
 from tests.zoo.linked import Branching, Tree
 from tests.zoo.registry import case
@@ -97,3 +97,9 @@ def iterator_over_its_own_kind_of_another_module(t, x):
     for v in t:
         s = s * x + v
     return s * sum(t)
+
+
+@case(1.3)
+def objects_and_generators_of_another_module(x):
+    y = iteration.generator_into_list(x) + objects.sum_of_objects(x)
+    return y * classes.a_world_of_particles(x) + objects.object_carried_through_loop(x)
