@@ -164,8 +164,7 @@ class Fusion(Rebuild):
         inside = loops(self.whole).get(header.id)
         if others or n == 1 or inside is None or header.stmts or self.found.makes in _statements(self.whole, inside):
             return set()
-        size = len(_statements(self.whole, inside))
-        if any(b.handler is not None for b in self.whole.blocks if b.id in inside) or n * size > MOST_REPEATED:
+        if n * len(_statements(self.whole, inside)) > MOST_REPEATED:
             return set()
         return inside - {header.id}
 
@@ -325,7 +324,7 @@ class Fusion(Rebuild):
     def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
         header = self.asked_by.get(fn)
         if header is None or handler is not header.handler:
-            super().protect(fn, d, handler)
+            super().protect(self.fn if fn in self.turns and handler.target not in self.inside else fn, d, handler)
             return
         super().protect(self.fn, d, handler)
         if d.handler is not None:

@@ -426,3 +426,90 @@ def recursive_generator_that_writes_outside(x):
     for v in noting(3, x):
         s += v * len(SEEN)
     return s
+
+
+def three_ways(x):
+    yield x
+    yield x * x
+    if x > 1.2:
+        raise ValueError(x)
+    yield x * x * x
+
+
+@case(XS)
+def several_yields_in_a_try(xs):
+    total, caught = 0.0, 0
+    for x in xs:
+        try:
+            for v in three_ways(x):
+                total += v * x
+        except ValueError as e:
+            total *= 0.5
+            caught += len(e.args)
+        finally:
+            total += 0.1 * x
+    return total * caught
+
+
+@case(XS)
+def several_yields_and_a_try_in_the_loop(xs):
+    total = 1.0
+    try:
+        for x in xs:
+            for v in three_ways(x):
+                try:
+                    if v < -0.45:
+                        raise KeyError(v)
+                    total += v * total
+                except KeyError:
+                    total -= v
+                    continue
+                finally:
+                    total *= 1.1
+                if total > 50.0:
+                    break
+            total *= 0.9
+    except ValueError:
+        return -total
+    return total
+
+
+@case(0.7)
+def several_yields_and_an_exception_out_of_the_loop(x):
+    def walked(limit):
+        s = 0.0
+        for v in three_ways(x):
+            s += v
+            if s > limit:
+                raise OverflowError(limit)
+        return s
+
+    t = 0.0
+    for limit in (0.5, 1.1, 5.0):
+        try:
+            t += walked(limit) * x
+        except OverflowError:
+            t += limit * x * x
+    return t
+
+
+@case(0.7)
+def several_yields_left_from_a_try(x):
+    s = 0.0
+    for k in range(3):
+        try:
+            for v in three_ways(x + 0.1 * k):
+                if v < 0.6:
+                    break
+                s += v
+            else:
+                s *= 2.0
+        finally:
+            s += x
+        try:
+            for v in three_ways(x * k):
+                if k == 2:
+                    return s * v
+        finally:
+            s += 1.0
+    return s
