@@ -209,9 +209,9 @@ class Fusion(Rebuild):
         else:
             super().terminator(fn, d, b)
 
-    def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
+    def target(self, fn: Function, e: Edge) -> Draft:
         if fn in self.asked_by:
-            return super().target(fn, source, e)
+            return super().target(fn, e)
         header = self.headers.get(e.target)
         if header is not None and not header.stmts:
             return self._way(header, self.now)
@@ -324,7 +324,7 @@ class Fusion(Rebuild):
     def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
         header = self.asked_by.get(fn)
         if header is None or handler is not header.handler:
-            super().protect(self.fn if fn in self.turns and handler.target not in self.inside else fn, d, handler)
+            super().protect(fn, d, handler)
             return
         super().protect(self.fn, d, handler)
         if d.handler is not None:

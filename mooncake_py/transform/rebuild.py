@@ -67,8 +67,8 @@ class Rebuild:
         self._pending.append((via, fn, source, e, first))
         return via
 
-    def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
-        """Where an edge goes."""
+    def target(self, fn: Function, e: Edge) -> Draft:
+        """Where an edge goes, or a handler."""
         return self.drafts[fn, e.target]
 
     def leave(self, fn: Function, d: Draft, term: Return) -> None:
@@ -128,7 +128,7 @@ class Rebuild:
             params = self.blocks[fn, e.target].params
             for p, x in zip(params, given if first is None else [first, *given], strict=True):
                 self.builder.write(via, ("param", p), x)
-            self.builder.goto(via, self.target(fn, source, e), source.term.pos)
+            self.builder.goto(via, self.target(fn, e), source.term.pos)
 
     def protect(self, fn: Function, d: Draft, handler: Edge) -> None:
         """Send the exceptions of a block's last statement to the copy of a handler."""
@@ -138,7 +138,7 @@ class Rebuild:
         values = [exc, *(self.read(h, a) for a in handler.args)]
         for p, x in zip(self.blocks[fn, handler.target].params, values, strict=True):
             self.builder.write(h, ("param", p), x)
-        self.builder.goto(h, self.drafts[fn, handler.target])
+        self.builder.goto(h, self.target(fn, handler))
 
     def after_raising(self, fn: Function, d: Draft, handler: Edge, pos: Pos) -> Draft:
         """End a protected block after its raising statement; the block to go on with."""

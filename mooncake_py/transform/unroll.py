@@ -32,7 +32,7 @@ def unroll(inferred: Inferred) -> Function | None:
     fn = with_handlers(inferred.fn)
     inside = None
     for b in fn.blocks:
-        if isinstance(b.term, ForNext) and b.id in inferred.reached and not b.stmts and b.handler is None:
+        if isinstance(b.term, ForNext) and b.id in inferred.reached and not b.stmts:
             items = _items(fn, inferred, b.term)
             if items is None:
                 continue
@@ -72,8 +72,6 @@ def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], items: S
     Or does it read or write by a name that is not known, being one of the items or put together?
     """
     blocks = [b for b in fn.blocks if b.id in inside]
-    if any(b.handler is not None for b in blocks):
-        return False
     size = len(items) * sum(len(b.stmts) for b in blocks)
     if size > MOST_STATEMENTS or size + sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
         return False
@@ -128,7 +126,7 @@ class _Copies(Rebuild):
             return part
         return turns[0] if part is self.outer else turns[turns.index(part) + 1]
 
-    def target(self, fn: Function, source: CFGBlock, e: Edge) -> Draft:
+    def target(self, fn: Function, e: Edge) -> Draft:
         return self.drafts[self.part_of(fn, e.target), e.target]
 
     def terminator(self, fn: Function, d: Draft, b: CFGBlock) -> None:

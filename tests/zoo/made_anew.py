@@ -1,6 +1,7 @@
 """Objects, dicts and tuples made of others: `dataclasses.replace`, dicts of pairs, dicts that make their items."""
 
 import dataclasses
+import math
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -225,3 +226,35 @@ def dicts_of_what_has_keys(x):
     d = dict(Keyed(x))
     o = OrderedDict(Keyed(d["u"]), w=x)
     return d["v"] * o["u"] * o["w"]
+
+
+@case(0.7)
+@case(1.4, name="replaced_in_a_try_raised")
+def replaced_in_a_try(x):
+    total = 0.0
+    try:
+        for p in (Point(x, 1.0), Wider(x * x, y=x), Point(x, x)):
+            q = replace(p, y=p.y * x)
+            total += q.x * q.y
+            if total > 3.0:
+                raise OverflowError(total)
+    except OverflowError:
+        return total * x
+    finally:
+        x += 1.0
+    return total
+
+
+@case(0.7, {"a": 0.5, "b": -1.5, "c": 2.0})
+def names_in_a_try(x, table):
+    total = 0.0
+    for name in ("a", "b", "none", "c"):
+        try:
+            total += math.sqrt(table[name]) * x
+        except KeyError:
+            total *= x
+        except ValueError as e:
+            total -= table[name] * len(e.args)
+        else:
+            table[name] = total
+    return total * table["a"]
