@@ -432,7 +432,8 @@ class Calls(Attributes):
         code = fn.code if isinstance(fn, Fn) else target.__code__  # type: ignore[union-attr]
         act = act or may_receive(code)
         written = any(map(may_be_written, (*types, *kw)))
-        if (act or written or self.wary) and self.is_taken_in(target, code, types):
+        # Of a function that was made here nothing else is found out, not even what it gives for constants.
+        if (act or written or self.wary or target is None) and self.is_taken_in(target, code, types):
             return self.planned(s, TakenIn(code))
         result: T = Top()
         if (

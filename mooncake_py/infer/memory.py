@@ -251,7 +251,9 @@ class Memory:
                 for v in s.operands():
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
-                        effect(v, Effect(TOP, ACTIVE if act else TOP, act, bool(self.wary)))
+                        t = self._type(v)
+                        reach = t if _is_of_numbers(t) else TOP
+                        effect(v, Effect(reach, ACTIVE if act else TOP, act, bool(self.wary)))
                 if self.wary and not _is_in_c(info.target):
                     for r in outside:
                         effects.setdefault(r, {})[Effect(TOP, ACTIVE, True, True)] = None
@@ -363,6 +365,11 @@ def _after_all(t: T, effects: Iterable[Effect], origin: Origin, of_global: bool,
 
 def _is_empty(t: Lst | Dct) -> bool:
     return isinstance(t.elem if isinstance(t, Lst) else t.values(), Bot)
+
+
+def _is_of_numbers(t: T) -> bool:
+    """Is it an array that leads to nothing else?"""
+    return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind not in "OV"
 
 
 def _is_in_c(f: Any) -> bool:

@@ -48,6 +48,7 @@ from mooncake_rules import (
     operators,
     ordering,
     refused,
+    strings,
 )
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "operators",
     "ordering",
     "refused",
+    "strings",
 ]
 
 numpy_arraylike.serve()

@@ -28,7 +28,8 @@ def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     a, i = args
     if isinstance(a, Dct):  # others make what is missing
         return a.item(i) if a.cls in (dict, OrderedDict) else Top(a.act)
-    if isinstance(a, Tup) and _is_int(i) and not isinstance(i, Known):
+    written_down = isinstance(a, Known) and type(a.value) is tuple
+    if (isinstance(a, Tup) or written_down) and _is_int(i) and not isinstance(i, Known):
         return elements(a)
     if isinstance(a, Lst):
         i = widen(i)

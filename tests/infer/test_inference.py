@@ -16,6 +16,7 @@ from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
 from mooncake_py.runtime.rule import rule_for
 from mooncake_py.testing import check_grads
+from tests.functions import by_name
 
 
 def callees(fn: IR) -> list[object]:
@@ -114,3 +115,10 @@ def test_lists_beside_arrays_and_powers_of_their_items_are_seen_through(f) -> No
     args = np.array([0.3, 0.7, 0.2]), np.array([1.3, 0.4])
     assert not any(c.kind == "dynamic" for c in inspect(f, *args).stages["inferred"].calls.values())
     check_grads(f, args)
+
+
+@pytest.mark.parametrize("name", ["steps_in_buffers", "reactions_written_as_text", "amounts_by_words_of_a_text"])
+def test_simulations_are_seen_through(name: str) -> None:
+    found = by_name(f"simulations.{name}")
+    seen = inspect(found.fn, *found.fresh_args())
+    assert not any(c.kind == "dynamic" for c in seen.stages["inferred"].calls.values())

@@ -1,0 +1,90 @@
+"""Simulations as scientists write them: solvers with buffers, reactions written as text."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+class Solver:
+    """Runge-Kutta steps in buffers of the object's own, of equations that write into what they are given."""
+
+    def __init__(self, f, n):
+        self.f = f
+        self.k, self.tmp = np.zeros((4, n)), np.zeros(n)
+
+    def step(self, t, y, h):
+        k, tmp = self.k, self.tmp
+        self.f(t, y, k[0])
+        for s, c in ((1, 0.5), (2, 0.5), (3, 1.0)):
+            np.multiply(k[s - 1], h * c, out=tmp)
+            tmp += y
+            self.f(t + c * h, tmp, k[s])
+        y += h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+
+
+@case(np.array([1.0, 0.0, -0.5]), 0.8)
+def steps_in_buffers(y0, w):
+    def equations(t, y, out):
+        out[0] = y[1]
+        out[1:] = -w * y[0] + 0.1 * math.cos(t), -np.sin(y[2])
+
+    y = y0.copy()
+    solver = Solver(equations, 3)
+    for n in range(4):
+        solver.step(n * 0.1, y, 0.1)
+    return y @ y
+
+
+class Reaction:
+    __slots__ = ("products", "rate", "reactants")
+
+    def __init__(self, equation, rate):
+        left, right = equation.split("->")
+        species = lambda side: [s.strip() for s in side.split("+")]  # noqa: E731
+        self.reactants, self.products, self.rate = species(left), species(right), rate
+
+    def speed(self, amounts):
+        v = self.rate
+        for s in self.reactants:
+            v = v * amounts[s]
+        return v
+
+
+@case({"A": 1.0, "B": 0.5, "C": 0.0, "D": 0.1}, [0.8, 0.3, 0.5])
+def reactions_written_as_text(amounts, rates):
+    reactions = [Reaction(e, k) for e, k in zip(("A + B -> C", "C -> A + B", "C + C -> D"), rates, strict=True)]
+    amounts = dict(amounts)
+    for _ in range(3):
+        change = dict.fromkeys(amounts, 0.0)
+        for r in reactions:
+            v = r.speed(amounts)
+            for s in r.reactants:
+                change[s] -= v
+            for s in r.products:
+                change[s] += v
+        for s, v in change.items():
+            amounts[s] += 0.05 * v
+    return amounts["D"] ** 2 + math.log(amounts["C"])
+
+
+@case({"a": 1.3, "b": 2.0})
+def amounts_by_words_of_a_text(d):
+    found = {}
+    for line in "a b\nb c\na a".splitlines():
+        head, _, tail = line.partition(" ")
+        found[head.upper() + tail] = d[head] * d.get(tail, 0.5)
+        if head.startswith("a"):
+            found[head] = found.get(head, 0.0) + d["a"] ** line.count("a")
+    return sum(found.values()) * len(" ".join(found))
+
+
+@case(1.3)
+def number_among_words(x):
+    parts = "x y".split()
+    parts.append(x * x)
+    first, second, third = parts
+    return third * len(first.join([second, second]))
