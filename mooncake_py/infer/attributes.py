@@ -181,7 +181,7 @@ class Attributes(State):
         elif any(isinstance(x, Obj) for x in types) and (k := uses_up(f, types)) is not None and not s.kwargs:
             of = types[k]
             if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
-                return self.planned(s, Plan(items_left, (args[k],), (), None, k))
+                return self.planned(s, Plan(items_left, (args[k],), (), None, k - (len(args) - len(s.args))))
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(None)

@@ -40,6 +40,7 @@ from mooncake_py.infer.protocol import Plan, asks, is_function
 from mooncake_py.infer.readers import may_be_returned, may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (
     BOT,
@@ -104,6 +105,11 @@ def _item_of_constant(types: tuple[T, ...]) -> T | None:
 
 def _is_sequence_or_count(t: T) -> bool:
     return isinstance(t, (Tup, Lst)) or class_of(widen(t)) is int
+
+
+def _only_keeps(f: Any) -> bool:
+    """Is it a class of exceptions that does no more than to keep its arguments?"""
+    return isinstance(f, type) and issubclass(f, BaseException) and f.__module__ == "builtins"
 
 
 class Calls(Attributes):
@@ -210,8 +216,8 @@ class Calls(Attributes):
                 return places.type
             if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
                 return self.dynamic(s, "the class of a named tuple decides")
-            if f is ops.call_ex and (columns := by_columns(self, s)) is not None:
-                return self.planned(s, columns)
+            if f is ops.call_ex and (plan := by_columns(self, s) or spread_out(self, s)) is not None:
+                return self.planned(s, plan)
             if f is ops.call_ex and isinstance(types[1], Tup) and types[2] == Known(None):
                 return self.planned(s, Starred())
         if f is cell_of or f is default_of or f is receiver_of:
@@ -310,7 +316,8 @@ class Calls(Attributes):
             why = "a class" if isinstance(f, type) else "it may give what is outside"
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
-        pure_call = not act and (is_pure(f, len(types), [k for k, _ in kw]) or not any(map(may_be_written, types)))
+        writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f)
+        pure_call = not act and (writes_nothing or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
 

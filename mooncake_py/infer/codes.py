@@ -10,7 +10,7 @@ import types as pytypes
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Const, Raise, term_operands
+from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
 
 OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
@@ -50,6 +50,22 @@ def attributes_set(code: pytypes.CodeType) -> frozenset[str]:
     }
     inner = [attributes_set(c) for c in code.co_consts if isinstance(c, pytypes.CodeType)]
     return frozenset(found).union(*inner)
+
+
+def names_of_values(body: Function, code: pytypes.CodeType) -> list[str]:
+    """The names in a function's code that are not those of attributes alone."""
+    used = {
+        v.value
+        for b in body.blocks
+        for s in b.stmts
+        if not any(is_const(s.fn, f) for f in _OF_ATTRIBUTES)
+        for v in s.args
+        if isinstance(v, Const) and type(v.value) is str
+    }
+    return [name for name in code.co_names if name in used]
+
+
+_OF_ATTRIBUTES = (getattr, setattr, delattr, ops.load_super)
 
 
 @functools.cache

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py.errors import MooncakeError
+from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
     holds_arrays,
@@ -370,7 +371,7 @@ class Walk:
             self.unseen = True
             return None
         self._asked_for(code, c.body)
-        for name in code.co_names:
+        for name in names_of_values(c.body, code):
             if name in globals_:
                 x = globals_[name]
                 self.relied.append((globals_, name, summary(x)))

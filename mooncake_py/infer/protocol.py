@@ -56,7 +56,8 @@ class Plan:
     its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
     the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
     function gets as keyword arguments, too. `lacks`: an object, its class, and the name of an attribute that the
-    object is taken not to have itself.
+    object is taken not to have itself. `spread`: a sequence whose items are the arguments, the code that takes them,
+    and how many that takes.
     """
 
     function: Any
@@ -66,6 +67,7 @@ class Plan:
     argument: int | None = None
     reads: tuple[str, ...] = ()
     lacks: tuple[Operand, Operand, Operand] | None = None
+    spread: tuple[Operand, pytypes.CodeType, int] | None = None
 
 
 class Lookup:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from types import CellType
+from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn
 
 
@@ -112,6 +112,13 @@ def check_fields(cls: Any, xs: Any, whole: bool) -> None:
     """Raise what `cls(*xs)` or `cls._make(xs)` raises where xs are not as many as the named tuple has fields."""
     if len(xs) != len(cls._fields):
         cls._make(xs) if whole else cls(*xs)
+
+
+def check_arguments(code: CodeType, xs: Any, n: int) -> None:
+    """Raise what the call of a function raises that is given xs where it takes n, behind those it is bound to."""
+    if len(xs) != n:
+        cells = tuple([CellType() for _ in code.co_freevars])
+        FunctionType(code, {}, None, None, cells)(*[None] * (code.co_argcount - n), *xs)
 
 
 def unpack_ex(xs: Any, before: int, after: int) -> tuple:

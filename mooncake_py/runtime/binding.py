@@ -41,7 +41,7 @@ def bind(
         or (extra and not code.co_flags & inspect.CO_VARARGS)
         or (rest and not code.co_flags & inspect.CO_VARKEYWORDS)
     ):
-        inspect.signature(fn).bind(*args, **kwargs)  # raises the TypeError that says what is wrong
+        fn(*args, **kwargs)  # raises the TypeError that says what is wrong, before any of its code runs
         raise ArgumentError(f"{fn.__qualname__}() cannot take these arguments")
     if code.co_flags & inspect.CO_VARARGS:
         values.append(tuple(extra))

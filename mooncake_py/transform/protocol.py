@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from types import FunctionType
 
@@ -12,6 +13,7 @@ from mooncake_py.infer.partials import partials
 from mooncake_py.infer.protocol import MADE, MISSING, STAND_INS, Lookup, Plan, exact_class, is_function
 from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T
+from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 
@@ -31,6 +33,7 @@ def as_calls(inferred: Inferred) -> Function | None:
     bound = {v for v, t in inferred.types.items() if isinstance(t, Meth)}
     bound |= partials(fn, type_of)
     bound -= {p.function for p in plans.values() if isinstance(p.function, Var)}
+    bound -= {s.fn for b in fn.blocks for s in b.stmts if s.out in plans and plans[s.out].argument is not None}
     gone: set[Var] = set()
     while len(gone) < len(more := {v for v in only_called(fn, bound, gone) if _calls_of(fn, v) <= plans.keys()}):
         gone = more
@@ -50,6 +53,11 @@ def as_calls(inferred: Inferred) -> Function | None:
 
 
 def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call]:
+    if plan.spread is not None:
+        xs, code, n = plan.spread
+        check = Call(fresh.var(), Const(ops.check_arguments), (Const(code), xs, Const(n)), (), s.pos)
+        items = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
+        return [check, *items, Call(s.out, plan.function, tuple([x.out for x in items]), (), s.pos)]
     if isinstance(plan.function, (Var, Const)):
         reads, x = [], s.args[0] if plan.reads else None
         cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None

@@ -42,7 +42,7 @@ pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.ch
 zero_derivative(
     range, bool, len, isinstance, issubclass, callable, hasattr, id, repr, str, format, ascii, hash, print,
     slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
-    ops.match_mapping, ops.match_sequence, str.format, str.format_map, float.is_integer,
+    ops.match_mapping, ops.match_sequence, str.format, str.format_map, str.join, float.is_integer,
     np.float64.is_integer, np.float32.is_integer, BaseException.add_note,
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ asking_items.update({
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
 incurious.update({ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length})
-incurious.update({ops.check_fields, ops.check_unchanged, BaseException.add_note})
+incurious.update({ops.check_fields, ops.check_arguments, ops.check_unchanged, BaseException.add_note})
 incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
 
 
@@ -311,9 +311,10 @@ for _f in (ops.exc_match, users_match):
 for _f in (ops.pop_except, end_handler):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
-for _f in (ops.check_length, ops.check_fields, ops.check_unchanged):
+for _f in (ops.check_length, ops.check_fields, ops.check_arguments, ops.check_unchanged):
     infer_table[_f] = lambda args, kwargs: Known(None)
-zero_derivative(ops.check_length, ops.check_fields, ops.check_unchanged, ops.import_name, ops.import_from)
+zero_derivative(ops.check_length, ops.check_fields, ops.check_arguments, ops.check_unchanged)
+zero_derivative(ops.import_name, ops.import_from)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

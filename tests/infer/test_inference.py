@@ -10,10 +10,12 @@ import pytest
 
 from mooncake_py import inspect, registry, value_and_grad
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Inst
 from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
+from mooncake_py.run import NOTHING
 from mooncake_py.runtime.rule import rule_for
 from mooncake_py.testing import check_grads
 from tests.functions import by_name
@@ -117,8 +119,31 @@ def test_lists_beside_arrays_and_powers_of_their_items_are_seen_through(f) -> No
     check_grads(f, args)
 
 
-@pytest.mark.parametrize("name", ["steps_in_buffers", "reactions_written_as_text", "amounts_by_words_of_a_text"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "steps_in_buffers",
+        "reactions_written_as_text",
+        "amounts_by_words_of_a_text",
+        "objects_from_a_generator_method",
+        "stars_of_as_many_as_are_taken",
+    ],
+)
 def test_simulations_are_seen_through(name: str) -> None:
     found = by_name(f"simulations.{name}")
     seen = inspect(found.fn, *found.fresh_args())
     assert not any(c.kind == "dynamic" for c in seen.stages["inferred"].calls.values())
+
+
+def test_attributes_are_not_taken_for_names_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`self.t` is not the `t` that the module has, whatever that may write to."""
+    found = by_name("simulations.objects_from_a_generator_method")
+    monkeypatch.setitem(found.fn.__globals__, "t", note)
+    assert may_write_outside(found.fn) is NOTHING
+
+
+LOG: list[float] = []
+
+
+def note(x: float) -> None:
+    LOG.append(x)

@@ -506,3 +506,31 @@ def every_attribute_asked_for(x):
     except AttributeError:
         z = x
     return o.x + hasattr(o, "y") + getattr(o, "z", x) * z + p.x * p.missing + getattr(p, "other", 0.0)
+
+
+class Tiring:
+    """Says what its items are each time it is asked, and is another one after that."""
+
+    def __init__(self, x, word=None):
+        self.x, self.word, self.times = x, word, 0
+
+    def __iter__(self):
+        self.times += 1
+        self.x = self.x * 2.0
+        return iter([self.x, self.x * self.times] if self.word is None else [self.word, self.word])
+
+
+@case(1.5)
+def list_extended_by_an_object(x):
+    d = Tiring(x)
+    xs = [x]
+    xs.extend(d)
+    xs += d
+    return sum(xs) * d.x
+
+
+@case({"a": 1.5, "b": 0.5})
+def texts_joined(d):
+    word = Tiring(d["a"], "ab")
+    text = "-".join(word) + "".join(d) + ", ".join(k for k in d if d[k] > 1.0)
+    return len(text) * word.x * d["b"]

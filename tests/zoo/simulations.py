@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -88,3 +91,91 @@ def number_among_words(x):
     parts.append(x * x)
     first, second, third = parts
     return third * len(first.join([second, second]))
+
+
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Point(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, by):
+        return Point(self.x * by, self.y * by)
+
+    def along(self, x, y):
+        return self.x * x + self.y * y
+
+
+class Swarm:
+    pull = 0.5
+
+    def __init__(self, places):
+        self.places, self.t = places, 0.0
+
+    def forces(self):
+        for p in self.places:
+            total = Point(0.0, 0.0)
+            for other in self.places:
+                if other is not p:
+                    total = total + other * self.pull
+            yield total
+
+    def step(self, dt):
+        forces = list(self.forces())
+        for p, f in zip(self.places, forces, strict=False):
+            p.x += f.x * dt
+            p.y += f.y * dt
+        self.t += dt
+
+
+@case([0.5, 1.5, -0.7])
+def objects_from_a_generator_method(xs):
+    swarm = Swarm([Point(x, x * x) for x in xs])
+    for _ in range(2):
+        swarm.step(0.1)
+    return sum(a.x * b.y for a, b in itertools.combinations(swarm.places, 2)) * swarm.t
+
+
+@case([0.5, 1.5], np.array([0.3, 0.7]), [1.0, 2.0])
+def stars_of_as_many_as_are_taken(u, v, w):
+    def weighted(a, b):
+        return a * b * u[0]
+
+    p, q = Point(*u), Point(*v)
+    return p.along(*v) * q.along(*w) + weighted(*w) + (lambda a, b: a - b)(*u) * (p + q).along(*[u[1], 2.0])
+
+
+@case([0.5, 1.5, 1.0])
+def stars_of_too_many_and_too_few(u):
+    found = []
+    for f in (lambda: Point(*u), lambda: Point(0.5, 0.5).along(*u[:1]), lambda: (lambda a: a)(*u)):
+        try:
+            found.append(f())
+        except TypeError as e:
+            found.append(len(str(e)) * u[0])
+    return sum(found)
+
+
+class Mode(Enum):
+    UP = 1
+    DOWN = 2
+
+
+@dataclass(frozen=True)
+class Contract:
+    mode: Mode
+    strike: float
+
+    def worth(self, price):
+        if self.mode == Mode.UP:
+            return max(price - self.strike, 0.0)
+        if self.mode is Mode.DOWN:
+            return max(self.strike - price, 0.0)
+        raise ValueError(self.mode)
+
+
+@case(1.5)
+def contracts_of_two_kinds(x):
+    up, down = Contract(Mode.UP, 0.3 * x), Contract(Mode.DOWN, 2.0 * x)
+    return up.worth(x) + down.worth(x * x)

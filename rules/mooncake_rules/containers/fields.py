@@ -226,6 +226,7 @@ incurious.add(fields.lacks)
 infer_table[fields.is_code_of] = lambda args, kwargs: Inst(bool)
 incurious.add(fields.is_code_of)
 zero_derivative(ops.no_operator)
+incurious.add(ops.no_operator)
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
 for _f in (*fields.INITIAL, *fields.INITIAL.values()):
     infer_table[_f] = lambda args, kwargs: Known(None)
