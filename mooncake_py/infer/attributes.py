@@ -28,6 +28,8 @@ from mooncake_py.iterators import items_left, iterating
 from mooncake_py.registry import Rule, find_rule, rules_of
 from mooncake_py.structure import is_user_class
 
+_OF_NUMBERS = (np.finfo, np.iinfo)
+"""What says how numbers are stored, the same for ever."""
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
 
@@ -88,6 +90,9 @@ class Attributes(State):
             ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
+        if isinstance(t, Known) and isinstance(t.value, _OF_NUMBERS) and hasattr(t.value, name):
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+            return abstract(getattr(t.value, name), False)
         if len(args) == 2 and has_no(t, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
             return BOT

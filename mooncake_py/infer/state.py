@@ -160,6 +160,8 @@ class State:
                 return Inst(int)
             case Inst(cls=c) if c is str:
                 return Inst(str)
+            case Known(value=v) if isinstance(v, str):
+                return Inst(str)
             case Arr():
                 return row_of(t)
             case Lst(elem=e):

@@ -270,6 +270,14 @@ if hasattr(math, "sumprod"):
         return math.sumprod(list(p), list(q))
 
 
+def _product_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    e = join(elements(args[0]), widen(kwargs.get("start", Known(1))))
+    return Real(e.active) if is_scalar(e) else None
+
+
+infer_table[math.prod] = _product_type
+
+
 @rrule(math.prod)
 def prod(xs, *, start=1):
     items = list(xs)

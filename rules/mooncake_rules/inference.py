@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.resolve import _probe
-from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, widen
+from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, is_scalar, widen
 from mooncake_py.registry import infer_table, probed
 
 Types = tuple[T, ...]
@@ -48,6 +48,19 @@ def _reduces(f: Any) -> Callable[[Types, dict[str, T]], T | None]:
         return activate(t, act) if act else t
 
     return infer
+
+
+def gives_one(*fs: Any) -> None:
+    """The same for functions that may also give several arrays, of which nothing is said."""
+    for f in fs:
+        reduced = _reduces(f)
+
+        def infer(args: Types, kwargs: dict[str, T], reduced: Any = reduced) -> T | None:
+            t = reduced(args, kwargs)
+            return t if isinstance(t, Arr) or is_scalar(t) else Top(_active(args, kwargs))
+
+        infer_table[f] = infer
+        probed.add(f)
 
 
 def _some_axis(t: T) -> T:

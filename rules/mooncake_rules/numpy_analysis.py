@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, T, Top
+from mooncake_py.infer.types import Arr, Inst, T, Top, widen
 from mooncake_py.kinds import Array, RealScalar, Scalar
 from mooncake_py.registry import infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, element_dtype, is_dtype, reduces
+from mooncake_rules.inference import Types, element_dtype, gives_one, is_dtype, reduces
 from mooncake_rules.mirror import apart, mirrors
 from mooncake_rules.sequences import unstack
 
@@ -305,6 +305,7 @@ pure.update({
     interp_cotangents, convolution_cotangents, correlation_cotangents, np.gradient, np.interp,
 })  # fmt: skip
 reduces(np.diff)
+gives_one(np.gradient, np.i0)
 probed.update({np.convolve, np.correlate})
 
 
@@ -315,7 +316,7 @@ def _like_x(at: int) -> Any:
         act = any(t.active for t in args)
         if len(args) <= at or kwargs:
             return Top(act)
-        x = args[at]
+        x = widen(args[at])
         double = is_dtype(element_dtype(x), float, int)
         real = all(not isinstance(t, Arr) or is_dtype(t.dtype, float, int) for t in args)
         if (

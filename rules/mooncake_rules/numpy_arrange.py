@@ -13,7 +13,7 @@ from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, reduces
+from mooncake_rules.inference import Types, argument, reduces, shape_ndim
 from mooncake_rules.mirror import mirrored, mirrors
 from mooncake_rules.sequences import unstack
 
@@ -402,6 +402,15 @@ def _flat_without_axis(at: int) -> Callable[[Types, dict[str, T]], int | None]:
 
 of_same_ndim = infer_table[np.pad] = _ndim_of(_same)
 infer_table[np.delete] = _ndim_of(_flat_without_axis(2))
+
+
+def _tiled(args: Types, kwargs: dict[str, T]) -> int | None:
+    n, reps = _same(args, kwargs), argument(args, kwargs, 1, "reps")
+    times = None if reps is None else shape_ndim(reps)
+    return None if n is None or times is None else max(n, times)
+
+
+infer_table[np.tile] = _ndim_of(_tiled)
 
 
 # -- cases ------------------------------------------------------------------------------------------------

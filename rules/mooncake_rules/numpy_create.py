@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, T, is_scalar, widen
+from mooncake_py.infer.types import Arr, Known, T, is_scalar, widen
 from mooncake_py.kinds import Scalar
 from mooncake_py.registry import incurious, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
@@ -52,7 +52,21 @@ _QUERIES += [getattr(np, name) for name in ("in1d", "sometrue", "alltrue", "roun
 
 zero_derivative(*_QUERIES, *_WRITING, np.ndarray.argpartition)
 pure.update({*_NEW, *_INDEX, np.arange})
+
+
+def _limits(of: Any) -> Any:
+    """The limits of numbers of a dtype that is written down."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        d = dtype_of(args[0], None) if len(args) == 1 and not kwargs else None
+        return Known(of(d)) if d is not None and d.kind in ("fc" if of is np.finfo else "iu") else None
+
+    return infer
+
+
+infer_table[np.finfo], infer_table[np.iinfo] = _limits(np.finfo), _limits(np.iinfo)
 probed.update({np.eye, np.identity, np.tri, np.tril_indices, np.triu_indices, np.diag_indices})
+probed.update({np.hanning, np.hamming, np.blackman, np.bartlett, np.isin})
 
 
 def _filled(args: Types, kwargs: dict[str, T]) -> T | None:

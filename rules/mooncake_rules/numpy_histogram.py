@@ -9,6 +9,7 @@ import numpy as np
 
 from mooncake_py.registry import probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.inference import gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import unstack
 
@@ -38,6 +39,7 @@ def bin_of(edges: np.ndarray, sample: np.ndarray) -> np.ndarray:
 
 zero_derivative(bin_count, bin_of)
 pure.update({bin_count, bin_of})
+gives_one(np.bincount)
 
 
 def edges_of(sample, bins, range, weights):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Known, T, Top
+from mooncake_py.infer.types import Arr, Known, Lst, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.inference import Types, element_dtype, reduces
+from mooncake_rules.inference import Types, element_dtype, nested, reduces
 from mooncake_rules.numpy_arrange import gathered, of_same_ndim
 from mooncake_rules.sequences import unstack
 
@@ -125,10 +125,11 @@ infer_table[np.partition] = of_same_ndim
 def _taken(args: Types, kwargs: dict[str, T]) -> T | None:
     a, i = args[0], args[1] if len(args) > 1 else kwargs.get("indices")
     axis = kwargs.get("axis") or (args[2] if len(args) > 2 else Known(None))
-    if not isinstance(a, Arr) or not isinstance(i, Arr) or i.ndim is None or i.ndim == 0 or a.ndim is None:
+    taken = nested(i) if isinstance(i, (Arr, Lst)) else None
+    if not isinstance(a, Arr) or taken is None or not taken[0] or a.ndim is None:
         return Top(a.active)
     flat = isinstance(axis, Known) and axis.value is None
-    return Arr(element_dtype(a), i.ndim if flat else a.ndim - 1 + i.ndim, a.act)
+    return Arr(element_dtype(a), taken[0] if flat else a.ndim - 1 + taken[0], a.act)
 
 
 infer_table[np.take] = infer_table[np.ndarray.take] = _taken

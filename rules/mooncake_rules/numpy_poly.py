@@ -10,6 +10,7 @@ from mooncake_py.kinds import Array, Numeric
 from mooncake_py.registry import pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, total
+from mooncake_rules.inference import gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
 from mooncake_rules.sequences import ArrayLike, unstack
@@ -105,7 +106,8 @@ def polyfit(x, y, deg):
     return np.polyfit(x, y, deg), pullback
 
 
-pure.update({polyval_cotangents, polyfit_cotangents, leading_zeros, np.polyfit, np.polyval})
+pure.update({polyval_cotangents, polyfit_cotangents, leading_zeros})
+gives_one(np.polyfit, np.polyval)
 
 
 # -- cases ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from mooncake_py.registry import pure, rrule
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.inference import gives_one
 from mooncake_rules.sequences import unstack
 
 
@@ -105,7 +106,8 @@ def _difference(f: Any) -> None:
 
 _difference(np.setdiff1d)
 _difference(np.setxor1d)
-pure.update({np.unique, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d})
+gives_one(np.unique)
+pure.update({np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d})
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, is_dtype, reduces
+from mooncake_rules.inference import Types, gives_one, is_dtype, reduces
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_reduce import count, kept, mean
 from mooncake_rules.sequences import also_of_sequences, unstack
@@ -306,11 +306,12 @@ def corrcoef(x, y=None, rowvar=True, dtype=None):
     return np.squeeze(c / s[:, None] / s[None, :])
 
 
+gives_one(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
 reduces(np.var, np.ndarray.var, np.std, np.ndarray.std, np.median, np.nanmedian)
 also_of_sequences(np.var, var)
 also_of_sequences(np.std, std)
 infer_table[np.average] = lambda args, kwargs: _average_type(args, kwargs)
-pure.update({np.average, np.quantile, np.percentile, np.nanquantile, np.nanpercentile})
+pure.add(np.average)
 
 
 def _average_type(args: Types, kwargs: dict[str, T]) -> T | None:

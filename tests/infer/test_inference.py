@@ -147,3 +147,19 @@ LOG: list[float] = []
 
 def note(x: float) -> None:
     LOG.append(x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.sum(np.bincount([0, 1, 1, 2]) * a + np.hanning(3) + np.unique([3, 1, 2])),
+        lambda a: np.sum(np.tile(a, 2)) * np.quantile(a, 0.3) + np.sum(np.percentile(a, [20, 70])),
+        lambda a: np.sum(np.gradient(a) * a) + np.sum(np.take(a, [0, 2]) ** 2) + math.prod([a[0], a[1]]),
+        lambda a: np.sum(np.polyfit(np.arange(3.0), a, 1) ** 2) + np.interp(0.5, np.arange(3.0), a) ** 2,
+        lambda a: np.sum(a / (a + np.finfo(float).eps)) * np.iinfo(np.int8).max + sum({k: a[0] for k in "ab"}.values()),
+    ],
+)
+def test_results_of_library_functions_have_types(f) -> None:
+    args = (np.array([0.3, 0.7, 0.2]),)
+    assert not any(c.kind == "dynamic" for c in inspect(f, *args).stages["inferred"].calls.values())
+    check_grads(f, args)
