@@ -51,6 +51,8 @@ def tree_of(t: T, shared: bool) -> Tree:
             return NONE if all(x == NONE for x in trees) else trees
         case Union(options=options):  # fdata of what has no derivative is None
             kinds = {tree_of(x, shared) for x in options} - {NONE}
+            if kinds == {NUM} and any(isinstance(x, Tup) for x in options):
+                return ANY  # a call that is not seen gives the numbers in a constant tuple cotangents
             return kinds.pop() if kinds in ({REF}, {NUM}) else ANY
         case Top():
             return ANY
