@@ -242,6 +242,8 @@ class Calls(Attributes):
         if f is hasattr and len(types) == 2 and isinstance(types[1], Known):
             made = self.shape.defs.get(args[0]) if isinstance(args[0], Var) else None
             folded = fold_hasattr(types[0], types[1].value, None if made is None else self.type_of(made.fn))
+            if folded is None and isinstance(types[0], Known) and self.classes is not None:
+                folded = self.classes.has(types[0].value, types[1].value)
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)

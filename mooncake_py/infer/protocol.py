@@ -87,6 +87,7 @@ class Lookup:
 
 
 MISSING = fields.ABSENT
+_HEAP = 1 << 9  # flag of a class that can be changed
 
 
 def is_function(x: Any) -> bool:
@@ -232,6 +233,12 @@ class Classes:
         if key not in self.looked:
             self.looked[key] = Lookup(cls).get(name, MISSING)
         return self.looked[key]
+
+    def has(self, x: Any, name: str) -> bool | None:
+        """Has this class such an attribute? None for what is no class, or one that says itself what it has."""
+        if not isinstance(x, type) or type(x) is not type or (self.wary and x.__flags__ & _HEAP):
+            return None
+        return self.look(x, name) is not MISSING or hasattr(type, name)
 
     # -- attributes --
 

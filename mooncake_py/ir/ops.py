@@ -121,11 +121,16 @@ def check_arguments(code: CodeType, xs: Any, n: int) -> None:
         FunctionType(code, {}, None, None, cells)(*[None] * (code.co_argcount - n), *xs)
 
 
+def check_least(xs: Any, n: int) -> None:
+    """Raise what `a, *b, c = xs` raises where there are fewer than n."""
+    if len(xs) < n:
+        raise ValueError(f"not enough values to unpack (expected at least {n}, got {len(xs)})")
+
+
 def unpack_ex(xs: Any, before: int, after: int) -> tuple:
     """`a, *b, c = xs` as a tuple of before + 1 + after items, the middle one a list."""
     items = list(xs)
-    if len(items) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    check_least(items, before + after)
     cut = len(items) - after
     return (*items[:before], items[before:cut], *items[cut:])
 

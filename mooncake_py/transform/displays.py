@@ -65,6 +65,13 @@ class Displays:
     def _unpack_ex(self, s: Call) -> bool:
         x, before, after = s.args[0], s.args[1].value, s.args[2].value  # type: ignore[union-attr]
         t = self.type_of(x)
+        if isinstance(t, Lst) and t.cls is list and t.active:
+            self.emit(s.pos, ops.check_least, x, Const(before + after))
+            first = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(before)]
+            rest = self.emit(s.pos, operator.getitem, x, Const(slice(before, -after if after else None)))
+            last = [self.emit(s.pos, operator.getitem, x, Const(i - after)) for i in range(after)]
+            self.out.append(Call(s.out, Const(ops.build_tuple), (*first, rest, *last), (), s.pos))
+            return True
         if not isinstance(t, Tup) or len(t.items) < before + after or not t.active:
             return False
         items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(len(t.items))]

@@ -51,7 +51,9 @@ asking_items.update({
     operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, print, str, repr, operator.mod,
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
-incurious.update({ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length})
+incurious.update(
+    {ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length, ops.check_least}
+)
 incurious.update({ops.check_fields, ops.check_arguments, ops.check_unchanged, BaseException.add_note})
 incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
 
@@ -319,9 +321,9 @@ for _f in (ops.exc_match, users_match):
 for _f in (ops.pop_except, end_handler):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
-for _f in (ops.check_length, ops.check_fields, ops.check_arguments, ops.check_unchanged):
+for _f in (ops.check_length, ops.check_least, ops.check_fields, ops.check_arguments, ops.check_unchanged):
     infer_table[_f] = lambda args, kwargs: Known(None)
-zero_derivative(ops.check_length, ops.check_fields, ops.check_arguments, ops.check_unchanged)
+zero_derivative(ops.check_length, ops.check_least, ops.check_fields, ops.check_arguments, ops.check_unchanged)
 zero_derivative(ops.import_name, ops.import_from)
 
 # -- cases ------------------------------------------------------------------------------------------------

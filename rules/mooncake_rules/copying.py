@@ -13,7 +13,8 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.registry import maybe_none, overlay, rrule
+from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
+from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import (
     CoDual,
@@ -54,6 +55,15 @@ def shallow(x: Any) -> Any:
 def deep(x: Any) -> Any:
     """A copy of a container or object, and of all it holds."""
     return copy.deepcopy(x)
+
+
+def _alike(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """A copy is of the type of what it is made of."""
+    t = args[0]
+    return t if isinstance(t, (Lst, Dct, Tup, Obj)) or is_scalar(t) else None
+
+
+infer_table[shallow] = infer_table[deep] = _alike
 
 
 def _refuse(what: str, x: Any) -> UnsupportedError:

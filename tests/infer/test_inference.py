@@ -122,15 +122,18 @@ def test_lists_beside_arrays_and_powers_of_their_items_are_seen_through(f) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        "steps_in_buffers",
-        "reactions_written_as_text",
-        "amounts_by_words_of_a_text",
-        "objects_from_a_generator_method",
-        "stars_of_as_many_as_are_taken",
+        "simulations.steps_in_buffers",
+        "simulations.reactions_written_as_text",
+        "simulations.amounts_by_words_of_a_text",
+        "simulations.objects_from_a_generator_method",
+        "simulations.stars_of_as_many_as_are_taken",
+        "number_lists.starred_parts_of_lists",
+        "copies.copies_of_settings",
+        "copies.copies_of_a_plant",
     ],
 )
 def test_simulations_are_seen_through(name: str) -> None:
-    found = by_name(f"simulations.{name}")
+    found = by_name(name)
     seen = inspect(found.fn, *found.fresh_args())
     assert not any(c.kind == "dynamic" for c in seen.stages["inferred"].calls.values())
 

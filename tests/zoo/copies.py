@@ -132,3 +132,32 @@ def arrays_in_tuples_that_a_generator_gives(b):
     s = sorted([(2, b * 2), (1, t[0])], key=lambda p: p[0])
     s[0][1][2] = s[1][1][0] * x
     return s[0][1].sum() + t[0][2]
+
+
+class Stem:
+    def __init__(self, v, kids=()):
+        self.v, self.kids = v, list(kids)
+
+
+@case({"layers": [{"w": np.ones((2, 2)), "b": np.zeros(2)}], "rate": 0.1, "sizes": [1.0, 2.0]}, np.ones((3, 2)))
+def copies_of_settings(settings, x):
+    a, b = copy.deepcopy(settings), copy.copy(settings)
+    c, d = copy.deepcopy(settings["layers"]), copy.copy(settings["sizes"])
+    a["layers"][0]["w"] *= 2.0
+    c[0]["b"] += 1.0
+    b["rate"] = 0.5
+    d[0] = d[1] * 3.0
+    b["sizes"][1] = 7.0
+    y = (x @ a["layers"][0]["w"] + c[0]["b"]).sum() * settings["rate"] + b["rate"] * d[0]
+    return y + settings["sizes"][1] * settings["sizes"][0] + settings["layers"][0]["w"].sum()
+
+
+@case(1.5, [1.0, 2.0])
+def copies_of_a_plant(x, ys):
+    stem = Stem(x, [Stem(y) for y in ys])
+    deep, shallow = copy.deepcopy(stem), copy.copy(stem)
+    deep.kids[0].v = x * x
+    shallow.v = 3.0 * x
+    shallow.kids.append(Stem(x))
+    deep.kids[1].v += stem.kids[0].v
+    return stem.v * deep.v + sum(k.v for k in stem.kids) * 2.0 + sum(k.v for k in deep.kids) + shallow.v

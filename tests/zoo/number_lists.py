@@ -248,3 +248,26 @@ def lists_turned_round(xs):
     rows = [[xs[0], 2.0], [xs[1] * xs[2], xs[3]]]
     rows.reverse()
     return a[-1] * a[1] + rows[0][0] * rows[1][0]
+
+
+@case([1.0, 2.0, 3.0, 4.0])
+def starred_parts_of_lists(xs):
+    a, *b, c = xs
+    b.append(a * c)
+    b[0] = b[0] * 2.0
+    *d, e = b
+    f, *g = d
+    h, *i, j = [f, e]
+    return sum(b) * e + sum(d) * f + len(g) * h * j + len(i) + xs[1]
+
+
+@case([1.0, 2.0])
+def starred_parts_of_a_list_too_short(xs):
+    r = 0.0
+    try:
+        a, b, *c, d = xs
+        r = a
+    except ValueError as e:
+        r += len(str(e)) * xs[0]
+    a, b, *c = xs
+    return r + a * b + len(c)
