@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
-_READS = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
+_READS: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
 _READS |= {list, tuple, sorted, set, dict, list.copy, dict.copy, iter, enumerate, reversed}
 """What gives an item of its first argument, or all of them, and does not keep that."""
 _SAME = frozenset({ops.check_bound, surely, narrow})

@@ -56,8 +56,8 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
     if plan.spread is not None:
         xs, code, n = plan.spread
         check = Call(fresh.var(), Const(ops.check_arguments), (Const(code), xs, Const(n)), (), s.pos)
-        items = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
-        return [check, *items, Call(s.out, plan.function, tuple([x.out for x in items]), (), s.pos)]
+        each = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
+        return [check, *each, Call(s.out, plan.function, tuple([x.out for x in each]), (), s.pos)]
     if isinstance(plan.function, (Var, Const)):
         reads, x = [], s.args[0] if plan.reads else None
         cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None
