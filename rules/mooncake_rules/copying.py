@@ -80,11 +80,10 @@ def _shallow(x: CoDual):
     def pullback(dy):
         if fy is fx or type(fy) is tuple or fy is None:
             return (dy,)
-        items = fy.r.items() if hasattr(fy.r, "items") else list(enumerate(fy.r))
-        for k, t in list(items):
+        for k in list(fy.r) if isinstance(fy.r, dict) else range(len(fy.r)):
+            t = _taken(fy, None, k)
             if t is not None:
-                fx.r[k] = add_rdata(fx.r.get(k) if hasattr(fx.r, "get") else fx.r[k], t)
-                fy.r[k] = None
+                fx.r[k] = add_rdata(fx.r.get(k) if isinstance(fx.r, dict) else fx.r[k], t)
         return None
 
     return CoDual(y, fy), pullback
