@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -267,15 +268,19 @@ library_rule(sd.squareform, 1, squareform_cotangent)
 
 
 def _of_two(name: str) -> None:
-    def cotangents(dy: Any, y: Any, o: Options) -> tuple[np.ndarray, np.ndarray]:
+    f = getattr(sd, name)
+    options = [k for k in ("p", "w", "V", "VI") if k in inspect.signature(f).parameters]
+
+    def cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, ...]:
         if name == "correlation" and not o.get("centered", True):
             o = {**o, "metric": "cosine"}
         u, v = o["u"].astype(float), o["v"].astype(float)
         g = np.array([[dy]], float)
-        da, db = metric_cotangents(g, np.array([[y]], float), u[None], v[None], {"metric": name, **o})
-        return da[0], db[0]
+        whole = np.array([[y]], float)
+        da, db, _, of = whole_cotangents(g, whole, u[None], v[None], np.stack([u, v]), {"metric": name, **o})
+        return da[0], db[0], *[of.get(k) for k in options]
 
-    library_rule(getattr(sd, name), 2, cotangents)
+    library_rule(f, ("u", "v", *options), cotangents)
 
 
 for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "canberra",
@@ -321,7 +326,8 @@ CASES: list[RuleCase] = [
     case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)),
     case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
     *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
-    case(lambda u, v: sd.mahalanobis(u, v, _VI), _A[0], _B[0]),
+    case(sd.mahalanobis, _A[0], _B[0], _VI), case(sd.seuclidean, _A[0], _B[0], _W),
+    case(sd.euclidean, _A[0], _B[0], _W), case(sd.minkowski, _A[0], _B[0], 2.5, _W), case(sd.cosine, _A[0], _B[0], _W), case(sd.cityblock, _A[0], _B[0], _W),
     case(lambda u, v: sd.seuclidean(u, v, _W), _A[0], _B[0]),
     case(lambda u, v: sd.euclidean(u, v, _W), _A[0], _B[0]), case(lambda x: sd.euclidean([x, 1.0], [2.0, x]), 0.5),
 ]  # fmt: skip

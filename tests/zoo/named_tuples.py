@@ -326,3 +326,11 @@ def replaced_items_written_to(x):
     q.z[0] *= 5.0
     p.y[2] = x[1]
     return sum((r * r).sum() for r in p.x) + q.y[1] * p.y.sum()
+
+
+@case(0.4, 1.3)
+def a_class_of_named_tuples_made_on_the_way(x, y):
+    names = ["first"] if x > 0 else []
+    made = namedtuple("made", [*names, "second"])  # noqa: PYI024
+    pair = made(x * y, np.sin(y))
+    return pair.first * pair.second, made.__module__ == __name__ and pair._replace(first=y).first

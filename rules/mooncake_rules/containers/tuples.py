@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import deque, namedtuple
 from typing import Any
 
 import numpy as np
@@ -240,6 +240,7 @@ infer_table[ops.build_list] = _display_type
 for _f in (list.index, list.count, tuple.index, tuple.count):
     infer_table[_f] = lambda args, kwargs: Inst(int)
 infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
+zero_derivative(namedtuple)  # the class; its module is that of the frame that asks for it
 zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, dict.__contains__)
 zero_derivative(tuple.__eq__, tuple.__ne__, tuple.__lt__, tuple.__le__, tuple.__gt__, tuple.__ge__)
 zero_derivative(tuple.__len__, tuple.__contains__, tuple.__hash__, tuple.__repr__)
