@@ -327,7 +327,8 @@ CASES: list[RuleCase] = [
     case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
     *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
     case(sd.mahalanobis, _A[0], _B[0], _VI), case(sd.seuclidean, _A[0], _B[0], _W),
-    case(sd.euclidean, _A[0], _B[0], _W), case(sd.minkowski, _A[0], _B[0], 2.5, _W), case(sd.cosine, _A[0], _B[0], _W), case(sd.cityblock, _A[0], _B[0], _W),
+    case(sd.euclidean, _A[0], _B[0], _W), case(sd.minkowski, _A[0], _B[0], 2.5, _W),
+    case(sd.cosine, _A[0], _B[0], _W), case(sd.cityblock, _A[0], _B[0], _W),
     case(lambda u, v: sd.seuclidean(u, v, _W), _A[0], _B[0]),
     case(lambda u, v: sd.euclidean(u, v, _W), _A[0], _B[0]), case(lambda x: sd.euclidean([x, 1.0], [2.0, x]), 0.5),
 ]  # fmt: skip
