@@ -38,11 +38,15 @@ def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, condition
     return continuous(self, func, args, loc, scale, low, high, conditional, **kwds)
 
 
+def is_positive(dist, x, args):
+    """Is the density not too small for a float? Else its derivative is too, but not the steps on the way there."""
+    return bool(np.all(dist._pdf(x, *args) > 0.0))
+
+
 @overlay(st.rv_continuous._entropy)
 def entropy(self, *args):
     def integrand(x):
-        p = self._pdf(x, *args)
-        return sc.entr(p) if p > 0.0 else 0.0  # where the density is too small for a float, so is its derivative
+        return sc.entr(self._pdf(x, *args)) if is_positive(self, x, args) else 0.0
 
     low, high = self._get_support(*args)
     with np.errstate(over="ignore"):
@@ -53,7 +57,7 @@ def entropy(self, *args):
     return quad(integrand, ends[0] if np.isinf(low) else low, ends[1] if np.isinf(high) else high)[0]
 
 
-zero_derivative(infinite_support)
+zero_derivative(infinite_support, is_positive)
 for _cls in {type(d) for d in vars(st).values() if isinstance(d, st.rv_discrete)}:
     if "_ppf" in vars(_cls):
         zero_derivative(_cls._ppf)  # a whole number
@@ -65,5 +69,6 @@ CASES: list[RuleCase] = [
     case(lambda m, s: st.norm(m, s).expect(lambda x: x**2 * m, lb=0.3, conditional=True), 0.4, 1.3),
     case(lambda a, s: st.gamma.expect(args=(a,), scale=s), 1.7, 0.8),
     case(lambda k, s: st.exponnorm.entropy(k, scale=s), 1.5, 0.8), case(lambda a: st.skewnorm.entropy(a), 4.0),
+    case(lambda b: st.exponpow.entropy(b), 2.7),
     case(lambda m: st.poisson.expect(lambda k: k**2, args=(m,)), 1.3),
 ]  # fmt: skip
