@@ -14,6 +14,7 @@ from mooncake_py.stop import no_diff
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_decompositions import one_triangle
 from mooncake_rules.scipy_library import fitted
+from mooncake_rules.scipy_noncentral import corner_density, corner_slope
 
 # -- the normal distribution ------------------------------------------------------------------------------
 
@@ -103,6 +104,16 @@ def decomposed(self, M, cond=None, rcond=None, lower=True, check_finite=True, al
 
 
 # -- probabilities of rectangles --------------------------------------------------------------------------
+
+
+if not isinstance(_qmvnt._bvnu, np.ufunc):  # before SciPy 1.18
+
+    @rrule(_qmvnt._bvnu)
+    def corner(a, b, r):
+        def pullback(dy):
+            return dy * corner_slope(a, b, r), dy * corner_slope(b, a, r), dy * corner_density(a, b, r)
+
+        return _qmvnt._bvnu(a, b, r), pullback
 
 
 def in_units(x, s):
