@@ -147,8 +147,8 @@ def _integral(f: Any, a: float, b: float, epsabs: float, epsrel: float, points: 
     if points is None and np.isfinite(a) and np.isfinite(b):
         whole, error, _ = _quadrature_gk21(a, b, f, _greatest)
         if error <= max(epsabs, epsrel * _greatest(whole)):
-            return whole  # type: ignore[no-any-return]
-    return si.quad_vec(f, a, b, epsabs, epsrel, "max", points=points)[0]  # type: ignore[no-any-return]
+            return whole
+    return si.quad_vec(f, a, b, epsabs, epsrel, "max", points=points)[0]
 
 
 def _end(f: Any, at: float, args: Any) -> float:

@@ -239,6 +239,7 @@ _PRIVATE = [
     E("_nbinom_variance", (lambda n, p, y: (1.0 - p) / (p * p), lambda n, p, y: n * (p - 2.0) / p**3), (6.5, 0.4)),
     E("_bivariate_normal_cdf", (lambda a, b, r, y: corner_slope(a, b, r), lambda a, b, r, y: corner_slope(b, a, r),
                                 lambda a, b, r, y: corner_density(a, b, r)), (0.3, -0.2, 0.5)),
+    E("_scaled_exp1", (lambda x, y: y / x + y - 1.0,), (0.7,)),  # x exp(x) E1(x)
     E("_log1mexp", (lambda x, y: -1.0 / np.expm1(-x),), (-0.7,)),
 ]  # fmt: skip
 _PUBLIC = [
