@@ -20,7 +20,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import Awaited, CallInfo, Starred, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Starred, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -37,7 +37,7 @@ from mooncake_py.infer.predicates import (
     may_be_written,
 )
 from mooncake_py.infer.protocol import Plan, asks, is_function
-from mooncake_py.infer.readers import may_be_returned, may_come_back, may_pass
+from mooncake_py.infer.readers import may_be_returned, may_come_back, may_lead_on, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.stars import spread_out
@@ -430,6 +430,18 @@ class Calls(Attributes):
         self.looked_around = True  # next time it may be known that it cannot be taken in
         return target is None or not (is_library(target) or is_numeric_call(target, types))
 
+    def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
+        """Does f make generators that walk objects by others of their kind, and that may come in a list?
+
+        Else these objects would be given to code that is not seen.
+        """
+        if self.classes is None or self.classes.cautious or self.wary or not f.__code__.co_flags & CO_GENERATOR:
+            return False
+        self.looked_around = True  # next time it may be known that they cannot
+        if f.__code__ in self.classes.apart or not any(isinstance(t, Obj) and may_lead_on(t) for t in types):
+            return False
+        return f.__name__ == "__iter__" or may_come_back(f)
+
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
 
@@ -444,6 +456,10 @@ class Calls(Attributes):
         # Of a function that was made here nothing else is found out, not even what it gives for constants.
         if (act or written or self.wary or target is None) and self.is_taken_in(target, code, types):
             return self.planned(s, TakenIn(code))
+        if target is not None and self.is_drawn(target, types):
+            t = self.planned(s, Drawn(code))
+            self.calls[s.out].types = types
+            return t
         result: T = Top()
         if (
             target is not None

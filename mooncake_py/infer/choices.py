@@ -55,6 +55,8 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
                 return None
             return _tested(state, method.site.args[0], method.site.args[1])
         return _tested(state, s.fn)
+    if fn == Known(iter) and len(info.types) == 1 and _may_be_an_object_or_none(info.types[0]):
+        return _tested(state, s.args[0])
     if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
         return None
     for v in (*info.args, *[x for _, x in info.kwargs], *s.args):
@@ -62,6 +64,16 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
         if isinstance(t, Union) and (info.why != "call" or not may_pass(t)):
             return _tested(state, v)
     return None
+
+
+def _may_be_an_object_or_none(t: T) -> bool:
+    """Is it one of two options, one of which cannot be iterated over, the other says itself how it is?"""
+    return (
+        isinstance(t, Union)
+        and len(t.options) == 2
+        and Known(None) in t.options
+        and any(isinstance(x, Obj) for x in t.options)
+    )
 
 
 def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:

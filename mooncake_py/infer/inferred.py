@@ -74,6 +74,13 @@ class Starred:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """A call of a generator function that calls itself, whose items are to come in a list (`transform/listed.py`)."""
+
+    code: pytypes.CodeType
+
+
+@dataclass(frozen=True, slots=True)
 class Awaited:
     """A call that nothing was seen to come back from: there may be more of what it is given."""
 

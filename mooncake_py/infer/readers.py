@@ -6,10 +6,28 @@ import functools
 import operator
 import types as pytypes
 
+from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.parts import elsewhere
 from mooncake_py.infer.predicates import may_be_written
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Lst, Meth, Obj, T, Top, Tup, Union, is_scalar, widen
+from mooncake_py.infer.types import (
+    Arr,
+    Bot,
+    Cell,
+    Dct,
+    Fn,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    Rec,
+    T,
+    Top,
+    Tup,
+    Union,
+    is_scalar,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Return, Var
 from mooncake_py.registry import is_pure
@@ -42,6 +60,20 @@ def may_be_returned(t: T) -> bool:
         case Top() | Fn() | Meth() | Cell():
             return False
     return may_pass(t)
+
+
+def may_lead_on(t: T) -> bool:
+    """Is there an object in it, or None or an empty container, where there may be one later?"""
+    match t:
+        case Obj(fields=fields):
+            return any(isinstance(x, Obj) or may_lead_on(x) for _, x in fields)
+        case Tup(items=items) | Union(options=items):
+            return any(isinstance(x, Obj) or may_lead_on(x) for x in items)
+        case Lst(elem=e) | Cell(elem=e):
+            return isinstance(e, Obj) or may_lead_on(e)
+        case Dct():
+            return isinstance(t.values(), Obj) or may_lead_on(t.values())
+    return isinstance(t, (Bot, Rec)) or t == Known(None)
 
 
 drawn_out: set[pytypes.FunctionType] = set()
@@ -87,11 +119,15 @@ def changes(inferred: Inferred) -> dict[int, T] | None:
     None where it may change anything else but what it makes itself.
     """
     memory, fn = inferred.memory, inferred.fn
-    written: set[Var] = set()
-    for call in inferred.calls.values():
-        if not changes_known(call):
-            return None
-        written |= {memory.find(v) for v in call.written if isinstance(v, Var)}
+    known = list(inferred.calls.values())
+    if not all(map(changes_known, known)):
+        return None
+    shown = [(v, call) for call in known for v in call.written if isinstance(v, Var)]
+    if shown:
+        origins = Allocations(memory.shape, inferred.types, inferred.calls, memory.identity)
+        # A rule writes to what it is given, a function to what that holds as well, which may be from outside.
+        shown = [(v, call) for v, call in shown if call.kind != "rule" or origins.of(v).elsewhere]
+    written = {memory.find(v) for v, _ in shown}
     if not written.isdisjoint(_outside(inferred)):
         return None
     return {i: elsewhere(widen(inferred.types[v])) for i, v in enumerate(fn.params) if memory.find(v) in written}

@@ -16,7 +16,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.held import is_library
-from mooncake_py.infer.inferred import CallInfo, Inferred
+from mooncake_py.infer.inferred import CallInfo, Drawn, Inferred
 from mooncake_py.infer.readers import changes_known, drawn_out
 from mooncake_py.infer.results import result_of
 from mooncake_py.infer.types import Bot, Known, Lst
@@ -47,7 +47,21 @@ from mooncake_py.transform.suspended import only_yields, simple_generator
 MOST_KEPT = 5000
 
 
-def as_lists(inferred: Inferred, again: Callable[[Function], Inferred]) -> Function | None:
+def draw(inferred: Inferred, again: Callable[[Function], Inferred], apart: set[pytypes.CodeType]) -> Function | None:
+    """The same for a generator of which inference knows no more than that, None where there is none.
+
+    Functions whose generators cannot come in a list are put into `apart`.
+    """
+    planned = [c.target for c in inferred.calls.values() if isinstance(c.target, Drawn)]
+    if not planned:
+        return None
+    if (new := as_lists(inferred, again, planned=True)) is not None:
+        return new
+    apart.update(drawn.code for drawn in planned)
+    return inferred.fn
+
+
+def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned: bool = False) -> Function | None:
     """The function with one such generator as a list; None where there is none.
 
     `again` infers a function anew: what a loop changes is seen once it is known what it goes over.
@@ -60,7 +74,7 @@ def as_lists(inferred: Inferred, again: Callable[[Function], Inferred]) -> Funct
         for i, s in enumerate(b.stmts):
             info = inferred.calls.get(s.out)
             f = _generator(inferred, s, info)
-            if f is None or info is None or b.id not in inferred.reached:
+            if f is None or info is None or b.id not in inferred.reached or (info.kind == "planned") is not planned:
                 continue
             inside = loops(fn) if inside is None else inside
             taken = is_used_up(s.out, inferred)
@@ -79,7 +93,8 @@ def _generator(inferred: Inferred, s: Call, info: CallInfo | None) -> pytypes.Fu
     """The generator function that is called, where that is known and gets its arguments one by one."""
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     f = t.value if isinstance(t, Known) else None
-    if info is None or info.kind != "dynamic" or s.kwargs or not isinstance(f, pytypes.FunctionType):
+    seen = info is not None and (info.kind == "dynamic" or isinstance(info.target, Drawn))
+    if not seen or s.kwargs or not isinstance(f, pytypes.FunctionType):
         return None
     code = f.__code__
     plain = code.co_flags & (CO_GENERATOR | CO_VARARGS | CO_VARKEYWORDS) == CO_GENERATOR
@@ -97,9 +112,9 @@ def _looped_over(fn: Function, b: CFGBlock, i: int, inside: dict[BlockId, set[Bl
             it = s.out
             rest.remove(s)
     header = next((x for x in fn.blocks if isinstance(x.term, ForNext) and x.term.iterator is it), None)
-    if header is None or header.id not in inside or header.stmts or not isinstance(b.term, Goto):
+    if header is None or header.id not in inside or header.stmts or _leads_to(fn, b) != header.id:
         return None
-    if b.term.edge.target != header.id or _is_elsewhere(fn, it, header.term):
+    if _is_elsewhere(fn, it, header.term):
         return None
     body = [x for x in fn.blocks if x.id in inside[header.id]]
     for x in body:
@@ -107,6 +122,18 @@ def _looped_over(fn: Function, b: CFGBlock, i: int, inside: dict[BlockId, set[Bl
         if isinstance(x.term, (Return, Raise)) or (left and x is not header):
             return None
     return [*rest, *[s for x in body for s in x.stmts]]
+
+
+def _leads_to(fn: Function, b: CFGBlock) -> BlockId | None:
+    """The block that surely comes after b, but for those where nothing happens."""
+    by_id = {x.id: x for x in fn.blocks}
+    for _ in fn.blocks:
+        if not isinstance(b.term, Goto):
+            return None
+        b = by_id[b.term.edge.target]
+        if b.stmts or not isinstance(b.term, Goto):
+            return b.id
+    return None
 
 
 def _is_elsewhere(fn: Function, v: Var, use: Any) -> bool:

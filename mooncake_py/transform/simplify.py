@@ -21,7 +21,7 @@ from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
-from mooncake_py.transform.listed import as_lists
+from mooncake_py.transform.listed import as_lists, draw
 from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
 from mooncake_py.transform.rewrite import rewrite
@@ -104,6 +104,9 @@ def simplify(
     settled = settle(inferred)
     if settled is not None:
         return settled
+    listed = draw(inferred, again, set() if classes is None else classes.apart)
+    if listed is not None:
+        return listed
     closed = close_left(inferred)
     if closed is not None:
         return closed

@@ -90,6 +90,13 @@ class Place:
         else:
             self.high.insert(k, v)
 
+    def __iter__(self):
+        if self.low is not None:
+            yield from self.low
+        yield self.k, self.v
+        if self.high is not None:
+            yield from self.high
+
     def find(self, k):
         if k == self.k:
             return self.v
@@ -216,6 +223,21 @@ class Half:
                 a += x
                 b += y
         return a, b
+
+
+def nodes(t):
+    yield t
+    for k in t.kids:
+        yield from nodes(k)
+
+
+def values(t):
+    if t.kids:
+        for k in t.kids:
+            for v in values(k):
+                yield v * 0.9
+    else:
+        yield t.v
 
 
 def grown(depth, v):
@@ -362,6 +384,58 @@ def searched(x):
     for i in range(30):
         t.insert((i * 37) % 101, x * i)
     return sum(t.find(k) * math.sin(k) for k in range(0, 101, 3))
+
+
+@case(1.1)
+def walked_in_order(x):
+    t = Place(5, x)
+    for i in range(7):
+        t.insert((i * 4) % 11, x * i)
+    s = 0.0
+    for k, v in t:
+        s = s * 0.7 + v * k
+    return s * sum([v * v for _, v in t])
+
+
+@case(1.1, 0.6)
+def walked_by_a_generator(x, y):
+    t = grown(3, x)
+    s = 0.0
+    for n in nodes(t):
+        s = s * 0.9 + n.v * n.v
+    t.kids[0].v = y
+    for v in values(t):
+        s += v * v
+    return s + max(values(t)) * sum(values(t.kids[0]))
+
+
+@case(1.1, 0.6)
+def changed_while_it_is_walked(x, y):
+    t = grown(2, x)
+    s = 0.0
+    for n in nodes(t):
+        n.v = n.v * y
+        if n.kids and n.kids[0].v > 0.3:
+            n.kids[1].v = n.v
+        s += n.v
+    for n in nodes(t):
+        if len(n.kids) == 2:
+            n.kids.pop()
+        s = s * 0.9 + n.v * n.v
+    return s
+
+
+@case(1.1, 0.6)
+def left_before_its_end(x, y):
+    t = grown(3, x)
+    s = 0.0
+    for v in values(t):
+        s += v * y
+        if s > 0.5:
+            break
+    it = nodes(t)
+    next(it).v = y
+    return s * next(it).v + sum([n.v for n in it])
 
 
 @case([0.3, 0.35, -0.7, 0.9, -0.1])
