@@ -162,9 +162,10 @@ def _put(t: T, e: Effect, apart: bool = False, around: Around = MappingProxyType
         elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
         if not apart and may_be(t, e.target):
             elem = join(elem, fold(e.put, around) if not isinstance(e.target, Dct) else Top(e.put.active))
-        return t.holding(elem, t.act)
+        return t.holding(elem, t.act or elem.active)
     if isinstance(t, Dct):
         t = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
+        t = replace(t, act=t.act or t.values().active)
         if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
             put = fold(e.put, around) if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
@@ -179,7 +180,8 @@ def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
         return Inst(t.cls, t.act)  # a call that may have done anything
     forms: list[Obj] = []
     inner = {**around, t.cls: forms}
-    whole: T = replace(t, fields=tuple([(k, _put(x, e, around=inner)) for k, x in t.fields]))
+    fields = tuple([(k, _put(x, e, around=inner)) for k, x in t.fields])
+    whole: T = replace(t, act=t.act or any(x.active for _, x in fields), fields=fields)
     if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
         whole = join(whole, folded_in(e.put, inner))
     for form in forms:  # there may be more and more

@@ -8,10 +8,11 @@ writing it takes it out and adds what the node that is written holds (`fold`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.parts import with_parts
-from mooncake_py.infer.types import NESTED, Inst, Obj, Rec, T, Union, join
+from mooncake_py.infer.types import NESTED, Cell, Dct, Inst, Lst, Obj, Rec, T, Union, join
 
 Around = Mapping[type, list[Obj]]
 """The classes of the objects that a value is in, with what is seen of other objects of them."""
@@ -25,13 +26,17 @@ def read(t: T, whole: Obj) -> T:
 
 
 def unfold(t: T, whole: Obj) -> T:
-    """The type of an attribute of an object of type `whole`, which is put in where it stands in itself."""
+    """The type of an attribute of an object of type `whole`, which is put in where it stands in itself.
+
+    What holds an object with a derivative has one.
+    """
     if isinstance(t, (Obj, Rec)) and t.cls is whole.cls:
         return whole if isinstance(t, Rec) else t
     if isinstance(t, Union):  # however deep it may be, it is to be folded
         options = tuple([unfold(x, whole) for x in t.options])
         return Union(any(x.active for x in options), options)
-    return with_parts(t, lambda x: unfold(x, whole))
+    new = with_parts(t, lambda x: unfold(x, whole))
+    return replace(new, act=True) if whole.act and new != t and isinstance(new, (Lst, Dct, Cell, Obj)) else new
 
 
 def fold(t: T, around: Around) -> T:

@@ -269,6 +269,15 @@ def by_name(t):
     return s
 
 
+def of_leaves(t):
+    if not t.kids:
+        return t.v
+    s = 0.0
+    for k in t.kids:
+        s += of_leaves(k)
+    return s * t.v
+
+
 def scaled(t, x):
     t.v = t.v * x
     for k in t.kids:
@@ -367,6 +376,12 @@ def children_by_name(x):
     t = grown_by_name(3, x)
     t.named["left"].named["more"] = Twig(x * x)
     return by_name(t)
+
+
+@case(grown(2, 1.1), 0.6)
+def written_below_a_list(t, y):
+    t.kids[0].v = y
+    return of_leaves(t)
 
 
 @case(1.3, 0.6)
