@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import types as pytypes
 from typing import Any
 
 from mooncake_py import run
@@ -67,6 +69,17 @@ def set_args(shadow: ObjectShadow, args: tuple[Any, ...], fargs: tuple[Any, ...]
         return None if r is None else (None, None, *r)
 
     return pullback
+
+
+def inits_that_keep_arguments() -> list[Any]:
+    """`__init__` of the builtin classes of exceptions that hold nothing but their arguments."""
+    classes = [c for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, BaseException)]
+    above = {c: [k for k in c.__mro__ if k not in (BaseException, object)] for c in classes}
+    plain = [c for c, ks in above.items() if not any(isinstance(d, _STORED) for k in ks for d in vars(k).values())]
+    return [class_attribute(c, "__init__") for c in plain]
+
+
+_STORED = (pytypes.MemberDescriptorType, pytypes.GetSetDescriptorType)
 
 
 def exception_init(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:

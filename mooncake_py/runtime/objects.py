@@ -29,7 +29,7 @@ from mooncake_py.runtime.attributes import (
 )
 from mooncake_py.runtime.callables import cache_clear, cache_info
 from mooncake_py.runtime.construction import bound_method, handle_new
-from mooncake_py.runtime.exceptions import exception_init
+from mooncake_py.runtime.exceptions import exception_init, inits_that_keep_arguments
 from mooncake_py.runtime.iteration import dict_view
 from mooncake_py.runtime.results import Call, Result
 
@@ -50,8 +50,7 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     object.__getattribute__: behind_getattribute,
     object.__new__: handle_new,
     object.__init__: lambda call, args, fargs: (None, None, None) if len(args) == 1 else None,
-    BaseException.__init__: exception_init,
-    Exception.__init__: exception_init,
+    **dict.fromkeys(inits_that_keep_arguments(), exception_init),
     ops.load_super: handle_load_super,
     dict.values: dict_view(DictValues),
     dict.items: dict_view(DictItems),

@@ -906,3 +906,33 @@ def _squared(x):
 def context_manager_of_an_active_value(x):
     with _squared(x) as y:
         return y * x
+
+
+class OutOfRange(ValueError):
+    def __init__(self, x, *, by=0.0):
+        super().__init__(x)
+        self.x, self.by = x, by
+
+
+class NotThere(KeyError):
+    def __init__(self, name, x):
+        LookupError.__init__(self, name, x)
+
+
+@case(1.5)
+def classes_derived_from_errors_of_a_kind(x):
+    r = 0.0
+    for k in range(3):
+        try:
+            if k == 0:
+                raise OutOfRange(x * x, by=2.0 * x)
+            if k == 1:
+                raise NotThere("a", x)
+            raise RuntimeError("again", x) from OutOfRange(x)
+        except OutOfRange as e:
+            r += e.args[0] * e.by
+        except KeyError as e:
+            r += e.args[1] * len(e.args[0])
+        except RuntimeError as e:
+            r += e.args[1] * e.__cause__.x
+    return r
