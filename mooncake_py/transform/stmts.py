@@ -88,7 +88,7 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     out, f = s.out, call.target
     if f is narrow:
         return _narrowed(info, s, call.args[0])
-    info.forward.append(Call(out, s.fn, tuple(map(info.operand, s.args)), info.keywords(s), s.pos))
+    info.forward.append(Call(out, info.operand(s.fn), tuple(map(info.operand, s.args)), info.keywords(s), s.pos))
     if f in (getattr, ops.make_function, ops.build_tuple, ops.unpack) or isinstance(f, type):
         info.removable.add(out)
     tree = info.tree(out)

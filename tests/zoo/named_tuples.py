@@ -1,6 +1,7 @@
 """Named tuples: made, read, replaced, with methods and operators of their own, in containers and loops."""
 
 import math
+import operator
 from collections import namedtuple
 from typing import Any, NamedTuple
 
@@ -334,3 +335,10 @@ def a_class_of_named_tuples_made_on_the_way(x, y):
     made = namedtuple("made", [*names, "second"])  # noqa: PYI024
     pair = made(x * y, np.sin(y))
     return pair.first * pair.second, made.__module__ == __name__ and pair._replace(first=y).first
+
+
+@case([1.5, 2.0])
+def class_made_in_the_function(xs):
+    Swap = namedtuple("Swap", "tenor rate")
+    swaps = sorted((Swap(i + 1, x * 2.0) for i, x in enumerate(xs)), key=operator.attrgetter("tenor"))
+    return sum(s.rate * s.tenor for s in swaps)
