@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Inst, T, Top, widen
 from mooncake_py.kinds import Array, RealScalar, Scalar
 from mooncake_py.registry import infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import unbroadcast
+from mooncake_rules.common import conj, real_of, unbroadcast
 from mooncake_rules.inference import Types, element_dtype, gives_one, is_dtype, reduces
 from mooncake_rules.mirror import apart, mirrors
 from mooncake_rules.sequences import unstack
@@ -143,13 +143,15 @@ def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> 
         given, x = x, np.asarray(x)
         h = np.diff(x, axis=axis)
         h = np.moveaxis(h, axis, -1) if h.ndim == y.ndim else h
-    part = np.broadcast_to(d * h / 2, (*t.shape[:-1], t.shape[-1] - 1))
+    part = np.broadcast_to(d * conj(h) / 2, (*t.shape[:-1], t.shape[-1] - 1))
     out = np.zeros(t.shape, part.dtype)
     out[..., 1:] += part
     out[..., :-1] += part
-    mean = d * (t[..., 1:] + t[..., :-1]) / 2
+    mean = d * conj(t[..., 1:] + t[..., :-1]) / 2
+    if y.dtype.kind != "c":
+        out = out.real
     if x is None:
-        return np.moveaxis(out, -1, axis), None, np.sum(mean)
+        return np.moveaxis(out, -1, axis), None, real_of(np.sum(mean), dx)
     xs = np.moveaxis(x, axis, -1) if x.ndim == y.ndim else x
     dh = unbroadcast(mean, (*xs.shape[:-1], xs.shape[-1] - 1))
     dxs = np.zeros(xs.shape, dh.dtype)
@@ -379,5 +381,7 @@ CASES += [
     case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
     case(_trapezoid_now, _V, x=list(_X)),
     case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),
+    case(_trapezoid_now, _Z, None, 0.5), case(_trapezoid_now, _Z, _X), case(_trapezoid_now, _V, _X * (1 + 0.2j)),
+    case(_trapezoid_now, _Z, list(_X)), case(_trapezoid_now, _Z, _X * 1j),
     case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0),
 ]  # fmt: skip

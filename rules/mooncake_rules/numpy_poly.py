@@ -9,7 +9,7 @@ import numpy as np
 from mooncake_py.kinds import Array, Numeric
 from mooncake_py.registry import pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import conj, is_complex, total
+from mooncake_rules.common import conj, is_complex, real_of, total
 from mooncake_rules.inference import gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
@@ -90,12 +90,12 @@ def polyfit_cotangents(dp: np.ndarray, x: np.ndarray, y: np.ndarray, deg: int) -
     p = np.linalg.pinv(v)
     cols = dp if dp.ndim == 2 else dp[:, None]
     ys = y if y.ndim == 2 else y[:, None]
-    dy = p.T @ cols
-    dv = pinv_cotangent(cols @ ys.T, v, p)
+    dy = real_of(conj(p).T @ cols, y)
+    dv = real_of(pinv_cotangent(cols @ conj(ys).T, v, p), v)
     powers = np.arange(deg, -1, -1)
     slopes = np.zeros_like(v)
     slopes[:, :-1] = powers[:-1] * v[:, 1:]
-    return np.sum(dv * slopes, axis=1), dy if dp.ndim == 2 else dy[:, 0], None
+    return np.sum(dv * conj(slopes), axis=1), dy if dp.ndim == 2 else dy[:, 0], None
 
 
 @rrule(np.polyfit, types=(Array, Array))
@@ -135,7 +135,8 @@ def _poly1d(c: np.ndarray, d: np.ndarray, x: np.ndarray) -> Any:
 CASES: list[RuleCase] = [
     case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
     case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
-    case(np.polyfit, _X, _V, 2), case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1), case(np.polyfit, _X, _V, 2, w=_P),
+    case(np.polyfit, _X, _V, 2), case(np.polyfit, _X, _Z, 2), case(np.polyfit, _Z[:4], _V[1:], 1),
+    case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1), case(np.polyfit, _X, _V, 2, w=_P),
     case(lambda x, y: np.polyfit(x, y, 1, cov=True), _X, _V),
     case(lambda x, y: np.polyfit(x, y, 2, full=True)[:2], _X, _V), case(np.polyadd, _V, _W), case(np.polysub, _W, _V),
     case(np.polymul, _V, _W), case(np.polymul, [0.5, 1.0], _W), case(np.polydiv, _V, _W), case(np.polyder, _V),

@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import unbroadcast
+from mooncake_rules.common import conj, real_of, unbroadcast
 from mooncake_rules.inference import Types, gives_one, is_dtype, reduces
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_reduce import count, kept, mean
@@ -223,12 +223,12 @@ for _f, _scale, _nan in (
 def average_cotangents(dy: Any, y: Any, a: np.ndarray, w: np.ndarray, axis: Any) -> tuple[np.ndarray, np.ndarray]:
     spread = beside(w, a.shape, axis)
     full = np.broadcast_to(spread, a.shape)
-    share = kept(dy, a.shape, axis) / np.add.reduce(full, axis, None, None, True)
-    dw = unbroadcast(share * (a - kept(y, a.shape, axis)), spread.shape)
+    share = kept(dy, a.shape, axis) / conj(np.add.reduce(full, axis, None, None, True))
+    dw = real_of(unbroadcast(share * conj(a - kept(y, a.shape, axis)), spread.shape), w)
     if w.shape != a.shape:
         axes = axes_of(axis, a.ndim)
         dw = dw.reshape([a.shape[k] for k in sorted(axes)]).transpose(np.argsort(np.argsort(axes)))
-    return share * full, dw
+    return real_of(share * conj(full), a), dw
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -353,6 +353,7 @@ CASES += [
     case(np.median, _T, axis=(0, 2), keepdims=True), case(np.quantile, _V, 0.3), case(np.quantile, _T, 0.55, axis=1),
     case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40),
     case(np.quantile, _V, np.array([0.3, 0.6])), case(np.average, _V), case(np.average, _T, axis=1),
+    case(np.average, _V * (1 + 0.5j), weights=_V + 2), case(np.average, _V, weights=_V + 2j),
     case(np.average, _V, weights=_V + 2), case(np.average, _T, axis=1, weights=np.array([0.5, 1.0, 0.2])),
     case(np.average, _T, weights=_T + 2), case(np.average, _T, (0, -1), weights=_T[:, 0] + 2),
     case(np.average, _T, axis=(1, 0), weights=_T[..., 0].T + 2, returned=True),

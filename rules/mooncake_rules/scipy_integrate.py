@@ -65,7 +65,7 @@ def cumulative_cotangents(dy: np.ndarray, y: np.ndarray, o: Options) -> tuple[An
     out = np.zeros(values.shape, part.dtype)
     out[..., 1:] += part
     out[..., :-1] += part
-    dh = t * (values[..., 1:] + values[..., :-1]) / 2
+    dh = (t * np.conj(values[..., 1:] + values[..., :-1])).real / 2
     return np.moveaxis(out, -1, o["axis"]), *_of_steps(dh, o)
 
 
@@ -93,17 +93,19 @@ def simpson_sum(y: np.ndarray, h: np.ndarray) -> Any:
 
 def simpson_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any, Any]:
     """The sum is linear in the samples, and analytic in the steps: complex steps give its derivatives exactly."""
-    values = np.moveaxis(np.asarray(o["y"], float), o["axis"], -1)
+    values = np.moveaxis(np.asarray(o["y"]), o["axis"], -1)
     t = np.asarray(dy)
     h = np.broadcast_to(_steps(o, values), (*values.shape[:-1], values.shape[-1] - 1))
     n = values.shape[-1]
     weights = np.stack([simpson_sum(np.broadcast_to(e, values.shape), h) for e in np.eye(n)], -1)
     out = t[..., None] * weights
     dh = np.zeros(h.shape)
+    pairs = [(t.real, values.real), (t.imag, values.imag)] if values.dtype.kind == "c" else [(t, values)]
     for k in range(n - 1):
         step = h.astype(complex)
         step[..., k] += 1e-30j
-        dh[..., k] = t * simpson_sum(values, step).imag / 1e-30
+        for tangent, part in pairs:
+            dh[..., k] += tangent * simpson_sum(part, step).imag / 1e-30
     return np.moveaxis(out, -1, o["axis"]), *_of_steps(dh, o)
 
 
@@ -113,7 +115,7 @@ def romb_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
     out = np.expand_dims(np.asarray(dy), o["axis"]) * weights.reshape(
         [-1 if k == o["axis"] % o["y"].ndim else 1 for k in range(o["y"].ndim)]
     )
-    return out, np.sum(np.asarray(dy) * y) / o["dx"]
+    return out, np.sum(np.asarray(dy) * np.conj(y)).real / o["dx"]
 
 
 library_rule(si.trapezoid, 3, _trapezoid)
@@ -372,6 +374,8 @@ def _growth(y0, r, k):
     return si.odeint(_logistic, y0, [0.0, 1.0, 2.0], args=(r, k), rtol=1e-11, atol=1e-11)
 
 
+_NINE = np.linspace(0.0, 2.0, 9)
+
 CASES: list[RuleCase] = [
     case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7),
     case(lambda y, h: si.cumulative_simpson(y, dx=h), _V, 0.5),
@@ -380,6 +384,10 @@ CASES: list[RuleCase] = [
     case(lambda y, h: si.trapezoid(y, dx=h), _V, 0.5), case(si.cumulative_trapezoid, _V),
     case(si.cumulative_trapezoid, _V, _X, initial=0), case(si.cumulative_trapezoid, _M, axis=0),
     case(si.cumulative_trapezoid, _M, _X), case(lambda y, h: si.cumulative_trapezoid(y, dx=h), _V, 0.5),
+    *[case(lambda y, h, f=f: f(y, dx=h), np.exp(1j * _NINE), 0.5)
+      for f in (si.simpson, si.cumulative_trapezoid, si.romb, si.cumulative_simpson)],
+    *[case(lambda y, x, f=f: f(y, x=x), _V * (1 + 0.3j), _X)
+      for f in (si.simpson, si.cumulative_trapezoid, si.trapezoid)],
     case(si.simpson, _V), case(lambda y, x: si.simpson(y, x=x), _V, _X), case(lambda y, x: si.simpson(y, x=x), _M, _X),
     case(lambda y, x: si.simpson(y, x=x), _V[:4], _X[:4]), case(lambda y, h: si.simpson(y, dx=h), _V[:4], 0.5),
     case(lambda y: si.simpson(y, axis=0), _M), case(lambda y, x: si.simpson(y, x=x), _V[:2], _X[:2]),
