@@ -92,7 +92,8 @@ class Run:
     def newcomers(self) -> list[Any]:
         """What the run has put into containers and objects from outside."""
         found = self.outside()
-        return [v for k, held in self.before.items() if k in found for v in _parts(found[k]) if id(v) not in held]
+        put = [v for k, held in self.before.items() if k in found for v in _parts(found[k]) if id(v) not in held]
+        return [*put, *[v for x in self.touched.values() if isinstance(x, type) for v in vars(x).values()]]
 
     def touch(self, x: Any) -> None:
         """Note a change of an object, which stays if the object is from outside."""

@@ -13,7 +13,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
-from mooncake_py.infer.held import is_kept_by, may_change
+from mooncake_py.infer.held import is_kept_by, is_rebound, may_change
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside import NAMESPACES
 from mooncake_py.infer.parts import activate
@@ -30,6 +30,7 @@ from mooncake_py.structure import is_user_class
 
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
+_NUMBERS = frozenset({int, float, complex, bool, str})
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
 
@@ -49,6 +50,8 @@ class Attributes(State):
 
     def value_type(self, scope: dict[str, Any], name: str, value: Any) -> T:
         """The type of what a name of a module stands for, which is relied on."""
+        if self.wary and type(value) not in _NUMBERS and is_rebound(scope, name):
+            return Top()
         typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
         if is_code_like(value) and not typed and not may_change(value, self.wary):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
@@ -74,7 +77,7 @@ class Attributes(State):
             self.wary
             and isinstance(t, Known)
             and isinstance(t.value, NAMESPACES)
-            and is_kept_by(t.value, name, self.wary)
+            and (is_kept_by(t.value, name, self.wary) or is_rebound(vars(t.value), name))
         ):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)

@@ -89,3 +89,18 @@ def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
 
 def of_library(module: str) -> bool:
     return module.partition(".")[0] in _LIBRARIES
+
+
+_rebound: dict[int, set[str]] = {}
+
+
+def note_rebound(scope: dict[str, Any], name: str) -> None:
+    """Note that some code assigns this global variable: what it stands for is not known before a run."""
+    if len(_rebound) > 5000:
+        _rebound.clear()
+    _rebound.setdefault(id(scope), set()).add(name)
+
+
+def is_rebound(scope: dict[str, Any], name: str) -> bool:
+    """Does code that was looked at assign this global variable?"""
+    return name in _rebound.get(id(scope), ())

@@ -29,6 +29,7 @@ from mooncake_py.infer.held import (
     is_library,
     is_mark,
     may_hold_data,
+    note_rebound,
     of_library,
     summary,
 )
@@ -107,6 +108,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
         known[0] is NAMES or all(summary(scope.get(name)) == then for scope, name, then in known[1])
     ):
         walk = Walk()
+        walk.outermost = f.__code__
         walk.function(f)
         for x in brought:
             walk.value(x)
@@ -127,7 +129,7 @@ def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
     walk.function(f)
     if wary >= ARRAYS and reaches_arrays(walk):
         return False
-    return not (walk.sources or walk.unseen or walk.namespaces)
+    return not (walk.sources or walk.unseen or walk.namespaces or walk.rebinds)
 
 
 @dataclass
@@ -153,8 +155,9 @@ class _Tracks:
             given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
             if not class_places.isdisjoint(given):
                 self.classes.add(p)
-        held = zip(c.body.free, c.code.co_freevars, strict=False)
-        self.cells = {cell for cell, n in held if n in c.free and may_hold_data(c.free[n])}
+        held = {cell: c.free[n] for cell, n in zip(c.body.free, c.code.co_freevars, strict=False) if n in c.free}
+        self.held = held.keys()
+        self.cells = {cell for cell, x in held.items() if may_hold_data(x)}
 
     def size(self) -> int:
         return len(self.outside) + len(self.deep) + len(self.classes)
@@ -194,6 +197,8 @@ class Walk:
         self.sources = False
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
+        self.rebinds = False  # are global variables assigned?
+        self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
         self.returns = False
         self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
         self.given = 0  # how many parameters may get such a thing as a default value
@@ -371,6 +376,11 @@ class Walk:
             self.unseen = True
             return None
         self._asked_for(code, c.body)
+        for b in c.body.blocks:
+            for s in b.stmts:
+                if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
+                    note_rebound(globals_, s.args[0].value)  # type: ignore[union-attr]
+                    self.rebinds = True
         for name in names_of_values(c.body, code):
             if name in globals_:
                 x = globals_[name]
@@ -440,8 +450,10 @@ class Walk:
         if f is ops.cell_get and (word := str(s.args[0].name)) in self.captured:  # type: ignore[union-attr]
             tracks.add(s.out, self.captured[word])
             return False
-        if f is ops.store_global:
+        if f is ops.store_global or f is ops.delete_global:
             return True
+        if f is ops.cell_set and s.args[0] in tracks.held and c.code is not self.outermost:
+            return True  # a variable of a function that was made outside: of the outermost one it stays changed
         if (named is type and len(s.args) == 1) or (f is getattr and s.args[1] == Const("__class__")):
             tracks.classes.add(s.out)
         touched = [v for v in operands if v in tracks.outside]

@@ -73,6 +73,9 @@ def run_python(
                 "pass the array as an argument of the differentiated function",
             )
         fdatas[i] = zero_fdata(inputs[i])  # a constant that an object keeps which has derivatives
+    if wary:
+        for i in rule.derived.touched_cells:
+            run.current().touch(cells[i])
     try:
         y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
     except BaseException as e:

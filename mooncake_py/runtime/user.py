@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from types import CellType, FunctionType, ModuleType
+from types import CellType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -150,11 +150,11 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
             out.append((x, list(iter(x))))
         elif isinstance(x, (np.ndarray, dict, set, bytearray)):
             out.append((x, x.copy()))
-        elif is_user_class(type(x)) or isinstance(x, (type, FunctionType, ModuleType)):
-            out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
+        elif is_user_class(type(x)) or hasattr(x, "__dict__"):
+            out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
     return out
 
 

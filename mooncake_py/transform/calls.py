@@ -68,8 +68,12 @@ def through(
     kwargs: tuple[tuple[str, Operand], ...],
     deferred: tuple[int, ...] = (),
     always: bool = True,
+    lanes: list[Operand] | None = None,
 ) -> Reverse:
-    """A call through a site that gives `(value, fdata, pullback)`: emitted here, its reverse fragment in the result."""
+    """A call through a site that gives `(value, fdata, pullback)`: emitted here, its reverse fragment in the result.
+
+    `lanes`: the fdata of the arguments, where it is not that of the operands.
+    """
     tree = info.tree(s.out)
     extra: list[Operand] = []
     if kwargs:
@@ -79,7 +83,7 @@ def through(
             info.tuple_of([info.lane_of(v) for _, v in kwargs]),
         ]
     values = info.emit(ops.build_tuple, *map(info.operand, args))
-    fdatas = info.tuple_of([info.lane_of(v) for v in args])
+    fdatas = info.tuple_of([info.lane_of(v) for v in args] if lanes is None else lanes)
     triple = info.forward.call(site, *callee, values, fdatas, *extra)
     y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
     fdata = info.emit(operator.getitem, triple, Const(1))

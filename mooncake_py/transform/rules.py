@@ -276,5 +276,6 @@ def _watched_rule(info: ADInfo, s: Call, call: CallInfo, rule: Rule, site: Check
     """Debug mode. Forward: a site calls the rule and checks it. Reverse: its pullback, checked."""
     info.writes(call, rule)
     always = bool(rule.mutates) or has_fdata(info.tree(s.out))
-    rvs = through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always)
+    lanes = [info.stored_lane(v) if rule.sees_fdata(i) else info.lane_of(v) for i, v in enumerate(call.args)]
+    rvs = through(info, s, [], Const(site), NULL, call.args, call.kwargs, rule.deferred, always, lanes)
     return ADStmtInfo(s, rvs)

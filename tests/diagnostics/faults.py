@@ -892,13 +892,13 @@ def number_where_an_array_was_promised():
 
 
 INNER: Any = math.sin
+set_name = globals().__setitem__  # nobody sees what this writes to
 
 
 @fault("guard", "forward", "loss")
 def name_rebound_during_the_run():
     def rebind():
-        global INNER
-        INNER = math.cos
+        set_name("INNER", math.cos)
 
     def loss(x):  # HERE
         y = INNER(x)

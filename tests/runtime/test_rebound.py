@@ -1,0 +1,171 @@
+"""Names, variables of functions made outside, and objects of every kind that a run sets: what is read is what was set,
+and it stays."""
+
+from __future__ import annotations
+
+import enum
+import math
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mooncake_py import value_and_grad
+
+Setup = Callable[[], Any]
+previous: Any = None
+chosen: Any = None
+made: Any = None
+flag: Any = False
+other = types.ModuleType("other")
+exec("n = 0\ndef count():\n    global n\n    n += 1\n    return n\n", other.__dict__)
+
+
+def step(x):
+    global previous
+    difference = 0.0 if previous is None else float(len(str(previous)))
+    previous = int(10.0 * x)
+    return x * difference
+
+
+def none_then_number(x):
+    return step(x) + step(2.0 * x)
+
+
+def twice(v):
+    return 2.0 * v
+
+
+def choose():
+    global chosen
+    chosen = lambda v: v * v  # noqa: E731
+
+
+def function_rebound(x):
+    y = chosen(x)
+    choose()
+    return y * chosen(x)
+
+
+def get():
+    global made
+    if made is None:
+        made = lambda v: v * v  # noqa: E731
+    return made
+
+
+def made_when_asked(x):
+    return get()(x) * get()(x)
+
+
+def switch():
+    global flag
+    flag = not flag
+    return flag
+
+
+def switched(x):
+    return x * (2.0 if switch() else 3.0) + x * x * (5.0 if switch() else 7.0) + (x if flag else 10.0 * x)
+
+
+def counted_by_another_module(x):
+    return x * other.count() * other.n  # type: ignore[attr-defined]
+
+
+def counting() -> Callable[[Any], Any]:
+    n = 0
+
+    def f(x):
+        nonlocal n
+        n += 1
+        return x * n
+
+    return f
+
+
+HELD = types.SimpleNamespace(f=None)
+
+
+def counted_in_a_cell(x):
+    return HELD.f(x) * HELD.f(x)
+
+
+class Kind(enum.Enum):
+    A = 1
+
+
+def counted_in_a_member(x):
+    Kind.A.n += 1  # type: ignore[attr-defined]
+    return x * Kind.A.n  # type: ignore[attr-defined]
+
+
+LOCAL = threading.local()
+
+
+def counted_in_a_thread(x):
+    LOCAL.n += 1
+    return x * LOCAL.n
+
+
+class Only:
+    one: Any = None
+
+    def __new__(cls) -> Any:
+        if cls.one is None:
+            cls.one = super().__new__(cls)
+            cls.one.history = []
+        return cls.one
+
+    def add(self, v):
+        self.history.append(v)
+        return sum(self.history)
+
+
+def kept_by_its_class(x):
+    return Only().add(x) * Only().add(2.0 * x)
+
+
+class Bound:
+    n = 0
+
+    def method(self, x):
+        self.n += 1
+        return x * self.n
+
+
+BOUND = Bound()
+
+
+def reset() -> None:
+    global previous, chosen, made, flag
+    previous, chosen, made, flag = None, twice, None, False
+    other.n = 0  # type: ignore[attr-defined]
+    HELD.f, Kind.A.n, LOCAL.n, Only.one, BOUND.n = counting(), 0, 0, None, 0  # type: ignore[attr-defined]
+
+
+FUNCTIONS = [
+    *(none_then_number, function_rebound, made_when_asked, switched, counted_by_another_module, counted_in_a_cell),
+    *(counted_in_a_member, counted_in_a_thread, kept_by_its_class, BOUND.method),
+]
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("debug_mode", [False, True])
+def test_every_call_is_as_a_plain_one(f: Callable[..., Any], debug_mode: bool) -> None:
+    xs, h = [1.3, 1.4, 1.5, 1.6], 1e-6
+
+    def last(x: float, before: list[float]) -> float:
+        reset()
+        return float([f(v) for v in (*before, x)][-1])
+
+    expected = [last(x, xs[:i]) for i, x in enumerate(xs)]
+    slopes = [(last(x + h, xs[:i]) - last(x - h, xs[:i])) / (2.0 * h) for i, x in enumerate(xs)]
+    reset()
+    gradient = value_and_grad(f, debug_mode=debug_mode)
+    for x, value, slope in zip(xs, expected, slopes, strict=True):
+        y, dx = gradient(x)
+        assert y == pytest.approx(value, rel=1e-12)
+        assert dx == pytest.approx(slope, rel=1e-6, abs=1e-8)
+        assert math.isfinite(dx)
