@@ -15,6 +15,7 @@ from mooncake_py.errors import (
     MissingRule,
     MooncakeError,
     NonScalarOutput,
+    NotDifferentiated,
     OutputError,
     PullbackReuse,
     RuleConflict,
@@ -49,8 +50,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AlwaysZeroWarning", "Any_", "ArgnumsError", "ArgumentError", "Array", "At", "AuxError", "CoDual",
     "CotangentError", "DebugError", "DroppedDerivative", "DroppedReport", "DuplicateArgument", "HolomorphicError",
-    "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "OutputError", "Prepared",
-    "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
+    "Inspection", "MissingRule", "MooncakeError", "NoDerivative", "NonScalarOutput", "NotDifferentiated",
+    "OutputError", "Prepared", "Pullback", "PullbackReuse", "RealScalar", "RuleConflict", "RuleError", "RuleResultError", "Scalar",
     "SignatureError", "Tangent", "UnsupportedError", "add_tangents", "build_rrule", "debug", "differentiable",
     "dropped", "elementwise_grad", "from_autograd", "grad", "holomorphic_grad", "inspect", "jacobian", "no_diff",
     "options", "prepare", "primitive", "profile", "ravel", "rrule", "scale_tangent", "scoped_rules",

@@ -83,6 +83,10 @@ class MissingRule(MooncakeError):
     chain: tuple[tuple[str, int | None, str], ...] = ()
 
 
+class NotDifferentiated(PositionedError, MissingRule):
+    """A use of a function that its rule has no derivative for: an option, a part of the result, a singular point."""
+
+
 class ArgumentError(PositionedError, TypeError):
     """The call itself is wrong: `f` not callable, no differentiable argument."""
 

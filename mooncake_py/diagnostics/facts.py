@@ -46,6 +46,8 @@ def conforms(x: Any, t: T) -> bool:
         case Real():
             return isinstance(x, _REALS)
         case Known(value=v):
+            if isinstance(v, pytypes.ModuleType):
+                return isinstance(x, pytypes.ModuleType)  # one library may stand for its wrapper (`array_namespace`)
             return x is v or (type(x) is type(v) and (Known(x) == t or (type(x) in _CONSTANTS and x == v)))
         case Tup(items=items, cls=c):
             return type(x) is c and isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))

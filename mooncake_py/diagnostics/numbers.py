@@ -58,7 +58,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
         seed(given[i], fargs[i], d)
     try:
         ds = pb(_in_variables(fy, dy)) if pb is not None else None
-    except (NotImplementedError, MissingRule):  # a part of the result that the rule has no derivative for
+    except MissingRule:  # a part of the result that the rule has no derivative for
         return None
     rdata = (None,) * len(args) if ds is None else ds[1:]
     for i, x in enumerate(args):

@@ -154,6 +154,11 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             f"a value with a derivative in an array of class {type(view).__name__}", "the call", None,
             "use plain arrays",
         )  # fmt: skip
+    if base.dtype.kind in "OV":
+        raise UnsupportedError(
+            f"a value with a derivative in an array of dtype {base.dtype}", "the call", None,
+            "use arrays of floats or complex numbers, one for each field",
+        )  # fmt: skip
     if type(view) is np.ndarray and np.may_share_memory(view, base):
         if shadow.spread is not None:
             whole, places = shadow.spread

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
@@ -271,7 +272,7 @@ def pad(array, pad_width, mode="constant"):
         return mirrored(pad_with, signature(pad_with), (array, pad_width, mode), {}, dy)[:1]
 
     if mode not in _MOVED and mode not in ("linear_ramp", "mean", "maximum", "minimum", "median"):
-        raise NotImplementedError(f"np.pad in mode {mode!r} is not differentiated")
+        raise NotDifferentiated(f"np.pad in mode {mode!r} is not differentiated")
     return np.pad(array, pad_width, mode), pullback
 
 

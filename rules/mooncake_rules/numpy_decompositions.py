@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
@@ -166,7 +167,7 @@ def svd_cotangent(
         return (u[..., :k] * ds[..., None, :]) @ vh[..., :k, :]
     for d, axis in ((du, -1), (dvh, -2)):
         if d is not None and d.shape[axis] > k and np.any(np.delete(d, range(k), axis)):
-            raise NotImplementedError(
+            raise NotDifferentiated(
                 "the singular vectors that complete a basis are not determined: call svd with full_matrices=False"
             )
     u, vh = u[..., :k], vh[..., :k, :]
@@ -240,7 +241,7 @@ def qr_cotangent(dq: Any, dr: Any, a: np.ndarray, q: np.ndarray, r: np.ndarray) 
     """For wide matrices A = [X Y] = Q [U V] with V = Q^H Y."""
     k = q.shape[-1]
     if q.shape[-2] < a.shape[-2] or k > min(a.shape[-2:]):
-        raise NotImplementedError("qr is differentiated in mode 'reduced'")
+        raise NotDifferentiated("qr is differentiated in mode 'reduced'")
     dq = np.zeros(q.shape, q.dtype) if dq is None else dq
     dr = np.zeros(r.shape, r.dtype) if dr is None else dr
     n = a.shape[-1]
@@ -265,6 +266,8 @@ def qr(a, mode="reduced"):
         if mode == "r":
             q, r = np.linalg.qr(a)
             return (qr_cotangent(None, dy, a, q, r),)
+        if mode == "raw":
+            raise NotDifferentiated("np.linalg.qr is not differentiated in mode 'raw'")
         return (qr_cotangent(dy[0], dy[1], a, y[0], y[1]),)
 
     return y, pullback

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
@@ -136,7 +137,7 @@ pure.update({einsum_cotangent, einsum_cotangents})
 def einsum_of_lists(*operands, optimize=False, **kwargs):
     """`einsum(a, [0, 1], b, [1, 2], [0, 2])` and what is not an array."""
     if kwargs:
-        raise NotImplementedError(f"einsum is differentiated without {', '.join(kwargs)}")
+        raise NotDifferentiated(f"einsum is differentiated without {', '.join(kwargs)}")
     if isinstance(operands[0], str):
         spec, arrays = operands[0], operands[1:]
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
 from mooncake_py.kinds import Array
 from mooncake_py.registry import all_there, infer_table, inline, overlay, pure, rrule, shape_argument, zero_derivative
@@ -43,7 +44,7 @@ def pieces(xs: Any, like: Callable[[tuple[int, ...]], tuple[int, ...]] | None) -
             shape, real = x.shape, x.dtype.kind != "c"
         else:
             if hasattr(x, "__array__") and not isinstance(x, (np.ndarray, np.generic)):
-                raise NotImplementedError(
+                raise NotDifferentiated(
                     f"objects are joined with their derivative as arrays: np.asarray({cls.__name__})"
                 )
             shape, real = np.shape(x), not np.iscomplexobj(x)
@@ -210,7 +211,7 @@ def joined_by_index(self, key):
     for i in range(len(keys)):
         k = keys[i]
         if isinstance(k, str):
-            raise NotImplementedError("np.r_ is differentiated without a string of directions")
+            raise NotDifferentiated("np.r_ is differentiated without a string of directions")
         x = np.asarray(range_of(k)) if isinstance(k, slice) else np.asarray(k)
         n = max(self.ndmin - x.ndim, 0)
         shape = (1,) * n + x.shape if self.trans1d == -1 else x.shape + (1,) * n

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import infer_table, inline, overlay, probed, pure, rrule
@@ -244,7 +245,7 @@ def cross(a, b, axis=-1):
     """For vectors of length three: <dy, da x b> = <b x dy, da>."""
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         y = np.cross(a, b, axis=axis)
-        raise NotImplementedError(f"np.cross is differentiated for vectors of length 3, not {y.shape}")
+        raise NotDifferentiated(f"np.cross is differentiated for vectors of length 3, not {y.shape}")
 
     def pullback(dy):
         da, db = np.cross(conj(b), dy, axis=axis), np.cross(dy, conj(a), axis=axis)

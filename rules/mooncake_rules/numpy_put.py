@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Inst, Known
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array
@@ -87,9 +88,7 @@ def putmask(a, mask, values):
 @overlay(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis=-1):
     if axis is None:
-        raise NotImplementedError(
-            "put_along_axis without an axis writes into a copy in some releases: write to arr.flat"
-        )
+        raise NotDifferentiated("put_along_axis without an axis writes into a copy in some releases: write to arr.flat")
     arr[along(arr, indices, axis)] = values
 
 
@@ -250,7 +249,7 @@ def set_part(a: CoDual, name, v):
     x = a.primal
     shadow = a.fdata
     if name not in ("real", "imag", "flat"):
-        raise NotImplementedError(f"assigning .{name} of an array: make a view of it (reshape, view) instead")
+        raise NotDifferentiated(f"assigning .{name} of an array: make a view of it (reshape, view) instead")
     old = x.copy()
     setattr(x, name, v)
 

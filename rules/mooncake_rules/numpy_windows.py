@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
@@ -31,7 +32,7 @@ def strided_cotangent(
     at = np.minimum(np.searchsorted(there, wanted, sorter=order), max(there.size - 1, 0))
     found = order[at] if there.size else at
     if wanted.size and (not there.size or not np.array_equal(there[found], wanted)):
-        raise NotImplementedError("as_strided shows memory outside of the array it was given")
+        raise NotDifferentiated("as_strided shows memory outside of the array it was given")
     out = np.zeros(there.size, dy.dtype)
     np.add.at(out, found, dy.ravel())
     return out.reshape(shape)

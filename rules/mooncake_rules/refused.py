@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import decimal
 import marshal
 import pickle
 import struct
@@ -22,4 +23,5 @@ refuse(
     bytearray,
 )  # fmt: skip
 refuse("its numbers are integers; use floats", float.as_integer_ratio)
+refuse("its digits are no floats; use floats", decimal.Decimal, decimal.Decimal.from_float)
 refuse("hold the object itself", weakref.ref, weakref.proxy)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -24,7 +25,7 @@ E = Entry
 
 def _real_only(x: Any, name: str) -> None:
     if is_complex(x):
-        raise NotImplementedError(f"scipy.special.{name} is scaled by |exp(z)|: not differentiated by complex numbers")
+        raise NotDifferentiated(f"scipy.special.{name} is scaled by |exp(z)|: not differentiated by complex numbers")
 
 
 def scaled(f: Any, sign: float, v: Any, x: Any, y: Any) -> Any:
@@ -147,7 +148,7 @@ def airy_slopes(x: Any, y: Any) -> tuple[Any, ...]:
 def airye_slopes(x: Any, y: Any) -> tuple[Any, ...]:
     """Scaled by exp(+-2/3 x^(3/2)), for x >= 0."""
     if is_complex(x) or np.any(np.asarray(x) < 0):
-        raise NotImplementedError("scipy.special.airye is differentiated for real x >= 0; use airy")
+        raise NotDifferentiated("scipy.special.airye is differentiated for real x >= 0; use airy")
     r = np.sqrt(x)
     return y[1] + r * y[0], x * y[0] + r * y[1], y[3] - r * y[2], x * y[2] - r * y[3]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.interpolate as sip
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -35,7 +36,7 @@ def curve(points, w, u, matrix, rest, k, s):
 def splprep(x, w=None, u: CoDual = _NONE, ub: CoDual = _NONE, ue: CoDual = _NONE, k=3, task=0, s: CoDual = _NONE,
             t: CoDual = _NONE, full_output=0, nest: CoDual = _NONE, per=0, quiet=1):  # fmt: skip
     if full_output or per or task or any(v.primal is not None for v in (ub, ue, t)):
-        raise NotImplementedError("scipy.interpolate.splprep is differentiated by x, w, u, k and s alone")
+        raise NotDifferentiated("scipy.interpolate.splprep is differentiated by x, w, u, k and s alone")
     given = u.primal
     y = sip.splprep(x, w, given, k=k, s=s.primal, nest=nest.primal, quiet=quiet)
     fy = zero_fdata(y)
@@ -57,7 +58,7 @@ def splprep(x, w=None, u: CoDual = _NONE, ub: CoDual = _NONE, ue: CoDual = _NONE
         on = [True, w is not None, given is not None, *[False] * 4]
         (c, _, _), pull = run(curve, None, args, on)
         if not np.allclose(c, np.stack(cs, axis=1), rtol=1e-6, atol=1e-6 * np.max(np.abs(c))):
-            raise NotImplementedError("this fit of FITPACK's is not differentiated: use make_splprep")
+            raise NotDifferentiated("this fit of FITPACK's is not differentiated: use make_splprep")
         dcs = [None] * dim if dcs is None else dcs
         dc = np.stack([np.zeros(len(c)) if d is None else d for d in dcs], axis=1)
         dpoints, dw, du, *_ = pull((dc, np.zeros(len(knots)) if dt is None else dt, np.zeros(m) if du is None else du))

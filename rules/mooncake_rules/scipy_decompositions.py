@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_decompositions import cholesky_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
 from mooncake_rules.numpy_linalg import (
@@ -63,9 +64,9 @@ def rq_cotangent(dy: Any, y: Any, o: Options) -> Any:
     """A = R Q turned by half a turn and transposed is a QR decomposition."""
     a = o["a"]
     if o["mode"] == "r" or (o["mode"] == "full" and a.shape[0] != a.shape[1]):
-        raise NotImplementedError("scipy.linalg.rq is differentiated in mode 'economic'")
+        raise NotDifferentiated("scipy.linalg.rq is differentiated in mode 'economic'")
     if a.shape[0] > a.shape[1]:
-        raise NotImplementedError("scipy.linalg.rq of a tall matrix is not differentiated")
+        raise NotDifferentiated("scipy.linalg.rq of a tall matrix is not differentiated")
     r, q = y
     dr, dq = dy
 
@@ -82,7 +83,7 @@ def rq_cotangent(dy: Any, y: Any, o: Options) -> Any:
 def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
     a, mode = o["a"], o["mode"]
     if mode == "raw":
-        raise NotImplementedError("scipy.linalg.qr is not differentiated in mode 'raw'")
+        raise NotDifferentiated("scipy.linalg.qr is not differentiated in mode 'raw'")
     k = min(a.shape[-2:])
     items, ds = (list(v) if type(y) is tuple else [v] for v in (y, dy))
     order = items[-1] if o["pivoting"] else None
@@ -96,7 +97,7 @@ def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
         q, r = items[0][..., :k], items[1][..., :k, :]
         dq, dr = ds[0], ds[1]
         if dq is not None and np.any(dq[..., k:]):
-            raise NotImplementedError("the columns that complete Q are not determined: call qr with mode='economic'")
+            raise NotDifferentiated("the columns that complete Q are not determined: call qr with mode='economic'")
         dq = None if dq is None else dq[..., :k]
     dr = None if dr is None else np.triu(dr[..., :k, :])
     t = qr_cotangent(dq, dr, ordered, q, r)
@@ -123,7 +124,7 @@ def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, 
     """A v = w B v with V^H B V = 1; of a part of the spectrum the other vectors are found anew."""
     a, b, lower = o["a"], o["b"], o["lower"]
     if o["type"] != 1:
-        raise NotImplementedError("scipy.linalg.eigh is differentiated for problems of type 1")
+        raise NotDifferentiated("scipy.linalg.eigh is differentiated for problems of type 1")
     whole_w, whole_v = sl.eigh(a, b, lower=lower)
     if len(w) != len(whole_w):
         first = int(np.argmin(np.abs(whole_w - w[0])))
@@ -160,7 +161,7 @@ def scipy_eigh_cotangents(dy: Any, y: Any, o: Options) -> Any:
 def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
     values = type(y) is not tuple
     if o["select"] != "a":
-        raise NotImplementedError("scipy.linalg.eigh_tridiagonal is differentiated for the whole spectrum")
+        raise NotDifferentiated("scipy.linalg.eigh_tridiagonal is differentiated for the whole spectrum")
     d, e = o["d"], o["e"]
     w, v = sl.eigh_tridiagonal(d, e) if values else y
     dw, dv = (dy, None) if values else dy
@@ -195,7 +196,7 @@ def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
     a = o["a"]
     single(a, "eig")
     if o.get("left") or o["homogeneous_eigvals"]:
-        raise NotImplementedError("scipy.linalg.eig is differentiated without left and homogeneous_eigvals")
+        raise NotDifferentiated("scipy.linalg.eig is differentiated without left and homogeneous_eigvals")
     b = o["b"]
     both = a if b is None else np.linalg.solve(b, a)
     if type(y) is tuple:
@@ -219,7 +220,7 @@ def _phases_are_known(v: Arrays, dv: Arrays) -> None:
     top = v[np.argmax(np.abs(v), axis=0), np.arange(v.shape[1])]
     turn = np.sum(np.conjugate(dv) * v, axis=0).imag
     if np.any((np.abs(top.imag) > 1e-12) & (np.abs(turn) > 1e-8 * (1.0 + np.max(np.abs(dv))))):
-        raise NotImplementedError("eigenvectors of eig(a, b) are determined up to a phase: use eig(solve(b, a))")
+        raise NotDifferentiated("eigenvectors of eig(a, b) are determined up to a phase: use eig(solve(b, a))")
 
 
 library_rule(sl.cholesky, 1, lambda dy, y, o: _cholesky(np.tril(dy) if o["lower"] else np.triu(dy), y, o["lower"]))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -27,7 +28,7 @@ Arrays = np.ndarray
 def _free(t: Arrays, scale: Any, what: str) -> None:
     """Raise where the derivative t by something that is not determined is not zero."""
     if np.any(np.abs(t) > 1e-8 * (1.0 + np.max(np.abs(scale)))):
-        raise NotImplementedError(what)
+        raise NotDifferentiated(what)
 
 
 # -- Schur ------------------------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ def schur_cotangent(dy: Any, y: Any, o: Options) -> Arrays:
     """With Z' = Z W, W skew, T' = M + T W - W T is upper triangular, where M = Z^H A' Z: that determines W."""
     t, z = y[0], y[1]
     if np.any(np.diag(t, -1)):
-        raise NotImplementedError("the real Schur form of complex eigenvalues is not differentiated: output='complex'")
+        raise NotDifferentiated("the real Schur form of complex eigenvalues is not differentiated: output='complex'")
     n, th = len(t), adjoint(t)
     u = np.zeros_like(t) if dy[0] is None else np.triu(dy[0])
     w = th @ u - u @ th
@@ -112,7 +113,7 @@ def orthogonal_procrustes(A, B, check_finite=True):
 def hessenberg(a, calc_q=False, overwrite_a=False, check_finite=True):
     """By Householder's reflections."""
     if np.iscomplexobj(a):
-        raise NotImplementedError("scipy.linalg.hessenberg is differentiated for real matrices")
+        raise NotDifferentiated("scipy.linalg.hessenberg is differentiated for real matrices")
     n = len(a)
     h, q = np.asarray(a), np.eye(n)
     for k in range(n - 2):
@@ -128,7 +129,7 @@ def pivots(a, lower, hermitian):
     """The order of the rows of the LDL decomposition, if it has no blocks of two."""
     _, d, p = sl.ldl(a, lower, hermitian)
     if np.any(np.diag(d, 1)) or np.any(np.diag(d, -1)):
-        raise NotImplementedError("scipy.linalg.ldl is differentiated where D is diagonal")
+        raise NotDifferentiated("scipy.linalg.ldl is differentiated where D is diagonal")
     return p
 
 
@@ -247,7 +248,7 @@ def funm(A, func: CoDual, disp=True):
             return None
         w, v = sl.eig(A)
         if np.linalg.cond(v) > 1e8:
-            raise NotImplementedError("scipy.linalg.funm is differentiated for matrices that are diagonalisable")
+            raise NotDifferentiated("scipy.linalg.funm is differentiated for matrices that are diagonalisable")
         inverse = adjoint(np.linalg.inv(v))
         x = adjoint(v) @ np.asarray(ds) @ inverse
         d = Dependence(func.primal, func.fdata)

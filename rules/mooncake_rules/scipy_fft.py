@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.fft as sf
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_fft import frequencies
@@ -142,7 +143,7 @@ def _trigonometric_cotangent(inverse: bool, sine: bool) -> Any:
         kind = _TURNED[o["type"]] if inverse else o["type"]
         one = norm == "ortho" and o["orthogonalize"] is not False
         if norm != "ortho" and o["orthogonalize"]:
-            raise NotImplementedError("scipy.fft with orthogonalize=True is differentiated for norm='ortho'")
+            raise NotDifferentiated("scipy.fft with orthogonalize=True is differentiated for norm='ortho'")
         norm = _OPPOSITE[norm] if inverse else norm
         t = dy
         axes = _axes(o, a)

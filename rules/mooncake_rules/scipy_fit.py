@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as so
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -94,7 +95,7 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
     options = dict(zip(names, given, strict=False)) | named
     values = {k: v.primal for k, v in options.items()}
     if not isinstance(values.get("loss", "linear"), str) or values.get("kwargs"):
-        raise NotImplementedError("scipy.optimize.least_squares is differentiated for named losses and without kwargs")
+        raise NotDifferentiated("scipy.optimize.least_squares is differentiated for named losses and without kwargs")
     res = so.least_squares(fun.primal, x0, **values)
     fres = record(res, ("x", "cost", "fun"))
     args, bounds = options.get("args", EMPTY), options.get("bounds", CoDual((-np.inf, np.inf), None))
@@ -136,7 +137,7 @@ def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
         dx = take_fdata(fy[0], ds[0])
         more = take_fdata(fy[1], ds[1])
         if more is not None and np.any(more):
-            raise NotImplementedError("the covariances that scipy.optimize.leastsq returns are not differentiated")
+            raise NotDifferentiated("the covariances that scipy.optimize.leastsq returns are not differentiated")
         if dx is None:
             return None
         d = depends(func, args)
@@ -162,7 +163,7 @@ def _linear_cotangents(a: np.ndarray, b: np.ndarray, x: np.ndarray, dx: np.ndarr
     da = np.outer(b - a @ x, w) - np.outer(aw, x)
     if np.linalg.matrix_rank(used) < used.shape[1]:
         if not free.all():
-            raise NotImplementedError("the least squares have no one solution within the bounds: no derivative by them")
+            raise NotDifferentiated("the least squares have no one solution within the bounds: no derivative by them")
         da += np.outer(inverse.T @ x, dx - inverse @ (a @ dx))
     return da, aw
 
@@ -268,7 +269,7 @@ class Residuals:
 
     def __init__(self, f: Dependence, x: np.ndarray, y: np.ndarray, sigma: Any):
         if sigma is not None and np.ndim(sigma) > 1:
-            raise NotImplementedError("scipy.optimize.curve_fit is differentiated for sigma of one dimension")
+            raise NotDifferentiated("scipy.optimize.curve_fit is differentiated for sigma of one dimension")
         self.f, self.x, self.y, self.give = f, x, y, f.give
         self.sigma = None if sigma is None else np.asarray(sigma, float)
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.interpolate as sip
 from scipy.interpolate import _fitpack_impl as _impl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
@@ -65,7 +66,7 @@ class Fit:
         given = self.x, self.y, self.w, self.inner
         (c, _), pull = run(self.made, None, given, [v is not None for v in given])
         if not np.allclose(c, self.c[:n], rtol=1e-6, atol=1e-6 * np.max(np.abs(c))):
-            raise NotImplementedError("this fit of FITPACK's is not differentiated: use make_splrep or make_lsq_spline")
+            raise NotDifferentiated("this fit of FITPACK's is not differentiated: use make_splrep or make_lsq_spline")
         return pull((dc[:n], dt))
 
 
@@ -73,7 +74,7 @@ class Fit:
 def splrep(x: CoDual, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t: CoDual = _NONE,
            full_output=0, per=0, quiet=1):  # fmt: skip
     if full_output:
-        raise NotImplementedError("scipy.interpolate.splrep is differentiated without full_output")
+        raise NotDifferentiated("scipy.interpolate.splrep is differentiated without full_output")
     inner = t.primal
     tck = sip.splrep(x.primal, y, w, xb, xe, k, task, s, inner, 0, per, quiet)
     ft, fc = zero_fdata(tck[0]), zero_fdata(tck[1])
@@ -155,9 +156,7 @@ def make_splrep(x: CoDual, y, *, w=None, xb=None, xe=None, k=3, s=0, t: CoDual =
         dc = Kept.take(shadow, "c", b.c)
         dt, unknown = knots_part(shadow, b.t)
         if bc_type == "periodic" or (inner is not None and s == 0):
-            raise NotImplementedError(
-                "scipy.interpolate.make_splrep is differentiated without bc_type, and t with s > 0"
-            )
+            raise NotDifferentiated("scipy.interpolate.make_splrep is differentiated without bc_type, and t with s > 0")
         fit = Fit(x.primal, y, w, (b.t, b.c, k), s, inner, (xb, xe))
         dx, dys, dw, _ = fit.cotangents(dc, dt)
         refused = NoDerivative("scipy.interpolate.make_splrep", "the knots")
@@ -188,7 +187,7 @@ def splev(x, tck, der=0, ext=0):
     y = sip.splev(x, tck, der, ext)
     several = isinstance(tck, (tuple, list)) and isinstance(tck[1], list)
     if not several and not _is_single(tck):
-        raise NotImplementedError("scipy.interpolate.splev is differentiated for (t, c, k): call the spline itself")
+        raise NotDifferentiated("scipy.interpolate.splev is differentiated for (t, c, k): call the spline itself")
     t, given, k = tck
 
     def one(c, dy):
@@ -218,7 +217,7 @@ def splev(x, tck, der=0, ext=0):
 @rrule(sip.splint, _impl.splint, types=(Any_, Any_, list))
 def splint(a, b, tck, full_output=0):
     if full_output or not _is_single(tck):
-        raise NotImplementedError("scipy.interpolate.splint is differentiated for (t, c, k), without full_output")
+        raise NotDifferentiated("scipy.interpolate.splint is differentiated for (t, c, k), without full_output")
     t, c, k = tck
 
     def pullback(dy):
@@ -250,7 +249,7 @@ def root_cotangents(t: np.ndarray, c: np.ndarray, k: int, roots: np.ndarray, dy:
 def sproot(tck, mest=10):
     y = sip.sproot(tck, mest)
     if not _is_single(tck):
-        raise NotImplementedError("scipy.interpolate.sproot is differentiated for (t, c, k)")
+        raise NotDifferentiated("scipy.interpolate.sproot is differentiated for (t, c, k)")
 
     def pullback(dy):
         t, c, k = tck

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.integrate as si
 from scipy.integrate._quad_vec import _quadrature_gk21
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -177,7 +178,7 @@ def _of_end(t: float, weight: float) -> Any:
 @watched
 def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
     if options.get("complex_func"):
-        raise NotImplementedError("scipy.integrate.quad is differentiated without complex_func")
+        raise NotDifferentiated("scipy.integrate.quad is differentiated without complex_func")
     weighted = {k: options[k] for k in ("weight", "wvar") if options.get(k) is not None}
     y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
 
@@ -186,7 +187,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
         if d0 is None:
             return None
         if dy[1] is not None and dy[1]:
-            raise NotImplementedError("the error that scipy.integrate.quad estimates is not differentiated")
+            raise NotDifferentiated("the error that scipy.integrate.quad estimates is not differentiated")
         d, single = _arguments(func, args)
         vector = _gradient(d, b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
         if vector.size and weighted:
@@ -213,7 +214,7 @@ def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=1
              points=None, quadrature=None, full_output=False, *, args: CoDual = _EMPTY):  # fmt: skip
     """The integral of numbers or arrays; the error that is estimated has no derivative."""
     if full_output:
-        raise NotImplementedError("scipy.integrate.quad_vec is differentiated without full_output")
+        raise NotDifferentiated("scipy.integrate.quad_vec is differentiated without full_output")
     options = {"norm": norm, "cache_size": cache_size, "limit": limit, "points": points, "quadrature": quadrature}
     y, error = si.quad_vec(f.primal, a, b, epsabs, epsrel, args=_as_tuple(args.primal), **options)
     fy = zero_fdata(y)

@@ -14,6 +14,7 @@ import scipy.interpolate as sip
 from scipy.interpolate import PPoly
 from scipy.linalg import solve_banded
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -99,7 +100,7 @@ def evaluate(self: CoDual, x, nu=0, extrapolate=None):
 def integrate(self: CoDual, a, b, extrapolate=None):
     poly = self.primal
     if extrapolate == "periodic" or (extrapolate is None and poly.extrapolate == "periodic"):
-        raise NotImplementedError("the integral of a periodic piecewise polynomial is not differentiated")
+        raise NotDifferentiated("the integral of a periodic piecewise polynomial is not differentiated")
     y = poly.integrate(a, b, extrapolate)
     fy = zero_fdata(y)
 
@@ -159,7 +160,7 @@ def integrated(c, x):
 @rrule(PPoly.antiderivative)
 def antiderivative(self: CoDual, nu=1):
     if nu != 1:
-        raise NotImplementedError("antiderivatives of piecewise polynomials are differentiated one at a time")
+        raise NotDifferentiated("antiderivatives of piecewise polynomials are differentiated one at a time")
     poly = self.primal
     y = poly.antiderivative()
     fy = Kept.of(y, c=y.c, x=y.x)

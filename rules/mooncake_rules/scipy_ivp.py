@@ -16,6 +16,7 @@ import numpy as np
 import scipy.integrate as si
 from scipy.integrate._ivp.ivp import OdeResult
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.registry import rrule, rules_of
 from mooncake_py.run import Run
@@ -197,7 +198,7 @@ def solve_ivp(
     )
     plain = not (dense_output.primal or vectorized.primal) and events.primal is None
     if not plain and method.primal in ("LSODA", si.LSODA):
-        raise NotImplementedError(
+        raise NotDifferentiated(
             "scipy.integrate.solve_ivp by LSODA is differentiated without events and dense_output: use BDF or Radau"
         )
     if plain and method.primal in _MULTISTEP and not np.iscomplexobj(y0.primal):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 
 
@@ -50,7 +51,7 @@ class Kept:
         """The cotangent of one of them, and zero from now on."""
         for k in {**shadow.f, **shadow.r}:
             if k not in _NAMES and take_fdata(shadow.f.get(k), shadow.r.pop(k, None)) is not None:
-                raise NotImplementedError(
+                raise NotDifferentiated(
                     f"the attribute {k!r} of a {type(shadow.owner).__name__} is read, and not differentiated"
                 )
         d = take_fdata(shadow.f[name], None)

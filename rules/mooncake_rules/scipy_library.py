@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import infer_table, overlay, pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_rules.common import unbroadcast
@@ -80,6 +81,7 @@ def library_rule(
         f"        return spread(cotangents, given, blank, {more}, dy_, result_, {{{', '.join(kept)}}})\n"
         f"    return result_, pullback\n"
     )
+    scope["__name__"] = __name__  # no code of the user's
     exec(compile(source, f"<the rule of {name}>", "exec"), scope)
     rrule(f, types=types)(scope["rule"])
     pure.add(f)
@@ -89,7 +91,7 @@ def library_rule(
 
 def only_none(output):
     if output is not None:
-        raise NotImplementedError("it is differentiated without `output`: write the result into it")
+        raise NotDifferentiated("it is differentiated without `output`: write the result into it")
 
 
 def as_output(y, output):

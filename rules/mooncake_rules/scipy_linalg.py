@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.registry import infer_table
 from mooncake_py.testing import RuleCase, case
@@ -163,7 +164,7 @@ def _split_lu(lu: Arrays) -> tuple[Arrays, Arrays]:
 
 def single(a: Arrays, name: str) -> None:
     if a.ndim > 2:
-        raise NotImplementedError(f"scipy.linalg.{name} of stacks of matrices is not differentiated: loop over them")
+        raise NotDifferentiated(f"scipy.linalg.{name} of stacks of matrices is not differentiated: loop over them")
 
 
 def lu_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:

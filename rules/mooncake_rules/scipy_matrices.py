@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
@@ -119,7 +120,7 @@ def discrete_lyapunov_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any
 def riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, ...]:
     """A^H X + X A - X B R^-1 B^H X + Q = 0."""
     if o["e"] is not None or o["s"] is not None:
-        raise NotImplementedError("scipy.linalg.solve_continuous_are is differentiated without e and s")
+        raise NotDifferentiated("scipy.linalg.solve_continuous_are is differentiated without e and s")
     a, b, r = o["a"], o["b"], o["r"]
     gain = np.linalg.solve(r, adjoint(b) @ x)
     closed = a - b @ gain
@@ -131,7 +132,7 @@ def riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, ...]:
 def discrete_riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, ...]:
     """A^H X A - X - A^H X B (R + B^H X B)^-1 B^H X A + Q = 0."""
     if o["e"] is not None or o["s"] is not None:
-        raise NotImplementedError("scipy.linalg.solve_discrete_are is differentiated without e and s")
+        raise NotDifferentiated("scipy.linalg.solve_discrete_are is differentiated without e and s")
     a, b, r = o["a"], o["b"], o["r"]
     gain = np.linalg.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a)
     closed = a - b @ gain
@@ -151,7 +152,7 @@ library_rule(sl.solve_discrete_are, 4, discrete_riccati_cotangents)
 
 def _vectors(name: str, *xs: Any) -> None:
     if any(x is not None and x.ndim > 1 for x in xs):
-        raise NotImplementedError(f"scipy.linalg.{name} is differentiated for vectors")
+        raise NotDifferentiated(f"scipy.linalg.{name} is differentiated for vectors")
 
 
 def toeplitz_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
@@ -223,7 +224,7 @@ def block_diag_cotangents(dy: Arrays, arrs: tuple[Any, ...]) -> tuple[Any, ...]:
         a = np.asarray(x)
         m, n = a.shape[-2:] if a.ndim > 1 else (1, a.size)
         if a.ndim > 2 or dy.ndim > 2:
-            raise NotImplementedError("scipy.linalg.block_diag of stacks of matrices is not differentiated")
+            raise NotDifferentiated("scipy.linalg.block_diag of stacks of matrices is not differentiated")
         t = dy[row : row + m, col : col + n].reshape(a.shape)
         t = kind_of(np.array(t), a)
         out.append(t if isinstance(x, np.ndarray) else unstack(t if a.ndim else t[()], x))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as so
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -155,7 +156,7 @@ def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None
             if dx is None and dfun is None:
                 return None
             if refused:
-                raise NotImplementedError(f"{name} with {refused[0]} is not differentiated: use minimize")
+                raise NotDifferentiated(f"{name} with {refused[0]} is not differentiated: use minimize")
             d = depends(func, args)
             told = _is_given(options, "fprime") or _is_given(options, "approx_grad")
             value = First(d) if f in _GRADIENTS and not told else d
@@ -185,7 +186,7 @@ def _parts(y: Any, fy: Any, dy: Any) -> tuple[Any, Any, Any]:
     for i in range(2 if value else 1, len(y)):
         d = take_fdata(fs[i], ds[i])
         if type(fs[i]) is Shadow and d is not None and np.any(d):
-            raise NotImplementedError(f"result {i} of this solver is not differentiated")
+            raise NotDifferentiated(f"result {i} of this solver is not differentiated")
     return y[0], take_fdata(fs[0], ds[0]), take_fdata(fs[1], ds[1]) if value else None
 
 

@@ -9,6 +9,7 @@ import scipy.stats as st
 from scipy.stats import _multivariate as scipy_multivariate
 from scipy.stats import _qmvnt
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.stop import no_diff
 from mooncake_py.testing import RuleCase, case
@@ -28,9 +29,7 @@ def _normal_cotangents(dy: Any, x: Any, mean: Any, cov: Any, allow_singular: boo
     A singular matrix has its pseudoinverse, as in the density: the derivative is that on matrices of the same rank.
     """
     if isinstance(cov, st.Covariance):
-        raise NotImplementedError(
-            "multivariate_normal is differentiated by covariance matrices, not Covariance objects"
-        )
+        raise NotDifferentiated("multivariate_normal is differentiated by covariance matrices, not Covariance objects")
     m = np.zeros(0) if mean is None else np.asarray(mean, float)
     c = np.asarray(cov, float)
     dim = m.size or (c.shape[0] if c.ndim else 1)

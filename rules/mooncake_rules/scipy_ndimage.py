@@ -9,6 +9,7 @@ import numpy as np
 import scipy.ndimage as nd
 from scipy.ndimage import _filters
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_library import library_rule
@@ -97,7 +98,7 @@ def grid_cotangents(dy: Any, o: Options, w: np.ndarray, turned: bool) -> tuple[A
     """Of a correlation (or, with the weights turned, a convolution) with weights of as many axes as the image."""
     x = o["input"]
     if o.get("axes") is not None:
-        raise NotImplementedError("scipy.ndimage.correlate and convolve are differentiated without `axes`")
+        raise NotDifferentiated("scipy.ndimage.correlate and convolve are differentiated without `axes`")
     modes, origins = per_axis(o["mode"], x.ndim), per_axis(o["origin"], x.ndim)
     if turned:
         w = np.flip(w)
@@ -239,7 +240,7 @@ def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], i
     x = o["input"]
     axes = o.get("axes")
     if axes is not None and [int(k) % x.ndim for k in np.atleast_1d(axes)] != list(range(x.ndim)):
-        raise NotImplementedError("scipy.ndimage is differentiated without `axes`")
+        raise NotDifferentiated("scipy.ndimage is differentiated without `axes`")
     if o["footprint"] is not None:
         print_ = np.asarray(o["footprint"], bool)
     else:
@@ -287,7 +288,7 @@ library_rule(nd.maximum_filter1d, _BOTH, lambda dy, y, o: line_chosen_cotangent(
 def extreme_cotangent(dy: np.ndarray, y: Any, o: Options) -> tuple[np.ndarray, Any]:
     """Of what erosions and dilations are made of."""
     if o["structure"] is not None and np.any(o["structure"]):
-        raise NotImplementedError("grey erosions and dilations are differentiated without heights of the structure")
+        raise NotDifferentiated("grey erosions and dilations are differentiated without heights of the structure")
     if o["footprint"] is None and o["size"] is None:
         o = {**o, "footprint": np.ones(np.shape(o["structure"]), bool)}
     return chosen_cotangent(dy, y, o, lambda n: 0 if o["minimum"] else n - 1)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as so
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -194,7 +195,7 @@ def entry(record: DictShadow, name: str) -> Any:
 def rest_is_zero(record: DictShadow, names: tuple[str, ...], what: str) -> None:
     used = [k for k, r in record.r.items() if k not in names and r is not None and np.any(r)]
     if used:
-        raise NotImplementedError(f"{what}: the entry {used[0]!r} of the result is not differentiated")
+        raise NotDifferentiated(f"{what}: the entry {used[0]!r} of the result is not differentiated")
 
 
 def _iterative(method: Any) -> None:

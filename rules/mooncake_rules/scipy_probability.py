@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array, Numeric
 from mooncake_py.registry import infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
@@ -233,7 +234,7 @@ def logsumexp_signed(a, axis=None, b=None, keepdims=False, return_sign=False):
 
     def pullback(dy):
         if is_complex(a) or is_complex(b):
-            raise NotImplementedError("logsumexp of complex numbers is differentiated without return_sign")
+            raise NotDifferentiated("logsumexp of complex numbers is differentiated without return_sign")
         if dy[0] is None:
             return None
         da, db = logsumexp_cotangents(dy[0], a, b, y[0], y[1], axis, keepdims)

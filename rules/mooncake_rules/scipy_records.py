@@ -9,6 +9,7 @@ from typing import Any
 from scipy.optimize import OptimizeResult
 
 from mooncake_py import run
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule, rules_of
 from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, add_rdata, has_tangent, take_fdata, zero_fdata
 
@@ -76,7 +77,7 @@ def tuple_class(cls: Any) -> None:
                 if k is not None:
                     of[k] = add_rdata(of.get(k), d)
                 elif take_fdata(beside.f[a], d) is not None:
-                    raise NotImplementedError(f"the attribute {a!r} of a {cls.__qualname__} is not differentiated")
+                    raise NotDifferentiated(f"the attribute {a!r} of a {cls.__qualname__} is not differentiated")
             for k, f in own.items():
                 of[k] = take_fdata(f, of.get(k))
             return tuple([of.get(k) for k in (*names[: len(items)], *[""] * (len(items) - len(names)), *named)])

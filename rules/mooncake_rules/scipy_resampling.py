@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as nd
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_library import library_rule, writes_output
@@ -184,7 +185,7 @@ def sampled(dy: np.ndarray, y: Any, o: Options, coordinates: np.ndarray) -> tupl
     mine = s.values().reshape(np.shape(y))
     far = 1e-3 if np.asarray(y).real.dtype.itemsize < 8 else 1e-7
     if not np.allclose(mine, y, rtol=far, atol=far * (1.0 + float(np.max(np.abs(x), initial=0.0)))):
-        raise NotImplementedError(f"the derivative of images in mode {mode!r} of order {order} at these places")
+        raise NotDifferentiated(f"the derivative of images in mode {mode!r} of order {order} at these places")
     dc, dcoordinates, dcval = s.cotangents(np.asarray(dy).ravel())
     if around is not None:
         dcval = dcval + np.sum(dc.real * around)

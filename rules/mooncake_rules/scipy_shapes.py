@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure
 from mooncake_rules.common import is_complex
 
@@ -159,7 +160,7 @@ def hurwitz_slope(s: Any, q: Any) -> Any:
     """The derivative of zeta(s, q) by s, by Euler's and Maclaurin's sum (DLMF 25.11.5), for s > -6 and q > 0."""
     ss, qq = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
     if np.any(ss <= -6) or np.any(qq <= 0):
-        raise NotImplementedError("the derivative of zeta by its first argument is known for x > -6 and q > 0")
+        raise NotDifferentiated("the derivative of zeta by its first argument is known for x > -6 and q > 0")
     n = 12
     out = -sum(np.log(qq + k) * (qq + k) ** -ss for k in range(n))
     a = qq + n

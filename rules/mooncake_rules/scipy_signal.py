@@ -8,6 +8,7 @@ import numpy as np
 import scipy.fft as sf
 import scipy.signal as ss
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast
@@ -228,7 +229,7 @@ def upfirdn_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
     """The full convolution of h with x, zeros between its numbers, of which every `down`-th number is kept."""
     h, x, up, down, axis = o["h"], o["x"], o["up"], o["down"], o["axis"]
     if o["mode"] not in ("constant", None) or o["cval"] != 0:
-        raise NotImplementedError("scipy.signal.upfirdn is differentiated with zeros around the signal")
+        raise NotDifferentiated("scipy.signal.upfirdn is differentiated with zeros around the signal")
     n, m = x.shape[axis], len(h)
     rows = np.moveaxis(x, axis, -1).reshape(-1, n)
     t = np.moveaxis(dy, axis, -1).reshape(len(rows), -1)
@@ -268,7 +269,7 @@ def _without(o: Options, *names: str) -> Options:
 
 def resample_cotangent(dy: Any, y: Any, o: Options) -> Any:
     if o["t"] is not None:
-        raise NotImplementedError("scipy.signal.resample is differentiated without t")
+        raise NotDifferentiated("scipy.signal.resample is differentiated without t")
     return _along(ss.resample, dy, o["x"], o["axis"], _without(o, "x", "axis"))
 
 

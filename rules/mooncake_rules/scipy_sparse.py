@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse._base import _spbase
 
 from mooncake_py import run
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
@@ -42,7 +43,7 @@ def places(a: Any) -> tuple[np.ndarray, np.ndarray]:
         row = block[:, None, None] * r + np.arange(r)[:, None] + np.zeros((1, 1, c), int)
         col = a.indices[:, None, None] * c + np.arange(c) + np.zeros((1, r, 1), int)
         return row, col
-    raise NotImplementedError(f"sparse matrices of format {a.format!r} are not differentiated: use csr, csc or coo")
+    raise NotDifferentiated(f"sparse matrices of format {a.format!r} are not differentiated: use csr, csc or coo")
 
 
 def data_shadow(a: CoDual) -> Shadow | None:
@@ -115,7 +116,7 @@ def methods(name: str) -> set[Any]:
 
 def _refuse_elementwise(f: Any, a: Any) -> None:
     if f in _ELEMENTWISE and not isinstance(a, sp.spmatrix):
-        raise NotImplementedError("the elementwise product of a sparse array with a dense one is not differentiated")
+        raise NotDifferentiated("the elementwise product of a sparse array with a dense one is not differentiated")
 
 
 def _times_dense(f: Any) -> Any:
@@ -360,9 +361,9 @@ def _summed(f: Any) -> None:
         a = self.primal if ordered else self.primal.copy()  # it would put its numbers in order
         y = a.sum(axis, dtype, out)
         if out is not None:
-            raise NotImplementedError("sums of sparse matrices are differentiated without out")
+            raise NotDifferentiated("sums of sparse matrices are differentiated without out")
         if isinstance(y, np.matrix):
-            raise NotImplementedError("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
+            raise NotDifferentiated("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
         fy = zero_fdata(y)
 
         def pullback(dy):

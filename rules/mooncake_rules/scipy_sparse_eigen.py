@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import linalg as spl
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
@@ -71,7 +72,7 @@ def _order_of(w: Any, like: Any) -> np.ndarray:
 @rrule(spl.eigsh, types=(Array,))
 def eigsh(A: CoDual, k=6, M: CoDual = CoDual(None, None), *args: CoDual, **kwargs: CoDual):  # noqa: B008
     if M.primal is not None:
-        raise NotImplementedError("scipy.sparse.linalg.eigsh is differentiated without M")
+        raise NotDifferentiated("scipy.sparse.linalg.eigsh is differentiated without M")
     plain, options = [v.primal for v in args], {name: v.primal for name, v in kwargs.items()}
     a = A.primal
     y = spl.eigsh(a, k, None, *plain, **options)

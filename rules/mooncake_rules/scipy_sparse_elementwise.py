@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
@@ -28,7 +29,7 @@ from mooncake_rules.scipy_sparse import (
 def _elementwise(f: Any, self: CoDual, other: CoDual) -> tuple[Any, Any]:
     a, b = self.primal, other.primal
     if a.shape != b.shape:
-        raise NotImplementedError("sparse matrices are multiplied and differentiated element by element in one shape")
+        raise NotDifferentiated("sparse matrices are multiplied and differentiated element by element in one shape")
     y = complete(f(a, b), pattern(a).multiply(pattern(b)))
     fy = tangent_of(y)
 
@@ -67,9 +68,9 @@ def _with_dense(name: str, sign: float, dense_sign: float) -> None:
         def rule(self: CoDual, other):
             y = f(self.primal, other)
             if isinstance(y, np.matrix):
-                raise NotImplementedError("the sum of a sparse and a dense matrix is an np.matrix: use sparse arrays")
+                raise NotDifferentiated("the sum of a sparse and a dense matrix is an np.matrix: use sparse arrays")
             if y is NotImplemented or np.shape(other) != y.shape:
-                raise NotImplementedError("sums of sparse and dense arrays are differentiated in one shape")
+                raise NotDifferentiated("sums of sparse and dense arrays are differentiated in one shape")
             fy = zero_fdata(y)
 
             def pullback(dy):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -122,7 +123,7 @@ def _stacked(f: Any) -> None:
                 inner = fx.f if hasattr(fx, "f") else fx
                 return [slots(v, None if inner is None else inner[i]) for i, v in enumerate(x)]
             if x is not None and np.asarray(x).dtype.kind in "fc" and np.size(x):
-                raise NotImplementedError("dense blocks of sparse matrices are not differentiated: make them sparse")
+                raise NotDifferentiated("dense blocks of sparse matrices are not differentiated: make them sparse")
             return x
 
         def filled(slot: Any, ms: Any) -> Any:

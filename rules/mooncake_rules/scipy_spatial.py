@@ -9,7 +9,11 @@ import numpy as np
 import scipy.spatial.distance as sd
 from scipy.spatial import procrustes
 
+<<<<<<< HEAD
 from mooncake_py.kinds import Any_
+=======
+from mooncake_py.errors import NotDifferentiated
+>>>>>>> a8fe068 (What a rule has no derivative for raises NotDifferentiated with the user's line; named tuples of SciPy's keep their keywords; fields of structured arrays are refused by name)
 from mooncake_py.registry import pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -60,6 +64,11 @@ _NAMES = {
 
 def name_of(o: Options) -> str:
     metric = o["metric"]
+<<<<<<< HEAD
+=======
+    if callable(metric):
+        raise NotDifferentiated("scipy.spatial.distance is differentiated for metrics given by their names")
+>>>>>>> a8fe068 (What a rule has no derivative for raises NotDifferentiated with the user's line; named tuples of SciPy's keep their keywords; fields of structured arrays are refused by name)
     return _NAMES.get(metric.lower(), metric.lower())
 
 
@@ -81,7 +90,7 @@ def metric_cotangents(
         return _angle(g, y, a, b, w)
     if metric == "correlation":
         if o.get("w") is not None:
-            raise NotImplementedError("the correlation distance is differentiated without weights")
+            raise NotDifferentiated("the correlation distance is differentiated without weights")
         ca, cb = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)
         da, db = _angle(g, y, ca, cb, 1.0)
         return da - da.mean(1, keepdims=True), db - db.mean(1, keepdims=True)
@@ -125,7 +134,7 @@ def metric_cotangents(
         shares = ((parts[0], a / sa, sa), (parts[1], b / sb, sb))
         da, db = ((t - np.sum(t * r, 1, keepdims=True)) / s for t, r, s in shares)
         return da, db
-    raise NotImplementedError(f"the distance {metric!r} is not differentiated")
+    raise NotDifferentiated(f"the distance {metric!r} is not differentiated")
 
 
 def squares(h: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -185,7 +194,7 @@ def whole_cotangents(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Options]:
     """Of the points on both sides, of all of them by what a metric takes from them, and of the options."""
     if o.get("out") is not None:
-        raise NotImplementedError("scipy.spatial.distance is differentiated without `out`")
+        raise NotDifferentiated("scipy.spatial.distance is differentiated without `out`")
     found, of_points = by_points(name_of(o), points) if o.get("V") is None and o.get("VI") is None else ({}, None)
     o = {**o, **found}
     da, db = metric_cotangents(g, y, a, b, o)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.interpolate as sip
 import scipy.optimize as so
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -169,7 +170,7 @@ def integrate(self: CoDual, a, b, extrapolate=None):
             return None
         e = s.extrapolate if extrapolate is None else extrapolate
         if e == "periodic" or s.c.dtype.kind == "c":
-            raise NotImplementedError("integrals of periodic and complex splines are not differentiated")
+            raise NotDifferentiated("integrals of periodic and complex splines are not differentiated")
         low, high = s.t[s.k], s.t[-s.k - 1]
         free = [bool(e) or low <= v <= high for v in (a, b)]
         ends = [float(v) if f else float(np.clip(v, low, high)) for v, f in zip((a, b), free, strict=True)]

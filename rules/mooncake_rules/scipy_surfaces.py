@@ -12,6 +12,7 @@ import scipy.interpolate as sip
 from scipy.interpolate import _fitpack2, _ndbspline
 from scipy.sparse.linalg import spsolve
 
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -124,7 +125,7 @@ _NO_ENDS = CoDual([None] * 4, None)
 @rrule(sip.RectBivariateSpline)
 def rectangle(x, y, z, bbox: CoDual = _NO_ENDS, kx=3, ky=3, s=0, **options):
     if s != 0:
-        raise NotImplementedError("scipy.interpolate.RectBivariateSpline is differentiated with s=0, without smoothing")
+        raise NotDifferentiated("scipy.interpolate.RectBivariateSpline is differentiated with s=0, without smoothing")
     spline = sip.RectBivariateSpline(x, y, z, list(bbox.primal), kx, ky, s, **options)
     shadow = Kept.of(spline, tck=spline.tck)
 

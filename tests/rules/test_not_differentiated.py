@@ -1,0 +1,65 @@
+"""Uses of functions that their rules have no derivative for: the error says what, in which line, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import MissingRule, UnsupportedError, grad
+
+M = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
+
+
+def reshaped_in_place(x):
+    y = x * 2.0
+    y.shape = (9,)  # HERE
+    return y[0]
+
+
+def by_strings(x):
+    return np.sum(np.r_["0,2", x, x])  # HERE
+
+
+def raw(x):
+    return np.sum(np.linalg.qr(x, mode="raw")[0])  # HERE
+
+
+def completed(x):
+    return np.sum(np.linalg.svd(x[:2])[2])  # HERE
+
+
+def with_a_dtype(x):
+    return np.einsum("ij->", x, dtype=np.float32)  # HERE
+
+
+def check(e: Any, f: Callable[..., Any]) -> None:
+    source = Path(__file__).read_text().splitlines()
+    assert e.filename == __file__
+    assert "# HERE" in source[e.line - 1]
+    assert f.__code__.co_firstlineno < e.line
+    assert f"{__file__}:{e.line}" in str(e)
+
+
+@pytest.mark.parametrize("debug_mode", [False, True])
+@pytest.mark.parametrize("f", [reshaped_in_place, by_strings, raw, completed, with_a_dtype])
+def test_place(f: Callable[..., Any], debug_mode: bool) -> None:
+    with pytest.raises(MissingRule) as caught:
+        grad(f, debug_mode=debug_mode)(M)
+    check(caught.value, f)
+    assert caught.value.chain[-1][1] == caught.value.line
+
+
+def field_of_records(x):
+    a = np.zeros(2, [("a", float)])
+    a["a"][0] = x[0, 0]  # HERE
+    return a["a"][0]
+
+
+def test_fields_of_structured_arrays() -> None:
+    with pytest.raises(UnsupportedError, match="one for each field") as caught:
+        grad(field_of_records)(M)
+    check(caught.value, field_of_records)
