@@ -9,11 +9,6 @@ import numpy as np
 import scipy.spatial.distance as sd
 from scipy.spatial import procrustes
 
-<<<<<<< HEAD
-from mooncake_py.kinds import Any_
-=======
-from mooncake_py.errors import NotDifferentiated
->>>>>>> a8fe068 (What a rule has no derivative for raises NotDifferentiated with the user's line; named tuples of SciPy's keep their keywords; fields of structured arrays are refused by name)
 from mooncake_py.registry import pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
