@@ -9,6 +9,8 @@ import numpy as np
 import scipy.spatial.distance as sd
 from scipy.spatial import procrustes
 
+from mooncake_py.errors import NotDifferentiated
+from mooncake_py.kinds import Any_
 from mooncake_py.registry import pure, rrule
 from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -59,11 +61,6 @@ _NAMES = {
 
 def name_of(o: Options) -> str:
     metric = o["metric"]
-<<<<<<< HEAD
-=======
-    if callable(metric):
-        raise NotDifferentiated("scipy.spatial.distance is differentiated for metrics given by their names")
->>>>>>> a8fe068 (What a rule has no derivative for raises NotDifferentiated with the user's line; named tuples of SciPy's keep their keywords; fields of structured arrays are refused by name)
     return _NAMES.get(metric.lower(), metric.lower())
 
 
