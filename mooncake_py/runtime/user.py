@@ -153,7 +153,7 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
-        elif is_user_class(type(x)) or hasattr(x, "__dict__"):
+        elif is_user_class(type(x)) or any("__dict__" in k.__dict__ for k in type(x).__mro__):  # not so a method
             out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
     return out
 
