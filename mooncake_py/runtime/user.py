@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from types import CellType, ModuleType
+from types import CellType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,9 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
-        elif is_user_class(type(x)) or any("__dict__" in k.__dict__ for k in type(x).__mro__):  # not so a method
+        elif is_user_class(type(x)) or (
+            hasattr(x, "__dict__") and type(x) is not MethodType
+        ):  # whose is its function's
             out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
     return out
 
