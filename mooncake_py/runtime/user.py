@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from types import CellType, MethodType, ModuleType
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -153,11 +153,14 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
                 out.append((x, x.cell_contents))
-        elif is_user_class(type(x)) or (
-            hasattr(x, "__dict__") and type(x) is not MethodType
-        ):  # whose is its function's
-            out.append((x, dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)))
+        elif is_user_class(type(x)) or hasattr(x, "__dict__"):
+            out.append((x, _stored(x)))
     return out
+
+
+def _stored(x: Any) -> dict[str, Any]:
+    """What an object keeps by name: of a user's class in slots, too; of any other what its `__dict__` has."""
+    return attributes(x) if is_user_class(type(x)) else dict(vars(x))
 
 
 def put_back(saved: list[tuple[Any, Any]]) -> None:
@@ -174,9 +177,9 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
         elif isinstance(x, bytearray):
             x[:] = content
         elif type(x) is not CellType:
-            now = dict(vars(x)) if isinstance(x, (type, ModuleType)) else attributes(x)
+            now = _stored(x)
             kept = now.keys() & content.keys()
-            if isinstance(x, (type, ModuleType)) or list(content) == [k for k in now if k in kept]:
+            if not is_user_class(type(x)) or list(content) == [k for k in now if k in kept]:
                 for k in now.keys() - kept:
                     unstore(x, k)
             else:  # in the order in which they were set
