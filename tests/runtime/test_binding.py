@@ -1,7 +1,5 @@
 """Arguments to parameters as Python binds them, and cotangents back to where the arguments came from."""
 
-import inspect
-
 import pytest
 
 from mooncake_py.runtime.binding import Slots, bind
@@ -43,7 +41,7 @@ def _in_order(values, f):
 )
 def test_what_a_call_refuses_is_refused_alike(f, args, kwargs):
     with pytest.raises(TypeError) as theirs:
-        inspect.signature(f).bind(*args, **kwargs)
+        f(*args, **kwargs)
     with pytest.raises(TypeError) as ours:
         bind(f, args, kwargs, f.__defaults__, f.__kwdefaults__)
     assert str(ours.value) == str(theirs.value)
