@@ -15,7 +15,7 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import is_kept_by, is_rebound, may_change
 from mooncake_py.infer.inferred import CallInfo, Guard
-from mooncake_py.infer.outside import NAMESPACES
+from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import tells_content, uses_up
 from mooncake_py.infer.protocol import Classes, Plan, is_function

@@ -9,11 +9,8 @@ of no that is wrong is found when it happens, and refused (`UnsupportedError`).
 
 from __future__ import annotations
 
-import bisect
 import builtins
 import functools
-import heapq
-import operator
 import types as pytypes
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,7 +21,6 @@ from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
     holds_arrays,
-    holds_numbers,
     is_data,
     is_library,
     is_mark,
@@ -34,37 +30,11 @@ from mooncake_py.infer.held import (
     summary,
 )
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
+from mooncake_py.infer.outside_writes import Place, Writes, sets_names
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
-from mooncake_py.registry import rules_of
+from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
-
-_MUTATORS = {
-    "append",
-    "extend",
-    "insert",
-    "remove",
-    "pop",
-    "clear",
-    "sort",
-    "reverse",
-    "update",
-    "setdefault",
-    "popitem",
-}
-_MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard", "move_to_end", "subtract"}
-_MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
-_WRITES = frozenset(
-    {setattr, delattr, operator.setitem, operator.delitem, ops.list_append, ops.list_extend, ops.map_add}
-    | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update, heapq.heappush, heapq.heappop, heapq.heapify}
-    | {heapq.heapreplace, heapq.heappushpop, bisect.insort, bisect.insort_left}
-    | {getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")}
-) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
-_TO_SCALARS = frozenset(
-    {len, isinstance, type, float, int, str, repr, bool, hash, print, operator.contains, operator.not_, ops.truth}
-    | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
-)
 
 # Functions and attributes by which code reaches methods whose names it does not show.
 _ANY_NAME = frozenset(
@@ -75,21 +45,6 @@ _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__"
 """Methods that Python calls for objects and classes when they are made."""
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
-
-_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.getitem})
-_MAKES_NEW = frozenset(
-    {list, tuple, dict, set, sorted, sum, operator.iadd, ops.list_extend, ops.dict_update, ops.dict_merge}
-)
-"""Of containers of numbers these give numbers and new containers, as arithmetic does, or put their items into one."""
-_GIVES_NEW = frozenset({"copy", "get", "index", "count"})
-_GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
-
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
-
-Place = tuple[pytypes.CodeType | None, int | str]
-"""A parameter by number or name: of this code, or of any."""
-
-NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 _answers: dict[Any, tuple[Wary, list[tuple[dict[str, Any], str, Any]]]] = {}
 """The answer, and what it takes the values of names to be."""
@@ -143,44 +98,21 @@ class Code:
     params: set[int] = field(default_factory=set)
     defaults: dict[int, Any] = field(default_factory=dict)
 
-
-class _Tracks:
-    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
-
-    def __init__(self, c: Code, class_places: set[Place]):
-        self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
-        self.deep: set[Operand] = set(self.outside)
-        self.classes: set[Operand] = set()
-        for i, p in enumerate(c.body.params):
-            given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
-            if not class_places.isdisjoint(given):
-                self.classes.add(p)
-        held = {cell: c.free[n] for cell, n in zip(c.body.free, c.code.co_freevars, strict=False) if n in c.free}
-        self.held = held.keys()
-        self.cells = {cell for cell, x in held.items() if may_hold_data(x)}
-
-    def size(self) -> int:
-        return len(self.outside) + len(self.deep) + len(self.classes)
-
-    def add(self, v: Operand, flat: bool = False) -> None:
-        self.outside.add(v)
-        if not flat:
-            self.deep.add(v)
-
-    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock) -> None:
-        """From the end of a block into those that follow it."""
-        first = isinstance(b.term, ForNext)
-        for k, e in enumerate(edges(b.term)):
-            params = params_of[e.target]
-            if first and k == 0:
-                if b.term.iterator in self.deep:  # type: ignore[union-attr]
-                    self.add(params[0])
-                params = params[1:]
-            for p, a in zip(params, e.args, strict=True):
-                if a in self.outside:
-                    self.add(p, a not in self.deep)
-                if a in self.classes:
-                    self.classes.add(p)
+    def known(self, v: Operand, defs: dict[Var, Call]) -> Any:
+        """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
+        if isinstance(v, Const):
+            return v.value
+        s = defs.get(v)
+        if s is None or not isinstance(s.fn, Const):
+            return None
+        if s.fn.value is ops.load_global:
+            name = s.args[0].value  # type: ignore[union-attr]
+            return self.globals.get(name, getattr(builtins, name, None))
+        if s.fn.value is getattr and isinstance(s.args[1], Const):
+            x = self.known(s.args[0], defs)
+            if isinstance(x, (pytypes.ModuleType, type)):
+                return getattr(x, s.args[1].value, None)
+        return None
 
 
 class Walk:
@@ -199,27 +131,14 @@ class Walk:
         self.namespaces = False  # are there modules and classes that may be written to?
         self.rebinds = False  # are global variables assigned?
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
-        self.returns = False
-        self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
-        self.given = 0  # how many parameters may get such a thing as a default value
         self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
-        if any(map(self._sets_names, self.codes.values())):
+        if any(map(sets_names, self.codes.values())):
             return NAMES
         if writes_arrays(self):
             return ARRAYS
-        return OBJECTS if self._writes_objects() else NOTHING
-
-    def _writes_objects(self) -> bool:
-        if self.sources and self.unseen:
-            return True
-        while True:
-            before = self.returns, self.captured.copy(), self.given, len(self.class_places)
-            if any(self._touches(c) for c in list(self.codes.values())):
-                return True
-            if before == (self.returns, self.captured, self.given, len(self.class_places)):
-                return False
+        return OBJECTS if Writes(self).objects() else NOTHING
 
     # -- what may run --
 
@@ -398,160 +317,3 @@ class Walk:
             if isinstance(k, pytypes.CodeType):
                 self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
         return c
-
-    # -- what is written --
-
-    def _sets_names(self, c: Code) -> bool:
-        """Does it set names of modules that do not belong to a library?"""
-        defs = {s.out: s for b in c.body.blocks for s in b.stmts}
-        for s in defs.values():
-            if s.args and any(self.known(c, s.fn, defs) is f for f in (setattr, delattr, vars)):
-                x = self.known(c, s.args[0], defs)
-                if isinstance(x, pytypes.ModuleType) and not of_library(x.__name__):
-                    return True
-        return False
-
-    def _touches(self, c: Code) -> bool:
-        fn = c.body
-        tracks = _Tracks(c, self.class_places)
-        defs = {s.out: s for b in fn.blocks for s in b.stmts}
-        params_of = {b.id: b.params for b in fn.blocks}
-        while True:
-            before = tracks.size()
-            for b in fn.blocks:
-                for s in b.stmts:
-                    if self._statement(c, s, tracks, defs):
-                        return True
-                tracks.flow(params_of, b)
-                if isinstance(b.term, Return) and b.term.value in tracks.outside:
-                    self.returns = True
-            if tracks.size() == before:
-                return False
-
-    def _statement(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
-        """Follow what is from outside through one statement. Does it change such a thing?"""
-        f = s.fn.value if isinstance(s.fn, Const) else None
-        named = self.known(c, s.fn, defs) if f is None else None
-        if isinstance(named, pytypes.BuiltinFunctionType) and (named is setattr or named in _WRITES):
-            f = named
-        if named is globals:
-            tracks.add(s.out)
-        operands = [v for v in s.operands() if isinstance(v, Var)]
-        if f is ops.load_global:
-            name = s.args[0].value  # type: ignore[union-attr]
-            x = c.globals.get(name)
-            flat = holds_numbers(x)
-            if may_hold_data(x):
-                tracks.add(s.out, flat)
-            return False
-        if f is ops.cell_get and s.args[0] in tracks.cells:
-            tracks.add(s.out)
-            return False
-        if f is ops.cell_get and (word := str(s.args[0].name)) in self.captured:  # type: ignore[union-attr]
-            tracks.add(s.out, self.captured[word])
-            return False
-        if f is ops.store_global or f is ops.delete_global:
-            return True
-        if f is ops.cell_set and s.args[0] in tracks.held and c.code is not self.outermost:
-            return True  # a variable of a function that was made outside: of the outermost one it stays changed
-        if (named is type and len(s.args) == 1) or (f is getattr and s.args[1] == Const("__class__")):
-            tracks.classes.add(s.out)
-        touched = [v for v in operands if v in tracks.outside]
-        if f in (setattr, delattr) and s.args[0] in tracks.classes:
-            return True
-        if f is None and not tracks.classes.isdisjoint(operands) and not self._is_library(c, s.fn, defs):
-            self._gives_classes(c, s, tracks.classes, defs)
-        if not touched:
-            if f is setattr and isinstance(self.known(c, s.args[0], defs), NAMESPACES):
-                return True
-            if f is getattr and isinstance(s.args[1], Const):
-                holder, word = self.known(c, s.args[0], defs), str(s.args[1].value)
-                held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
-                if word in self.of_classes or may_hold_data(held):
-                    tracks.add(s.out, holds_numbers(held) and word not in self.of_classes)
-            if self.returns and (f is None and not self._is_library(c, s.fn, defs)):
-                tracks.add(s.out)
-            return False
-        if f in _WRITES and s.args[0] in tracks.outside:
-            return True
-        if f in (setattr, operator.setitem):
-            if isinstance(s.args[0], Var):
-                tracks.add(s.args[0])
-            return False
-        flat = tracks.deep.isdisjoint(touched)
-        if f is ops.make_cell or f is ops.cell_set:
-            word = str((s.out if f is ops.make_cell else s.args[0]).name)  # type: ignore[union-attr]
-            self.captured[word] = flat and self.captured.get(word, True)
-            return False
-        if f is ops.make_function:
-            self._made(c, s, tracks)
-        if f is ops.yield_:
-            self.returns = True
-        if f is getattr:
-            name = s.args[1]
-            if isinstance(name, Const) and name.value in _MUTATORS:
-                return True
-            if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
-                tracks.add(s.out, flat)
-            return False
-        known = f if f is not None else self.known(c, s.fn, defs)
-        named = known if type(known).__hash__ is not None else None
-        changed = () if named is None else {i for r in rules_of(named) for i in r.mutates}
-        if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.outside for i in changed):
-            return True
-        if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
-            return False
-        if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
-            return False
-        if f is None and s.fn not in tracks.outside and not self._is_library(c, s.fn, defs):
-            return True
-        if named is None or named not in _TO_SCALARS:
-            tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
-        return False
-
-    def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:
-        """A call with classes among its arguments, of a function that is seen, or of any, as a method too."""
-        callee = self.known(c, s.fn, defs)
-        code = callee.__code__ if isinstance(callee, pytypes.FunctionType) else None
-        for i, v in enumerate(s.args):
-            if v in classes:
-                self.class_places |= {(code, i)} if code is not None else {(None, i), (None, i + 1)}
-        self.class_places |= {(code, k) for k, v in s.kwargs if v in classes}
-
-    def _made(self, c: Code, s: Call, tracks: _Tracks) -> None:
-        """A function that is made with default values, which may be from outside."""
-        inner = self.codes.get((s.args[0].value, id(c.globals)))  # type: ignore[union-attr]
-        if inner is not None and not tracks.outside.isdisjoint(s.args[1:3]):
-            n = inner.code.co_argcount + inner.code.co_kwonlyargcount
-            self.given += n - len(inner.params & set(range(n)))
-            inner.params.update(range(n))
-
-    def known(self, c: Code, v: Operand, defs: dict[Var, Call]) -> Any:
-        """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
-        if isinstance(v, Const):
-            return v.value
-        s = defs.get(v)
-        if s is None or not isinstance(s.fn, Const):
-            return None
-        if s.fn.value is ops.load_global:
-            name = s.args[0].value  # type: ignore[union-attr]
-            return c.globals.get(name, getattr(builtins, name, None))
-        if s.fn.value is getattr and isinstance(s.args[1], Const):
-            x = self.known(c, s.args[0], defs)
-            if isinstance(x, (pytypes.ModuleType, type)):
-                return getattr(x, s.args[1].value, None)
-        return None
-
-    def _is_library(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
-        """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
-        f = self.known(c, v, defs)
-        module = getattr(f, "__module__", None) or ""
-        return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or of_library(module))
-
-
-def _is_comprehension(made: Call | None) -> bool:
-    """Is this function the body of a comprehension or generator expression, which takes an iterator and keeps it?"""
-    if made is None or not isinstance(made.fn, Const) or made.fn.value is not ops.make_function:
-        return False
-    code = made.args[0]
-    return isinstance(code, Const) and code.value.co_name in _COMPREHENSIONS

@@ -200,7 +200,7 @@ class _Arrays:
 
     def _statement(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
         """Follow arrays through one statement. Does it write to one?"""
-        f = s.fn.value if isinstance(s.fn, Const) else self.walk.known(c, s.fn, defs)
+        f = s.fn.value if isinstance(s.fn, Const) else c.known(s.fn, defs)
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             self.hold(c, s.out, kinds(c.globals.get(name)) | self.globals.get(str(name), NOTHING))
@@ -218,7 +218,7 @@ class _Arrays:
             if given[0] & _ARRAY and name in _WRITING_METHODS:
                 return True
             kind = (_ARRAY if given[0] & _ARRAY else NOTHING) | (ANY if given[0] & HOLDER else NOTHING)
-            holder = self.walk.known(c, s.args[0], defs)
+            holder = c.known(s.args[0], defs)
             if isinstance(holder, pytypes.ModuleType):
                 kind |= kinds(getattr(holder, name, None))
             self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
@@ -354,7 +354,7 @@ class _Arrays:
 
     def _spread(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
         """`f(*args, **kwargs)`."""
-        f = self.walk.known(c, s.args[0], defs)
+        f = c.known(s.args[0], defs)
         kind = self.kind(c, s.args[1]) | self.kind(c, s.args[2])
         if f is not None and not isinstance(f, (pytypes.FunctionType, type)):
             return bool(kind) and self._runs(c, Call(s.out, s.fn, s.args[1:], (), s.pos), f, [ANY, ANY])

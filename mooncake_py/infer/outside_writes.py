@@ -1,0 +1,263 @@
+"""What the code of a walk (`infer/outside.py`) writes into what is from outside.
+
+Values that come from outside are followed through each code, whatever the order in which it runs.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import heapq
+import operator
+import types as pytypes
+from typing import TYPE_CHECKING
+
+from mooncake_py.infer.held import holds_numbers, may_hold_data, of_library
+from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Operand, Return, Var, edges
+from mooncake_py.registry import rules_of
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.outside import Code, Walk
+
+_MUTATORS = {
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "clear",
+    "sort",
+    "reverse",
+    "update",
+    "setdefault",
+    "popitem",
+}
+_MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard", "move_to_end", "subtract"}
+_MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
+_WRITES = frozenset(
+    {setattr, delattr, operator.setitem, operator.delitem, ops.list_append, ops.list_extend, ops.map_add}
+    | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update, heapq.heappush, heapq.heappop, heapq.heapify}
+    | {heapq.heapreplace, heapq.heappushpop, bisect.insort, bisect.insort_left}
+    | {getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")}
+) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
+_TO_SCALARS = frozenset(
+    {len, isinstance, type, float, int, str, repr, bool, hash, print, operator.contains, operator.not_, ops.truth}
+    | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
+)
+
+_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.getitem})
+_MAKES_NEW = frozenset(
+    {list, tuple, dict, set, sorted, sum, operator.iadd, ops.list_extend, ops.dict_update, ops.dict_merge}
+)
+"""Of containers of numbers these give numbers and new containers, as arithmetic does, or put their items into one."""
+_GIVES_NEW = frozenset({"copy", "get", "index", "count"})
+_GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+Place = tuple[pytypes.CodeType | None, int | str]
+"""A parameter by number or name: of this code, or of any."""
+
+NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
+
+
+def sets_names(c: Code) -> bool:
+    """Does it set names of modules that do not belong to a library?"""
+    defs = {s.out: s for b in c.body.blocks for s in b.stmts}
+    for s in defs.values():
+        if s.args and any(c.known(s.fn, defs) is f for f in (setattr, delattr, vars)):
+            x = c.known(s.args[0], defs)
+            if isinstance(x, pytypes.ModuleType) and not of_library(x.__name__):
+                return True
+    return False
+
+
+class _Tracks:
+    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
+
+    def __init__(self, c: Code, class_places: set[Place]):
+        self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
+        self.deep: set[Operand] = set(self.outside)
+        self.classes: set[Operand] = set()
+        for i, p in enumerate(c.body.params):
+            given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
+            if not class_places.isdisjoint(given):
+                self.classes.add(p)
+        held = {cell: c.free[n] for cell, n in zip(c.body.free, c.code.co_freevars, strict=False) if n in c.free}
+        self.held = held.keys()
+        self.cells = {cell for cell, x in held.items() if may_hold_data(x)}
+
+    def size(self) -> int:
+        return len(self.outside) + len(self.deep) + len(self.classes)
+
+    def add(self, v: Operand, flat: bool = False) -> None:
+        self.outside.add(v)
+        if not flat:
+            self.deep.add(v)
+
+    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock) -> None:
+        """From the end of a block into those that follow it."""
+        first = isinstance(b.term, ForNext)
+        for k, e in enumerate(edges(b.term)):
+            params = params_of[e.target]
+            if first and k == 0:
+                if b.term.iterator in self.deep:  # type: ignore[union-attr]
+                    self.add(params[0])
+                params = params[1:]
+            for p, a in zip(params, e.args, strict=True):
+                if a in self.outside:
+                    self.add(p, a not in self.deep)
+                if a in self.classes:
+                    self.classes.add(p)
+
+
+class Writes:
+    """What the code of a walk hands on of what is from outside, as far as is seen."""
+
+    def __init__(self, walk: Walk):
+        self.walk = walk
+        self.returns = False
+        self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
+        self.given = 0  # how many parameters may get such a thing as a default value
+
+    def objects(self) -> bool:
+        """Is a container or an object from outside, or a variable, written to?"""
+        if self.walk.sources and self.walk.unseen:
+            return True
+        while True:
+            before = self.returns, self.captured.copy(), self.given, len(self.walk.class_places)
+            if any(self._touches(c) for c in list(self.walk.codes.values())):
+                return True
+            if before == (self.returns, self.captured, self.given, len(self.walk.class_places)):
+                return False
+
+    def _touches(self, c: Code) -> bool:
+        fn = c.body
+        tracks = _Tracks(c, self.walk.class_places)
+        defs = {s.out: s for b in fn.blocks for s in b.stmts}
+        params_of = {b.id: b.params for b in fn.blocks}
+        while True:
+            before = tracks.size()
+            for b in fn.blocks:
+                for s in b.stmts:
+                    if self._statement(c, s, tracks, defs):
+                        return True
+                tracks.flow(params_of, b)
+                if isinstance(b.term, Return) and b.term.value in tracks.outside:
+                    self.returns = True
+            if tracks.size() == before:
+                return False
+
+    def _statement(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+        """Follow what is from outside through one statement. Does it change such a thing?"""
+        f = s.fn.value if isinstance(s.fn, Const) else None
+        named = c.known(s.fn, defs) if f is None else None
+        if isinstance(named, pytypes.BuiltinFunctionType) and (named is setattr or named in _WRITES):
+            f = named
+        if named is globals:
+            tracks.add(s.out)
+        operands = [v for v in s.operands() if isinstance(v, Var)]
+        if f is ops.load_global:
+            name = s.args[0].value  # type: ignore[union-attr]
+            x = c.globals.get(name)
+            flat = holds_numbers(x)
+            if may_hold_data(x):
+                tracks.add(s.out, flat)
+            return False
+        if f is ops.cell_get and s.args[0] in tracks.cells:
+            tracks.add(s.out)
+            return False
+        if f is ops.cell_get and (word := str(s.args[0].name)) in self.captured:  # type: ignore[union-attr]
+            tracks.add(s.out, self.captured[word])
+            return False
+        if f is ops.store_global or f is ops.delete_global:
+            return True
+        if f is ops.cell_set and s.args[0] in tracks.held and c.code is not self.walk.outermost:
+            return True  # a variable of a function that was made outside: of the outermost one it stays changed
+        if (named is type and len(s.args) == 1) or (f is getattr and s.args[1] == Const("__class__")):
+            tracks.classes.add(s.out)
+        touched = [v for v in operands if v in tracks.outside]
+        if f in (setattr, delattr) and s.args[0] in tracks.classes:
+            return True
+        if f is None and not tracks.classes.isdisjoint(operands) and not _is_library(c, s.fn, defs):
+            self._gives_classes(c, s, tracks.classes, defs)
+        if not touched:
+            if f is setattr and isinstance(c.known(s.args[0], defs), NAMESPACES):
+                return True
+            if f is getattr and isinstance(s.args[1], Const):
+                holder, word = c.known(s.args[0], defs), str(s.args[1].value)
+                held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
+                if word in self.walk.of_classes or may_hold_data(held):
+                    tracks.add(s.out, holds_numbers(held) and word not in self.walk.of_classes)
+            if self.returns and (f is None and not _is_library(c, s.fn, defs)):
+                tracks.add(s.out)
+            return False
+        if f in _WRITES and s.args[0] in tracks.outside:
+            return True
+        if f in (setattr, operator.setitem):
+            if isinstance(s.args[0], Var):
+                tracks.add(s.args[0])
+            return False
+        flat = tracks.deep.isdisjoint(touched)
+        if f is ops.make_cell or f is ops.cell_set:
+            word = str((s.out if f is ops.make_cell else s.args[0]).name)  # type: ignore[union-attr]
+            self.captured[word] = flat and self.captured.get(word, True)
+            return False
+        if f is ops.make_function:
+            self._made(c, s, tracks)
+        if f is ops.yield_:
+            self.returns = True
+        if f is getattr:
+            name = s.args[1]
+            if isinstance(name, Const) and name.value in _MUTATORS:
+                return True
+            if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
+                tracks.add(s.out, flat)
+            return False
+        callee = f if f is not None else c.known(s.fn, defs)
+        named = callee if type(callee).__hash__ is not None else None
+        changed = () if named is None else {i for r in rules_of(named) for i in r.mutates}
+        if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.outside for i in changed):
+            return True
+        if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
+            return False
+        if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
+            return False
+        if f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs):
+            return True
+        if named is None or named not in _TO_SCALARS:
+            tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
+        return False
+
+    def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:
+        """A call with classes among its arguments, of a function that is seen, or of any, as a method too."""
+        callee = c.known(s.fn, defs)
+        code = callee.__code__ if isinstance(callee, pytypes.FunctionType) else None
+        for i, v in enumerate(s.args):
+            if v in classes:
+                self.walk.class_places |= {(code, i)} if code is not None else {(None, i), (None, i + 1)}
+        self.walk.class_places |= {(code, k) for k, v in s.kwargs if v in classes}
+
+    def _made(self, c: Code, s: Call, tracks: _Tracks) -> None:
+        """A function that is made with default values, which may be from outside."""
+        inner = self.walk.codes.get((s.args[0].value, id(c.globals)))  # type: ignore[union-attr]
+        if inner is not None and not tracks.outside.isdisjoint(s.args[1:3]):
+            n = inner.code.co_argcount + inner.code.co_kwonlyargcount
+            self.given += n - len(inner.params & set(range(n)))
+            inner.params.update(range(n))
+
+
+def _is_library(c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
+    """Is the callee a function of a library or in C, which does not keep or change what it is given?"""
+    f = c.known(v, defs)
+    module = getattr(f, "__module__", None) or ""
+    return f is not None and (isinstance(f, (pytypes.BuiltinFunctionType, type(sum))) or of_library(module))
+
+
+def _is_comprehension(made: Call | None) -> bool:
+    """Is this function the body of a comprehension or generator expression, which takes an iterator and keeps it?"""
+    if made is None or not isinstance(made.fn, Const) or made.fn.value is not ops.make_function:
+        return False
+    code = made.args[0]
+    return isinstance(code, Const) and code.value.co_name in _COMPREHENSIONS
