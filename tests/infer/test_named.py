@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from mooncake_py import grad
+from mooncake_py import grad, value_and_pullback
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.named import field_index, is_named_tuple
 from mooncake_py.infer.types import Inst, Tup, join, union
@@ -134,3 +134,12 @@ def test_a_class_that_changes_is_noticed() -> None:
     assert g(1.0) == 5.0
     Law.k = property(lambda self: 10.0 * self[0])  # type: ignore[assignment]
     assert g(1.0) == 50.0
+
+
+def test_a_class_that_is_made_on_the_way_is_of_the_users_module() -> None:
+    def f(x: Any) -> Any:
+        made = namedtuple("made", [*(["first"] if x > 0 else []), "second"])
+        return made(x, x * x).second, made.__module__
+
+    y, pullback = value_and_pullback(f, 3.0)
+    assert y == (9.0, __name__) and pullback((1.0, None)) == (6.0,)

@@ -26,7 +26,7 @@ def by_name(case: RuleCase) -> RuleCase | None:
     if not named or len(named) < len(case.args):
         return None
     try:
-        case.fn(**copy.deepcopy(named), **case.kwargs)
+        case.fn(**copy.deepcopy({**named, **case.kwargs}))
     except TypeError:  # what is called in the end does not take it
         return None
     return RuleCase(case.fn, (), {**named, **case.kwargs})

@@ -153,7 +153,7 @@ def stars_of_too_many_and_too_few(u):
         try:
             found.append(f())
         except TypeError as e:
-            found.append(len(str(e)) * u[0])
+            found.append(len(e.args) * u[0])
     return sum(found)
 
 
