@@ -152,7 +152,9 @@ pure.update({number_above, complex_above, array_shares, above_or_alone})
 @inline
 def apart_from_zero(y: Any) -> Any:
     """What to divide by where y is a norm: at zero its derivative is zero."""
-    return (y if y else 1.0) if is_number(y) else np.where(y == 0, 1, y)
+    if is_number(y):
+        return y if y else 1.0
+    return y if np.count_nonzero(y) == y.size else np.where(y == 0, 1, y)
 
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
