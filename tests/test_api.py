@@ -405,6 +405,26 @@ def test_a_function_that_has_another_value_now_is_not_run_again_for_a_second_pul
     assert pullback(1.0)[0].tolist() == [2.0] and x.tolist() == [4.0]
 
 
+def drawn(x: Any) -> float:
+    return sum([v * np.random.rand() for v in x])
+
+
+@pytest.mark.parametrize(
+    ("held", "dy"),
+    [
+        (lambda v: {"loss": v}, {"loss": 1.0}),
+        (lambda v: [Pair(v, 1.0)], [{"a": 1.0, "b": 0.0}]),
+        (lambda v: (0, {"a": (v,)}), (None, {"a": (1.0,)})),
+    ],
+)
+def test_random_numbers_in_what_the_value_holds_are_other_ones(held: Any, dy: Any) -> None:
+    _, pullback = value_and_pullback(lambda x: held(drawn(x)), np.array([1.0, 2.0]))
+    assert not pullback.reusable
+    pullback(dy)
+    with pytest.raises(PullbackReuse, match="has another value now"):
+        pullback(dy)
+
+
 @pytest.mark.parametrize("f", [writes_to_an_argument, sets_an_attribute_of_an_argument])
 def test_what_was_changed_in_place_can_be_undone_once(f: Any) -> None:
     x = Pair(2.0, 3.0) if f is sets_an_attribute_of_an_argument else np.array([2.0, 3.0])
