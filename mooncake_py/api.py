@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
+import random
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -145,9 +147,10 @@ class Pullback:
         from mooncake_py.trees import leaves
 
         if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
+            drawn = _random_states()
             value, pullback = self.again()
             now, then = [*leaves(value)], [*leaves(self._value)]  # whatever holds them
-            if same_value((value, now), (self._value, then)) is None:
+            if same_value((value, now), (self._value, then)) is None and drawn == _random_states():
                 return pullback
             restore(pullback)
             self._why = "the function has another value now"
@@ -165,6 +168,11 @@ class Pullback:
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
         return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
+
+
+def _random_states() -> tuple[Any, bytes]:
+    """Those of the generators that `random` and `numpy.random` share: a draw may change a gradient and no value."""
+    return random.getstate(), pickle.dumps(np.random.get_state())
 
 
 @entry

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -423,6 +424,20 @@ def test_random_numbers_in_what_the_value_holds_are_other_ones(held: Any, dy: An
     pullback(dy)
     with pytest.raises(PullbackReuse, match="has another value now"):
         pullback(dy)
+
+
+@pytest.mark.parametrize("draw", [lambda n: random.randrange(n), lambda n: np.random.randint(n)])
+def test_a_draw_that_leaves_the_value_alone_is_noticed(draw: Any) -> None:
+    def f(x):
+        i = draw(len(x))
+        out = np.zeros(2)
+        out[0] = x[i]
+        return out.sum()
+
+    _, pullback = value_and_pullback(f, np.ones(50))
+    pullback(1.0)
+    with pytest.raises(PullbackReuse, match="was called before"):
+        pullback(1.0)
 
 
 @pytest.mark.parametrize("f", [writes_to_an_argument, sets_an_attribute_of_an_argument])
