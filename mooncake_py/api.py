@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import pickle
-import random
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -26,6 +24,7 @@ from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.run import NOTHING, Run, in_run, is_wary
 from mooncake_py.run import current as this_run
 from mooncake_py.runtime.binding import Box, Slots, bind
+from mooncake_py.runtime.draws import Draws
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.user import (
@@ -64,6 +63,7 @@ class Pullback:
 
     __slots__ = (
         "_args",
+        "_draws",
         "_fdata",
         "_keywords",
         "_outside",
@@ -96,6 +96,7 @@ class Pullback:
         self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
+        self._draws: Draws | None = None
         self._why = "the function changes objects in place: what it saved is used up"
         self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
         self.own_only = False  # does that surely change nothing but what the function makes?
@@ -147,13 +148,15 @@ class Pullback:
         from mooncake_py.trees import leaves
 
         if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
-            drawn = _random_states()
+            draws = self._draws = self._draws or Draws()
+            states = draws.states()
             value, pullback = self.again()
             now, then = [*leaves(value)], [*leaves(self._value)]  # whatever holds them
-            if same_value((value, now), (self._value, then)) is None and drawn == _random_states():
+            drew = draws.put_back(states)
+            if not drew and same_value((value, now), (self._value, then)) is None:
                 return pullback
             restore(pullback)
-            self._why = "the function has another value now"
+            self._why = "the function draws random numbers" if drew else "the function has another value now"
         raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
 
     def _keep_shadows(self) -> list[tuple[ListShadow | DictShadow, Any]]:
@@ -168,11 +171,6 @@ class Pullback:
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
         return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
-
-
-def _random_states() -> tuple[Any, bytes]:
-    """Those of the generators that `random` and `numpy.random` share: a draw may change a gradient and no value."""
-    return random.getstate(), pickle.dumps(np.random.get_state())
 
 
 @entry

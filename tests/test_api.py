@@ -422,11 +422,24 @@ def test_random_numbers_in_what_the_value_holds_are_other_ones(held: Any, dy: An
     _, pullback = value_and_pullback(lambda x: held(drawn(x)), np.array([1.0, 2.0]))
     assert not pullback.reusable
     pullback(dy)
-    with pytest.raises(PullbackReuse, match="has another value now"):
+    with pytest.raises(PullbackReuse, match="draws random numbers"):
         pullback(dy)
 
 
-@pytest.mark.parametrize("draw", [lambda n: random.randrange(n), lambda n: np.random.randint(n)])
+GENERATOR, OLD = np.random.default_rng(0), np.random.RandomState(0)
+DICE = {"fair": random.Random(0)}
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda n: random.randrange(n),
+        lambda n: np.random.randint(n),
+        lambda n: int(GENERATOR.integers(n)),
+        lambda n: OLD.randint(n),
+        lambda n: DICE["fair"].randrange(n),
+    ],
+)
 def test_a_draw_that_leaves_the_value_alone_is_noticed(draw: Any) -> None:
     def f(x):
         i = draw(len(x))
@@ -436,8 +449,23 @@ def test_a_draw_that_leaves_the_value_alone_is_noticed(draw: Any) -> None:
 
     _, pullback = value_and_pullback(f, np.ones(50))
     pullback(1.0)
-    with pytest.raises(PullbackReuse, match="was called before"):
-        pullback(1.0)
+    state = GENERATOR.bit_generator.state, OLD.get_state()[2], DICE["fair"].getstate(), random.getstate()
+    for _ in range(2):
+        with pytest.raises(PullbackReuse, match="draws random numbers"):
+            pullback(1.0)
+    assert state == (GENERATOR.bit_generator.state, OLD.get_state()[2], DICE["fair"].getstate(), random.getstate())
+
+
+def test_a_generator_with_a_seed_draws_the_same_again() -> None:
+    def f(x):
+        rng = np.random.default_rng(5)
+        out = np.zeros(2)
+        out[1] = x[rng.integers(len(x))] ** 2
+        return out.sum()
+
+    _, pullback = value_and_pullback(f, np.arange(50.0))
+    first = pullback(1.0)[0]
+    assert first.any() and pullback(1.0)[0].tolist() == first.tolist()
 
 
 @pytest.mark.parametrize("f", [writes_to_an_argument, sets_an_attribute_of_an_argument])
