@@ -39,7 +39,8 @@ class Draws:
 
     def put_back(self, states: list[bytes]) -> bool:
         """Was anything drawn since these were the states? They are again."""
-        moved = [(x, put, old) for (x, _, put), old, now in zip(self._generators, states, self.states(), strict=True) if now != old]
-        for x, put, old in moved:
-            put(x, pickle.loads(old))
-        return bool(moved)
+        moved = self.states() != states
+        if moved:
+            for (x, _, put), state in zip(self._generators, states, strict=True):
+                put(x, pickle.loads(state))
+        return moved
