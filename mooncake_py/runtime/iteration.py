@@ -254,6 +254,7 @@ ITERATORS = frozenset({Generator, SequenceIterator})
 ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any] | None]] = {
     iter: codual_iter,
     next: codual_next,
+    SequenceIterator.__next__: codual_next,
     advance: codual_advance,
 }
 """What is run in place of these functions."""

@@ -146,6 +146,11 @@ def complex_(real=0, imag=0):
     return complex(real, imag), pullback
 
 
+@overlay(complex, classes=(np.ndarray,))
+def complex_of_array(x):
+    return complex(x.item())
+
+
 @overlay(complex, arity=0)
 def complex_of_parts(*, real=0, imag=0):
     return complex(real, imag)

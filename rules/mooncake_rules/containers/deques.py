@@ -319,10 +319,10 @@ def deque_copy(d: CoDual):
 
 
 for _kind in (int, np.integer):
-    rrule(operator.getitem, types=(deque, _kind))(list_getitem)
-    rrule(operator.setitem, types=(deque, _kind), mutates=(0,))(list_setitem)
-rrule(operator.delitem, types=(deque,), mutates=(0,))(list_delitem)
-zero_derivative(deque.count, deque.index, deque.__len__, deque.maxlen)
+    rrule(operator.getitem, deque.__getitem__, types=(deque, _kind))(list_getitem)
+    rrule(operator.setitem, deque.__setitem__, types=(deque, _kind), mutates=(0,))(list_setitem)
+rrule(operator.delitem, deque.__delitem__, types=(deque,), mutates=(0,))(list_delitem)
+zero_derivative(deque.count, deque.index, deque.__len__, deque.__contains__, deque.maxlen)
 
 
 @overlay(operator.add, classes=(deque, deque))

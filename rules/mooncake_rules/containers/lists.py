@@ -553,4 +553,4 @@ def init_(xs, items=()):
     list.extend(xs, items)
 
 
-zero_derivative(list.__len__, list.__contains__, list.__iter__)
+zero_derivative(list.__len__, list.__contains__)

@@ -1,0 +1,112 @@
+"""Special methods of built-in types, called by name: what operators, loops and brackets call for themselves."""
+
+import operator
+from collections import deque
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([0.4, 1.3, 2.1])
+M = np.array([[0.3, -1.2], [1.5, 0.7]])
+
+
+@case(1.3)
+def items_asked_of_iterators(x):
+    s = x
+    for xs in ([x, x * x], (x, x * x), deque([x, x * x]), {1: x, 2: x * x}.values()):
+        it = iter(xs)
+        s += it.__next__() * next(it) + xs.__iter__().__next__() * type(it).__next__(iter(xs))
+    return s
+
+
+@case(V)
+def items_asked_of_an_iterator_over_an_array(v):
+    it = v.__iter__()
+    step = iter(v).__next__
+    return it.__next__() * it.__next__() + step() * step() + np.ndarray.__iter__(v).__next__()
+
+
+@case(1.3)
+def lists_iterated_by_method(x):
+    xs = [1.0, x, x * x]
+    s = sum(list.__iter__(xs)) * x
+    for y in xs.__reversed__():
+        s = s * x + y
+    for y in list.__iter__(xs):
+        s += y * y
+        if len(xs) < 5:
+            xs.append(y * x)
+    return s
+
+
+class Doubled(list):
+    def __iter__(self):
+        for y in super().__iter__():
+            yield 2 * y
+
+
+@case(1.3)
+def iteration_of_a_derived_list(x):
+    return sum(Doubled([x, x * x])) * x
+
+
+@case(1.3)
+def deques_by_method(x):
+    d = deque([x, 2.0, x * x])
+    d.__setitem__(1, x * 3)
+    s = sum(deque.__iter__(d)) * d.__getitem__(1)
+    for y in d.__reversed__():
+        s = s * x + y
+    d.__delitem__(0)
+    return s * d[0] + deque.__contains__(d, 2.0)
+
+
+@case(V)
+def elements_put_by_method(v):
+    a = v * 2
+    a.flat.__setitem__(0, v[1])
+    a.__setitem__(slice(1, None), v[1:] * v[0])
+    np.ndarray.__setitem__(a, 2, v[0])
+    return np.sum(a * v) * a.flat.__getitem__(1) + a.__getitem__(0)
+
+
+@case(V, M)
+def arrays_changed_by_method(v, m):
+    a, b = v * 2, m * 2
+    a.__iadd__(v * v).__imul__(v)
+    a.__isub__(v[::-1])
+    a.__itruediv__(v + 1.0)
+    a.__imod__(np.full(3, 7.0))
+    b.__imatmul__(m)
+    b.__ipow__(np.full((2, 2), 2.0))
+    b.__ifloordiv__(m + 4.7)
+    b.__ifloordiv__(m + 4.7)
+    return np.sum(a * v) + np.sum(b * m)
+
+
+@case(1.3, 0.45)
+def numbers_by_method(x, y):
+    s = float.__add__(x, y) * x.__rsub__(1.0) + float.__divmod__(x, y)[1] + y.__rdivmod__(x)[1] * x
+    return s + x.__round__(1) + x.__float__() * float.__abs__(-y) + float.__floor__(x) * y + float.__int__(x) * y
+
+
+@case(1.3, V)
+def methods_without_an_answer(x, v):
+    answers = [float.__mul__(x, 1j), x.__add__(v), (2).__mul__(x), complex.__mul__(x * 1j, v)]
+    return sum([a is NotImplemented for a in answers]) * x + np.sum(v[0].__mul__(v)) + np.sum(v.__radd__([x, x, 1.0]))
+
+
+@case(0.8)
+def an_array_of_one_number_as_a_number(x):
+    z = np.array(x * 2)
+    return float(z) * x + complex(z).real * z.__float__() + int(z) * x + bool(z) * x + abs(complex(np.array(x + 1j)))
+
+
+@case(1.3)
+def items_by_functions_of_operator(x):
+    xs, a = [1.0, 2.0, x], np.zeros(3)
+    operator.setitem(xs, 0, x * x)
+    operator.delitem(xs, 1)
+    operator.setitem(a, slice(None, 2), xs)
+    return operator.getitem(a, 1) * a[0] * operator.itemgetter(0)(xs)
