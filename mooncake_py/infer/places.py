@@ -12,6 +12,7 @@ from mooncake_py.infer.types import Known, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
 from mooncake_py.registry import rules_of
+from mooncake_py.run import current
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def placed(
     """A call of a class of named tuples, of its `_make` or of `_replace`; None for other calls."""
     if is_named_tuple(f) and not rules_of(f):
         items = in_places(f, args, kwargs)
-        if items is None:
+        if items is None or current().shadow(f.__new__) is not None:  # it was made with default values in this run
             return None
         classes.look(f, "__new__")
         return Places(f, items, (), Tup(tuple(map(type_of, items)), f))

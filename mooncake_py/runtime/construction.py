@@ -52,7 +52,7 @@ def type_call(
     if isinstance(new, staticmethod):
         new = new.__func__
     if type(new) is pytypes.FunctionType:
-        x, fx, made = call(new, None, *given.after(cls, None))
+        x, fx, made = call(new, run.current().shadow(new), *given.after(cls, None))
         if not isinstance(x, cls):
             return without_first((x, fx, made))
     elif (base := _container(cls)) is not None:

@@ -342,3 +342,22 @@ def class_made_in_the_function(xs):
     Swap = namedtuple("Swap", "tenor rate")
     swaps = sorted((Swap(i + 1, x * 2.0) for i, x in enumerate(xs)), key=operator.attrgetter("tenor"))
     return sum(s.rate * s.tenor for s in swaps)
+
+
+@case(1.3, np.array([0.4, 1.3]))
+def default_values_with_derivatives(x, v):
+    P = namedtuple("P", "a b c", defaults=(x * x, v))
+    p, q = P(x), P(a=x, b=2.0)
+    return p.a * p.b + np.sum(p.c * q.c) * q.b + P._field_defaults["b"] * P._make([x, x, v]).b
+
+
+@case(1.3)
+def classes_with_default_values_handed_on(x):
+    P = namedtuple("P", "a b", defaults=[x * x])
+
+    class Q(P):
+        def product(self):
+            return self.a * self.b
+
+    made = [make(x) for make in (P, Q, lambda y: P(y, y))]
+    return sum([p.a * p.b for p in made]) + Q(2.0).product()

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, T, Tup, join, widen
+from mooncake_py import run
+from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, ListShadow, add_rdata
+from mooncake_py.tangents import CoDual, DictShadow, FunctionShadow, ListShadow, add_rdata
 from mooncake_rules.containers.lists import elements, give_parts, item_fdata, parts, slice_shadow
 
 
@@ -241,6 +242,39 @@ for _f in (list.index, list.count, tuple.index, tuple.count):
     infer_table[_f] = lambda args, kwargs: Inst(int)
 infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
 zero_derivative(namedtuple)  # the class; its module is that of the frame that asks for it
+
+
+@rrule(namedtuple)
+def named_tuple_with_defaults(typename, field_names, *, defaults: CoDual, rename=False, module=None):
+    cls = namedtuple(typename, field_names, rename=rename, defaults=defaults.primal, module=module)
+    x, fx = defaults.primal, defaults.fdata
+    shadows = note_defaults(cls, parts(x, fx)[1])
+
+    def pullback(_):
+        return None, None, give_parts(x, fx, taken_defaults(*shadows))
+
+    return CoDual(cls, None), pullback
+
+
+def note_defaults(cls: Any, fs: list[Any]) -> tuple[ListShadow, DictShadow]:
+    """fdata for the default values of a class of named tuples, where the run finds it."""
+    shadow = ListShadow(fs, [None] * len(fs))
+    held = DictShadow(dict(zip(cls._field_defaults, fs, strict=True)))
+    run.current().put(cls.__new__, FunctionShadow((), shadow, None))
+    run.current().put(cls._field_defaults, held)
+    return shadow, held
+
+
+def taken_defaults(shadow: ListShadow, held: DictShadow) -> list[Any]:
+    """The cotangents of the default values, leaving zero."""
+    for i, k in enumerate(held.f):
+        shadow.add_item(i, held.r.pop(k, None))
+    r = list(shadow.r)
+    shadow.r[:] = [None] * len(r)
+    return r
+
+
+infer_table[namedtuple] = lambda args, kwargs: Top(any(t.active for t in kwargs.values()))
 zero_derivative(list.index, list.count, tuple.index, tuple.count, dict.__len__, dict.__contains__)
 zero_derivative(tuple.__eq__, tuple.__ne__, tuple.__lt__, tuple.__le__, tuple.__gt__, tuple.__ge__)
 zero_derivative(tuple.__len__, tuple.__contains__, tuple.__hash__, tuple.__repr__)
