@@ -6,6 +6,7 @@ its kind is known, and are what inference finds for it.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -80,6 +81,30 @@ def set_field(x: Any, name: str, v: Any) -> None:
 def set_raw(x: Any, name: str, v: Any) -> None:
     """The same as `object.__setattr__` does it."""
     object.__setattr__(x, name, v)
+
+
+def load_name(module: Any, name: str) -> Any:
+    """A global variable that the run may assign, by the module whose it is."""
+    try:
+        return vars(module)[name]
+    except KeyError:
+        pass
+    try:
+        return getattr(builtins, name)
+    except AttributeError:
+        raise NameError(f"name {name!r} is not defined", name=name) from None
+
+
+def store_name(module: Any, name: str, v: Any) -> None:
+    """Assign such a variable."""
+    vars(module)[name] = v
+
+
+def delete_name(module: Any, name: str) -> None:
+    """Delete such a variable."""
+    if name not in vars(module):
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del vars(module)[name]
 
 
 def what_was(x: Any, name: str) -> Any:

@@ -38,6 +38,7 @@ class Run:
 
     __slots__ = (
         "arrays",
+        "assigned",
         "at_end",
         "before",
         "in_place",
@@ -55,6 +56,7 @@ class Run:
         self.arrays: dict[int, tuple[Any, Any]] = {}  # the same by the array that owns the memory, where arrays change
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
+        self.assigned: dict[tuple[int, str], Any] = {}  # names of modules that were set, with the module
         self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.at_end: list[Callable[[], None]] = []  # what is to be checked when the run is over
@@ -93,6 +95,7 @@ class Run:
         """What the run has put into containers and objects from outside."""
         found = self.outside()
         put = [v for k, held in self.before.items() if k in found for v in _parts(found[k]) if id(v) not in held]
+        put += [vars(module)[name] for (_, name), module in self.assigned.items() if name in vars(module)]
         return [*put, *[v for x in self.touched.values() if isinstance(x, type) for v in vars(x).values()]]
 
     def touch(self, x: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import ABSENT
+from mooncake_py.fields import ABSENT, delete_name, load_name, store_name
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
-from mooncake_py.infer.held import is_kept_by, is_rebound, may_change
+from mooncake_py.infer.held import is_kept_by, is_rebound, may_be_given, may_change, module_of
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
@@ -26,8 +26,11 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import items_left, iterating
 from mooncake_py.registry import Rule, find_rule, rules_of
+from mooncake_py.run import ARRAYS
 from mooncake_py.structure import is_user_class
 
+OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete_global: delete_name}
+"""What stands for these where a global variable may be assigned what has a derivative."""
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
@@ -47,6 +50,17 @@ class Attributes(State):
         else:
             return Top()
         return self.value_type(scope, name, value)
+
+    def of_rebound(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """A global variable that the run may assign what has a derivative to: what it holds is known when it runs."""
+        name = args[0].value  # type: ignore[union-attr]
+        module = module_of(self.globals) if self.wary >= ARRAYS and may_be_given(self.globals, name) else None
+        if module is None:
+            return None
+        why = f"the global variable {name}"
+        given = (Const(module), *args)
+        self.calls[s.out] = CallInfo("dynamic", OF_NAMES[f], None, given, (), (Known(module), *types), why)
+        return Top(True) if f is ops.load_global else Known(None)
 
     def value_type(self, scope: dict[str, Any], name: str, value: Any) -> T:
         """The type of what a name of a module stands for, which is relied on."""

@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
-from mooncake_py.infer.attributes import Attributes
+from mooncake_py.infer.attributes import OF_NAMES, Attributes
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
 from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
@@ -185,6 +185,8 @@ class Calls(Attributes):
 
     def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a known object."""
+        if f in OF_NAMES and (held := self.of_rebound(s, f, args, types)) is not None:
+            return held
         if f is ops.load_global:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.outside_arrays import kinds
+from mooncake_py.registry import changed
 from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
@@ -91,16 +92,32 @@ def of_library(module: str) -> bool:
     return module.partition(".")[0] in _LIBRARIES
 
 
-_rebound: dict[int, set[str]] = {}
+_rebound: dict[int, dict[str, bool]] = {}
 
 
-def note_rebound(scope: dict[str, Any], name: str) -> None:
-    """Note that some code assigns this global variable: what it stands for is not known before a run."""
-    if len(_rebound) > 5000:
-        _rebound.clear()
-    _rebound.setdefault(id(scope), set()).add(name)
+def note_rebound(scope: dict[str, Any], name: str, counts: bool) -> None:
+    """Note that some code assigns this global variable: what it stands for is not known before a run.
+
+    `counts`: it only ever gets constants, and what is counted from these. Otherwise it may get what has a derivative,
+    and what was derived before that was seen is not used any more.
+    """
+    names = _rebound.setdefault(id(scope), {})
+    if names.get(name, True) and not counts:
+        changed()
+    names[name] = names.get(name, True) and counts
 
 
 def is_rebound(scope: dict[str, Any], name: str) -> bool:
     """Does code that was looked at assign this global variable?"""
     return name in _rebound.get(id(scope), ())
+
+
+def may_be_given(scope: dict[str, Any], name: str) -> bool:
+    """May code that was looked at assign what has a derivative to this global variable?"""
+    return not _rebound.get(id(scope), {}).get(name, True)
+
+
+def module_of(scope: dict[str, Any]) -> pytypes.ModuleType | None:
+    """The module whose variables these are."""
+    module = sys.modules.get(scope.get("__name__", ""))
+    return module if module is not None and getattr(module, "__dict__", None) is scope else None

@@ -24,13 +24,14 @@ from mooncake_py.infer.held import (
     is_data,
     is_library,
     is_mark,
+    may_be_given,
     may_hold_data,
     note_rebound,
     of_library,
     summary,
 )
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
-from mooncake_py.infer.outside_writes import Place, Writes, sets_names
+from mooncake_py.infer.outside_writes import Place, Writes, counts, names_set
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
@@ -80,7 +81,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
 
 def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
     """Does a call of f, given numbers, reach nothing but numbers, functions and libraries, to read or to write it?"""
-    walk = Walk()
+    walk = Walk(notes=False)  # in a run, which relies on what was noted when it began
     walk.function(f)
     if wary >= ARRAYS and reaches_arrays(walk):
         return False
@@ -116,7 +117,7 @@ class Code:
 
 
 class Walk:
-    def __init__(self) -> None:
+    def __init__(self, notes: bool = True) -> None:
         self.codes: dict[tuple[pytypes.CodeType, int], Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
@@ -129,14 +130,16 @@ class Walk:
         self.sources = False
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
-        self.rebinds = False  # are global variables assigned?
+        self.rebinds = False  # are global variables assigned, or read that may be?
+        self.assigns = False  # and what they get is not just counted?
+        self.notes = notes
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
         self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
-        if any(map(sets_names, self.codes.values())):
+        if any(map(names_set, self.codes.values())):
             return NAMES
-        if writes_arrays(self):
+        if self.assigns or writes_arrays(self):
             return ARRAYS
         return OBJECTS if Writes(self).objects() else NOTHING
 
@@ -255,6 +258,20 @@ class Walk:
                     if c is not None and outside:
                         c.params.add(0)
 
+    def _rebound_by(self, c: Code) -> None:
+        """Note the global variables that this code assigns, of its own module or of others."""
+        defs = {s.out: s for b in c.body.blocks for s in b.stmts}
+        for module, name in names_set(c) if self.notes else ():
+            note_rebound(vars(module), name, False)
+        for s in defs.values():
+            if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
+                name = str(s.args[0].value)  # type: ignore[union-attr]
+                counted = s.fn.value is ops.store_global and counts(s.args[1], name, defs)
+                self.rebinds = True
+                self.assigns = self.assigns or not counted
+                if self.notes:
+                    note_rebound(c.globals, name, counted)
+
     def function(self, f: pytypes.FunctionType) -> Code | None:
         if of_library(f.__module__ or ""):
             return None
@@ -295,12 +312,9 @@ class Walk:
             self.unseen = True
             return None
         self._asked_for(code, c.body)
-        for b in c.body.blocks:
-            for s in b.stmts:
-                if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
-                    note_rebound(globals_, s.args[0].value)  # type: ignore[union-attr]
-                    self.rebinds = True
+        self._rebound_by(c)
         for name in names_of_values(c.body, code):
+            self.rebinds = self.rebinds or may_be_given(globals_, name)
             if name in globals_:
                 x = globals_[name]
                 self.relied.append((globals_, name, summary(x)))

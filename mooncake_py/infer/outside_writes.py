@@ -10,7 +10,8 @@ import functools
 import heapq
 import operator
 import types as pytypes
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.held import holds_numbers, may_hold_data, of_library
 from mooncake_py.ir import ops
@@ -62,15 +63,36 @@ Place = tuple[pytypes.CodeType | None, int | str]
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 
-def sets_names(c: Code) -> bool:
-    """Does it set names of modules that do not belong to a library?"""
+def names_set(c: Code) -> list[tuple[pytypes.ModuleType, str]]:
+    """The names of modules that do not belong to a library which it sets; "" where it is not seen which."""
     defs = {s.out: s for b in c.body.blocks for s in b.stmts}
+    found: list[tuple[pytypes.ModuleType, str]] = []
     for s in defs.values():
         if s.args and any(c.known(s.fn, defs) is f for f in (setattr, delattr, vars)):
             x = c.known(s.args[0], defs)
             if isinstance(x, pytypes.ModuleType) and not of_library(x.__name__):
-                return True
-    return False
+                name = s.args[1] if len(s.args) > 1 else Const("")
+                found.append((x, str(name.value) if isinstance(name, Const) else ""))
+    return found
+
+
+def counts(v: Operand, name: str, defs: dict[Var, Call], depth: int = 5) -> bool:
+    """Is this a constant number, or what a global variable of this name that counts is set to?"""
+    if isinstance(v, Const):
+        return isinstance(v.value, _COUNTED)
+    s = defs.get(v)
+    if s is None or not isinstance(s.fn, Const) or depth == 0:
+        return False
+    if s.fn.value is ops.load_global:
+        return bool(s.args[0].value == name)  # type: ignore[union-attr]
+    return s.fn.value in _COUNTING and all(counts(a, name, defs, depth - 1) for a in s.args)
+
+
+_COUNTED = (int, float, complex, str, type(None))
+_COUNTING: frozenset[Callable[..., Any]] = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.iadd, operator.isub, operator.imul}
+)
+_COUNTING |= frozenset({operator.not_, operator.neg, operator.mod, operator.and_, operator.xor})
 
 
 class _Tracks:

@@ -7,8 +7,6 @@ import functools
 import types as pytypes
 from typing import Any
 
-import numpy as np
-
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.named import field_index
@@ -21,6 +19,7 @@ from mooncake_py.runtime.results import Call, Result, dropping, of_receiver, thr
 from mooncake_py.runtime.stored import (
     ABSENT,
     delete_stored,
+    met,
     read_stored,
     shadow_of_attributes,
     vars_shadow,
@@ -174,13 +173,7 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
     if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:
         return of_receiver(call(p.fget, None, (x,), (None,)))
     y = getattr(x, name, ABSENT)
-    return None if y is ABSENT else (y, _known(y), None)
-
-
-def _known(y: Any) -> Any:
-    """What the run knows of an object from outside."""
-    here = run.current()
-    return zero_fdata(y) if here.wary >= run.ARRAYS and isinstance(y, (np.ndarray, tuple)) else here.shadow(y)
+    return None if y is ABSENT else (y, met(y), None)
 
 
 def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
@@ -229,7 +222,7 @@ def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
         return None
     y, fy, pb = found
     if fy is None and y is not None and type(y) not in _NUMBERS:
-        fy = _known(y)
+        fy = met(y)
     return y, fy, None if pb is None else (lambda dy: (None, pb(dy), *(None,) * (len(args) - 1)))
 
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from mooncake_py import fields
 from mooncake_py.ir import ops
 from mooncake_py.iterators import DictItems, DictValues
 from mooncake_py.runtime.attributes import (
@@ -32,6 +33,7 @@ from mooncake_py.runtime.construction import bound_method, handle_new
 from mooncake_py.runtime.exceptions import exception_init, inits_that_keep_arguments
 from mooncake_py.runtime.iteration import dict_view
 from mooncake_py.runtime.results import Call, Result
+from mooncake_py.runtime.stored import handle_delete_name, handle_load_name, handle_store_name
 
 NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]] = {
     getattr: handle_getattr,
@@ -50,6 +52,9 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     object.__getattribute__: behind_getattribute,
     object.__new__: handle_new,
     object.__init__: lambda call, args, fargs: (None, None, None) if len(args) == 1 else None,
+    fields.load_name: handle_load_name,
+    fields.store_name: handle_store_name,
+    fields.delete_name: handle_delete_name,
     **dict.fromkeys(inits_that_keep_arguments(), exception_init),
     ops.load_super: handle_load_super,
     dict.values: dict_view(DictValues),

@@ -9,10 +9,11 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.held import of_library
-from mooncake_py.runtime.results import Pull, Result
+from mooncake_py.fields import delete_name, load_name
+from mooncake_py.infer.held import may_be_given, module_of, of_library
+from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.structure import is_user_class, store, stored, unstore
-from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent
+from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent, zero_fdata
 
 ABSENT = object()
 
@@ -67,9 +68,17 @@ def _numberless(x: Any) -> bool:
     return not has_tangent(x)
 
 
+def met(y: Any) -> Any:
+    """What the run knows of an object that it comes to by a name."""
+    here = run.current()
+    return zero_fdata(y) if here.wary >= run.ARRAYS and isinstance(y, (np.ndarray, tuple)) else here.shadow(y)
+
+
 def _check_module(x: Any, name: str) -> None:
     """That a name of a module is set was seen before the run, or what it stands for was relied on."""
-    if isinstance(x, pytypes.ModuleType) and run.is_wary() < run.NAMES and not of_library(x.__name__):
+    if not isinstance(x, pytypes.ModuleType) or of_library(x.__name__):
+        return
+    if run.is_wary() < run.NAMES and not _is_expected(x, name):
         raise UnsupportedError(
             f"setting {name!r} of module {x.__name__} where the module is not named",
             "the call",
@@ -78,14 +87,19 @@ def _check_module(x: Any, name: str) -> None:
         )
 
 
+def _is_expected(x: pytypes.ModuleType, name: str) -> bool:
+    """Was it seen before the run that this name may be assigned, so that it is looked up wherever it is read?"""
+    return run.is_wary() >= run.ARRAYS and may_be_given(vars(x), name) and module_of(vars(x)) is x
+
+
 def _check_namespace(x: Any, name: str, v: Any) -> None:
     """What is set there must be read where it is looked for: names of functions and methods are known before a run."""
     if of_library(getattr(x, "__module__", None) or x.__name__):
         return
     what = ""
-    if isinstance(v, pytypes.FunctionType):
+    if isinstance(v, pytypes.FunctionType) and not (isinstance(x, pytypes.ModuleType) and _is_expected(x, name)):
         what = f"a function that holds values with derivatives as attribute {name!r} of {named(x)}"
-    elif isinstance(x, pytypes.ModuleType) and _is_read_as_global(vars(x), name):
+    elif isinstance(x, pytypes.ModuleType) and not _is_expected(x, name) and _is_read_as_global(vars(x), name):
         what = f"assigning the global variable {name!r} of a module whose functions read it, with active values,"
     if what:
         raise UnsupportedError(what, "the call", None, "pass the value as an argument")
@@ -144,6 +158,8 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
         old = ABSENT
     here = run.current()
     here.touch(x)
+    if isinstance(x, pytypes.ModuleType):
+        here.assigned[id(x), name] = x
     store(x, name, v)
     made = old is ABSENT and id(x) in here.made  # nobody has looked at it before: there is nothing to undo
     made = made and (shadow is None or not shadow.viewed)
@@ -189,6 +205,29 @@ def delete_stored(x: Any, fx: Any, name: str) -> Pull:
         return None
 
     return pullback
+
+
+def handle_load_name(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """A global variable that the run may assign."""
+    module, name = args
+    y = load_name(module, name)
+    if shadow_of_attributes(module, None) is None or name not in vars(module):
+        return y, met(y), None
+    y, fy, pb = read_stored(module, None, name)
+    return y, met(y) if fy is None else fy, pb
+
+
+def handle_store_name(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    module, name, v = args
+    unset = write_stored(module, None, name, v, fargs[2])
+    return None, None, lambda dy: (None, None, None, unset(None))
+
+
+def handle_delete_name(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    module, name = args
+    if name not in vars(module):
+        delete_name(module, name)  # raises
+    return None, None, delete_stored(module, None, name)
 
 
 def vars_shadow(x: Any, fx: Any) -> DictShadow:

@@ -15,7 +15,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
-from mooncake_py.infer.held import is_data, is_library, may_change
+from mooncake_py.infer.held import is_data, is_library, may_be_given, may_change
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed, is_function
@@ -362,6 +362,8 @@ def _from_elsewhere(
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:
                 name = s.args[0].value  # type: ignore[union-attr]
+                if inferred.wary and may_be_given(scope, name):
+                    return None
                 if name in scope:
                     x = scope[name]
                     guards.append(Guard(scope, name, x))
@@ -372,7 +374,7 @@ def _from_elsewhere(
                     return None
                 if not (is_fixed(x) or is_code_like(x) or isinstance(x, float)):
                     return None
-            elif any(v in body.free for v in s.operands()) or is_const(s.fn, ops.store_global):
+            elif any(v in body.free for v in s.operands()) or _assigns_global(s):
                 return None  # a cell that is written to, or shared with a function made there
             else:
                 continue
@@ -385,6 +387,10 @@ def _from_elsewhere(
     for g in guards:
         inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)
+
+
+def _assigns_global(s: Call) -> bool:
+    return is_const(s.fn, ops.store_global) or is_const(s.fn, ops.delete_global)
 
 
 def _at(b: CFGBlock, moved: Callable[[Pos], Pos]) -> CFGBlock:

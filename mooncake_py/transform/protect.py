@@ -12,7 +12,7 @@ import operator
 from typing import Any
 
 from mooncake_py import unwinding
-from mooncake_py.fields import narrow
+from mooncake_py.fields import delete_name, load_name, narrow, store_name
 from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
@@ -197,7 +197,12 @@ def at_site(s: Call, call: CallInfo, types: dict[Var, T]) -> tuple[Operand, tupl
     """Callee and arguments of a dynamic call, as its site gets them and its pullback gives their cotangents."""
     if isinstance(s.fn, Var) and isinstance(types.get(s.fn), Meth) and call.target is not None:
         return Const(call.target), call.args  # the receiver may be a number, with a cotangent
+    if any(call.target is f for f in _OF_NAMES):
+        return Const(call.target), call.args
     return s.fn, s.args
+
+
+_OF_NAMES = (load_name, store_name, delete_name)
 
 
 def _unwind(

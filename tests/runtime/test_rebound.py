@@ -19,6 +19,8 @@ previous: Any = None
 chosen: Any = None
 made: Any = None
 flag: Any = False
+last: Any = None
+sums: Any = []
 other = types.ModuleType("other")
 exec("n = 0\ndef count():\n    global n\n    n += 1\n    return n\n", other.__dict__)
 
@@ -47,6 +49,20 @@ def function_rebound(x):
     y = chosen(x)
     choose()
     return y * chosen(x)
+
+
+def kept_for_the_next_call(x):
+    global last
+    y = x * (1.0 if last is None else last)
+    last = x * x
+    return y * last
+
+
+def sums_kept_for_the_next_call(x):
+    global sums
+    sums = [*sums, x * x][-3:]
+    sums[0] *= x
+    return sum(sums)
 
 
 def get():
@@ -139,14 +155,15 @@ BOUND = Bound()
 
 
 def reset() -> None:
-    global previous, chosen, made, flag
-    previous, chosen, made, flag = None, twice, None, False
+    global previous, chosen, made, flag, last, sums
+    previous, chosen, made, flag, last, sums = None, twice, None, False, None, []
     other.n = 0  # type: ignore[attr-defined]
     HELD.f, Kind.A.n, LOCAL.n, Only.one, BOUND.n = counting(), 0, 0, None, 0  # type: ignore[attr-defined]
 
 
 FUNCTIONS = [
     *(none_then_number, function_rebound, made_when_asked, switched, counted_by_another_module, counted_in_a_cell),
+    *(kept_for_the_next_call, sums_kept_for_the_next_call),
     *(counted_in_a_member, counted_in_a_thread, kept_by_its_class, BOUND.method),
 ]
 

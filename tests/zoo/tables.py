@@ -33,3 +33,15 @@ OBJECTS = [Body(*b) for b in BODIES.values()]
 
 def weighted(x, i):
     return WEIGHTS[i] * x * SCALE
+
+
+REMEMBERED = None
+
+
+def remember(v):
+    global REMEMBERED
+    REMEMBERED = v
+
+
+def recalled():
+    return REMEMBERED

@@ -244,9 +244,12 @@ infer_table[tuple] = infer_table[ops.list_to_tuple] = _tuple_type
 zero_derivative(namedtuple)  # the class; its module is that of the frame that asks for it
 
 
+_class_of: Any = namedtuple  # whose arguments need not be written down
+
+
 @rrule(namedtuple)
 def named_tuple_with_defaults(typename, field_names, *, defaults: CoDual, rename=False, module=None):
-    cls = namedtuple(typename, field_names, rename=rename, defaults=defaults.primal, module=module)
+    cls = _class_of(typename, field_names, rename=rename, defaults=defaults.primal, module=module)
     x, fx = defaults.primal, defaults.fdata
     shadows = note_defaults(cls, parts(x, fx)[1])
 
