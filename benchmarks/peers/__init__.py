@@ -32,10 +32,15 @@ class Peer:
 
 
 def with_names(fn: Callable[..., Any], names: dict[str, Any], done: dict[Any, Any] | None = None) -> Any:
-    """`fn` as it would be with other imports: its globals, and those of the functions it calls, renamed."""
+    """`fn` as it would be with other imports: its globals, and those of the functions and classes it uses, renamed."""
     done = {} if done is None else done
     if fn in done:
         return done[fn]
+    if isinstance(fn, type):
+        own = {k: v for k, v in fn.__dict__.items() if k not in ("__dict__", "__weakref__")}
+        methods = {k: with_names(v, names, done) for k, v in own.items() if isinstance(v, types.FunctionType)}
+        done[fn] = renamed = type(fn)(fn.__name__, fn.__bases__, {**own, **methods})
+        return renamed
     assert isinstance(fn, types.FunctionType)
     scope: dict[str, Any] = {"__builtins__": __builtins__}
     new = types.FunctionType(fn.__code__, scope, fn.__name__, fn.__defaults__, fn.__closure__)
@@ -45,8 +50,8 @@ def with_names(fn: Callable[..., Any], names: dict[str, Any], done: dict[Any, An
             scope[name] = names[name]
         elif name in fn.__globals__:
             value = fn.__globals__[name]
-            own = isinstance(value, types.FunctionType) and value.__module__ == fn.__module__
-            scope[name] = with_names(value, names, done) if own else value
+            local = isinstance(value, (types.FunctionType, type)) and value.__module__ == fn.__module__
+            scope[name] = with_names(value, names, done) if local else value
     return new
 
 

@@ -24,7 +24,8 @@ def _of_both(of_tensor: Callable[..., Any], of_float: Callable[..., Any]) -> Cal
 
 #: `math` for tensors
 MATH = types.SimpleNamespace(
-    sin=torch.sin, cos=torch.cos, exp=_of_both(torch.exp, math.exp), log=_of_both(torch.log, math.log), pi=math.pi
+    **{name: _of_both(getattr(torch, name), getattr(math, name)) for name in ("sin", "cos", "exp", "log", "sqrt")},
+    pi=math.pi,
 )
 
 
@@ -42,6 +43,15 @@ def naive_map_sin_cos_exp(x):
         for j in range(x.shape[1]):
             y[i, j] = torch.sin(torch.cos(torch.exp(x[i, j])))
     return y.sum()
+
+
+def weights_in_a_tuple(x, n):
+    weights = (x, x * x, 1.0)
+    s = torch.zeros(())
+    for _ in range(n):
+        for w in weights:
+            s = s * 0.5 + w
+    return s
 
 
 def heat(u0, k):
@@ -69,7 +79,7 @@ def lstm(w, b, inputs):
 
 
 REWRITTEN: dict[str, Callable[..., Any]] = {
-    fn.__name__: fn for fn in (smoothing, naive_map_sin_cos_exp, heat, mixture, lstm)
+    fn.__name__: fn for fn in (smoothing, naive_map_sin_cos_exp, weights_in_a_tuple, heat, mixture, lstm)
 }
 
 
