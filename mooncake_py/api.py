@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import types as pytypes
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -13,17 +11,16 @@ import numpy as np
 from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
-from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse, UnsupportedError
+from mooncake_py.errors import ArgumentError, MooncakeError, PullbackReuse
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of, code_of_types
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.outside import may_write_outside
-from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import T, Tup
 from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.run import NOTHING, Run, in_run, is_wary
 from mooncake_py.run import current as this_run
-from mooncake_py.runtime.binding import Box, Slots, bind
+from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
 from mooncake_py.runtime.draws import Draws
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
@@ -236,25 +233,6 @@ def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:
             _refuse_subclasses(v, i, seen)
 
 
-def _unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Bound methods, partials and callable objects as a function with more arguments."""
-    while True:
-        if type(f) is pytypes.MethodType:
-            f, args = f.__func__, (f.__self__, *args)
-        elif isinstance(f, functools.partial):
-            f, args, kwargs = f.func, (*f.args, *args), {**f.keywords, **kwargs}
-        elif not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc, type)) and isinstance(
-            call := class_attribute(type(f), "__call__"), pytypes.FunctionType
-        ):
-            f, args = call, (f, *args)
-        else:
-            if type(f) is pytypes.FunctionType and f.__code__.co_flags & inspect.CO_GENERATOR:
-                code = f.__code__
-                hint = "differentiate a function that uses its items"
-                raise UnsupportedError("the gradient of a generator", code.co_filename, code.co_firstlineno, hint)
-            return f, args, kwargs
-
-
 @in_run
 def run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
@@ -277,7 +255,7 @@ def run_forward(
 def _run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
-    g, all_args, all_kwargs = _unwrap(f, args, kwargs)
+    g, all_args, all_kwargs = unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
     brought = code_of((*args, *kwargs.values()))
@@ -494,7 +472,7 @@ def build_rrule(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> BuiltRu
 def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
     """Derive the rule of a Python function for arguments of these types; what needs values waits for the call."""
     registry.load_packs()
-    g, given, kwargs = _unwrap(f, (), {})
+    g, given, kwargs = unwrap(f, (), {})
     if type(g) is pytypes.FunctionType and not kwargs and not registry.is_declared(g):
         code = g.__code__
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):

@@ -67,8 +67,8 @@ class ValueAndGrad(Wrapper):
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         try:
             warm = self.warm
-            if warm is not None and not kwargs and debug_frame() is None:
-                result = warm.call(args)
+            if warm is not None and debug_frame() is None:
+                result = warm.call(args, kwargs)
                 if result is not None:
                     return result
             return self._cold(args, kwargs)
@@ -88,8 +88,8 @@ class ValueAndGrad(Wrapper):
         for k in pullback.always_zero:
             if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):
                 _warn_zero(f, k, args, kwargs)
-        if not keywords and debug_frame() is None:
-            self.warm = WarmCall.after(f, args, chosen, self.single, one, self.has_aux)
+        if debug_frame() is None:
+            self.warm = WarmCall.after(f, args, keywords, chosen, self.single, one, self.has_aux)
         return y, grads[0] if self.single else grads
 
 

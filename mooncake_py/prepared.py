@@ -51,7 +51,7 @@ class Prepared(Generic[P, R]):
         """
         out = kwargs.pop("out", None) if "out" not in self.signature[1] else None
         warm = self._gradient.warm
-        result = warm.call(args) if warm is not None and not kwargs and debug_frame() is None else None
+        result = warm.call(args, kwargs) if warm is not None and debug_frame() is None else None
         if result is None:
             self._check(args, kwargs)
             result = self._gradient(*args, **kwargs)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py import registry
-from mooncake_py.api import _unwrap
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of
@@ -24,7 +23,7 @@ from mooncake_py.inspection.stages import coloured, difference, stage_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Pos
 from mooncake_py.pipeline import derive_rule
-from mooncake_py.runtime.binding import bind
+from mooncake_py.runtime.binding import bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of
 from mooncake_py.switches import current
 from mooncake_py.transform.derived import Derived, Kept, Planned
@@ -165,7 +164,7 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     a rule, and what `build_rrule` raises.
     """
     registry.load_packs()
-    g, all_args, all_kwargs = _unwrap(f, args, kwargs)
+    g, all_args, all_kwargs = unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     if type(g) is not pytypes.FunctionType:
         if not registry.rules_of(g):

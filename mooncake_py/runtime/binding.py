@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types as pytypes
 from typing import Any
 
-from mooncake_py.errors import ArgumentError
+import numpy as np
+
+from mooncake_py.errors import ArgumentError, UnsupportedError
+from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.tangents import DictShadow, ListShadow
+
+
+def unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Bound methods, partials and callable objects as a function with more arguments."""
+    while True:
+        if type(f) is pytypes.MethodType:
+            f, args = f.__func__, (f.__self__, *args)
+        elif isinstance(f, functools.partial):
+            f, args, kwargs = f.func, (*f.args, *args), {**f.keywords, **kwargs}
+        elif not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc, type)) and isinstance(
+            call := class_attribute(type(f), "__call__"), pytypes.FunctionType
+        ):
+            f, args = call, (f, *args)
+        else:
+            if type(f) is pytypes.FunctionType and f.__code__.co_flags & inspect.CO_GENERATOR:
+                code = f.__code__
+                hint = "differentiate a function that uses its items"
+                raise UnsupportedError("the gradient of a generator", code.co_filename, code.co_firstlineno, hint)
+            return f, args, kwargs
 
 
 def bind(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types as pytypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
+from mooncake_py.runtime.filling import PLAIN, Filling
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
@@ -31,21 +31,20 @@ if TYPE_CHECKING:
     from mooncake_py.transform.derived import Kept
 
 _NOTHING: frozenset[int] = frozenset()
-_PLAIN = frozenset({float, complex, int, bool, str, type(None)})
 
 
 class WarmCall:
     """`value_and_grad` of a plain function for one signature: arguments that the function only reads."""
 
     __slots__ = (
-        *("active", "cell_types", "cells", "chosen", "code", "fits", "fitting", "forward", "function", "generation"),
-        *("guards", "light", "n", "one", "options", "pullback", "reported", "rule", "scalar", "single", "stacks"),
-        *("taken", "tree", "ways"),
+        *("active", "cell_types", "cells", "chosen", "code", "filling", "fits", "fitting", "forward", "function"),
+        *("generation", "guards", "light", "n", "one", "options", "pullback", "reported", "rule", "scalar", "single"),
+        *("stacks", "taken", "tree", "ways"),
     )
 
     def __init__(
         self,
-        g: pytypes.FunctionType,
+        filling: Filling,
         rule: DerivedRule,
         args: tuple[Any, ...],
         chosen: list[int],
@@ -55,6 +54,8 @@ class WarmCall:
         fits: tuple[Fit, ...] | None,
         types: tuple[T, ...],
     ):
+        g = filling.function
+        self.filling = None if filling.plain else filling
         self.one = one  # of the class that the value had
         self.rule, self.options = rule, current()
         self.tree = rule.derived.result_tree  # that of a number, or of a pair (number, aux)
@@ -81,22 +82,33 @@ class WarmCall:
 
     @classmethod
     def after(
-        cls, g: Any, args: tuple[Any, ...], chosen: list[int], single: bool, one: Any, has_aux: bool = False
+        cls,
+        f: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        chosen: list[int],
+        single: bool,
+        one: Any,
+        has_aux: bool = False,
     ) -> WarmCall | None:
-        """For calls like the one that has just been made; None where they need the long way."""
-        if type(g) is not pytypes.FunctionType or len(args) != g.__code__.co_argcount:
+        """For calls like the one that has just been made; None where they need the long way.
+
+        `chosen` are some of `(*args, *kwargs.values())`.
+        """
+        filling = Filling.of(f, args, kwargs)
+        if filling is None:
             return None
-        code = g.__code__
-        if is_declared(g) or may_write_outside(g, (), code_of(args)):
+        g = filling.function
+        if is_declared(g) or may_write_outside(g, filling.prefix, code_of((*args, *kwargs.values()))):
             return None
-        if code.co_kwonlyargcount or code.co_flags & 0x0C:
-            return None
+        args = filling.parameters(args, kwargs) or ()
+        chosen = [filling.place(k) for k in chosen]
         cell_types = tuple(abstract(c, False) for c in cells_of(g))
         everything = not current().activity
         types = tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args))
         rule = rule_for(g, types, cell_types, outermost=True)
         fits = None
-        plain = all(type(a) is np.ndarray or type(a) in _PLAIN or isinstance(a, np.generic) for a in args)
+        plain = all(type(a) is np.ndarray or type(a) in PLAIN or isinstance(a, np.generic) for a in args)
         if rule.has_lanes or not plain:
             found = [fit_of(t) for t in types]
             if everything or rule.derived.dynamic or None in found:
@@ -107,13 +119,21 @@ class WarmCall:
             tree = tree[0]
         if tree != NUM or rule.derived.touched_globals or rule.derived.touched_cells:
             return None
-        return cls(g, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
+        if any(map(filling.is_own, rule.derived.touched_args)):  # what is written to a method's object stays there
+            return None
+        return cls(filling, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
 
-    def call(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
 
         Nor is it where the names in the function mean something else now.
         """
+        if self.filling is not None:
+            args = self.filling.parameters(args, kwargs)  # type: ignore[assignment]
+            if args is None:
+                return None
+        elif kwargs:
+            return None
         if len(args) != self.n or self.function.__code__ is not self.code or current() is not self.options:
             return None
         fits = self.fits
