@@ -63,6 +63,11 @@ def get_field(x: Any, name: str) -> Any:
     return getattr(x, name)
 
 
+def get_dict(x: Any, name: str) -> Any:
+    """The dict that keeps the attributes, where it is only looked into."""
+    return getattr(x, name)
+
+
 def set_number(x: Any, name: str, v: Any) -> None:
     """Set an attribute that is there and holds nothing but numbers."""
     setattr(x, name, v)

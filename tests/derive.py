@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mooncake_py import registry
+from mooncake_py import registry, value_and_grad
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.ir.nodes import Const
@@ -32,6 +32,16 @@ def sites(f: Callable[..., Any], *args: Any) -> int:
     """How many calls of the derived rule are decided when they run."""
     forward = rule_of(f, *args).derived.forward
     return sum(isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts)
+
+
+def all_sites(f: Callable[..., Any], *args: Any) -> list[str]:
+    """The calls that are decided when they run, of the rule and of all those that its calls lead to."""
+    value_and_grad(f)(*args)
+    rule = rule_of(f, *args)
+    forwards = [r.derived.forward for r in (rule, *rule._called())]
+    stmts = [s for forward in forwards for b in forward.blocks for s in b.stmts]
+    found = [s.fn.value for s in stmts if isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite)]
+    return [f"{site.line} ({site.function}): {site.why}" for site in found]
 
 
 def text_of(rule: DerivedRule) -> str:

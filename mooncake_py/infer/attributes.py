@@ -115,7 +115,9 @@ class Attributes(State):
             return BOT
         if self.classes is not None:
             found_ = None
-            if isinstance(t, Union) and len(args) == 2:
+            if name == "__dict__" and s.out not in self.shape.looked_into:
+                pass
+            elif isinstance(t, Union) and len(args) == 2:
                 found_ = attribute_of_any(self.classes, s, args[0], t, name)
             elif isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
                 found_ = self.classes.read(s, args[0], t, name)
@@ -204,6 +206,9 @@ class Attributes(State):
             of = types[k]
             if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
                 return self.planned(s, Plan(items_left, (args[k],), (), None, k - (len(args) - len(s.args))))
+        elif f is vars and len(args) == 1 and isinstance(t, Obj) and s.out in self.shape.looked_into:
+            found = classes.read(s, args[0], t, "__dict__")
+            return None if found is None else self.found(s, *found, (*args, Const("__dict__")), (t, Known("__dict__")))
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(None)

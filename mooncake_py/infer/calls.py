@@ -20,7 +20,7 @@ from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Starred, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Spelled, Starred, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.outside import stands_alone
@@ -37,7 +37,7 @@ from mooncake_py.infer.predicates import (
     may_be_written,
 )
 from mooncake_py.infer.protocol import Plan, asks, is_function
-from mooncake_py.infer.readers import may_be_returned, may_come_back, may_lead_on, may_pass
+from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.stars import spread_out
@@ -56,6 +56,7 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
+    Union,
     is_scalar,
     only,
     widen,
@@ -132,6 +133,8 @@ class Calls(Attributes):
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
+        if info is not None and info.kind == "dynamic" and self.may_be_known(s) and self.waits(s):
+            t, info = self.planned(s, Awaited()), self.calls[s.out]
         if s.out in self.waiting:
             return t
         reads = [(v, types.get(v, BOT)) for v in dict.fromkeys(self.read)]
@@ -220,7 +223,7 @@ class Calls(Attributes):
                 return self.dynamic(s, "the class of a named tuple decides")
             if f is ops.call_ex and (plan := by_columns(self, s) or spread_out(self, s)) is not None:
                 return self.planned(s, plan)
-            if f is ops.call_ex and isinstance(types[1], Tup) and types[2] == Known(None):
+            if f is ops.call_ex and self.is_spread(s, types):
                 return self.planned(s, Starred())
         if f is cell_of or f is default_of or f is receiver_of:
             self.calls[s.out] = CallInfo("rule", f, rules_of(f)[0], args, (), types)
@@ -425,6 +428,13 @@ class Calls(Attributes):
         self.waiting.add(s.out)
         return True
 
+    def may_be_known(self, s: Call) -> bool:
+        """May a call that is to be decided when it runs be known when more is, by what others write, of its operands?
+
+        What it would give, and may write, says nothing of anything: it must not be put beside what is known by then.
+        """
+        return self.calls[s.out].why == "call" and any(may_grow(self.type_of(v)) for v in s.operands())
+
     def is_taken_in(self, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
         if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
@@ -440,9 +450,29 @@ class Calls(Attributes):
         if self.classes is None or self.classes.cautious or self.wary or not f.__code__.co_flags & CO_GENERATOR:
             return False
         self.looked_around = True  # next time it may be known that they cannot
-        if f.__code__ in self.classes.apart or not any(isinstance(t, Obj) and may_lead_on(t) for t in types):
+        objects = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, Obj)]
+        if f.__code__ in self.classes.apart or not objects:
             return False
-        return f.__name__ == "__iter__" or may_come_back(f)
+        return may_come_back(f) or (f.__name__ == "__iter__" and any(map(may_lead_on, objects)))
+
+    def is_spread(self, s: Call, types: tuple[T, ...]) -> bool:
+        """Are all arguments of a call with starred ones known, one by one?"""
+        if types[2] == Known(None):
+            return isinstance(types[1], Tup)
+        listed = isinstance(types[1], Tup) or (isinstance(types[1], Known) and isinstance(types[1].value, tuple))
+        return listed and self.shape.keywords(s.args[2]) is not None
+
+    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...]) -> bool:
+        """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
+        if self.classes is None or self.wary or f.__closure__ is not None or is_library(f):
+            return False
+        code = f.__code__
+        if code.co_flags & _SUSPENDED or s.out in self.classes.misfits:
+            return False
+        if not s.kwargs and is_plain(code) and len(args) == code.co_argcount:
+            return False
+        self.looked_around = True
+        return self.is_apart(f) or may_come_back(f)
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
@@ -463,6 +493,8 @@ class Calls(Attributes):
             self.calls[s.out].types = types
             return t
         result: T = Top()
+        if target is not None and (act or written) and self.is_spelled(s, target, args):
+            return self.planned(s, Spelled(target, args))
         if (
             target is not None
             and not s.kwargs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.fields import get_field, get_number
+from mooncake_py.fields import get_dict, get_field, get_number
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.readers import may_come_back, may_pass
@@ -117,9 +117,11 @@ def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str)
     types, ways = [a for a, _ in found], {how for _, how in found}
     if ways == {None} and len(types) == len(t.options) and all(isinstance(m, Meth) and m.owner is None for m in types):
         return union(types), None
-    if not ways <= {getattr, get_number, get_field}:
+    if not (ways <= {getattr, get_number, get_field} or ways <= {getattr, get_dict}):
         return None
     held = union(types)
+    if get_dict in ways:
+        return held, get_dict
     if len(ways) > 1:
         ways = {get_number if is_scalar(held) else get_field}
     return held, ways.pop()

@@ -69,6 +69,15 @@ class TakenIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Spelled:
+    """A call of a function with `*args`, `**kwargs` or default values that has a rule of its own: it is to be one of a
+    function that gets its arguments one by one (`transform/bound.py`). `args` are those that are not given by name."""
+
+    function: pytypes.FunctionType
+    args: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Starred:
     """A call with starred arguments that is to be one with the items of a tuple (`transform/displays.py`)."""
 

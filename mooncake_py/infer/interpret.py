@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Callable, Mapping, Set
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
@@ -18,16 +19,31 @@ from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.protocol import WRITES, Lookup
 from mooncake_py.infer.types import BOT, Known, T, Top, join
-from mooncake_py.ir.nodes import BlockId, Branch, CFGBlock, Edge, ForNext, Raise, Return, Try, Var, edges
+from mooncake_py.ir.nodes import BlockId, Branch, CFGBlock, Edge, ForNext, Function, Raise, Return, Try, Var, edges
+
+Narrowing = Callable[[Function, Mapping[Var, T], Set[BlockId]], Function | None]
 
 
 class Inference(Calls):
     """The fixpoint over the blocks of one function."""
 
     def run(self) -> Inferred:
+        """What is found."""
+        found = self.run_or_narrow(lambda *_: None)
+        assert isinstance(found, Inferred)
+        return found
+
+    def run_or_narrow(self, narrowed: Narrowing) -> Inferred | Function:
+        """The same, or the function with a value narrowed where it asks of what type that is, before more is seen.
+
+        What would be done with a value of any of its types may change what is known of all others.
+        """
         times: Counter[Var] = Counter()  # how often more was found to be written into a value
         for round_ in itertools.count():
             result = self.flow()
+            better = narrowed(self.fn, self.types, self.reached)
+            if better is not None:
+                return better
             memory = Memory(
                 self.fn, self.types, self.calls, self.aliased, False, self.wary, self._shape, self.outermost
             )

@@ -44,6 +44,9 @@ _ANY_NAME = frozenset(
 
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
+_OF_NEW_CLASS = frozenset({"__init_subclass__", "__set_name__"})
+"""Those that run where a class is made."""
+_CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "build_class"})
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
@@ -232,8 +235,9 @@ class Walk:
         if of_class:
             self.class_places.add((f.__code__, 0))
         names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
-        special = name.startswith("__") and name.endswith("__")
-        if not (special or name in names or not names.isdisjoint(_ANY_NAME)):
+        special = name.startswith("__") and name.endswith("__") and name not in _OF_NEW_CLASS
+        any_name = name not in _OF_NEW_CLASS and not names.isdisjoint(_ANY_NAME)
+        if not (special or name in names or any_name):
             waiting.setdefault(name, []).append((f, outside))
             return
         c = self.function(f)
@@ -250,9 +254,11 @@ class Walk:
         }
         any_name = _ANY_NAME.intersection(code.co_names)
         self.names.update(code.co_names)
+        if _makes_class(code, body):
+            self.names |= _OF_NEW_CLASS
         self.stores |= changed | any_name
         for names, waiting in ((self.names, self.waiting), (self.stores, self.waiting_to_store)):
-            for name in [n for n in waiting if any_name or n in names]:
+            for name in [n for n in waiting if (any_name and n not in _OF_NEW_CLASS) or n in names]:
                 for f, outside in waiting.pop(name, ()):
                     c = self.function(f)
                     if c is not None and outside:
@@ -331,3 +337,13 @@ class Walk:
             if isinstance(k, pytypes.CodeType):
                 self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
         return c
+
+
+def _makes_class(code: pytypes.CodeType, body: Function) -> bool:
+    """May a class be made here: by a `class` statement, by `type` with what it is made of, or by a library?"""
+    stmts = [s for b in body.blocks for s in b.stmts]
+    if any(isinstance(s.fn, Const) and s.fn.value is ops.load_build_class for s in stmts):
+        return True
+    if "type" in code.co_names and any(isinstance(s.fn, Var) and len(s.args) > 1 for s in stmts):
+        return True
+    return not _CLASS_MAKERS.isdisjoint(code.co_names)

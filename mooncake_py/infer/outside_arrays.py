@@ -238,8 +238,9 @@ class _Arrays:
             if f is operator.iadd:
                 self.hold(c, s.out, HOLDER)
         elif f is setattr:
-            if whole & _ARRAY:
-                return True
+            name = s.args[1].value if isinstance(s.args[1], Const) else None
+            if whole & _ARRAY and (not isinstance(name, str) or hasattr(np.ndarray, name)):
+                return True  # arrays have no other attributes: it is an object
             if isinstance(s.args[1], Const):
                 self.grow(self.attributes, str(s.args[1].value), given[2])
         elif f is operator.getitem or f is ops.getslice:

@@ -26,13 +26,29 @@ from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import BOT, Dct, Fn, Known, Meth, Obj, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import (
+    BOT,
+    MOST_FIELDS,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Meth,
+    Obj,
+    Real,
+    T,
+    Tup,
+    dict_of,
+    is_scalar,
+    join,
+    widen,
+)
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import items_left, iterating, next_of_object
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import attributes, is_user_class, slot_names
 
 Keywords = tuple[tuple[str, Operand], ...]
 
@@ -226,6 +242,10 @@ class Classes:
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
         self.apart: set[pytypes.CodeType] = set()  # functions whose calls are not taken in at once
+        # Of these, generator functions that are to be looked at again, and those that have been.
+        self.postponed: set[pytypes.CodeType] = set()
+        self.asked_again: set[pytypes.CodeType] = set()
+        self.misfits: set[Var] = set()  # calls whose arguments do not simply fit the function
 
     def look(self, cls: type, name: str) -> Any:
         """What the class has by that name, unbound; MISSING where it has nothing."""
@@ -245,8 +265,10 @@ class Classes:
     def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
         """The type of `x.name`, and what it is: a Plan, a function with a rule, `getattr` (plain), or None (bound)."""
         cls = t.cls
-        if self.look(cls, "__getattribute__") not in _PLAIN_READS or name == "__dict__":
+        if self.look(cls, "__getattribute__") not in _PLAIN_READS:
             return None
+        if name == "__dict__":
+            return self._dict(t)
         if name == "__class__":
             return Known(cls), getattr
         d = self.look(cls, name)
@@ -285,6 +307,16 @@ class Classes:
         if is_scalar(held):
             return held, fields.get_number if held.active else getattr
         return held, fields.get_field
+
+    def _dict(self, t: Obj) -> tuple[T, Any] | None:
+        """The dict that keeps the attributes."""
+        cls = t.cls
+        d = self.look(cls, "__dict__")
+        apart = type(d) is pytypes.GetSetDescriptorType and d.__name__ == "__dict__"
+        if not apart or slot_names(cls) or constant_attributes(cls) or len(t.fields) > MOST_FIELDS:
+            return None
+        held = [(k, recursive.read(x, t)) for k, x in t.fields]
+        return dict_of(dict, Inst(str), held, t.act), fields.get_dict if t.act else getattr
 
     def read_named(self, s: Call, x: Operand, t: Tup, name: str) -> tuple[T, Any] | None:
         """The same for an attribute of a named tuple; the place of a field is that of the tuple's item."""

@@ -76,13 +76,28 @@ def may_lead_on(t: T) -> bool:
     return isinstance(t, (Bot, Rec)) or t == Known(None)
 
 
-drawn_out: set[pytypes.FunctionType] = set()
-"""Functions that return lists of what generators yield, which may iterate over others of their kind."""
+def may_grow(t: T) -> bool:
+    """Is it an object, or something that holds one or is empty, of which other code may say more?"""
+    match t:
+        case Obj():
+            return True
+        case Tup(items=items) | Union(options=items):
+            return any(map(may_grow, items))
+        case Lst(elem=e) | Cell(elem=e):
+            return isinstance(e, Bot) or may_grow(e)
+        case Dct():
+            return isinstance(t.values(), Bot) or may_grow(t.values())
+    return False
+
+
+engines_own: set[pytypes.FunctionType] = set()
+"""Functions that the engine has put together of others: lists of what generators yield, arguments one by one. They may
+come back to themselves by way of those."""
 
 
 def may_come_back(f: pytypes.FunctionType) -> bool:
     """Does f, or what it calls by a global name, call something by the name of f, or the class f makes objects of?"""
-    if f in drawn_out:
+    if f in engines_own:
         return True
     seen: set[str] = set()
     work = [f]

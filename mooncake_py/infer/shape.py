@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import operator
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from functools import cached_property
 
 from mooncake_py.fields import narrow
@@ -12,6 +14,7 @@ from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
+    Const,
     ForNext,
     Function,
     Operand,
@@ -23,13 +26,15 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
+from mooncake_py.iterators import DictItems, DictValues
 
 
 class Shape:
     """The statements of a function, by what they define, and who uses what."""
 
-    def __init__(self, fn: Function):
+    def __init__(self, fn: Function, scope: Container[str] | None = None):
         self.fn = fn
+        self.scope = scope  # the names that its module defines: others are those of builtins
         self.blocks = {b.id: b for b in fn.blocks}
         self.statements = [s for b in fn.blocks for s in b.stmts]
         self.defs: dict[Var, Call] = {s.out: s for s in self.statements}
@@ -83,6 +88,57 @@ class Shape:
         return not_only_called(self.fn)
 
     @cached_property
+    def looked_into(self) -> set[Var]:
+        """The dicts of attributes that are only read: no other code gets them, and nothing is written into them."""
+        return self._only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
+
+    def _builtin(self, f: Operand) -> object:
+        """The function that a callee surely is, as a constant or by the name of a builtin."""
+        if isinstance(f, Const):
+            return f.value if type(f.value).__hash__ is not None else None
+        s = self.defs.get(f)
+        if s is None or self.scope is None or not is_const(s.fn, ops.load_global):
+            return None
+        name = s.args[0].value  # type: ignore[union-attr]
+        return None if name in self.scope else getattr(builtins, name, None)
+
+    @cached_property
+    def _constant_displays(self) -> dict[Var, Call]:
+        """Dicts that are written down with constant names for keys and then only read."""
+        found = {s.out: s for s in self.statements if is_const(s.fn, ops.build_map) and _names(s) is not None}
+        return {v: found[v] for v in self._only_read(set(found))}
+
+    def keywords(self, v: Operand) -> list[tuple[str, Operand]] | None:
+        """The items of a dict that is put together for one call, if that is of names and other such dicts."""
+        d = self.defs.get(v) if isinstance(v, Var) else None
+        if d is None or not is_const(d.fn, ops.build_map) or (found := _names(d)) is None:
+            return None
+        for s in self.first_in.get(d.out, ()):
+            other = s.args[1] if len(s.args) == 2 else None
+            given = self._constant_displays.get(other) if isinstance(other, Var) else None
+            if given is None or not is_const(s.fn, ops.dict_merge):
+                return None
+            found += _names(given) or []
+        calls = [s for s in self.statements if v in s.operands() and s.args[:1] != (v,)]
+        alone = len(calls) == 1 and not any(v in term_operands(b.term) for b in self.fn.blocks)
+        return found if alone and len({k for k, _ in found}) == len(found) else None
+
+    def _only_read(self, found: set[Var]) -> set[Var]:
+        """Those of these dicts that nothing is done with but to look into them."""
+        if not found:
+            return found
+        methods = {s.out: s.args[0] for s in self.statements if _reads_method(s)}
+        for b in self.fn.blocks:
+            found.difference_update(term_operands(b.term))
+            for s in b.stmts:
+                if is_const(s.fn, ops.dict_merge) or is_const(s.fn, ops.dict_update):
+                    found.discard(s.args[0])
+                elif self._builtin(s.fn) not in _LOOK and s.out not in methods:
+                    found.difference_update(s.operands())
+        found.difference_update([d for m, d in methods.items() if m in self.escaping])
+        return found
+
+    @cached_property
     def returned(self) -> list[Var]:
         return [v for b in self.fn.blocks if isinstance(b.term, Return) and isinstance(v := b.term.value, Var)]
 
@@ -112,6 +168,26 @@ class Shape:
                         body = self.blocks[b.term.body.target].term if isinstance(b.term, Try) else None
                         found.append((body.exc if isinstance(body, Raise) else None, p))
         return found
+
+
+_LOOK = frozenset({iter, len, list, tuple, sorted, dict, operator.getitem, operator.contains, DictValues, DictItems})
+_LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", "__len__"})
+"""What functions and methods do with a dict that they only look into."""
+
+
+def _names(s: Call) -> list[tuple[str, Operand]] | None:
+    """The items of a dict display whose keys are constant strings."""
+    keys = [k.value for k in s.args[::2] if isinstance(k, Const) and type(k.value) is str]
+    return list(zip(keys, s.args[1::2], strict=True)) if 2 * len(keys) == len(s.args) else None
+
+
+def _reads_dict(s: Call) -> bool:
+    return is_const(s.fn, getattr) and len(s.args) == 2 and is_const(s.args[1], "__dict__")
+
+
+def _reads_method(s: Call) -> bool:
+    name = s.args[1] if is_const(s.fn, getattr) and len(s.args) == 2 else None
+    return isinstance(name, Const) and name.value in _LOOKING
 
 
 def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
-from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Starred, TakenIn
+from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
 from mooncake_py.infer.parts import activate, unknown_items, unseen
 from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
@@ -93,7 +93,7 @@ class State:
         self.found_before = {} if found_before is None else found_before
         self.read: list[Var] = []  # whose types have been asked for
         self.looked_around = False  # has the function that a statement stands in been asked for anything?
-        self._shape = Shape(fn)
+        self._shape = Shape(fn, globals_)
 
     @property
     def shape(self) -> Shape:
@@ -179,7 +179,7 @@ class State:
         """Does the function get anything with a derivative?"""
         return any(t.active for t in (*self.arg_types, *self.free_types))
 
-    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn | Starred | Drawn | Awaited) -> T:
+    def planned(self, s: Call, plan: Plan | Split | Held | TakenIn | Spelled | Starred | Drawn | Awaited) -> T:
         """Other calls are to stand here: until they do, what comes of them is not seen.
 
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.

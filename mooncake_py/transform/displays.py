@@ -86,7 +86,7 @@ class Displays:
         t = self.type_of(args)
         keywords: list[tuple[str, Operand]] = []
         if not (isinstance(kwargs, Const) and kwargs.value is None):
-            found = self._keywords(kwargs)
+            found = self.inferred.memory.shape.keywords(kwargs)
             if found is None:
                 return False
             keywords = found
@@ -157,16 +157,6 @@ class Displays:
         whole = self.emit(s.pos, ops.build_tuple, *self._fields(s, t.owner, s.args[0], True))
         self.out.append(Call(s.out, s.fn, (whole,), (), s.pos))
         return True
-
-    def _keywords(self, kwargs: Operand) -> list[tuple[str, Operand]] | None:
-        """The items of a dict that is built for this call only, keys being constants."""
-        d = self.defs.get(kwargs) if isinstance(kwargs, Var) else None
-        if d is None or not self._is(d, ops.build_map) or len(self.uses.get(d.out, ())) != 1:
-            return None
-        keys = d.args[::2]
-        if not all(isinstance(k, Const) and type(k.value) is str for k in keys):
-            return None
-        return list(zip((k.value for k in keys), d.args[1::2], strict=True))  # type: ignore[union-attr]
 
     def _display(self, s: Call) -> bool:
         """`(*a, b)`: the tuple of the items, where the list behind it is used for nothing else."""

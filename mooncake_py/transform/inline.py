@@ -6,7 +6,7 @@ from __future__ import annotations
 import builtins
 import math
 import types as pytypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
@@ -15,22 +15,23 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
-from mooncake_py.infer.held import is_data, is_library, may_be_given, may_change
+from mooncake_py.infer.held import is_library, may_be_given
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.protocol import STAND_INS, is_fixed, is_function
-from mooncake_py.infer.readers import drawn_out
+from mooncake_py.infer.readers import engines_own
 from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.types import Arr, Fn, Known, Meth, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.graph import predecessors
+from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import (
     Branch,
     Call,
     CFGBlock,
     Const,
-    Fresh,
     Function,
+    Goto,
     Operand,
     Pos,
     Var,
@@ -38,8 +39,9 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
-from mooncake_py.run import NOTHING, Wary
+from mooncake_py.run import NOTHING
 from mooncake_py.transform.answered import answered
+from mooncake_py.transform.bound import bound, with_rest
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
@@ -127,6 +129,22 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
     return fn if found else None
 
 
+def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]) -> Function | None:
+    """The function with a generator expression over one of these taken in that is used up at once; None without one."""
+    fn = inferred.fn
+    for b in fn.blocks:
+        for i, s in enumerate(b.stmts):
+            t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+            if not isinstance(t, Fn) or not any(v in over for v in s.args) or not is_used_up(s.out, inferred):
+                continue
+            site = next((x for c in fn.blocks for x in c.stmts if x.out is s.fn), None)
+            found = None if site is None or not is_const(site.fn, ops.make_function) else _callee(site, s)
+            if found is not None and found.body.kind == "generator" and only_yields(found.body):
+                body = simple_generator(found.body, "next" not in globals_)
+                return splice(fn, b, i, explicit(body), found.args, found.closure)
+    return None
+
+
 def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     """What a call with an active argument runs, where its code is known and may be taken into this function."""
     found = _callee_of(inferred, s, globals_)
@@ -182,10 +200,10 @@ def _is_packs(f: pytypes.FunctionType) -> bool:
 
 def stand_in(f: Any, call: Call) -> Callee | None:
     """A rule pack's Python function, with what its names and cells mean put in and the call's position everywhere."""
-    bound = _bound(f, normalise(f.__code__), call, NOTHING)
-    if bound is None:
+    found = bound(f, normalise(f.__code__), call, NOTHING)
+    if found is None:
         return None
-    body, args = bound
+    body, args = found
     if any(_looked_up(made) for made in _made_in(body)):
         return None
     scope = {**vars(builtins), **f.__globals__}
@@ -220,53 +238,6 @@ def _looked_up(body: Function) -> set[str]:
     return own.union(*map(_looked_up, _made_in(body)))
 
 
-def _bound(
-    f: pytypes.FunctionType, body: Function, call: Call, wary: Wary
-) -> tuple[Function, tuple[Operand, ...]] | None:
-    """The body and the arguments of a call in the order of its parameters; None where they do not simply fit."""
-    code = f.__code__
-    n = code.co_argcount
-    rest = call.args[n:]
-    if rest and not code.co_flags & CO_VARARGS:
-        return None
-    keywords = dict(call.kwargs)
-    defaults: dict[str, Any] = dict(f.__kwdefaults__ or {})
-    defaults.update(zip(reversed(code.co_varnames[:n]), reversed(f.__defaults__ or ()), strict=False))
-    args: list[Operand] = list(call.args[:n])
-    for i in range(len(args), n + code.co_kwonlyargcount):
-        name = code.co_varnames[i]
-        if name in keywords and i >= code.co_posonlyargcount:
-            args.append(keywords.pop(name))
-        elif name in defaults:
-            default = defaults[name]
-            if (is_data(default) or may_change(default, wary)) and not is_fixed(default):
-                return None
-            args.append(Const(default))
-        else:
-            return None
-    if keywords and not code.co_flags & CO_VARKEYWORDS:
-        return None
-    return _with_rest(body, code, len(rest), tuple(keywords)), (*args, *rest, *keywords.values())
-
-
-def _with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, ...] = ()) -> Function:
-    """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and these names."""
-    if not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
-        return body
-    fresh = Fresh(1 + max(v.id for v in all_vars(body)))
-    params, pos = list(body.params), Pos(body.firstline)
-    more, named = [fresh.var() for _ in range(n)], [fresh.var(name) for name in names]
-    made: list[Call] = []
-    if code.co_flags & CO_VARKEYWORDS:
-        items = [x for name, v in zip(names, named, strict=True) for x in (Const(name), v)]
-        made.append(Call(params.pop(), Const(ops.build_map), tuple(items), (), pos))
-    if code.co_flags & CO_VARARGS:
-        made.append(Call(params.pop(), Const(ops.build_tuple), tuple(more), (), pos))
-    first = body.blocks[0]
-    entry = CFGBlock(first.id, first.params, (*made, *first.stmts), first.term, first.handler)
-    return replace(body, params=(*params, *more, *named), blocks=(entry, *body.blocks[1:]))
-
-
 def _in_closure_of_itself(site: Call) -> bool:
     """May the function made there call itself through its own closure?"""
     assert isinstance(site.args[0], Const)
@@ -287,12 +258,12 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     if _within(code, call.pos, here):
         return None
     try:
-        bound = _bound(f, normalise(code), call, inferred.wary)
+        found = bound(f, normalise(code), call, inferred.wary)
     except UnsupportedError:
         return None
-    if bound is None:
+    if found is None:
         return None
-    body, args = bound
+    body, args = found
     if _makes_class(body):
         return None
     if here and f.__closure__ is None:
@@ -406,7 +377,7 @@ def _sees_its_frame(code: pytypes.CodeType) -> bool:
 
 def _recursive(f: pytypes.FunctionType) -> bool:
     """May f, through the global functions it names, come back to itself, or to one of its kind?"""
-    if f in drawn_out:
+    if f in engines_own:
         return True
     return _comes_back(f, lambda code: code.co_names) and _comes_back(f, _globals_named)
 
@@ -478,11 +449,29 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
     callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else Known(use.fn.value)
     if not (isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS):
         return False
-    made = next((i for i, s in enumerate(block.stmts) if s.out is generator), None)
+    home = next((b for b in inferred.fn.blocks if any(s.out is generator for s in b.stmts)), None)
+    line = [] if home is None else _in_line(inferred.fn, home, block)
+    made = next((i for i, s in enumerate(line) if s.out is generator), None)
     if made is None:
         return False
-    between = block.stmts[made + 1 : block.stmts.index(use)]
+    between = line[made + 1 : line.index(use)]
     return all(changes_nothing(s, inferred) for s in between)
+
+
+def _in_line(fn: Function, first: CFGBlock, last: CFGBlock) -> list[Call]:
+    """The statements of the blocks from one to another that nothing comes between; none if it is not so."""
+    if first is last:
+        return list(first.stmts)
+    by_id, preds = {b.id: b for b in fn.blocks}, predecessors(fn)
+    stmts = list(first.stmts)
+    for _ in fn.blocks:
+        if not isinstance(first.term, Goto) or len(preds[first.term.edge.target]) > 1:
+            break
+        first = by_id[first.term.edge.target]
+        stmts += first.stmts
+        if first is last:
+            return stmts
+    return []
 
 
 def _callee(site: Call, call: Call) -> Callee | None:
@@ -495,4 +484,4 @@ def _callee(site: Call, call: Call) -> Callee | None:
         return None
     if n < 0 or (n > 0 and not c.co_flags & CO_VARARGS):
         return None
-    return Callee(_with_rest(normalise(c), c, n), call.args, site.args[4])
+    return Callee(with_rest(normalise(c), c, n), call.args, site.args[4])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import replace
-from inspect import CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from inspect import CO_GENERATOR
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -17,9 +17,10 @@ from mooncake_py.frontend import normalise
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo, Drawn, Inferred
-from mooncake_py.infer.readers import changes_known, drawn_out
+from mooncake_py.infer.protocol import Classes
+from mooncake_py.infer.readers import changes_known, engines_own
 from mooncake_py.infer.results import result_of
-from mooncake_py.infer.types import Bot, Known, Lst
+from mooncake_py.infer.types import BOT, Bot, Known, Lst
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import all_vars, is_const
@@ -33,6 +34,7 @@ from mooncake_py.ir.nodes import (
     Fresh,
     Function,
     Goto,
+    Operand,
     Raise,
     Return,
     Try,
@@ -41,24 +43,50 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.lowering import lower
-from mooncake_py.transform.inline import is_used_up
+from mooncake_py.transform.bound import spelled_function
+from mooncake_py.transform.inline import is_used_up, take_in_expression
 from mooncake_py.transform.suspended import only_yields, simple_generator
 
 MOST_KEPT = 5000
 
 
-def draw(inferred: Inferred, again: Callable[[Function], Inferred], apart: set[pytypes.CodeType]) -> Function | None:
+def draw(
+    inferred: Inferred, globals_: dict, again: Callable[[Function], Inferred], classes: Classes
+) -> Function | None:
     """The same for a generator of which inference knows no more than that, None where there is none.
 
-    Functions whose generators cannot come in a list are put into `apart`.
+    Functions whose generators cannot come in a list are put apart.
     """
     planned = [c.target for c in inferred.calls.values() if isinstance(c.target, Drawn)]
     if not planned:
         return None
     if (new := as_lists(inferred, again, planned=True)) is not None:
         return new
-    apart.update(drawn.code for drawn in planned)
+    if (new := take_in_expression(inferred, globals_, _handed_on(inferred))) is not None:
+        return new
+    codes = {drawn.code for drawn in planned}
+    classes.apart |= codes
+    classes.postponed |= codes - classes.asked_again
     return inferred.fn
+
+
+def draw_again(inferred: Inferred, classes: Classes) -> Function | None:
+    """The same function where such generators are to be asked for once more, before their code is taken in: so may what
+    takes their items be by now. None where there is none."""
+    codes = classes.postponed
+    if not codes:
+        return None
+    classes.apart -= codes
+    classes.asked_again |= codes
+    classes.postponed = set()
+    return inferred.fn
+
+
+def _handed_on(inferred: Inferred) -> set[Var]:
+    """Such generators, and the iterators over them."""
+    found = {v for v, c in inferred.calls.items() if isinstance(c.target, Drawn)}
+    stmts = [s for b in inferred.fn.blocks for s in b.stmts]
+    return found | {s.out for s in stmts if is_const(s.fn, iter) and s.args and s.args[0] in found}
 
 
 def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned: bool = False) -> Function | None:
@@ -78,37 +106,42 @@ def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned:
                 continue
             inside = loops(fn) if inside is None else inside
             taken = is_used_up(s.out, inferred)
-            loop = None if taken else _looped_over(fn, b, i, inside)
-            g = listed(f) if taken or loop is not None else None
-            found = None if g is None else result_of(g, info.types, simplified=True)
+            loop = None if taken else _looped_over(inferred, b, i, inside)
+            spelled = spelled_function(f, s, inferred.wary) if taken or loop is not None else None
+            g = None if spelled is None else listed(spelled[0])
+            if spelled is None or g is None:
+                continue
+            args = spelled[1]
+            types = [Known(v.value) if isinstance(v, Const) else inferred.types.get(v, BOT) for v in args]
+            found = result_of(g, types, simplified=True)
             if found is None or found.changes != {} or not isinstance(found.type, (Lst, Bot)):
                 continue
-            new = _with_list(fn, b, i, Const(g))
+            new = _with_list(fn, b, i, Const(g), args)
             if loop is None or _leaves_alone(again(new), s, loop):
                 return new
     return None
 
 
 def _generator(inferred: Inferred, s: Call, info: CallInfo | None) -> pytypes.FunctionType | None:
-    """The generator function that is called, where that is known and gets its arguments one by one."""
+    """The generator function that is called, where that is known."""
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     f = t.value if isinstance(t, Known) else None
     seen = info is not None and (info.kind == "dynamic" or isinstance(info.target, Drawn))
-    if not seen or s.kwargs or not isinstance(f, pytypes.FunctionType):
+    if not seen or not isinstance(f, pytypes.FunctionType) or not f.__code__.co_flags & CO_GENERATOR:
         return None
-    code = f.__code__
-    plain = code.co_flags & (CO_GENERATOR | CO_VARARGS | CO_VARKEYWORDS) == CO_GENERATOR
-    fits = plain and not code.co_kwonlyargcount and len(s.args) == code.co_argcount
-    return f if fits and f.__closure__ is None and not is_library(f) else None
+    return f if f.__closure__ is None and not is_library(f) else None
 
 
-def _looped_over(fn: Function, b: CFGBlock, i: int, inside: dict[BlockId, set[BlockId]]) -> list[Call] | None:
+def _looped_over(inferred: Inferred, b: CFGBlock, i: int, inside: dict[BlockId, set[BlockId]]) -> list[Call] | None:
     """What runs while one loop, that begins right after it, takes all items of the generator that statement i of b
     makes; None where it is used otherwise."""
+    fn = inferred.fn
     it = b.stmts[i].out
     rest = list(b.stmts[i + 1 :])
     for s in b.stmts[i + 1 :]:
-        if is_const(s.fn, iter) and s.args == (it,) and not _is_elsewhere(fn, it, s):
+        t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+        hands_on = isinstance(t, Known) and any(t.value is f for f in (iter, enumerate, zip))
+        if hands_on and s.args.count(it) == 1 and not _is_elsewhere(fn, it, s):
             it = s.out
             rest.remove(s)
     header = next((x for x in fn.blocks if isinstance(x.term, ForNext) and x.term.iterator is it), None)
@@ -164,13 +197,13 @@ def _leaves_alone(inferred: Inferred, made: Call, between: list[Call]) -> bool:
     return True
 
 
-def _with_list(fn: Function, b: CFGBlock, i: int, g: Const) -> Function:
+def _with_list(fn: Function, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...]) -> Function:
     fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
     s = b.stmts[i]
     made = fresh.var()
     stmts = (
         *b.stmts[:i],
-        Call(made, g, s.args, (), s.pos),
+        Call(made, g, args, (), s.pos),
         Call(s.out, Const(iter), (made,), (), s.pos),
         *b.stmts[i + 1 :],
     )
@@ -217,5 +250,5 @@ def _function(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
         body.name, body.filename, body.params, (), (first, *map(block, body.blocks)), "function", body.firstline
     )
     g = pytypes.FunctionType(lower(whole, qualname=f.__qualname__), f.__globals__, f.__name__)
-    drawn_out.add(g)
+    engines_own.add(g)
     return g

@@ -14,6 +14,7 @@ from mooncake_py.ir.nodes import Call, Function
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
+from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
@@ -21,12 +22,12 @@ from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
-from mooncake_py.transform.listed import as_lists, draw
+from mooncake_py.transform.listed import as_lists, draw, draw_again
 from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
-from mooncake_py.transform.split import by_options
+from mooncake_py.transform.split import by_options, narrowed
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
@@ -48,8 +49,14 @@ def infer_simplified(
         found: dict[Call, list[Found]] = {}
 
         def again(f: Function) -> Inferred:
-            scope = fn.__globals__
-            return Inference(f, arg_types, scope, free_types, aliased, wary, classes, found, outermost).run()
+            while True:
+                inference = Inference(
+                    f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost
+                )
+                known = inference.run_or_narrow(narrowed)
+                if isinstance(known, Inferred):
+                    return known
+                f = known
 
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
@@ -95,6 +102,9 @@ def simplify(
     larger = take_in(inferred, fn.__globals__, taken, set() if classes is None else classes.apart)
     if larger is not None:
         return localise(promote_cells(without_single_params(larger)))
+    spelled = None if classes is None else spell_out(inferred, taken, classes)
+    if spelled is not None:
+        return spelled
     direct = as_calls(inferred)
     if direct is not None:
         return with_stand_ins(direct, inferred, fn.__globals__)
@@ -104,9 +114,9 @@ def simplify(
     settled = settle(inferred)
     if settled is not None:
         return settled
-    listed = draw(inferred, again, set() if classes is None else classes.apart)
+    listed = None if classes is None else draw(inferred, fn.__globals__, again, classes)
     if listed is not None:
-        return listed
+        return listed if listed is inferred.fn else localise(promote_cells(listed))
     closed = close_left(inferred)
     if closed is not None:
         return closed
@@ -119,6 +129,9 @@ def simplify(
     straight = unroll(inferred)
     if straight is not None:
         return straight
+    once_more = None if classes is None else draw_again(inferred, classes)
+    if once_more is not None:
+        return once_more
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
         return localise(promote_cells(without_single_params(larger)))

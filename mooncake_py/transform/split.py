@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from mooncake_py.fields import is_code_of, narrow
@@ -44,15 +45,15 @@ from mooncake_py.transform.single import without_single_params
 
 
 def by_options(inferred: Inferred) -> Function | None:
-    """The function with such operations made into several, and with values narrowed where it asks for their types."""
-    return _narrowed(inferred) or _split(inferred) or _without_dead_ends(inferred)
+    """The function with such operations made into several."""
+    return _split(inferred) or _without_dead_ends(inferred)
 
 
 # -- what the program asks --------------------------------------------------------------------------------
 
 
-def _narrowed(inferred: Inferred) -> Function | None:
-    fn, types = inferred.fn, inferred.types
+def narrowed(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
+    """The function with one value narrowed where it asks for its type; None where there is nothing to be done."""
     if not any(isinstance(t, Union) for t in types.values()):
         return None
     defs = {s.out: s for b in fn.blocks for s in b.stmts}
@@ -60,7 +61,7 @@ def _narrowed(inferred: Inferred) -> Function | None:
     idom = dominators(fn)
     fresh = _fresh(fn)
     for b in fn.blocks:
-        if not isinstance(b.term, Branch) or not isinstance(b.term.cond, Var) or b.id not in inferred.reached:
+        if not isinstance(b.term, Branch) or not isinstance(b.term.cond, Var) or b.id not in reached:
             continue
         question = _asked(b.term.cond, defs, types)
         if question is None:
@@ -101,7 +102,7 @@ class _Question:
     kind: Kind | None = None
 
 
-def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Question | None:
+def _asked(cond: Operand, defs: dict[Var, Call], types: Mapping[Var, T]) -> _Question | None:
     """What a condition asks of a value of one of several types; None where it asks something else."""
     s = defs.get(cond) if isinstance(cond, Var) else None
     if s is None or s.kwargs or not s.args:
@@ -141,21 +142,21 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: dict[Var, T]) -> _Questi
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
 
 
-def _value(v: Operand, types: dict[Var, T]) -> object:
+def _value(v: Operand, types: Mapping[Var, T]) -> object:
     known = _known(v, types)
     return None if known is None or type(known.value).__hash__ is None else known.value
 
 
-def _known(v: Operand, types: dict[Var, T]) -> Known | None:
+def _known(v: Operand, types: Mapping[Var, T]) -> Known | None:
     t = _type(v, types)
     return t if isinstance(t, Known) else None
 
 
-def _type(v: Operand, types: dict[Var, T]) -> T:
+def _type(v: Operand, types: Mapping[Var, T]) -> T:
     return Known(v.value) if isinstance(v, Const) else types.get(v, BOT)
 
 
-def _kinds(v: Operand, types: dict[Var, T]) -> frozenset[Kind]:
+def _kinds(v: Operand, types: Mapping[Var, T]) -> frozenset[Kind]:
     """The kinds of a value of one of several types, none of any other."""
     t = types.get(v) if isinstance(v, Var) else None
     return frozenset(k for k in map(kind_of, t.options) if k is not None) if isinstance(t, Union) else frozenset()

@@ -355,8 +355,10 @@ def _product_type(args: Any, kwargs: Any) -> Any:
 
 
 def _sum_type(args: Any, kwargs: Any) -> Any:
-    from mooncake_py.infer.types import Lst, Tup, join
+    from mooncake_py.infer.types import Inst, Lst, Tup, join, widen
 
+    if all(widen(t) == Inst(str) for t in args):
+        return Inst(str)
     if all(isinstance(t, Tup) for t in args):
         return Tup((*args[0].items, *args[1].items))
     return join(*args) if all(isinstance(t, Lst) for t in args) else None

@@ -20,7 +20,7 @@ from mooncake_py.registry import (
     undoes,
     zero_derivative,
 )
-from mooncake_py.tangents import CoDual, ObjectShadow, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, zero_fdata
 
 
 @rrule(fields.make_object)
@@ -81,6 +81,23 @@ def field_fdata(shadow: ObjectShadow, name: str) -> Any:
 
 def add_field(shadow: ObjectShadow, name: str, dy: Any) -> None:
     shadow.add_item(name, dy)
+
+
+@rrule(fields.get_dict)
+def get_dict(x: CoDual, name):
+    def pullback(_):
+        return None
+
+    return CoDual(getattr(x.primal, name), dict_shadow(x.fdata)), pullback
+
+
+def dict_shadow(shadow: ObjectShadow | None) -> DictShadow | None:
+    """The fdata of the dict that keeps the attributes of an object: that of the object by another name."""
+    if shadow is None:
+        return None
+    for name in shadow.owner.__dict__:
+        shadow.fdata(name)
+    return DictShadow(shadow.f, shadow.r)
 
 
 @rrule(fields.set_number, mutates=(0,))
@@ -233,4 +250,4 @@ for _f in (*fields.INITIAL, *fields.INITIAL.values()):
 maybe_none.update({take_field, take_first})
 initial.update(fields.INITIAL.values())
 undoes.update({ops.put_back, put_back_any})
-pure.update({field_fdata, what_was, fields.make_object, new_shadow})
+pure.update({field_fdata, dict_shadow, what_was, fields.make_object, new_shadow})

@@ -1,0 +1,126 @@
+"""The arguments of a call as the parameters of the function: `*args`, `**kwargs` and default values spelled out."""
+
+from __future__ import annotations
+
+import types as pytypes
+from dataclasses import replace
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from typing import Any
+
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
+from mooncake_py.infer.held import is_data, may_change
+from mooncake_py.infer.inferred import Inferred, Spelled
+from mooncake_py.infer.protocol import Classes, is_fixed
+from mooncake_py.infer.readers import engines_own
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import all_vars
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos
+from mooncake_py.lowering import lower
+from mooncake_py.run import Wary
+
+MOST_KEPT = 5000
+
+
+def bound(
+    f: pytypes.FunctionType, body: Function, call: Call, wary: Wary
+) -> tuple[Function, tuple[Operand, ...]] | None:
+    """The body and the arguments of a call in the order of its parameters; None where they do not simply fit."""
+    code = f.__code__
+    n = code.co_argcount
+    rest = call.args[n:]
+    if rest and not code.co_flags & CO_VARARGS:
+        return None
+    keywords = dict(call.kwargs)
+    defaults: dict[str, Any] = dict(f.__kwdefaults__ or {})
+    defaults.update(zip(reversed(code.co_varnames[:n]), reversed(f.__defaults__ or ()), strict=False))
+    args: list[Operand] = list(call.args[:n])
+    for i in range(len(args), n + code.co_kwonlyargcount):
+        name = code.co_varnames[i]
+        if name in keywords and i >= code.co_posonlyargcount:
+            args.append(keywords.pop(name))
+        elif name in defaults:
+            default = defaults[name]
+            if (is_data(default) or may_change(default, wary)) and not is_fixed(default):
+                return None
+            args.append(Const(default))
+        else:
+            return None
+    if keywords and not code.co_flags & CO_VARKEYWORDS:
+        return None
+    return with_rest(body, code, len(rest), tuple(keywords)), (*args, *rest, *keywords.values())
+
+
+def with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, ...] = ()) -> Function:
+    """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and these names."""
+    if not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return body
+    fresh = Fresh(1 + max(v.id for v in all_vars(body)))
+    params, pos = list(body.params), Pos(body.firstline)
+    more, named = [fresh.var() for _ in range(n)], [fresh.var(name) for name in names]
+    made: list[Call] = []
+    if code.co_flags & CO_VARKEYWORDS:
+        items = [x for name, v in zip(names, named, strict=True) for x in (Const(name), v)]
+        made.append(Call(params.pop(), Const(ops.build_map), tuple(items), (), pos))
+    if code.co_flags & CO_VARARGS:
+        made.append(Call(params.pop(), Const(ops.build_tuple), tuple(more), (), pos))
+    first = body.blocks[0]
+    entry = CFGBlock(first.id, first.params, (*made, *first.stmts), first.term, first.handler)
+    return replace(body, params=(*params, *more, *named), blocks=(entry, *body.blocks[1:]))
+
+
+def spell_out(inferred: Inferred, taken: set[pytypes.FunctionType], classes: Classes) -> Function | None:
+    """The function in which such calls are calls of functions that get their arguments one by one; None without any.
+
+    Calls whose arguments do not simply fit are put into `classes.misfits`.
+    """
+    fn = inferred.fn
+    planned = {v: c.target for v, c in inferred.calls.items() if isinstance(c.target, Spelled)}
+    if not planned:
+        return None
+
+    def spelled(s: Call) -> Call:
+        plan = planned.get(s.out)
+        if plan is None:
+            return s
+        f = plan.function
+        found = spelled_function(f, Call(s.out, s.fn, plan.args, s.kwargs, s.pos), inferred.wary)
+        if found is None:
+            classes.misfits.add(s.out)
+            return s
+        taken.add(f)
+        return Call(s.out, Const(found[0]), found[1], (), s.pos)
+
+    return replace(fn, blocks=tuple([replace(b, stmts=tuple(map(spelled, b.stmts))) for b in fn.blocks]))
+
+
+_spelled: dict[tuple[pytypes.CodeType, int, int, tuple[str, ...]], pytypes.FunctionType] = {}
+
+
+def spelled_function(
+    f: pytypes.FunctionType, call: Call, wary: Wary
+) -> tuple[pytypes.FunctionType, tuple[Operand, ...]] | None:
+    """A function like f with a parameter for each argument of the call, and the arguments; None if they do not fit."""
+    code = f.__code__
+    try:
+        found = bound(f, normalise(code), call, wary)
+    except UnsupportedError:
+        return None
+    if found is None:
+        return None
+    body, args = found
+    if args == call.args and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return f, args
+    key = code, id(f.__globals__), max(0, len(call.args) - code.co_argcount), _others(code, call)
+    if (g := _spelled.get(key)) is None or g.__globals__ is not f.__globals__:
+        if len(_spelled) > MOST_KEPT:
+            _spelled.clear()
+        g = _spelled[key] = pytypes.FunctionType(lower(body, qualname=f.__qualname__), f.__globals__, f.__name__)
+        engines_own.add(g)
+    return g, args
+
+
+def _others(code: pytypes.CodeType, call: Call) -> tuple[str, ...]:
+    """The names of the arguments that go into `**kwargs`."""
+    own = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    return tuple([name for name, _ in call.kwargs if name not in own])
