@@ -251,6 +251,18 @@ def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
     return shadow.view(same_view(x, base, shadow.dense()))
 
 
+def made_fdata(x: Any) -> Any:
+    """fdata for what a rule made, whose cotangent the rule's pullback takes from it.
+
+    NumPy may have made it as a view of memory that nobody else has. Where the run keeps book of memory its shadow is a
+    view of that memory's, and no other pullback takes what is there.
+    """
+    f = zero_fdata(x)
+    if type(f) is Shadow:
+        f.is_view = False
+    return f
+
+
 class ListShadow:
     """The tangent of a list: for every item its fdata in `f` and its cotangent in `r` (None is zero)."""
 

@@ -12,7 +12,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.registry import Rule, name_of
 from mooncake_py.runtime.results import Result
-from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, Shadow, made_fdata, take_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow_at
 from mooncake_py.transform.lanes import ANY, REF, Tree
@@ -82,7 +82,7 @@ def run_rule(
             target = functools.partial(f, **rest) if rest else f
             fy = view_shadow_at(places, y, target, values, fvalues)
         elif not rule.mutates or tree != ANY:
-            fy = zero_fdata(y) if tree == ANY else fresh_fdata(tree, y)
+            fy = made_fdata(y) if tree == ANY else fresh_fdata(tree, y)
     if watch is not None:
         watch.after(y, fy, own, pb)
     fdatas = (*fargs, *kwfdata)
@@ -115,7 +115,7 @@ def fresh_fdata(tree: Tree, x: Any) -> Any:
     if isinstance(tree, tuple):
         items = tuple(fresh_fdata(sub, v) for sub, v in zip(tree, x, strict=True))
         return items if any(f is not None for f in items) else None
-    return zero_fdata(x) if tree in (REF, ANY) else None
+    return made_fdata(x) if tree in (REF, ANY) else None
 
 
 def _checked(

@@ -21,6 +21,7 @@ from mooncake_py.tangents import (
     Shadow,
     add_owned,
     add_rdata,
+    made_fdata,
     take_fdata,
     zero_fdata,
 )
@@ -148,7 +149,7 @@ def repeats(view: np.ndarray) -> bool:
 def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
     """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
     if shadow is None:
-        return zero_fdata(view)
+        return made_fdata(view)
     if isinstance(view, np.ndarray) and type(view) is not np.ndarray:
         raise UnsupportedError(
             f"a value with a derivative in an array of class {type(view).__name__}", "the call", None,
@@ -171,7 +172,7 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
                 "a view of an array with this memory layout", "the call", None, "copy the array first"
             )
         return shadow.view(data)
-    return zero_fdata(view)
+    return made_fdata(view)
 
 
 def _places_shown(base: np.ndarray, view: np.ndarray, f: Any, *rest: Any) -> np.ndarray:
@@ -190,13 +191,13 @@ def view_shadow_at(places: tuple[int, ...], view: Any, f: Any, args: tuple[Any, 
         x = args[i]
         if lanes[i] is not None and isinstance(x, np.ndarray) and np.may_share_memory(view, x):
             return view_shadow(x, lanes[i], view, lambda data, k=i: f(*args[:k], data, *args[k + 1 :]))
-    return zero_fdata(view)
+    return made_fdata(view)
 
 
 def stored_view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
     """As `view_shadow`, of an array that nobody writes to: a view that repeats elements is as good as a copy."""
     if type(view) is np.ndarray and repeats(view):
-        return zero_fdata(view)
+        return made_fdata(view)
     return view_shadow(base, shadow, view, f, *rest)
 
 
@@ -207,7 +208,7 @@ def fdata_of_result(y: Any) -> Any:
             f"a value with a derivative in an array of dtype {y.dtype}", "the call", None,
             "use arrays of floats or complex numbers, lists or dicts",
         )  # fmt: skip
-    return zero_fdata(y)
+    return made_fdata(y)
 
 
 def fdata_of_numbers(xs: list) -> ListShadow:
@@ -281,7 +282,7 @@ def primal_of(x: Any) -> Any:
 
 
 def fdata_of(x: Any) -> Any:
-    return x.fdata if type(x) is CoDual else zero_fdata(x)
+    return x.fdata if type(x) is CoDual else made_fdata(x)
 
 
 def cotangent(result: Any, i: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import KeysView
 
 import numpy as np
 
@@ -124,3 +125,17 @@ def arrays_from_a_generator_over_globals(x):
     for row in _rows():
         row[:] = np.exp(x)
     return ROWS[1] @ x + ROWS[0][2]
+
+
+@case(X3)
+def results_that_numpy_makes_as_views_of_new_memory(x):
+    WORK[0] += 1.0
+    rows = np.array(x, order="F", ndmin=2).T
+    return (rows[:, 0] * x).sum()
+
+
+@case(X3)
+def an_axis_put_before_a_number(x):
+    WORK[0] += 1.0
+    kept = list(x) if isinstance(x, KeysView) else x  # which is decided when it runs
+    return np.sum(np.sum(np.asarray(kept))[..., None] * x)
