@@ -13,17 +13,17 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, delete_name, load_name, store_name
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
-from mooncake_py.infer.held import is_kept_by, is_rebound, may_be_given, may_change, module_of
+from mooncake_py.infer.held import is_kept_by, is_library, is_rebound, may_be_given, may_change, module_of
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import tells_content, uses_up
-from mooncake_py.infer.protocol import Classes, Plan, is_function
+from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, is_function
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
 from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import items_left, iterating
 from mooncake_py.registry import Rule, find_rule, rules_of
 from mooncake_py.run import ARRAYS
@@ -34,6 +34,7 @@ OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
+_DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None)}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
 
@@ -62,7 +63,7 @@ class Attributes(State):
         self.calls[s.out] = CallInfo("dynamic", OF_NAMES[f], None, given, (), (Known(module), *types), why)
         return Top(True) if f is ops.load_global else Known(None)
 
-    def value_type(self, scope: dict[str, Any], name: str, value: Any) -> T:
+    def value_type(self, scope: Any, name: str, value: Any) -> T:
         """The type of what a name of a module stands for, which is relied on."""
         if self.wary and type(value) not in _NUMBERS and is_rebound(scope, name):
             return Top()
@@ -83,6 +84,25 @@ class Attributes(State):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None
+
+    def of_class(self, s: Call, classes: Classes, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """The type of what a class keeps by a name: data, of which what is in it is looked at before each run."""
+        t, name = types[0], types[1].value  # type: ignore[attr-defined]
+        if isinstance(t, Known) and type(t.value) is type:
+            cls = t.value
+        elif isinstance(t, Obj) and t.field(name) is None and classes.look(t.cls, "__getattribute__") in PLAIN_READS:
+            cls = t.cls
+        else:
+            return None
+        d = classes.look(cls, name)
+        kept = d is not MISSING and type(d) in _DATA
+        if not kept or self.wary or is_library(cls) or (cls, name) in classes.own:
+            return None
+        owner = next(k for k in cls.__mro__ if name in k.__dict__)
+        held = Known(d) if type(d) in _NUMBERS else self.value_type(classes.scope(owner), name, d)
+        # It is no part of the object that it is asked of.
+        self.calls[s.out] = CallInfo("plain", getattr, None, (Const(owner), args[1]), (), types, holder=owner)
+        return held
 
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
@@ -127,6 +147,8 @@ class Attributes(State):
                 found_ = self.classes.read_class(s, t.value, name)
             if found_ is not None:
                 return self.found(s, *found_, args[:2], types[:2])
+            if len(args) == 2 and (held := self.of_class(s, self.classes, args, types)) is not None:
+                return held
         if self.wary and (not isinstance(t, Known) or isinstance(t.value, (type, pytypes.FunctionType))):
             if not isinstance(t, Known) or not is_code_like(getattr(t.value, name, ABSENT)):
                 if isinstance(t, (Top, Known)) or (isinstance(t, Inst) and is_user_class(t.cls)):
@@ -177,12 +199,29 @@ class Attributes(State):
         self.calls[s.out] = CallInfo("dynamic", getattr, None, s.args, (), types, f"no rule for attribute {d!r}")
         return Top(True)
 
+    def of_dict(self, s: Call, classes: Classes, args: tuple[Operand, ...]) -> T | None:
+        """`x.__dict__.update(...)` of what is known by name: attributes are set, whatever the class says of that."""
+        made = self.shape.defs.get(args[0]) if isinstance(args[0], Var) else None
+        x = made.args[0] if made is not None and made.out in self.shape.looked_into and made.args else None
+        t = self.type_of(x) if x is not None else BOT
+        items = list(s.kwargs)
+        if len(args) == 2:
+            shown = self.shape.shown(args[1])
+            items = [] if shown is None or items else shown
+        if x is None or not isinstance(t, Obj) or not items or s.out in self.late:
+            return None
+        raw = object.__setattr__
+        if any(classes.write(t, (x, Const(k), v), k, self.type_of(v), raw=True) is None for k, v in items):
+            return None
+        return self.planned(s, Plan(Const(raw), (x,), tuple(items)))
+
     def of_object(self, s: Call, classes: Classes, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         """A call that comes down to what the classes of objects say; None for any other."""
         t = types[0] if types else BOT
         if f is setattr or f is object.__setattr__:
             if len(types) != 3 or not isinstance(t, Obj) or not isinstance(types[1], Known) or s.out in self.late:
                 return None
+            args = (args[0], Const(types[1].value), args[2])
             how = classes.write(t, args, types[1].value, types[2], raw=f is not setattr)
             if isinstance(how, Plan):
                 return self.planned(s, how)
@@ -206,6 +245,8 @@ class Attributes(State):
             of = types[k]
             if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
                 return self.planned(s, Plan(items_left, (args[k],), (), None, k - (len(args) - len(s.args))))
+        elif f is dict.update and len(args) <= 2:
+            return self.of_dict(s, classes, args)
         elif f is vars and len(args) == 1 and isinstance(t, Obj) and s.out in self.shape.looked_into:
             found = classes.read(s, args[0], t, "__dict__")
             return None if found is None else self.found(s, *found, (*args, Const("__dict__")), (t, Known("__dict__")))

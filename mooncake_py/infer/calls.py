@@ -211,6 +211,9 @@ class Calls(Attributes):
             left = dict(s.kwargs)
             args = (*args, *(left.pop(k) for k in named))
             return self.planned(s, Plan(Const(f), args, tuple(left.items())))
+        if f is dict and s.kwargs and not args and self.classes is not None:
+            shown = [x for k, v in s.kwargs for x in (Const(k), v)]
+            return self.planned(s, Plan(Const(ops.build_map), tuple(shown)))
         if self.classes is not None:
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:
@@ -407,8 +410,11 @@ class Calls(Attributes):
             found = replace(found, changes={})
             if only_numbers(found.type) or isinstance(found.type, Bot):
                 return found
-        if self.classes is not None and all(map(may_pass, types)) and (self.is_apart(f) or may_come_back(f)):
-            if self.waits(s):
+        if self.classes is None or not all(map(may_pass, types)):
+            return found if found is not None else result_of(f, types)
+        again = self.is_apart(f) or may_come_back(f)
+        if again or not (any(t.active for t in types) or is_library(f)):
+            if (again or any(map(may_grow, types))) and self.waits(s):
                 return Result(BOT)
             better = result_of(f, types, simplified=True)
             if better is not None and better.changes and sum(map(has_identity, types)) > 1:
@@ -462,7 +468,7 @@ class Calls(Attributes):
         listed = isinstance(types[1], Tup) or (isinstance(types[1], Known) and isinstance(types[1].value, tuple))
         return listed and self.shape.keywords(s.args[2]) is not None
 
-    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...]) -> bool:
+    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], act: bool) -> bool:
         """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
         if self.classes is None or self.wary or f.__closure__ is not None or is_library(f):
             return False
@@ -471,6 +477,8 @@ class Calls(Attributes):
             return False
         if not s.kwargs and is_plain(code) and len(args) == code.co_argcount:
             return False
+        if not act:
+            return True  # what it gives is found out, and it is called
         self.looked_around = True
         return self.is_apart(f) or may_come_back(f)
 
@@ -493,7 +501,7 @@ class Calls(Attributes):
             self.calls[s.out].types = types
             return t
         result: T = Top()
-        if target is not None and (act or written) and self.is_spelled(s, target, args):
+        if target is not None and self.is_spelled(s, target, args, act or written):
             return self.planned(s, Spelled(target, args))
         if (
             target is not None
@@ -511,7 +519,7 @@ class Calls(Attributes):
                 return self.planned(s, Awaited())  # of a list that is not yet filled, say
             known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
             if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
-                plain = not (act or found.changes or is_numeric_call(target, types))
+                plain = not (act or found.changes)
                 kind = "plain" if plain else "derived"
                 self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)
                 return found.type

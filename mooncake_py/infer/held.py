@@ -27,7 +27,7 @@ def summary(x: Any) -> Any:
     """What an answer takes the value of a name to be."""
     if isinstance(x, pytypes.ModuleType):
         return x
-    return (holds_numbers(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
+    return (holds_plainly(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 
 
 def is_library(x: Any) -> bool:
@@ -75,9 +75,26 @@ def is_mark(x: Any) -> bool:
     return is_user_class(type(x)) and is_library(type(x)) and not attributes(x)
 
 
-def holds_numbers(x: Any) -> bool:
-    """Is this a container of numbers and names, and of nothing that could be written into?"""
-    return type(x) in _PLAIN_CONTAINERS and _PLAIN.issuperset(map(type, x.values() if isinstance(x, dict) else x))
+def holds_plainly(x: Any) -> bool:
+    """Is this a container of numbers, names, classes and functions, and of nothing that could be written into?"""
+    if type(x) not in _PLAIN_CONTAINERS:
+        return False
+    values = x.values() if isinstance(x, dict) else x
+    return all(type(v) in _PLAIN or _is_code(v) for v in values)
+
+
+def holds_classes(x: Any) -> bool:
+    """Is this a container with a class in it?"""
+    return type(x) in _PLAIN_CONTAINERS and any(isinstance(v, type) for v in (x.values() if isinstance(x, dict) else x))
+
+
+def _is_code(x: Any) -> bool:
+    """Is this a class or a function that keeps no attributes? (What functions have captured is looked at with them.)"""
+    return isinstance(x, (type, np.ufunc)) or (
+        isinstance(x, (pytypes.FunctionType, pytypes.BuiltinFunctionType))
+        and not getattr(x, "__dict__", None)
+        and isinstance(getattr(x, "__self__", None), (pytypes.ModuleType, type(None)))
+    )
 
 
 def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:

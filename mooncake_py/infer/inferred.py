@@ -39,6 +39,7 @@ class CallInfo:
     types: tuple[T, ...] = ()
     why: str = ""
     callee: Result | None = None  # for "derived": what is known of the callee by its own inference
+    holder: type | None = None  # the class that keeps what the attribute is, which is no function
 
     @property
     def written(self) -> tuple[Operand, ...]:
@@ -51,8 +52,10 @@ class CallInfo:
         return tuple([self.args[i] for i in indices if i < len(self.args)])
 
     @property
-    def named(self) -> tuple[pytypes.ModuleType | None, str] | None:
-        """The name outside the function that it reads: a global (None), or an attribute of a module."""
+    def named(self) -> tuple[pytypes.ModuleType | type | None, str] | None:
+        """The name outside the function that it reads: a global (None), or an attribute of a module or class."""
+        if self.holder is not None:
+            return self.holder, self.args[1].value  # type: ignore[union-attr]
         if self.target is load_global:
             return None, self.args[0].value  # type: ignore[union-attr]
         match self.target, self.types:

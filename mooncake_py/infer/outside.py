@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types as pytypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
     holds_arrays,
+    holds_classes,
+    holds_plainly,
     is_data,
     is_library,
     is_mark,
@@ -50,7 +52,7 @@ _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "bu
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
-_answers: dict[Any, tuple[Wary, list[tuple[dict[str, Any], str, Any]]]] = {}
+_answers: dict[Any, tuple[Wary, list[tuple[Mapping[str, Any], str, Any]]]] = {}
 """The answer, and what it takes the values of names to be."""
 
 
@@ -124,12 +126,13 @@ class Walk:
         self.codes: dict[tuple[pytypes.CodeType, int], Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
-        self.of_classes: set[str] = set()  # names of containers that classes hold, and all their objects read
+        self.of_classes: dict[str, bool] = {}  # containers that classes hold, by name; do they hold plain values only?
         self.names: set[str] = set()  # that the code may read, or call by
         self.stores: set[str] = set()  # that it sets or deletes
         self.waiting: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}  # methods that no name calls so far
         self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
         self.class_places: set[Place] = set()  # parameters that may be given a class
+        self.with_classes: set[str] = set()  # of those, the ones with classes in them
         self.sources = False
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
@@ -137,7 +140,7 @@ class Walk:
         self.assigns = False  # and what they get is not just counted?
         self.notes = notes
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
-        self.relied: list[tuple[dict[str, Any], str, Any]] = []  # names, and what they were taken to hold
+        self.relied: list[tuple[Mapping[str, Any], str, Any]] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
         if any(map(names_set, self.codes.values())):
@@ -174,12 +177,21 @@ class Walk:
         elif is_data(x):
             self.data(x)
 
+    def kept_by_name(self, scope: Mapping[str, Any]) -> None:
+        """Containers that a class or function has for attributes."""
+        for name, x in scope.items():
+            if is_data(x):
+                self.of_classes[name] = self.of_classes.get(name, True) and holds_plainly(x)
+                self.relied.append((scope, name, summary(x)))
+                if holds_classes(x):
+                    self.with_classes.add(name)
+
     def namespace(self, f: pytypes.FunctionType) -> None:
         """The attributes of a function: a log, a cache or a counter."""
         kept = {name: x for name, x in f.__dict__.items() if not callable(x)}
         if kept and not is_library(f):
             self.namespaces = True
-            self.of_classes.update(name for name, x in kept.items() if is_data(x))
+            self.kept_by_name(kept)
             for x in kept.values():
                 self.value(x)
 
@@ -214,7 +226,7 @@ class Walk:
         for k in (*cls.__mro__, *type.mro(type(cls))):
             if of_library(k.__module__):
                 continue
-            self.of_classes.update(name for name, d in k.__dict__.items() if is_data(d))
+            self.kept_by_name(k.__dict__)
             for name, d in list(k.__dict__.items()):
                 f = d.__func__ if isinstance(d, (classmethod, staticmethod)) else d
                 inner = outside and not isinstance(d, staticmethod) and name not in _OF_NEW

@@ -13,7 +13,7 @@ import types as pytypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.held import holds_numbers, may_hold_data, of_library
+from mooncake_py.infer.held import holds_classes, holds_plainly, may_hold_data, of_library
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Operand, Return, Var, edges
 from mooncake_py.registry import rules_of
@@ -183,7 +183,7 @@ class Writes:
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             x = c.globals.get(name)
-            flat = holds_numbers(x)
+            flat = holds_plainly(x)
             if may_hold_data(x):
                 tracks.add(s.out, flat)
             return False
@@ -211,7 +211,8 @@ class Writes:
                 holder, word = c.known(s.args[0], defs), str(s.args[1].value)
                 held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
                 if word in self.walk.of_classes or may_hold_data(held):
-                    tracks.add(s.out, holds_numbers(held) and word not in self.walk.of_classes)
+                    flat = held is None or holds_plainly(held)
+                    tracks.add(s.out, flat and self.walk.of_classes.get(word, held is not None))
             if self.returns and (f is None and not _is_library(c, s.fn, defs)):
                 tracks.add(s.out)
             return False
@@ -243,6 +244,8 @@ class Writes:
         if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.outside for i in changed):
             return True
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
+            if self._holds_classes(c, s.args[0], defs):
+                tracks.classes.add(s.out)
             return False
         if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
             return False
@@ -251,6 +254,13 @@ class Writes:
         if named is None or named not in _TO_SCALARS:
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
+
+    def _holds_classes(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
+        """Is it a container of classes, by the name of a global or of an attribute?"""
+        s = defs.get(v) if isinstance(v, Var) else None
+        if s is not None and isinstance(s.fn, Const) and s.fn.value is getattr and isinstance(s.args[1], Const):
+            return s.args[1].value in self.walk.with_classes
+        return holds_classes(c.known(v, defs))
 
     def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:
         """A call with classes among its arguments, of a function that is seen, or of any, as a method too."""

@@ -217,7 +217,7 @@ def asks(f: Any) -> tuple[str, ...]:
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
-_PLAIN_READS = frozenset({object.__getattribute__, SimpleNamespace.__getattribute__})
+PLAIN_READS = frozenset({object.__getattribute__, SimpleNamespace.__getattribute__})
 _PLAIN_WRITES = frozenset({object.__setattr__, SimpleNamespace.__setattr__})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
@@ -241,6 +241,7 @@ class Classes:
         self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
+        self.scopes: dict[type, Lookup] = {}
         self.apart: set[pytypes.CodeType] = set()  # functions whose calls are not taken in at once
         # Of these, generator functions that are to be looked at again, and those that have been.
         self.postponed: set[pytypes.CodeType] = set()
@@ -254,6 +255,10 @@ class Classes:
             self.looked[key] = Lookup(cls).get(name, MISSING)
         return self.looked[key]
 
+    def scope(self, cls: type) -> Lookup:
+        """The attributes of a class, always as the same scope."""
+        return self.scopes.setdefault(cls, Lookup(cls))
+
     def has(self, x: Any, name: str) -> bool | None:
         """Has this class such an attribute? None for what is no class, or one that says itself what it has."""
         if not isinstance(x, type) or type(x) is not type or (self.wary and x.__flags__ & _HEAP):
@@ -265,7 +270,7 @@ class Classes:
     def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
         """The type of `x.name`, and what it is: a Plan, a function with a rule, `getattr` (plain), or None (bound)."""
         cls = t.cls
-        if self.look(cls, "__getattribute__") not in _PLAIN_READS:
+        if self.look(cls, "__getattribute__") not in PLAIN_READS:
             return None
         if name == "__dict__":
             return self._dict(t)

@@ -89,7 +89,8 @@ class Shape:
 
     @cached_property
     def looked_into(self) -> set[Var]:
-        """The dicts of attributes that are only read: no other code gets them, and nothing is written into them."""
+        """The dicts of attributes that are only read: no other code gets them, and nothing is written into them but by
+        `update`."""
         return self._only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
 
     def _builtin(self, f: Operand) -> object:
@@ -107,6 +108,11 @@ class Shape:
         """Dicts that are written down with constant names for keys and then only read."""
         found = {s.out: s for s in self.statements if is_const(s.fn, ops.build_map) and _names(s) is not None}
         return {v: found[v] for v in self._only_read(set(found))}
+
+    def shown(self, v: Operand) -> list[tuple[str, Operand]] | None:
+        """The items of a dict that is written down with constant names, and then only read."""
+        s = self._constant_displays.get(v) if isinstance(v, Var) else None
+        return None if s is None else _names(s)
 
     def keywords(self, v: Operand) -> list[tuple[str, Operand]] | None:
         """The items of a dict that is put together for one call, if that is of names and other such dicts."""
@@ -128,12 +134,15 @@ class Shape:
         if not found:
             return found
         methods = {s.out: s.args[0] for s in self.statements if _reads_method(s)}
+        updates = {s.out: s.args[0] for s in self.statements if _reads_method(s, "update")}
+        of_attributes = {s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)}
+        methods |= {m: d for m, d in updates.items() if d in of_attributes}
         for b in self.fn.blocks:
             found.difference_update(term_operands(b.term))
             for s in b.stmts:
                 if is_const(s.fn, ops.dict_merge) or is_const(s.fn, ops.dict_update):
                     found.discard(s.args[0])
-                elif self._builtin(s.fn) not in _LOOK and s.out not in methods:
+                elif self._builtin(s.fn) not in _LOOK and s.out not in methods and s.fn not in updates.keys() & methods:
                     found.difference_update(s.operands())
         found.difference_update([d for m, d in methods.items() if m in self.escaping])
         return found
@@ -185,9 +194,9 @@ def _reads_dict(s: Call) -> bool:
     return is_const(s.fn, getattr) and len(s.args) == 2 and is_const(s.args[1], "__dict__")
 
 
-def _reads_method(s: Call) -> bool:
+def _reads_method(s: Call, *names: str) -> bool:
     name = s.args[1] if is_const(s.fn, getattr) and len(s.args) == 2 else None
-    return isinstance(name, Const) and name.value in _LOOKING
+    return isinstance(name, Const) and name.value in (names or _LOOKING)
 
 
 def only_called(fn: Function, values: set[Var], gone: Collection[Var] = ()) -> set[Var]:

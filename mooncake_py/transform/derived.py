@@ -65,7 +65,7 @@ class Derived:
     written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
     touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
-    touched_globals: tuple[tuple[pytypes.ModuleType | None, str], ...]
+    touched_globals: tuple[tuple[pytypes.ModuleType | type | None, str], ...]
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]

@@ -158,6 +158,25 @@ class Displays:
         self.out.append(Call(s.out, s.fn, (whole,), (), s.pos))
         return True
 
+    def _shown(self, s: Call, t: Meth) -> bool:
+        """`d.items()` or `d.values()` of a dict that is written down, where only a loop gets it: a tuple."""
+        items = self.inferred.memory.shape.shown(t.receiver)
+        uses = self.uses.get(s.out, ())
+        if (
+            items is None
+            or s.args
+            or s.kwargs
+            or len(uses) != 1
+            or not self._is(uses[0], iter)
+            or self.counts[s.out] != 1
+        ):
+            return False
+        values = [v for _, v in items]
+        if t.func is dict.items:
+            values = [self.emit(s.pos, ops.build_tuple, Const(k), v) for k, v in items]
+        self.out.append(Call(s.out, Const(ops.build_tuple), tuple(values), (), s.pos))
+        return True
+
     def _display(self, s: Call) -> bool:
         """`(*a, b)`: the tuple of the items, where the list behind it is used for nothing else."""
         d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None

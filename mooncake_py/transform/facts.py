@@ -16,7 +16,7 @@ from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.lanes import NONE, REF, Tree, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 
-Names = tuple[tuple[ModuleType | None, str], ...]
+Names = tuple[tuple[ModuleType | type | None, str], ...]
 """Globals, or (with the module) those of other modules."""
 _NO_ARRAYS = (Obj, Lst, Dct, Cell)
 

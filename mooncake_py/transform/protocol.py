@@ -58,6 +58,10 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
         check = Call(fresh.var(), Const(ops.check_arguments), (Const(code), xs, Const(n)), (), s.pos)
         each = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
         return [check, *each, Call(s.out, plan.function, tuple([x.out for x in each]), (), s.pos)]
+    if is_const(plan.function, object.__setattr__):
+        names = [(plan.args[0], Const(k), v) for k, v in plan.kwargs]
+        outs = [*(fresh.var() for _ in names[1:]), s.out]
+        return [Call(out, plan.function, given, (), s.pos) for out, given in zip(outs, names, strict=True)]
     if isinstance(plan.function, (Var, Const)):
         reads, x = [], s.args[0] if plan.reads else None
         cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None

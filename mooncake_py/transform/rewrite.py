@@ -147,6 +147,8 @@ class _Rewriter(Displays):
             return None
         of = m.receiver
         t = self.type_of(of)
+        if self.inferred.memory.shape.shown(of) is not None:
+            return None
         return (of, m.func) if isinstance(t, Dct) and t.act and self.counts[d.out] == 1 else None
 
     def _consume(self, x: Operand) -> None:
@@ -332,7 +334,9 @@ class _Rewriter(Displays):
             return self._filled(s)
         if isinstance(s.fn, Var):
             t = self.type_of(s.fn)
-            return isinstance(t, Meth) and t.is_read_as(s.fn) and self._make(s, t)
+            if not isinstance(t, Meth) or not t.is_read_as(s.fn):
+                return False
+            return self._shown(s, t) if t.func is dict.items or t.func is dict.values else self._make(s, t)
         f = s.fn.value
         if f is ops.unpack:
             return self._unpack(s)
