@@ -7,6 +7,7 @@ its kind is known, and are what inference finds for it.
 from __future__ import annotations
 
 import builtins
+from types import FunctionType
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -51,6 +52,32 @@ def narrow(x: Any, of: bool, kind: Any) -> Any:
 def is_code_of(x: Any, code: Any) -> bool:
     """Is x a function made from this code?"""
     return getattr(x, "__code__", None) is code
+
+
+def is_function(x: Any, f: Any) -> bool:
+    """Is x this function, or one made from the same code that cannot behave differently?"""
+    return x is f or (type(x) is FunctionType and same_function(x, f))
+
+
+def same_function(a: FunctionType, b: FunctionType) -> bool:
+    """Are two functions made from the same code, so that they cannot behave differently?"""
+    return (
+        a.__code__ is b.__code__
+        and a.__globals__ is b.__globals__
+        and a.__closure__ is None
+        and a.__defaults__ is b.__defaults__
+        and a.__kwdefaults__ is b.__kwdefaults__
+        and _same_items(a.__dict__, b.__dict__)
+    )
+
+
+def _same_items(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Are the attributes of two functions the same objects, or equal numbers and strings?"""
+    return a.keys() == b.keys() and all([v is b[k] or _equal(v, b[k]) for k, v in a.items()])
+
+
+def _equal(v: Any, w: Any) -> bool:
+    return type(v) is type(w) and type(v) in (bool, int, float, str) and repr(v) == repr(w)
 
 
 def get_number(x: Any, name: str) -> Any:

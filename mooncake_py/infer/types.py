@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.fields import same_function
 from mooncake_py.infer.base import T, remembered, type_class
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
@@ -42,25 +43,13 @@ class Known(T):
             return True
         if type(a) is not type(b):
             return False
-        return repr(a) == repr(b) if type(a) in _BY_VALUE else _same_function(a, b)
+        return repr(a) == repr(b) if type(a) in _BY_VALUE else type(a) is pytypes.FunctionType and same_function(a, b)
 
     def __hash__(self) -> int:
         v = self.value
         if type(v) is pytypes.FunctionType:
             v = v.__code__
         return hash(v) if type(v) in _BY_VALUE else id(v)
-
-
-def _same_function(a: Any, b: Any) -> bool:
-    """Two functions made from the same code that cannot behave differently."""
-    return (
-        type(a) is pytypes.FunctionType
-        and a.__code__ is b.__code__
-        and a.__globals__ is b.__globals__
-        and a.__closure__ is None
-        and a.__defaults__ is b.__defaults__
-        and a.__kwdefaults__ is b.__kwdefaults__
-    )
 
 
 _BY_VALUE = frozenset({int, float, complex, str, bytes, bool, type(None)})

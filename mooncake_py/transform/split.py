@@ -13,8 +13,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from types import FunctionType
 
-from mooncake_py.fields import is_code_of, narrow
+from mooncake_py.fields import is_code_of, is_function, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
@@ -274,7 +275,8 @@ def _test(x: Var, kind: Kind, out: list[Call], fresh: Fresh, pos: Pos) -> Var:
     """A statement that tells whether x is of this kind."""
     cond = fresh.var()
     if kind[0] == "is":
-        out.append(Call(cond, Const(operator.is_), (x, Const(kind[1])), (), pos))
+        same = is_function if type(kind[1]) is FunctionType else operator.is_  # `Known` takes one made anew for it
+        out.append(Call(cond, Const(same), (x, Const(kind[1])), (), pos))
     elif kind[0] == "a":
         cls = fresh.var()
         out.append(Call(cls, Const(type), (x,), (), pos))

@@ -60,3 +60,51 @@ def bound_methods(x):
         v = f(v) + f(x, v)
     layers[1].weight = v
     return applied[1](0.1) * layers[2].calls + layers[1].weight
+
+
+def _sum_of_chosen(functions, flags, x):
+    total = 0.0
+    for f, flag in zip(functions, flags, strict=True):
+        if flag:
+            total = total + f(x)
+    return total
+
+
+@case(0.7)
+def functions_made_anew_in_every_run_and_chosen_from_a_list(x):
+    def square(v):
+        return v * v
+
+    def triple(v):
+        return 3.0 * v
+
+    add = [_sum_of_chosen, abs, len, repr, hash, iter, callable][0]  # decided when it runs
+    first = add([square, triple], [x > 0.0, x < 0.0], x)
+    second = add([triple, square, lambda v: v**3], [False, x > 0.0, True], x + 1.0)
+    return first * second + add([lambda v: math.sin(v), lambda v: v], [True, True], x)
+
+
+def _sum_of_marked(functions, x):
+    total = 0.0
+    for f in functions:
+        if f.wanted:
+            total = total + f(x) * f.factor
+    return total
+
+
+@case(0.7)
+def attributes_of_functions_made_anew(x):
+    add = [_sum_of_marked, abs, len, repr, hash, iter, callable][0]  # decided when it runs
+    total = 0.0
+    for i in range(4):
+
+        def square(v):
+            return v * v
+
+        def triple(v):
+            return 3.0 * v
+
+        square.wanted, triple.wanted = i % 2 == 0, i != 2
+        square.factor, triple.factor = i + 1.0, i - 0.5
+        total = total + add([square, triple], x + i)
+    return total

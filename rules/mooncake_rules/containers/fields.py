@@ -236,12 +236,12 @@ def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 
 infer_table[fields.make_object] = _made
-zero_derivative(fields.is_code_of)
+zero_derivative(fields.is_code_of, fields.is_function)
 zero_derivative(fields.lacks)
 infer_table[fields.lacks] = lambda args, kwargs: Known(None)
 incurious.add(fields.lacks)
-infer_table[fields.is_code_of] = lambda args, kwargs: Inst(bool)
-incurious.add(fields.is_code_of)
+infer_table[fields.is_code_of] = infer_table[fields.is_function] = lambda args, kwargs: Inst(bool)
+incurious.update({fields.is_code_of, fields.is_function})
 zero_derivative(ops.no_operator)
 incurious.add(ops.no_operator)
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
