@@ -141,8 +141,7 @@ def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> 
         h = dx
     else:
         given, x = x, np.asarray(x)
-        h = np.diff(x, axis=axis)
-        h = np.moveaxis(h, axis, -1) if h.ndim == y.ndim else h
+        h = np.diff(x if x.ndim == 1 else np.moveaxis(x, axis, -1))  # one row of places serves any axis
     part = np.broadcast_to(d * conj(h) / 2, (*t.shape[:-1], t.shape[-1] - 1))
     out = np.zeros(t.shape, part.dtype)
     out[..., 1:] += part
@@ -152,12 +151,12 @@ def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> 
         out = out.real
     if x is None:
         return np.moveaxis(out, -1, axis), None, real_of(np.sum(mean), dx)
-    xs = np.moveaxis(x, axis, -1) if x.ndim == y.ndim else x
+    xs = x if x.ndim == 1 else np.moveaxis(x, axis, -1)
     dh = unbroadcast(mean, (*xs.shape[:-1], xs.shape[-1] - 1))
     dxs = np.zeros(xs.shape, dh.dtype)
     dxs[..., 1:] += dh
     dxs[..., :-1] -= dh
-    return np.moveaxis(out, -1, axis), unstack(np.moveaxis(dxs, -1, axis) if x.ndim == y.ndim else dxs, given), None
+    return np.moveaxis(out, -1, axis), unstack(dxs if x.ndim == 1 else np.moveaxis(dxs, -1, axis), given), None
 
 
 def _trapezoid(f: Any) -> None:
@@ -383,5 +382,6 @@ CASES += [
     case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),
     case(_trapezoid_now, _Z, None, 0.5), case(_trapezoid_now, _Z, _X), case(_trapezoid_now, _V, _X * (1 + 0.2j)),
     case(_trapezoid_now, _Z, list(_X)), case(_trapezoid_now, _Z, _X * 1j),
-    case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0),
+    case(_trapezoid_now, _M, np.cumsum(_M**2, axis=0), axis=0), case(_trapezoid_now, _M, _X, axis=1),
+    case(_trapezoid_now, _M.T, _X, axis=0),
 ]  # fmt: skip

@@ -70,6 +70,9 @@ def put(a, ind, v, mode="raise"):
 @overlay(np.place)
 def place(arr, mask, vals):
     where = selected(mask)
+    if where.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    where = where.reshape(arr.shape)
     count = int(np.count_nonzero(where))
     if count > 0 and np.size(vals) == 0:
         raise ValueError("Cannot insert from an empty array!")
@@ -437,7 +440,7 @@ CASES: list[RuleCase] = [
     case(_written(np.put), _V, [0, 2, 2], _P[:3]), case(_written(np.put), _M, np.array([1, -1]), 0.5),
     case(_written(np.put, "wrap"), _V, [0, 7, 9], _P[:2]), case(_written(np.ndarray.put, "clip"), _V, [0, 9], _P[:3]),
     case(_written(np.place), _M, _M > 0.4, _P[:2]), case(_written(np.place), _V, _V > 5, _P),
-    case(_written(np.place), _V, _V > 5, _P[:0]),
+    case(_written(np.place), _V, _V > 5, _P[:0]), case(_written(np.place), _M, _M.ravel() > 0.4, _P[:2]),
     case(_written(np.putmask), _V, _V > 0.5, _P), case(_written(np.putmask), _M, _M > 0, _P[:3]),
     case(_written(np.putmask), _M, _M > 0, 0.5), case(_written(np.putmask), _M, _M > 0, [0.5, 0.25]),
     case(_written(np.put_along_axis), _M, np.array([[0, 1, 1, 0]]), 0.5, 0),

@@ -154,8 +154,12 @@ def _integral(f: Any, a: float, b: float, epsabs: float, epsrel: float, points: 
     return si.quad_vec(f, a, b, epsabs, epsrel, "max", points=points)[0]
 
 
-def _end(f: Any, at: float, args: Any) -> float:
-    return float(np.ravel(f(at, *args))[0]) if np.isfinite(at) else 0.0
+def _end(f: Any, at: float, args: Any) -> Any:
+    """The integrand at an end; NaN where it cannot be computed: no integral needs it, but where the end is active."""
+    try:
+        return f(at, *args) if np.isfinite(at) else 0.0
+    except (ArithmeticError, ValueError):
+        return np.nan
 
 
 def _weight_at(x: float, weight: str = "", wvar: Any = None) -> float:
@@ -199,7 +203,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
             vector = _integral(lambda t: _gradient(d, t), a, b, epsabs, epsrel, options.get("points"))
         ds = d.give(d0 * np.ravel(vector))
         da, db = (
-            _of_end(sign * d0 * _end(func.primal, x, d.extra), _weight_at(x, **weighted))
+            _of_end(sign * d0 * float(np.ravel(_end(func.primal, x, d.extra))[0]), _weight_at(x, **weighted))
             for sign, x in ((-1, a), (1, b))
         )
         dweight = {"wvar": NoDerivative("scipy.integrate.quad", "the parameter of its weight")} if weighted else {}
@@ -233,7 +237,7 @@ def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=1
         if vector.size:
             vector = _integral(at, a, b, epsabs, epsrel, points)
         ds = d.give(np.ravel(vector))
-        ends = [np.sum(t * np.asarray(f.primal(x, *d.extra))) if np.isfinite(x) else 0.0 for x in (a, b)]
+        ends = [np.sum(t * np.asarray(_end(f.primal, x, d.extra))) for x in (a, b)]
         return None, -ends[0], ends[1], *[None] * 9, ds[0] if single else ds
 
     return CoDual((y, error), (fy, None)), pullback
@@ -379,6 +383,8 @@ _NINE = np.linspace(0.0, 2.0, 9)
 
 CASES: list[RuleCase] = [
     case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7),
+    case(lambda a: si.quad(lambda t: t * a ** (-1.0 / t), 0.0, 1.0)[0], 1.7),
+    case(lambda a: si.quad_vec(lambda t: t * a ** (-1.0 / t), 0.0, 1.0)[0], 1.7),
     case(lambda y, h: si.cumulative_simpson(y, dx=h), _V, 0.5),
     case(lambda y, x: si.cumulative_simpson(y, x=x, initial=0.0), _M, _X),
     case(si.trapezoid, _V), case(si.trapezoid, _V, _X), case(si.trapezoid, _M, dx=0.5, axis=0),
