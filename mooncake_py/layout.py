@@ -53,3 +53,52 @@ def in_one_piece(a: np.ndarray) -> np.ndarray:
     """A view of an array without gaps that is contiguous."""
     order = order_of(a)
     return a.transpose(order) if isinstance(order, tuple) else a if order == "C" else a.T
+
+
+def is_in_one_piece(a: np.ndarray) -> bool:
+    """Has an array no gaps?"""
+    return bool(in_one_piece(a).flags.c_contiguous)
+
+
+def repeats(view: np.ndarray) -> bool:
+    """Does the view show an element of its base more than once, so that its fdata cannot be a view as well?"""
+    if view.flags.c_contiguous or not view.size:
+        return False
+    steps = sorted((abs(step), n) for n, step in zip(view.shape, view.strides, strict=True) if n > 1)
+    reach = 0
+    for step, n in steps:  # every axis steps over all that the shorter steps reach: nothing is met twice
+        if step <= reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return False
+    places = np.zeros((1,), np.int64)
+    for n, step in zip(view.shape, view.strides, strict=True):
+        places = (places[:, None] + step * np.arange(n)).ravel()
+    return bool(np.unique(places).size < places.size)
+
+
+def owner_of(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of x."""
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
+
+
+def same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The view of `whole` that x is of `base`; both are laid out alike, in one piece."""
+    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    memory = in_one_piece(whole)
+    return np.ndarray(x.shape, x.dtype, memory.data, offset, x.strides)
+
+
+def places_of(x: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Which elements of the base, counted in C order, its view x shows."""
+    step = base.itemsize
+    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    places = np.asarray(offset // step)
+    for n, s in zip(x.shape, x.strides, strict=True):
+        places = places[..., None] + s // step * np.arange(n)
+    in_memory = np.empty_like(base, np.intp)  # laid out alike
+    in_memory[...] = np.arange(base.size).reshape(base.shape)
+    return in_one_piece(in_memory).reshape(-1)[places]

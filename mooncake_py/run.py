@@ -43,6 +43,7 @@ class Run:
         "before",
         "in_place",
         "made",
+        "memory",
         "memos",
         "objects",
         "observer",
@@ -54,6 +55,7 @@ class Run:
     def __init__(self) -> None:
         self.objects: dict[int, tuple[Any, Any]] = {}
         self.arrays: dict[int, tuple[Any, Any]] = {}  # the same by the array that owns the memory, where arrays change
+        self.memory: dict[int, tuple[Any, Any]] = {}  # the same of what constants gave, held weakly
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
         self.assigned: dict[tuple[int, str], Any] = {}  # names of modules that were set, with the module

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
+import weakref
 from collections import deque
 from types import CellType
 from typing import Any
@@ -25,6 +26,7 @@ import numpy as np
 
 from mooncake_py import layout, run
 from mooncake_py.errors import MissingRule, RuleError, UnsupportedError
+from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.structure import attributes, is_user_class, items_of, stored
 
@@ -208,8 +210,8 @@ class Shadow:
             try:
                 data.flags.writeable = True
             except ValueError:  # it is a view of a view that may not be written to
-                whole = owner_of(self.dense())
-                data = same_view(data, whole, whole)
+                whole = layout.owner_of(self.dense())
+                data = layout.same_view(data, whole, whole)
         v.data = data
         v.owned = v.shared = v.is_view = True
         return v
@@ -223,44 +225,35 @@ def shadow_of(a: np.ndarray) -> Shadow:
     return Shadow(a.shape, a.dtype if a.dtype.kind in "fc" else _FLOAT, layout.order_of(a))
 
 
-def owner_of(x: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x
-
-
-def same_view(x: np.ndarray, base: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The view of `whole` that x is of `base`; both are laid out alike, in one piece."""
-    offset = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    memory = layout.in_one_piece(whole)
-    return np.ndarray(x.shape, x.dtype, memory.data, offset, x.strides)
-
-
 def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
-    """What the run knows of an array that may be from outside: views of one memory share it."""
-    base = owner_of(x)
-    found = here.arrays.get(id(base))
-    if found is None:
-        found = here.arrays[id(base)] = base, shadow_of(base)
-    shadow: Shadow = found[1]
+    """What the run knows of an array that comes without fdata, from outside say: views of one memory share it."""
+    base = layout.owner_of(x)
+    if here.wary >= run.Wary.ARRAYS:
+        found = here.arrays.get(id(base))
+        if found is None:
+            here.arrays[id(base)] = base, (whole := shadow_of(base))
+        else:
+            whole = found[1]
+    else:
+        held, whole = here.memory.get(id(base), _NOBODY)
+        found = held()
+        if found is not base:
+            here.memory[id(base)] = weakref.ref(base), (whole := shadow_of(base))
+            found = None
     if x is base:
-        return shadow
-    if base.dtype != shadow.dtype or not (base.flags.c_contiguous or base.flags.f_contiguous):
-        raise UnsupportedError("a view of an array from outside with this memory layout", "the call", None)
-    return shadow.view(same_view(x, base, shadow.dense()))
+        return whole
+    if base.dtype != whole.dtype or not layout.is_in_one_piece(base):
+        if here.wary >= run.Wary.ARRAYS:
+            raise UnsupportedError("a view of an array from outside with this memory layout", "the call", None)
+        return shadow_of(x)
+    if layout.repeats(x) and x.dtype == base.dtype:
+        return whole.shown_at(layout.places_of(x, base))
+    shadow = whole.view(layout.same_view(x, base, whole.dense()))
+    shadow.is_view = found is not None  # if not, nobody has met the base: what belongs to it is told by this view
+    return shadow
 
 
-def made_fdata(x: Any) -> Any:
-    """fdata for what a rule made, whose cotangent the rule's pullback takes from it.
-
-    NumPy may have made it as a view of memory that nobody else has. Where the run keeps book of memory its shadow is a
-    view of that memory's, and no other pullback takes what is there.
-    """
-    f = zero_fdata(x)
-    if type(f) is Shadow:
-        f.is_view = False
-    return f
+_NOBODY: tuple[Any, Any] = (lambda: None), None
 
 
 class ListShadow:
@@ -444,13 +437,12 @@ def zero_fdata(x: Any) -> Any:
     if cls is np.ndarray:
         if x.dtype.kind not in "fc":
             return None
-        here = run.current()
-        return _met_shadow(x, here) if here.wary >= run.Wary.ARRAYS else shadow_of(x)
+        return _met_shadow(x, run.current())
     if isinstance(x, tuple):
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None
-    if cls is not CellType and not isinstance(x, (list, dict, deque)) and not is_user_class(cls):
-        return None
+    if cls is Generator or (cls is not CellType and not isinstance(x, (list, dict, deque)) and not is_user_class(cls)):
+        return None  # as that of a function, what a generator can come to is found in its cells
     if cls is dict and "__builtins__" in x:  # the variables of a module: what is assigned to them has no derivative
         return None
     here = run.current()
@@ -487,6 +479,29 @@ def zero_fdata(x: Any) -> Any:
         shadow = ObjectShadow(x)
         here.meet(x, shadow)
     return shadow
+
+
+def met_fdata(x: Any, here: run.Run) -> Any:
+    """fdata of what the run has met before: an object, a view of an array's memory, a cell that holds one of them."""
+    if type(x) is np.ndarray:
+        return zero_fdata(x) if id(layout.owner_of(x)) in here.memory else None
+    found = here.shadow(x)
+    if found is None and type(x) is CellType:
+        with contextlib.suppress(ValueError):  # an empty cell
+            if met_fdata(x.cell_contents, here) is not None:
+                return zero_fdata(x)
+    return found
+
+
+def made_fdata(x: Any) -> Any:
+    """fdata for what a rule made, whose cotangent the rule's pullback takes from it, or that has fdata of its own.
+
+    NumPy may have made it as a view of memory that nobody else has; where it may be memory from outside that is
+    written to, the run is asked.
+    """
+    if type(x) is np.ndarray and run.is_wary() < run.Wary.ARRAYS:
+        return shadow_of(x) if x.dtype.kind in "fc" else None
+    return zero_fdata(x)
 
 
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, np.float64, np.float32, np.int64})

@@ -164,7 +164,8 @@ class Attributes(State):
                 return r
             return self.resolved_attribute(s, descriptor, args[:1], (widen(t),), r)
         act = t.active and name != "__traceback__"
-        seen = act or isinstance(t, Union)  # of one of several types, which may be told apart
+        # Of one of several types, which may be told apart; by a property, which may give functions that it makes.
+        seen = act or isinstance(t, Union) or (isinstance(t, Inst) and is_user_class(t.cls))
         self.calls[s.out] = CallInfo(
             "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
         )

@@ -80,6 +80,7 @@ from mooncake_py.registry import (
     seen_through,
 )
 from mooncake_py.spelling import given_by_name
+from mooncake_py.structure import is_user_class
 
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
@@ -111,6 +112,13 @@ def _is_sequence_or_count(t: T) -> bool:
 def _only_keeps(f: Any) -> bool:
     """Is it a class of exceptions that does no more than to keep its arguments?"""
     return isinstance(f, type) and issubclass(f, BaseException) and f.__module__ == "builtins"
+
+
+def _is_users(f: Any) -> bool:
+    """Is it a class of the user's, or an object that runs code of the user's when it is called?"""
+    if isinstance(f, type):
+        return is_user_class(f) and not is_library(f)
+    return isinstance(f, functools.partial) or is_user_class(type(f))
 
 
 class Calls(Attributes):
@@ -327,7 +335,8 @@ class Calls(Attributes):
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
         writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f)
-        pure_call = not act and (writes_nothing or not any(map(may_be_written, types)))
+        users = _is_users(f)  # it may keep functions and generators that it makes, or give them
+        pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
 
@@ -525,9 +534,9 @@ class Calls(Attributes):
                 return found.type
             result = found.type
         act = act or bool(self.wary)
-        self.calls[s.out] = CallInfo(
-            "dynamic" if act or written else "plain", target, None, args, s.kwargs, types, "call"
-        )
+        # What is not known may be a function or a generator, that reaches what others write to.
+        late = act or written or not (may_be_returned(result) or is_library(target))
+        self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
         if target in infer_table:
             result = result_type(target, types, ())
         return activate(result, act)

@@ -13,7 +13,6 @@ from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
 from mooncake_py.infer.parts import activate, unknown_items, unseen
-from mooncake_py.infer.predicates import may_be_written
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -189,10 +188,8 @@ class State:
 
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]
-        act = bool(self.wary) or any(t.active for t in types)
-        seen = act or any(map(may_be_written, types))  # what it changes is put back
-        self.calls[s.out] = CallInfo("dynamic" if seen else "plain", None, None, s.args, s.kwargs, (), why)
-        return Top(act)
+        self.calls[s.out] = CallInfo("dynamic", None, None, s.args, s.kwargs, (), why)
+        return Top(bool(self.wary) or any(t.active for t in types))
 
 
 def _with(t: T, f: T) -> T:

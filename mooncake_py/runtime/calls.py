@@ -127,7 +127,7 @@ def call(
             if active:
                 raise e.why from None
             return run_plainly(f, args, kwargs, names, protected)
-    found = call_object(alike, f, ff, given) if active else None
+    found = call_object(alike, f, ff, given) if active or isinstance(f, functools.partial) else None
     if found is not None:
         return found
     if f is TYPE_CALL:  # a metaclass has it called

@@ -12,6 +12,7 @@ from mooncake_py import run
 from mooncake_py.infer.abstraction import abstract, is_item_by_item
 from mooncake_py.infer.types import Obj, Tup
 from mooncake_py.structure import items_of
+from mooncake_py.tangents import met_fdata
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
 """Classes of values that no run knows by their identity."""
@@ -25,10 +26,10 @@ def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
     if None not in fargs:
         return fargs
     here = run.current()
-    if not (here.objects or here.made):
+    if not (here.objects or here.made or here.memory):
         return fargs
     return tuple(
-        [here.shadow(x) if fx is None and type(x) not in ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
+        [met_fdata(x, here) if fx is None and type(x) not in ATOMS else fx for x, fx in zip(args, fargs, strict=True)]
     )
 
 

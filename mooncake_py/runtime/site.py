@@ -39,7 +39,7 @@ class DynamicSite:
 
     __slots__ = (
         *("classes", "filename", "function", "generation", "last", "line", "live", "numeric", "protected", "rule"),
-        *("why", "written"),
+        *("made", "why", "written"),
     )
 
     def __init__(
@@ -52,6 +52,7 @@ class DynamicSite:
         protected: bool = False,
     ):
         self.written = False  # is the result written into?
+        self.made = False  # is it what a Python function gives for constants, and may be changed?
         self.live = live  # which arguments may carry a derivative, where that is known
         self.protected = protected  # is there a handler that asks what was done before an exception?
         self.line, self.function = pos.calls(function)[-1]  # through functions that were taken in
@@ -158,7 +159,7 @@ class DynamicSite:
             if fy is None and type(y) not in ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
                 inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
                 fy = None if inner or (isinstance(y, np.ndarray) and run.is_wary() < ARRAYS) else zero_fdata(y)
-            if fy is None and self.written and is_new(y):
+            if fy is None and (self.made or (self.written and is_new(y))):
                 fy = zero_fdata(y)
             return y, fy, pb
         except NoRule as e:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py import run
+from mooncake_py import layout, run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.structure import attributes, is_user_class, items_of, store, unstore, with_items
@@ -20,8 +20,7 @@ from mooncake_py.tangents import (
     ObjectShadow,
     Shadow,
     has_tangent,
-    owner_of,
-    same_view,
+    made_fdata,
     shadow_of,
     zero_fdata,
 )
@@ -49,7 +48,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
         if type(x) in _PLAIN:
             return None
         if apart and type(x) is np.ndarray:
-            return zero_fdata(x)
+            return made_fdata(x)
         if not isinstance(x, tuple) and id(x) in seen:
             state["aliased"] = True
             return seen[id(x)]
@@ -99,15 +98,20 @@ def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state:
             continue
         if np.may_share_memory(x, y) and np.shares_memory(x, y):
             state["aliased"] = True
-            base = owner_of(x)
-            if base is not owner_of(y) or base.dtype != x.dtype or y.dtype != x.dtype or not base.flags.c_contiguous:
+            base = layout.owner_of(x)
+            if (
+                base is not layout.owner_of(y)
+                or base.dtype != x.dtype
+                or y.dtype != x.dtype
+                or not base.flags.c_contiguous
+            ):
                 raise UnsupportedError("arguments that overlap in memory in this way", "the call", None)
             data = other.data if other.shared and other.data is not None else None
             whole = data.base if data is not None and isinstance(data.base, np.ndarray) else None
             if whole is None or whole.shape != base.shape:
                 whole = np.zeros(base.shape, base.dtype)
-                other.data, other.owned, other.shared = same_view(y, base, whole), True, True
-            shadow.data, shadow.owned, shadow.shared = same_view(x, base, whole), True, True
+                other.data, other.owned, other.shared = layout.same_view(y, base, whole), True, True
+            shadow.data, shadow.owned, shadow.shared = layout.same_view(x, base, whole), True, True
             break
     arrays.append((x, shadow))
     return shadow
@@ -167,7 +171,8 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
     """Let them hold that again."""
     for x, content in saved:
         if isinstance(x, np.ndarray):
-            x[...] = content
+            if x.flags.writeable:
+                x[...] = content
         elif isinstance(x, (list, deque)):
             x.clear()
             x.extend(content)

@@ -15,7 +15,6 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.registry import Rule, rules_of
-from mooncake_py.run import Wary
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
@@ -180,7 +179,7 @@ class ADInfo:
         if has_fdata(tree):
             t = self.types.get(v)
             y = self.operand(v)
-            if tree == REF and isinstance(t, Arr) and not (met and self.inferred.wary >= Wary.ARRAYS):
+            if tree == REF and isinstance(t, Arr) and not met:
                 f = self.emit(helpers.shadow_of, y)
             else:
                 f = self.emit(zeros, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types as pytypes
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
@@ -54,6 +55,7 @@ def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     live = tuple(info.tree(v) != NONE for v in args)
     site = info.dynamic_site(call, s, live, s.out in info.canonical.unwinding)
     site.written = info.may_be_written(s.out)
+    site.made = not any(live) and not isinstance(call.target, pytypes.BuiltinFunctionType)
     rvs = through(info, s, [info.operand(callee), info.lane_of(callee)], Const(site), callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
 

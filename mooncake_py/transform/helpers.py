@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import layout
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.tangents import At as At
@@ -128,28 +129,10 @@ def take_own(given: bool, acc: Any, fdata: Any) -> Any:
     return acc if given else take_any(acc, fdata)
 
 
-def repeats(view: np.ndarray) -> bool:
-    """Does the view show an element of its base more than once, so that its fdata cannot be a view as well?"""
-    if view.flags.c_contiguous or not view.size:
-        return False
-    steps = sorted((abs(step), n) for n, step in zip(view.shape, view.strides, strict=True) if n > 1)
-    reach = 0
-    for step, n in steps:  # every axis steps over all that the shorter steps reach: nothing is met twice
-        if step <= reach:
-            break
-        reach += step * (n - 1)
-    else:
-        return False
-    places = np.zeros((1,), np.int64)
-    for n, step in zip(view.shape, view.strides, strict=True):
-        places = (places[:, None] + step * np.arange(n)).ravel()
-    return bool(np.unique(places).size < places.size)
-
-
 def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
     """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
     if shadow is None:
-        return made_fdata(view)
+        return zero_fdata(view)
     if isinstance(view, np.ndarray) and type(view) is not np.ndarray:
         raise UnsupportedError(
             f"a value with a derivative in an array of class {type(view).__name__}", "the call", None,
@@ -165,7 +148,7 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             whole, places = shadow.spread
             return whole.shown_at(np.asarray(f(places, *rest), np.intp))
         data = f(shadow.dense(), *rest)
-        if repeats(data):  # not so where the base itself is such a view: its shadow has every element
+        if layout.repeats(data):  # not so where the base itself is such a view: its shadow has every element
             return shadow.shown_at(_places_shown(base, view, f, *rest))
         if not np.may_share_memory(data, shadow.data):
             raise UnsupportedError(
@@ -191,12 +174,12 @@ def view_shadow_at(places: tuple[int, ...], view: Any, f: Any, args: tuple[Any, 
         x = args[i]
         if lanes[i] is not None and isinstance(x, np.ndarray) and np.may_share_memory(view, x):
             return view_shadow(x, lanes[i], view, lambda data, k=i: f(*args[:k], data, *args[k + 1 :]))
-    return made_fdata(view)
+    return zero_fdata(view)
 
 
 def stored_view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
     """As `view_shadow`, of an array that nobody writes to: a view that repeats elements is as good as a copy."""
-    if type(view) is np.ndarray and repeats(view):
+    if type(view) is np.ndarray and layout.repeats(view):
         return made_fdata(view)
     return view_shadow(base, shadow, view, f, *rest)
 

@@ -310,6 +310,15 @@ for _cls in (np.float64, np.float32, np.float16, np.longdouble, np.complex128, n
 
             return cls(x), pullback
 
+        @rrule(cls, types=(Array,), alias=(0,))
+        def of_array(x):  # one of no dimensions becomes a number, any other keeps its shape, and memory if it can
+            shape, dtype = x.shape, x.dtype
+
+            def pullback(dy):
+                return as_dtype(np.reshape(dy, shape), dtype)
+
+            return cls(x), pullback
+
     _number_class(_cls)
     probed.add(_cls)
 
@@ -431,6 +440,7 @@ CASES: list[RuleCase] = [
     case(np.ascontiguousarray, 0.5), case(np.asfortranarray, [0.5, 1.0]), case(np.copy, _M),
     case(np.ndarray.copy, _M.T), case(np.ndarray.astype, _M, np.float32), case(np.ndarray.astype, _M, complex),
     case(np.ndarray.astype, _M, float, copy=False), case(np.float64, 0.5), case(np.complex128, 0.5),
+    case(np.float64, np.array(0.5)), case(np.float32, np.array(0.5)), case(np.complex128, _M), case(np.float64, _V),
     case(np.ndarray.item, np.array(0.5)), case(np.ndarray.item, _V, 2), case(np.ndarray.item, _M, 1, 2),
     case(np.ndarray.item, _M, (1, 2)), case(_listed, _V), case(_listed_rows, _M), case(np.asarray, 0.5),
     case(np.array, [_V, _V], ndmin=3), case(np.array, _V, ndmin=2), case(np.array, _M, float, copy=True, subok=True),

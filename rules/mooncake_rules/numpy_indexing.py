@@ -17,6 +17,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, read_each_once, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast
 from mooncake_rules.containers.lists import elements
+from mooncake_rules.numpy_linear import matmul_left, matmul_right
 from mooncake_rules.operators import exponent_log, surely_positive
 from mooncake_rules.sequences import SEQUENCES
 
@@ -341,8 +342,8 @@ def imatmul(a: CoDual, b):
         dy = None if shadow is None else shadow.take()
         if dy is None:
             return None
-        shadow.add(dy @ conj(np.swapaxes(b, -1, -2)))
-        return None, unbroadcast(conj(np.swapaxes(old, -1, -2)) @ dy, b.shape)
+        shadow.add(matmul_left(dy, conj(b), old.shape))
+        return None, real_of(matmul_right(dy, conj(old), b.shape), b)
 
     return CoDual(y, shadow), pullback
 
@@ -417,7 +418,14 @@ def _products_in_place(m: np.ndarray, a: np.ndarray) -> np.ndarray:
     return b * m
 
 
+def _vector_times(v: np.ndarray, m: np.ndarray) -> np.ndarray:
+    v = v.copy()
+    v @= m
+    return v
+
+
 CASES: list[RuleCase] = [
+    case(_vector_times, _V[:2], _M[:, 1:3]), case(_vector_times, _Z[0, :2], _M[:, 2:]),
     case(_parts, _M), case(_parts, _Z.real.astype(np.float32)), case(_written_parts, _M, _V, 0.7),
     case(_in_place, _M, _V, 1.3), case(_products_in_place, _M[:, :2], _M[:, 2:]), case(operator.getitem, _V, 2),
     case(operator.getitem, _M, (0, 1)), case(lambda z: z[0] * z[1, 1], _Z), case(np.ndarray.fill, _V, 0.5),

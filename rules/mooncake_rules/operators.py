@@ -241,8 +241,8 @@ binary(_pow, operator.pow, operator.ipow, pow, np.power, np.float_power)
 
 
 @overlay(pow)
-def pow_builtin(base, exp):
-    return base**exp
+def pow_builtin(base, exp, mod=None):
+    return base**exp if mod is None else base.__pow__(exp, mod)
 
 
 # -- remainder and floor ----------------------------------------------------------------------------------

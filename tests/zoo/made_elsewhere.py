@@ -1,0 +1,184 @@
+"""What functions that are given no derivative make: arrays and their views, closures and generators that share them."""
+
+import functools
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+V = np.array([1.3, 0.7, 2.1])
+
+
+class Board:
+    """A table, one of its columns, and functions that look at them."""
+
+    def __init__(self, n=3):
+        table = np.zeros((n, 2))
+        self.table, self.first = table, table[:, 0]
+        self.write = lambda v: table.__setitem__((slice(None), 1), v)
+        self.second = lambda: table[:, 1].sum()
+
+
+def pair(n=3):
+    a = np.zeros(n)
+    return a, a[1:]
+
+
+def in_a_dict(n):
+    a = np.zeros((n, n))
+    return {"whole": a, "rows": list(a), "turned": a.T, "same": np.broadcast_to(a[0], (2, n))}
+
+
+def one_after_the_other():
+    a = np.zeros(4)
+    yield a
+    yield a[::2]
+
+
+def access():
+    a = np.zeros(3)
+    tail, number = a[1:], [1.0]
+
+    def put(v):
+        a[:] = v
+        number[0] = v
+
+    def numbers():
+        while True:
+            yield number[0]
+
+    return put, lambda: tail.sum(), numbers(), lambda v: number.__setitem__(0, v)
+
+
+def in_layers(n):
+    return Board() if n == 0 else in_layers(n - 1)
+
+
+TABLE = {"pair": pair, "Board": Board, "access": access}
+PARTIAL = functools.partial(access)
+
+
+@case(0.7)
+def array_and_view_from_a_function(x):
+    a, v = pair()
+    a[:] = x * x
+    v *= a[0]
+    return np.sum(a) * np.sum(v)
+
+
+@case(0.7)
+def array_and_view_from_a_function_in_a_dict(x):
+    a, v = TABLE["pair"](2)
+    v[0] = x
+    return np.sum(a) * x
+
+
+@case(V)
+def views_in_a_dict_from_a_function(x):
+    d = in_a_dict(3)
+    d["rows"][0][:] = x
+    d["turned"][0] += x**2
+    shown = np.sum(d["same"] * x)
+    d["whole"] *= x
+    return np.sum(d["rows"][0]) * shown + np.sum(d["turned"])
+
+
+@case(0.7)
+def views_in_objects_made_in_several_ways(x):
+    boards = [Board(), TABLE["Board"](2), in_layers(2), functools.partial(Board, 4)()]
+    boards += map(Board, [2])
+    total = 0.0
+    for i, b in enumerate(boards):
+        b.table[0, :] += x * (i + 1)
+        b.first[1:] += b.first[0]
+        total = total + np.sum(b.table) * b.first[0]
+    return total
+
+
+@case(0.7)
+def functions_of_an_object_share_its_arrays(x):
+    b = TABLE["Board"]()
+    b.write(x * x)
+    b.table[0] *= 3.0
+    return b.second() * x
+
+
+@case(0.7)
+def arrays_of_a_generator_share_memory(x):
+    a, v = list(one_after_the_other())
+    a[:] = x
+    v += a[1] * x
+    it = one_after_the_other()
+    b = next(it)
+    b[2] = np.sum(v)
+    return np.sum(a) * np.sum(next(it))
+
+
+@case(0.7)
+def closures_from_a_function_share_an_array(x):
+    put, tail, numbers, _ = access()
+    put(x * x)
+    return tail() * x + next(numbers)
+
+
+@case(0.7)
+def generator_from_a_function_shares_a_list(x):
+    put, _, numbers, set_number = PARTIAL()
+    first = next(numbers)
+    set_number(x * x)
+    second = next(numbers)
+    put(second * 2.0)
+    return first + second * next(numbers)
+
+
+@case(0.7)
+def closures_by_a_dict_and_a_lambda(x):
+    put, tail, numbers, _ = TABLE["access"]()
+    other = (lambda: access())()
+    put(x)
+    other[0](tail() * x)
+    return other[1]() * next(other[2]) + next(numbers)
+
+
+@case(0.7)
+def cached_function_gives_one_array(x):
+    buffer = functools.cache(lambda n: np.zeros(n))
+    buffer(3)[1] = x * x
+    buffer(2)[0] = np.sum(buffer(3))
+    return np.sum(buffer(2)) * x
+
+
+COUNT = np.zeros(2)
+
+
+@case(V)
+def results_that_are_views_of_what_nobody_sees(x):
+    COUNT[0] = x[0]
+    tile, kron = (lambda f: f)(np.tile), {"kron": np.kron}["kron"]
+    y = tile(x, 2)
+    y[0] *= 2.0
+    total = np.sum(y**2) + np.sum(kron(x, x[:2])) + COUNT[0]
+    COUNT[0] = 0.0
+    return total
+
+
+@case(0.7, np.ones(2))
+def numbers_from_arrays_by_class(x, a):
+    z = np.array(x)
+    z *= x
+    b = np.float64(a)
+    b *= 2.0
+    return np.float64(z) * x + np.float32(1.5) * np.sum(b) + np.complex128(z).real
+
+
+@case(0.7)
+def power_with_a_modulus_of_none(x):
+    return pow(x, 3, None) + pow(7, 3, 5) * x
+
+
+@case(V, np.eye(3) + 0.3)
+def vector_times_matrix_in_place(v, m):
+    w = v * 2.0
+    w @= m
+    w[1:] @= m[1:, 1:]
+    return np.sum(w**2)
