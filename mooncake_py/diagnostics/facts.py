@@ -258,7 +258,7 @@ def fingerprint(x: Any) -> Any:
     if cls is list:
         return tuple(x) if len(x) <= 16 * SOME else (*x[:SOME], *x[-SOME:], len(x))
     if cls is dict:
-        return tuple(x.items()) if len(x) <= 16 * SOME else len(x)
+        return tuple(x.items()) if len(x) <= 16 * SOME else (len(x),)
     if cls is pytypes.CellType:
         try:
             return (x.cell_contents,)

@@ -77,7 +77,7 @@ def _part(t: T, around: Around) -> Part | None:
         case Obj(cls=cls, fields=fields, new=False):
             asked = []
             inner = {**around, cls: asked}
-            found = _object(cls, [(k, _part(x, inner)) for k, x in fields])
+            found = _object(cls, [(k, _part(x, inner)) for k, x in fields], t.sure)
             if found is None:
                 return None
             asked.append(found)
@@ -128,12 +128,22 @@ def class_told(t: T) -> type | None:
     return np.ndarray if isinstance(t, Arr) else getattr(t, "cls", None)
 
 
-def _object(cls: type, fields: list[tuple[str, Part | None]]) -> Part | None:
-    """Has an object of this class exactly these attributes?"""
+def _object(cls: type, fields: list[tuple[str, Part | None]], sure: frozenset[str]) -> Part | None:
+    """Has an object of this class exactly these attributes, or of several of its class one that has the sure ones?"""
     if any(fit is None for _, fit in fields):
         return None
     n = len(fields)
     read = reader(cls)
+    if len(sure) < n:
+        known = dict(fields)
+
+        def fits_some(x: Any, w: Walk) -> bool:
+            if type(x) is not cls:
+                return False
+            held = read(x)
+            return held.keys() >= sure and all([k in known and known[k](v, w) for k, v in held.items()])  # type: ignore[misc]
+
+        return fits_some
 
     def fits(x: Any, w: Walk) -> bool:
         if type(x) is not cls:
@@ -161,9 +171,13 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
         return lambda x, w: type(x) is cls and not x
     if type(elem) is Inst and _is_simple(elem.cls):  # a long list is mostly numbers: no step of this is in Python
         only = {elem.cls}
+        if within:
+            return lambda x, w: type(x) is cls and {*map(type, x)} <= only
         return lambda x, w: type(x) is cls and {*map(type, x)} == only
     if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and _is_simple(elem.elem.cls):
         only, rows = {elem.elem.cls}, {list}
+        if within:
+            return lambda x, w: type(x) is cls and {*map(type, x)} <= rows and {*map(type, chain(*x))} <= only
         return lambda x, w: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
     if fit is None:
         return None
@@ -208,8 +222,11 @@ def _items_of(t: Dct, around: Around) -> Part | None:
         return None
     if type(t.key) is Inst:
         only = {t.key.cls}
+        if around:  # of several dicts some may be empty, as it is with lists
+            return lambda x, w: {*map(type, x)} <= only and len(x) <= FEW and all([item(v, w) for v in x.values()])
         return lambda x, w: {*map(type, x)} == only and len(x) <= FEW and all([item(v, w) for v in x.values()])
     key = _part(t.key, around)
     if key is None:
         return None
-    return lambda x, w: 0 < len(x) <= FEW and all([key(k, w) and item(v, w) for k, v in x.items()])
+    least = 0 if around else 1
+    return lambda x, w: least <= len(x) <= FEW and all([key(k, w) and item(v, w) for k, v in x.items()])

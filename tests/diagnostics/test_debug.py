@@ -288,3 +288,12 @@ def test_containers_that_hold_themselves() -> None:
     with debug(check_finite=True, check_numbers=True):
         dxs, dd, dx = value_and_pullback(f, *args())[1](1.0)
     assert dxs[0] == 15.0 and dd["v"] == 10.0 and dx == 6.0
+
+
+def test_a_container_that_is_too_long_to_remember() -> None:
+    table = {k: float(k) for k in range(5000)}
+
+    def f(x: float) -> float:
+        return x * table.get(3, 0.0) + len(str(table.get(7)))
+
+    assert value_and_pullback(f, 2.0, debug_mode=True)[1](1.0) == (3.0,)

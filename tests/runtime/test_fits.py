@@ -100,3 +100,14 @@ def test_a_join_of_several_types_is_not_told() -> None:
     mixed = [[1.0], []]
     fits = fit_of(abstract(mixed, True))
     assert fits is not None and fits([[1.0], [2.0]]) and not fits(mixed)
+
+
+def test_objects_among_which_some_hold_nothing() -> None:
+    """What one of them lacks the type of all has from the others: a rule was made anew at each call."""
+    empty = {"xs": [], "rows": [], "by": {}, "at": {}}
+    full = {"xs": [1.0], "rows": [[1.0], []], "by": {"a": 1.0}, "at": {(1, 2): 1.0}}
+    for some in ({}, empty, full):
+        x = Plain(**full, kids=[Plain(kids=[], **some), Plain(kids=[], **full)])
+        fits = fit_of(abstract(x, True))
+        assert fits is not None and fits(x)
+        assert not fits(Plain(**full, kids=[Plain(kids=[], xs=["a"])]))
