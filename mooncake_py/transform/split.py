@@ -315,8 +315,13 @@ def _arm(
 
 
 def _without_dead_ends(inferred: Inferred) -> Function | None:
-    """The function whose blocks end with a statement that surely raises: what it would give is of no type."""
+    """The function whose blocks end with a statement that surely raises: what it would give is of no type.
+
+    Where other calls are still to stand, what is None so far may become something else.
+    """
     fn, calls = inferred.fn, inferred.calls
+    if any(c.kind == "planned" for c in calls.values()):
+        return None
     blocks: list[CFGBlock] = []
     changed = False
     for b in fn.blocks:

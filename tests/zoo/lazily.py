@@ -259,3 +259,29 @@ def iterator_that_calls_until_a_value_comes(v):
         return left.pop(0) if left else None
 
     return t * sum(iter(read, None)) + sum(iter(lambda: next(rest), 100.0))
+
+
+class Lazily:
+    """Computes what it is asked for once, with what it was given."""
+
+    def __init__(self, fn, *args):
+        self.fn, self.args, self.kept, self.rows = fn, args, None, None
+
+    @property
+    def value(self):
+        if self.kept is None:
+            self.kept = self.fn(*self.args)
+        return self.kept * 2.0
+
+    def row(self, i):
+        if self.rows is None:
+            self.rows = {"all": [self.fn(*self.args), self.value]}
+        return self.rows["all"][i]
+
+
+@case(0.7, 1.3)
+def computed_once_with_starred_arguments(x, y):
+    a, b = Lazily(lambda u, v: u * v, x, y), Lazily(lambda u: u * u, x)
+    total = a.value + a.value * b.row(1)
+    a.kept = y
+    return total + a.value * a.row(0) + b.row(0)
