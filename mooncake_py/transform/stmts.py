@@ -10,6 +10,7 @@ import operator
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import narrow
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import replaces
 from mooncake_py.infer.types import Arr, Known
@@ -78,9 +79,16 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     if f is ops.build_list and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):
         info.fresh_lanes(s.out, False, helpers.fdata_of_numbers)
         return ADStmtInfo(s, None)
-    named = f in (ops.load_global, getattr, operator.getitem)
-    info.fresh_lanes(s.out, named or call is None or not is_pure(f, len(s.args), [k for k, _ in s.kwargs]))
+    info.fresh_lanes(s.out, not _makes_it(info, s, call))
     return ADStmtInfo(s, None)
+
+
+def _makes_it(info: ADInfo, s: Call, call: CallInfo | None) -> bool:
+    """Is the result of a plain call surely new, and not perhaps from outside, or of a memory that others know?"""
+    f = None if call is None else call.target
+    if f is None or f in (ops.load_global, getattr, operator.getitem):
+        return False
+    return is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (is_library(f) and info.inferred.wary < Wary.ARRAYS)
 
 
 def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
