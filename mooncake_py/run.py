@@ -119,9 +119,29 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None)})
 _local = threading.local()
 
 
+_ABOUT_TO: Run = Run()
+"""Stands for a run that nobody has asked anything of: most calls are over before anybody does."""
+
+
+def begin() -> Run | None:
+    """Begin a run in few steps, to be ended by giving what comes back to `end`."""
+    outer = getattr(_local, "run", None)
+    if outer is None:
+        _local.run = _ABOUT_TO
+    else:
+        Run().__enter__()
+    return outer
+
+
+def end(outer: Run | None) -> None:
+    _local.run = outer
+
+
 def current() -> Run:
     """The run that is under way; a fresh one where a rule is called by hand."""
     run = getattr(_local, "run", None)
+    if run is _ABOUT_TO:
+        run = _local.run = Run()
     return Run() if run is None else run
 
 

@@ -327,6 +327,23 @@ def check_case(case: Case) -> None:
         assert same(pullback2(ybar), cotangents), f"{attempt} call of the built rule: other cotangents"
         assert bits(again) == before, f"{attempt} call of the built rule: arguments not restored"
     check_each_argument_alone(case, plain, rng)
+    if isinstance(plain, float):  # a NumPy number too
+        check_gradient_again(case)
+
+
+def check_gradient_again(case: Case) -> None:
+    """The gradient function takes a shorter way from the second call on: it must find the same."""
+    from mooncake_py import value_and_grad
+
+    active = tuple(i for i, arg in enumerate(case.args) if any(True for _ in leaves(arg)))
+    gradient = value_and_grad(case.fn, active)
+    value, first = gradient(*case.fresh_args())
+    for _ in range(2):
+        args = case.fresh_args()
+        again, grads = gradient(*args)
+        assert same(again, value), f"the gradient function, called again: value {again!r}, at first {value!r}"
+        assert close(grads, first), f"the gradient function, called again: {grads!r}, at first {first!r}"
+        assert bits(args) == bits(case.args), "the gradient function, called again, did not restore the arguments"
 
 
 def check_against_differences(case: Case, cotangents: tuple[Any, ...], ybar: Any, rng: np.random.Generator) -> None:

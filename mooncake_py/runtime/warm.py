@@ -16,7 +16,7 @@ from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
-from mooncake_py.run import Run
+from mooncake_py.run import Run, begin, end
 from mooncake_py.runtime.filling import PLAIN, Filling
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
@@ -155,18 +155,22 @@ class WarmCall:
         if fits is not None:
             return self._structured(args)
         one = self.one
-        if self.light:
-            y, _, captures = self.forward(*args, *self.cells) if self.cells else self.forward(*args)
-            ds = self.pullback(captures, one if type(y) is type(one) else type(y)(1.0))
-        elif self.scalar:
-            # The captures are given away: the pullback, which runs once, frees each array after its last use.
-            y, _, *captures = self.forward(*args, *self.cells)
-            if self.stacks:
-                captures[0] = read_once(captures[0], self.stacks)
-            ds = self.pullback(captures.pop(), one if type(y) is type(one) else type(y)(1.0))
-        else:
-            y, fy, *captures = self.forward(*args, *self.cells)
-            ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
+        outer = begin()
+        try:
+            if self.light:
+                y, _, captures = self.forward(*args, *self.cells) if self.cells else self.forward(*args)
+                ds = self.pullback(captures, one if type(y) is type(one) else type(y)(1.0))
+            elif self.scalar:
+                # The captures are given away: the pullback, which runs once, frees each array after its last use.
+                y, _, *captures = self.forward(*args, *self.cells)
+                if self.stacks:
+                    captures[0] = read_once(captures[0], self.stacks)
+                ds = self.pullback(captures.pop(), one if type(y) is type(one) else type(y)(1.0))
+            else:
+                y, fy, *captures = self.forward(*args, *self.cells)
+                ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
+        finally:
+            end(outer)
         return y, self.reported(ds, args)
 
     def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:

@@ -182,3 +182,41 @@ def vector_times_matrix_in_place(v, m):
     w @= m
     w[1:] @= m[1:, 1:]
     return np.sum(w**2)
+
+
+class Node:
+    def __init__(self):
+        self.value, self.me = 0.0, self
+        self.whole = np.zeros(2)
+        self.rest = self.whole[1:]
+
+
+def one_list_twice():
+    items = [0.0]
+    return items, {"items": items}
+
+
+def one_object_twice():
+    node = Node()
+    return {"a": node, "b": node}
+
+
+@case(0.7)
+def containers_and_objects_that_are_in_two_places(x):
+    items, held = one_list_twice()
+    items[0] = x * x
+    items.append(x)
+    nodes = one_object_twice()
+    nodes["a"].value = held["items"][0] + held["items"][1]
+    nodes["a"].whole[:] = nodes["b"].me.value
+    return nodes["b"].value * nodes["b"].rest[0]
+
+
+def shifted(n, t):
+    return lambda u: (u - t) ** n
+
+
+@case(0.7)
+def functions_made_of_constants_in_a_list(x):
+    fs = [shifted(k % 4, 0.1 * k) for k in range(6)]
+    return sum(f(x) for f in fs)
