@@ -110,6 +110,7 @@ for _module, _packs in {
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
     "scipy.stats": (
         "scipy_stats",
+        "scipy_stats_native",
         "scipy_samples",
         "scipy_draws",
         "scipy_density",
@@ -119,6 +120,7 @@ for _module, _packs in {
     "scipy.fft": ("scipy_fft",),
     "scipy.signal": ("scipy_signal", "scipy_peaks"),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
+    "scipy.cluster.vq": ("scipy_cluster",),
     "scipy.spatial": ("scipy_neighbours",),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),

@@ -19,8 +19,9 @@ from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import cotangent, shadow_dense
 from mooncake_rules.common import as_dtype, unbroadcast
+from mooncake_rules.inference import reduces
 from mooncake_rules.numpy_indexing import put_back, take_at
-from mooncake_rules.numpy_reduce import cumprod
+from mooncake_rules.numpy_reduce import cumprod, kept
 from mooncake_rules.sequences import unstack
 
 wrappers[type(np.concatenate)] = lambda f: f._implementation
@@ -279,6 +280,28 @@ def multiply_accumulate(a, axis=0, dtype=None):
     return cumprod(a, axis, dtype)
 
 
+def shares(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
+    """The cotangent of y = log(sum(exp(a))): dy by the share of each term; none where the sum is zero or infinite."""
+    y = kept(y, a.shape, axis)
+    with np.errstate(invalid="ignore"):
+        return kept(dy, a.shape, axis) * np.exp(np.where(np.isfinite(y), a - y, -np.inf))
+
+
+pure.add(shares)
+
+
+@rrule(np.logaddexp.reduce, types=(Array,))
+def logaddexp_reduce(a, axis=0, *, keepdims=False):
+    y = np.logaddexp.reduce(a, axis, keepdims=keepdims)
+
+    def pullback(dy):
+        return shares(a, y, dy, axis)
+
+    return y, pullback
+
+
+reduces(np.logaddexp.reduce)
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _V = np.array([0.6, -0.8, 0.9, 0.3])
@@ -358,7 +381,9 @@ CASES: list[RuleCase] = [
     case(np.multiply.outer, 0.5, _V), case(np.subtract.outer, _V, 0.5), case(np.divide.outer, _Z, _P),
     case(np.add.outer, 0.5, 0.25),
     *[case(f.reduce, _M) for f in (np.subtract, np.divide, np.hypot, np.logaddexp, np.fmax)],
-    *[case(np.hypot.reduce, _M, axis=k) for k in (None, 1, (0, 1), (-1,))],
+    *[case(f.reduce, _M, axis=k) for f in (np.hypot, np.logaddexp) for k in (None, 1, (0, 1), (-1,))],
+    case(np.logaddexp.reduce, _M.astype(np.float32), axis=1, keepdims=True), case(np.logaddexp.reduce, _V),
+    case(np.logaddexp.reduce, np.array([0.3, -np.inf, 1.0])), case(np.logaddexp.reduce, _M, initial=0.5),
     case(np.hypot.reduce, _M, axis=(0, 1), keepdims=True), case(np.hypot.reduce, _M, 1, initial=0.5),
     case(np.multiply.reduce, _M, axis=1, where=_M > 1.7), case(np.maximum.reduce, _M, where=_M > 1.2, initial=0.5),
     case(np.hypot.reduce, _M[:0], initial=1.0), case(np.hypot.reduce, _M, out=np.zeros(4)),

@@ -1,7 +1,8 @@
 """scipy.special: Bessel, Airy, Struve, Kelvin and parabolic cylinder functions, and orthogonal polynomials.
 
 Recurrences of the NIST Digital Library of Mathematical Functions (chapters 9 to 12 and 18). By their order, or degree,
-these functions have no derivative in closed form: it must be a constant.
+these functions have no derivative in closed form: it must be a constant, but for
+modified Bessel functions (scipy_orders).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mooncake_py.tangents import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, register_table, sum_of
+from mooncake_rules.scipy_orders import iv_order_slope, ive_order_slope, kv_order_slope, kve_order_slope
 
 E = Entry
 
@@ -61,13 +63,17 @@ _BESSEL = [
     E("jv", (None, lambda v, x, y: 0.5 * (sc.jv(v - 1, x) - sc.jv(v + 1, x))), (2, 0.7), True),
     E("yv", (None, lambda v, x, y: 0.5 * (sc.yv(v - 1, x) - sc.yv(v + 1, x))), (2, 0.7), True),
     E("yn", (None, lambda v, x, y: 0.5 * (sc.yv(np.trunc(v) - 1, x) - sc.yv(np.trunc(v) + 1, x))), (2, 0.7)),
-    E("iv", (None, lambda v, x, y: 0.5 * (sc.iv(v - 1, x) + sc.iv(v + 1, x))), (2, 0.7), True),
-    E("kv", (None, lambda v, x, y: -0.5 * (sc.kv(v - 1, x) + sc.kv(v + 1, x))), (2, 0.7), True),
+    E("iv", (lambda v, x, y: iv_order_slope(v, x),
+              lambda v, x, y: 0.5 * (sc.iv(v - 1, x) + sc.iv(v + 1, x))), (2, 0.7), True),
+    E("kv", (lambda v, x, y: kv_order_slope(v, x),
+              lambda v, x, y: -0.5 * (sc.kv(v - 1, x) + sc.kv(v + 1, x))), (2, 0.7), True),
     E("kn", (None, lambda v, x, y: -0.5 * (sc.kv(np.trunc(v) - 1, x) + sc.kv(np.trunc(v) + 1, x))), (2, 0.7)),
     E("jve", (None, lambda v, x, y: central(sc.jve, v, x, y)), (2, 0.7)),
     E("yve", (None, lambda v, x, y: central(sc.yve, v, x, y)), (2, 0.7)),
-    E("ive", (None, lambda v, x, y: scaled(sc.ive, -1.0, v, x, y)), (2, 0.7)),
-    E("kve", (None, lambda v, x, y: y - 0.5 * (sc.kve(v - 1, x) + sc.kve(v + 1, x))), (2, 0.7), True),
+    E("ive", (lambda v, x, y: ive_order_slope(v, x),
+               lambda v, x, y: scaled(sc.ive, -1.0, v, x, y)), (2, 0.7)),
+    E("kve", (lambda v, x, y: kve_order_slope(v, x),
+               lambda v, x, y: y - 0.5 * (sc.kve(v - 1, x) + sc.kve(v + 1, x))), (2, 0.7), True),
     E("hankel1", (None, lambda v, x, y: 0.5 * (sc.hankel1(v - 1, x) - sc.hankel1(v + 1, x))), (2, 0.7), True),
     E("hankel2", (None, lambda v, x, y: 0.5 * (sc.hankel2(v - 1, x) - sc.hankel2(v + 1, x))), (2, 0.7), True),
     E("hankel1e",
@@ -133,6 +139,8 @@ def _spherical(name: str, sign: float) -> None:
 
 
 _P, _Q = np.array([0.4, 1.3, 2.2]), np.array([[0.5 + 0.3j, -1.1 + 0.2j]])
+_ORDERS = np.array([[-1.3], [0.0], [2.4], [30.0]])
+CASES += [case(f, v, x) for f in (sc.iv, sc.kv, sc.ive, sc.kve) for v, x in ((2.3, 0.7), (_ORDERS, _P), (_P, 40.0))]
 for _name in ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"):
     _differentiated(_name)
 for _name, _sign in (("spherical_jn", -1.0), ("spherical_yn", -1.0), ("spherical_in", 1.0), ("spherical_kn", 1.0)):

@@ -100,6 +100,14 @@ def tukey_density(y: Any, lam: Any) -> Any:
         return (y > 0) * (y < 1) / (np.power(y, lam - 1.0) + np.power(1.0 - y, lam - 1.0))
 
 
+def tukey_slope(y: Any, lam: Any) -> Any:
+    """The derivative by lambda of Tukey's distribution function: that of its inverse, (y^lam - (1-y)^lam) / lam."""
+    y = np.asarray(y, float)
+    inside = (y > 0) & (y < 1)
+    u, v = np.log(np.where(inside, y, 0.5)), np.log1p(-np.where(inside, y, 0.5))
+    return -tukey_density(y, lam) * (u * u * exprel_slope(lam * u) - v * v * exprel_slope(lam * v))
+
+
 def kolmogorov_slope(x: Any) -> Any:
     """The derivative of 2 sum (-1)^(k-1) exp(-2 k^2 x^2); for small x by the dual sum."""
     x = np.asarray(x, dtype=float)
@@ -172,7 +180,7 @@ _STATISTICS = [
     E("nrdtrisd", (lambda m, p, x, y: -1.0 / sc.ndtri(p),
                    lambda m, p, x, y: -y * _ROOT_2PI * np.exp(0.5 * np.square(sc.ndtri(p))) / sc.ndtri(p),
                    lambda m, p, x, y: 1.0 / sc.ndtri(p)), (0.3, 0.7, 1.3)),
-    E("tklmbda", (lambda x, p, y: tukey_density(y, p), None), (0.3, 2)),
+    E("tklmbda", (lambda x, p, y: tukey_density(y, p), lambda x, p, y: tukey_slope(y, p)), (0.3, 0.7)),
     E("kolmogorov", (lambda x, y: kolmogorov_slope(x),), (0.7,)),
     E("kolmogi", (lambda p, y: 1.0 / kolmogorov_slope(y),), (0.7,)),
     E("owens_t", (lambda h, a, y: -sc.erf(a * h / math.sqrt(2.0)) * np.exp(-0.5 * h * h) / (2.0 * _ROOT_2PI),
@@ -181,7 +189,8 @@ _STATISTICS = [
 
 pure.update({
     xlogy_slope, boxcox_slope, inv_boxcox_slope, t_density, t_shape_slope, f_density, f_slope_m, f_slope_n,
-    binomial_slope, poisson_slope, tukey_density, kolmogorov_slope,
+    binomial_slope, poisson_slope, tukey_density, tukey_slope,
+    kolmogorov_slope,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, _STATISTICS)

@@ -35,14 +35,14 @@ def _reflected(x: Any, t: Any) -> Any:
     return (math.pi / np.sin(math.pi * np.where(x == 0, 0.5, x))) ** 2 - t
 
 
-def _like(y: Any, *args: Any) -> Any:
+def like(y: Any, *args: Any) -> Any:
     """y in the precision of the arguments, a number where they are."""
     kind = np.result_type(*[a if isinstance(a, np.ndarray) else float(a) for a in args])
     return y.astype(kind)[()] if kind == np.float32 else y[()]
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_DROP = 40.0
+DROP = 40.0
 """Tails end where the density is exp(-40) of what it was."""
 
 
@@ -54,7 +54,7 @@ def _tail_end(
     `log_density` gives a concave function and its slope; Newton's method comes to the end from the start without
     passing it.
     """
-    top = log_density(np.where(below, at, np.maximum(at, peak)))[0] - _DROP
+    top = log_density(np.where(below, at, np.maximum(at, peak)))[0] - DROP
     u = np.where(below, np.minimum(starts[0], at), np.maximum(starts[1], at))
     for _ in range(12):
         value, slope = log_density(u)
@@ -62,7 +62,7 @@ def _tail_end(
     return np.where(below, np.minimum(u, at), np.maximum(u, at))
 
 
-def _tail(at: np.ndarray, end: np.ndarray, cuts: tuple[float, ...], f: Any) -> np.ndarray:
+def tail(at: np.ndarray, end: np.ndarray, cuts: tuple[Any, ...], f: Any) -> np.ndarray:
     """The integral of f between the two, by Gauss's rule in parts: a long tail is cut where f changes fast."""
     low, high = np.minimum(at, end), np.maximum(at, end)
     long = high - low > 16.0
@@ -87,7 +87,7 @@ def gammainc_slope(a: Any, x: Any) -> Any:
     inside = (aa > 0) & (xx > 0) & (xx < np.inf)
     if inside.any():
         out[inside] = _gamma_tail(aa[inside], xx[inside])
-    return _like(out, a, x)
+    return like(out, a, x)
 
 
 def _gamma_tail(a: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -98,9 +98,9 @@ def _gamma_tail(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         e = np.exp(u)
         return a * u - e, a - e
 
-    starts = (a * at - x - _DROP) / a, np.log(x + 2.0 * _DROP + 4.0 * a)
+    starts = (a * at - x - DROP) / a, np.log(x + 2.0 * DROP + 4.0 * a)
     end = _tail_end(at, below, np.log(a), starts, log_density)
-    integral = _tail(at, end, (-5.0, 0.0), lambda u: (u - mean) * np.exp(a * u - np.exp(u) - norm))
+    integral = tail(at, end, (-5.0, 0.0), lambda u: (u - mean) * np.exp(a * u - np.exp(u) - norm))
     return np.where(below, integral, -integral)
 
 
@@ -128,7 +128,7 @@ def _beta_slope(a: Any, b: Any, x: Any, first: bool) -> Any:
         p, q, z = aa[inside], bb[inside], xx[inside]
         u = np.log(z) - np.log1p(-z)
         out[inside] = _beta_tail(p, q, u) if first else -_beta_tail(q, p, -u)
-    return _like(out, a, b, x)
+    return like(out, a, b, x)
 
 
 def _logs(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,9 +150,9 @@ def _beta_tail(a: np.ndarray, b: np.ndarray, at: np.ndarray) -> np.ndarray:
         return (x - mean) * np.exp(a * x + b * y - norm)
 
     peak = np.log(a) - np.log(b)
-    low, high = (log_density(v)[0] - _DROP for v in (at, np.maximum(at, peak)))
+    low, high = (log_density(v)[0] - DROP for v in (at, np.maximum(at, peak)))
     end = _tail_end(at, below, peak, (low / a, -high / b), log_density)
-    integral = _tail(at, end, (-25.0, -8.0, 0.0, 8.0, 25.0), weighted)
+    integral = tail(at, end, (-25.0, -8.0, 0.0, 8.0, 25.0), weighted)
     return np.where(below, integral, -integral)
 
 
@@ -176,7 +176,7 @@ def hurwitz_slope(s: Any, q: Any) -> Any:
         out = out + b / math.factorial(2 * j) * a ** (1.0 - 2 * j - ss) * (dp - log * p)
         for k in (2 * j - 1, 2 * j):
             p, dp = p * (ss + k), dp * (ss + k) + p
-    return _like(np.asarray(out), s, q)
+    return like(np.asarray(out), s, q)
 
 
 pure.update({trigamma, gammainc_slope, betainc_slope_a, betainc_slope_b, hurwitz_slope})
