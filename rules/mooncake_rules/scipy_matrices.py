@@ -1,7 +1,7 @@
 """scipy.linalg: functions of matrices, matrix equations, matrices that are made of vectors.
 
-For matrix functions N. Higham, "Functions of Matrices" (2008): the adjoint of the derivative of f at A is the
-derivative of f at A^H.
+For matrix functions N. Higham, "Functions of Matrices" (2008): the transpose of the derivative of f at A is the
+derivative of f at A^T.
 """
 
 from __future__ import annotations
@@ -76,14 +76,19 @@ def block_derivative(f: Any, a: Arrays, e: Arrays) -> Arrays:
     return f(whole)[:n, n:] * scale
 
 
+def transposed_derivative(f: Any, a: Arrays, dy: Arrays) -> Arrays:
+    """The cotangent of a matrix; not by a^H, as f(a^H) is not f(a)^H where an eigenvalue is on a branch cut of f."""
+    return np.conjugate(block_derivative(f, np.swapaxes(a, -1, -2), np.conjugate(dy)))
+
+
 def _matrix_function(f: Any) -> None:
-    library_rule(f, 1, lambda dy, y, o: _each(lambda a, e: block_derivative(f, a, e), adjoint(o["A"]), dy))
+    library_rule(f, 1, lambda dy, y, o: _each(lambda a, e: transposed_derivative(f, a, e), o["A"], dy))
 
 
 def power_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
     a, t = o["A"], o["t"]
     p = float(t)
-    da = block_derivative(lambda m: sl.fractional_matrix_power(m, p), adjoint(a), dy)
+    da = transposed_derivative(lambda m: sl.fractional_matrix_power(m, p), a, dy)
     return da, np.real(np.sum(np.conjugate(dy) * (y @ sl.logm(a))))
 
 
@@ -259,7 +264,8 @@ CASES: list[RuleCase] = [
     case(sl.sqrtm, _H), case(sl.sqrtm, _ZH), case(sl.sqrtm, _SPREAD), case(sl.logm, _H), case(sl.logm, _ZH),
     case(sl.logm, _SPREAD),
     *[case(f, x) for f in (sl.cosm, sl.sinm, sl.tanm, sl.coshm, sl.sinhm, sl.tanhm) for x in (_K / 3, _SPREAD / 4)],
-    case(sl.cosm, _Z / 3), case(sl.fractional_matrix_power, _H, 0.3), case(sl.expm, np.zeros((2, 2))),
+    case(sl.cosm, _Z / 3), case(sl.fractional_matrix_power, _H, 0.3), case(sl.fractional_matrix_power, -_H, 0.3),
+    *[case(f, _H - 2.0 * np.outer(_H[0], _H[0])) for f in (sl.logm, sl.sqrtm)], case(sl.expm, np.zeros((2, 2))),
     case(sl.solve_sylvester, _A + 3 * np.eye(3), _M[:, :2], np.ones((3, 2))), case(sl.solve_sylvester, _Z, _ZH, _A),
     case(sl.solve_continuous_lyapunov, _A, _H), case(sl.solve_continuous_lyapunov, _Z, _A),
     case(sl.solve_discrete_lyapunov, _A / 3, _H), case(sl.solve_discrete_lyapunov, _Z / 3, _ZH),
