@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.ir import ops
 from mooncake_py.structure import store, stored, unstore
 
 
@@ -117,14 +118,7 @@ def set_raw(x: Any, name: str, v: Any) -> None:
 
 def load_name(module: Any, name: str) -> Any:
     """A global variable that the run may assign, by the module whose it is."""
-    try:
-        return vars(module)[name]
-    except KeyError:
-        pass
-    try:
-        return getattr(builtins, name)
-    except AttributeError:
-        raise NameError(f"name {name!r} is not defined", name=name) from None
+    return global_of(vars(module), name)
 
 
 def store_name(module: Any, name: str, v: Any) -> None:
@@ -137,6 +131,45 @@ def delete_name(module: Any, name: str) -> None:
     if name not in vars(module):
         raise NameError(f"name {name!r} is not defined", name=name)
     del vars(module)[name]
+
+
+# -- the namespace of a class body ----------------------------------------------------------------------------
+
+
+def name_in(namespace: Any, name: str, scope: dict[str, Any]) -> Any:
+    """A name in a class body: one of its own, or a global variable."""
+    return namespace[name] if name in namespace else global_of(scope, name)
+
+
+def global_of(scope: dict[str, Any], name: str) -> Any:
+    """A global variable, or what is built in."""
+    found = scope.get(name, ABSENT)
+    if found is ABSENT and (found := getattr(builtins, name, ABSENT)) is ABSENT:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    return found
+
+
+def name_or_cell(namespace: Any, cell: Any, name: str) -> Any:
+    """The same for a variable of the function around it."""
+    return namespace[name] if name in namespace else ops.cell_get(cell, name)
+
+
+def drop_name(namespace: Any, name: str) -> None:
+    """`del` in a class body."""
+    if name not in namespace:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del namespace[name]
+
+
+def annotations_in(namespace: Any) -> None:
+    """Make `__annotations__` exist in the namespace."""
+    if "__annotations__" not in namespace:
+        namespace["__annotations__"] = {}
+
+
+def namespace_of(namespace: Any) -> Any:
+    """The namespace itself."""
+    return namespace
 
 
 def what_was(x: Any, name: str) -> Any:

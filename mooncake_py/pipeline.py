@@ -17,6 +17,8 @@ from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.static_site import StaticSite
 from mooncake_py.switches import DEFAULT, Options
 from mooncake_py.transform.assemble import derive
+from mooncake_py.transform.class_bodies import as_function as body_as_function
+from mooncake_py.transform.class_bodies import is_class_body
 from mooncake_py.transform.collected import note_summands
 from mooncake_py.transform.derived import Observer, ignore
 from mooncake_py.transform.generators import as_function
@@ -51,6 +53,8 @@ def derive_rule(
     observe("normalised", body)
     if body.kind == "generator":
         body = as_function(body, fn.__code__)
+    elif is_class_body(fn.__code__):
+        body = body_as_function(body, fn.__globals__)
     primal = prepare(body)
     observe("prepared", primal)
     if outcome:

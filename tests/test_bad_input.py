@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import enum
 import functools
 import math
 import pickle
@@ -245,14 +246,58 @@ def test_async_function_inside() -> None:
         build_rrule(f, 1.0)
 
 
-def test_class_body_that_computes_with_an_active_value() -> None:
+def test_class_body_that_computes_what_an_enumeration_makes_its_own() -> None:
     def f(x):
-        class Inner:
+        class Inner(enum.Enum):
             y = x * 2.0
 
-        return x * Inner.y
+        return x * Inner.y.value
 
-    with pytest.raises(UnsupportedError, match=f"class body.*{HERE}:{line_of(f, 'y = x')}"):
+    with pytest.raises(UnsupportedError, match=f"class body.*Enum makes.*{HERE}:{line_of(f, 'class Inner')}"):
+        grad(f)(1.0)
+
+
+def test_class_body_that_computes_what_a_metaclass_may_look_at() -> None:
+    class Meta(type):
+        def __new__(cls, name, bases, namespace):
+            namespace["double"] = 2.0 * namespace["y"]
+            return super().__new__(cls, name, bases, namespace)
+
+    class Asking:
+        def __init_subclass__(cls) -> None:
+            cls.double = 2.0 * cls.y  # type: ignore[attr-defined]
+
+    def by_metaclass(x):
+        class Inner(metaclass=Meta):
+            y = x * 2.0
+
+        return x * Inner.double  # type: ignore[attr-defined]
+
+    def by_base(x):
+        class Inner(Asking):
+            y = x * 2.0
+
+        return x * Inner.double  # type: ignore[attr-defined]
+
+    for f, who in ((by_metaclass, "Meta"), (by_base, "Asking")):
+        with pytest.raises(UnsupportedError, match=f"class body.*{who} makes.*{HERE}:{line_of(f, 'class Inner')}"):
+            grad(f)(1.0)
+
+
+def test_class_statement_given_an_active_value() -> None:
+    class Base:
+        def __init_subclass__(cls, y: Any = 0.0) -> None:
+            cls.y = y  # type: ignore[attr-defined]
+
+    def f(x):
+        class Inner(Base, y=x * 2.0):
+            pass
+
+        return x * Inner.y  # type: ignore[attr-defined]
+
+    with pytest.raises(
+        UnsupportedError, match=f"the keyword 'y' of a class statement.*{HERE}:{line_of(f, 'class Inner')}"
+    ):
         grad(f)(1.0)
 
 

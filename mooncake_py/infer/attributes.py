@@ -18,7 +18,7 @@ from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import tells_content, uses_up
-from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, is_function
+from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, carries, is_function
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
 from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, widen
@@ -113,6 +113,10 @@ class Attributes(State):
             and isinstance(t.value, NAMESPACES)
             and (is_kept_by(t.value, name, self.wary) or is_rebound(vars(t.value), name))
         ):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+            return Top(True)
+        made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
+        if made is not None and (carries(made, name) or carries(type(made), name)):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):

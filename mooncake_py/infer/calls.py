@@ -79,6 +79,7 @@ from mooncake_py.registry import (
     rules_of,
     seen_through,
 )
+from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
 from mooncake_py.structure import is_user_class
 
@@ -203,6 +204,8 @@ class Calls(Attributes):
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
+        if type(f) is pytypes.FunctionType and (f.__defaults__ or f.__kwdefaults__) and current().shadow(f) is not None:
+            return self.dynamic(s, "default values that may have derivatives")
         if f in OF_FRAMES and (len(args) < OF_FRAMES[f]) and self.active():
             raise UnsupportedError(
                 f"{f.__name__}() in a function that computes with values that have derivatives",

@@ -141,6 +141,7 @@ class Writes:
         self.walk = walk
         self.returns = False
         self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
+        self.class_cells: set[str] = set()  # variables that functions share and that hold a class
         self.given = 0  # how many parameters may get such a thing as a default value
 
     def objects(self) -> bool:
@@ -148,11 +149,15 @@ class Writes:
         if self.walk.sources and self.walk.unseen:
             return True
         while True:
-            before = self.returns, self.captured.copy(), self.given, len(self.walk.class_places)
+            before = self._known()
             if any(self._touches(c) for c in list(self.walk.codes.values())):
                 return True
-            if before == (self.returns, self.captured, self.given, len(self.walk.class_places)):
+            if before == self._known():
                 return False
+
+    def _known(self) -> tuple[Any, ...]:
+        places = len(self.walk.class_places), len(self.class_cells)
+        return self.returns, self.captured.copy(), self.given, *places
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
@@ -197,7 +202,7 @@ class Writes:
             return True
         if f is ops.cell_set and s.args[0] in tracks.held and c.code is not self.walk.outermost:
             return True  # a variable of a function that was made outside: of the outermost one it stays changed
-        if (named is type and len(s.args) == 1) or (f is getattr and s.args[1] == Const("__class__")):
+        if self._gives_a_class(f, named, s, tracks, defs):
             tracks.classes.add(s.out)
         touched = [v for v in operands if v in tracks.outside]
         if f in (setattr, delattr) and s.args[0] in tracks.classes:
@@ -261,6 +266,21 @@ class Writes:
         if s is not None and isinstance(s.fn, Const) and s.fn.value is getattr and isinstance(s.args[1], Const):
             return s.args[1].value in self.walk.with_classes
         return holds_classes(c.known(v, defs))
+
+    def _gives_a_class(self, f: Any, named: Any, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+        """Is this the class of an object, one that is made, or one that functions share?"""
+        if f is ops.make_cell or f is ops.cell_set:
+            if s.args[-1] in tracks.classes:
+                self.class_cells.add(str((s.out if f is ops.make_cell else s.args[0]).name))  # type: ignore[union-attr]
+            return False
+        if f is ops.cell_get:
+            return str(s.args[0].name) in self.class_cells  # type: ignore[union-attr]
+        made_by = defs.get(s.fn)  # type: ignore[arg-type]
+        if made_by is not None and isinstance(made_by.fn, Const) and made_by.fn.value is ops.load_build_class:
+            return True
+        if f is getattr and isinstance(s.args[1], Const):
+            return bool(s.args[1].value == "__class__")
+        return named is type and len(s.args) in (1, 3)
 
     def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:
         """A call with classes among its arguments, of a function that is seen, or of any, as a method too."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from mooncake_py import fields
+from mooncake_py import fields, run
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import is_library
@@ -49,6 +49,7 @@ from mooncake_py.iterators import items_left, iterating, next_of_object
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.structure import attributes, is_user_class, slot_names
+from mooncake_py.tangents import ObjectShadow
 
 Keywords = tuple[tuple[str, Operand], ...]
 
@@ -226,6 +227,23 @@ _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool
 WRITES = frozenset(fields.INITIAL)
 
 
+class _DecidedLate:
+    """What a class made in the run holds and has a derivative: it is looked up when it runs."""
+
+
+DECIDED_LATE = _DecidedLate()
+
+
+def carries(cls: type, name: str) -> bool:
+    """May a class that was made in this run hold what has a derivative by this name?"""
+    memos = run.current().memos
+    for k in cls.__mro__ if memos else ():
+        if name in k.__dict__:
+            own = memos.get(id(k))
+            return type(own) is ObjectShadow and name in own.f and not hasattr(type(k.__dict__[name]), "__get__")
+    return False
+
+
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
@@ -253,7 +271,7 @@ class Classes:
         key = cls, name
         if key not in self.looked:
             self.looked[key] = Lookup(cls).get(name, MISSING)
-        return self.looked[key]
+        return DECIDED_LATE if carries(cls, name) else self.looked[key]
 
     def scope(self, cls: type) -> Lookup:
         """The attributes of a class, always as the same scope."""

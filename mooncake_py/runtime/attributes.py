@@ -161,7 +161,8 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
     """An attribute of a class or module: a constant, if the run did not set it."""
     if isinstance(x, enum.EnumMeta):
         return getattr(x, name), None, None
-    owners = x.__mro__ if isinstance(x, type) else (x,)
+    meta: Any = type(x)
+    owners: tuple[Any, ...] = (*x.__mro__, *meta.__mro__) if isinstance(x, type) else (x,)
     for k in owners:
         if name in k.__dict__:
             d = k.__dict__[name]

@@ -23,8 +23,9 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.runtime.callables import call_object
+from mooncake_py.runtime.classes import handle_build_class
 from mooncake_py.runtime.coduals import ATOMS, is_active
-from mooncake_py.runtime.construction import TYPE_CALL, construct, handle_build_class, type_call
+from mooncake_py.runtime.construction import TYPE_CALL, construct, type_call
 from mooncake_py.runtime.exceptions import make_exception, of_exception
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, iterates_in_python
 from mooncake_py.runtime.native import NoRule, native_attribute, native_method
@@ -89,7 +90,7 @@ def call(
             if found is not None:
                 return found
         elif f is builtins.__build_class__:
-            return handle_build_class(ff, args, fargs, kwargs)
+            return handle_build_class(call, args, fargs, kwargs)
     if f is getattr and isinstance(args[1], str):
         found = of_exception(args[0], args[1]) if isinstance(args[0], BaseException) else None
         return native_attribute(args, fargs) if found is None else found

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import builtins
 import enum
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from mooncake_py import run
-from mooncake_py.errors import UnsupportedError
-from mooncake_py.frontend import normalise
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.ir import ops
 from mooncake_py.runtime.exceptions import set_args
 from mooncake_py.runtime.results import Call, Given, Pull, Result, without_first
 from mooncake_py.structure import is_user_class
-from mooncake_py.tangents import ObjectShadow, add_any, has_tangent, zero_fdata
+from mooncake_py.tangents import ObjectShadow, add_any, zero_fdata
 from mooncake_py.unwinding import Raised
 
 
@@ -52,7 +48,7 @@ def type_call(
     if isinstance(new, staticmethod):
         new = new.__func__
     if type(new) is pytypes.FunctionType:
-        x, fx, made = call(new, run.current().shadow(new), *given.after(cls, None))
+        x, fx, made = call(new, None, *given.after(cls, None))
         if not isinstance(x, cls):
             return without_first((x, fx, made))
     elif (base := _container(cls)) is not None:
@@ -123,38 +119,3 @@ def bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> R
     if len(args) != 2 or fargs[0] is not None:
         return None
     return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
-
-
-def handle_build_class(ff: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
-    """A class statement: its body runs as it is, its methods find the cells they share with the function."""
-    body, shadow = args[0], fargs[0]
-    run.changed_in_place()
-    if shadow is not None and body.__closure__:
-        here = run.current()
-        for cell, fcell in zip(body.__closure__, shadow.cells, strict=True):
-            if fcell is not None:
-                here.put(cell, fcell)
-        _check_class_body(body, shadow)
-    return builtins.__build_class__(*args, **kwargs), None, None
-
-
-def _check_class_body(body: pytypes.FunctionType, shadow: Any) -> None:
-    """The body itself must not compute with what has a derivative: it runs without one."""
-    fn = normalise(body.__code__)
-    for b in fn.blocks:
-        for s in b.stmts:
-            f = getattr(s.fn, "value", None)
-            if f in (ops.classderef, ops.load_dict_or_deref, ops.cell_get):
-                for k, cell in enumerate(fn.free):
-                    if any(v is cell for v in s.args) and shadow.cells[k] is not None:
-                        try:
-                            value = body.__closure__[k].cell_contents  # type: ignore[index]
-                        except ValueError:
-                            continue
-                        if has_tangent(value):
-                            raise UnsupportedError(
-                                "a class body that reads a value with a derivative",
-                                body.__code__.co_filename,
-                                s.pos.line,
-                                "set the attribute in __init__",
-                            )

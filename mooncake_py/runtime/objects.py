@@ -29,6 +29,7 @@ from mooncake_py.runtime.attributes import (
     handle_vars,
 )
 from mooncake_py.runtime.callables import cache_clear, cache_info
+from mooncake_py.runtime.classes import handle_name_in, handle_name_or_cell
 from mooncake_py.runtime.construction import bound_method, handle_new
 from mooncake_py.runtime.exceptions import exception_init, inits_that_keep_arguments
 from mooncake_py.runtime.iteration import dict_view
@@ -52,6 +53,8 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     object.__getattribute__: behind_getattribute,
     object.__new__: handle_new,
     object.__init__: lambda call, args, fargs: (None, None, None) if len(args) == 1 else None,
+    fields.name_in: handle_name_in,
+    fields.name_or_cell: handle_name_or_cell,
     fields.load_name: handle_load_name,
     fields.store_name: handle_store_name,
     fields.delete_name: handle_delete_name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
+from inspect import CO_OPTIMIZED
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,12 @@ def run_python(
 ) -> Result:
     """A Python function: its derived rule for the types at hand."""
     args, names = given.args, given.names
-    if names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
+    if ff is None and (f.__defaults__ or f.__kwdefaults__):
+        ff = run.current().shadow(f)
+    if not f.__code__.co_flags & CO_OPTIMIZED:  # the body of a class, given its namespace
+        params, binding = [], None
+        inputs, fdatas = list(args), list(given.fargs)
+    elif names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
         slots = binding = Slots()
         boxes = [slots.box(x, fx) for x, fx in zip(given.values, given.fdata, strict=True)]
         n = len(args)

@@ -50,6 +50,9 @@ def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         raise UnsupportedError(
             f"{construct} with a value that has a derivative", info.canonical.fn.filename, s.pos.line
         )
+    callee_from = info.inferred.calls.get(s.fn) if isinstance(s.fn, Var) else None
+    if callee_from is not None and callee_from.target is ops.load_build_class:
+        _check_class_keywords(info, s)
     info.dynamic = True
     callee, args = at_site(s, call, info.types)
     live = tuple(info.tree(v) != NONE for v in args)
@@ -58,6 +61,18 @@ def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     site.made = not any(live) and not isinstance(call.target, pytypes.BuiltinFunctionType)
     rvs = through(info, s, [info.operand(callee), info.lane_of(callee)], Const(site), callee, args, s.kwargs)
     return ADStmtInfo(s, rvs, call.why)
+
+
+def _check_class_keywords(info: ADInfo, s: Call) -> None:
+    """What a class statement is given by keyword goes to code that is not followed."""
+    given = [k for k, v in s.kwargs if k != "metaclass" and info.tree(v) != NONE]
+    if given:
+        raise UnsupportedError(
+            f"the keyword {given[0]!r} of a class statement with a value that has a derivative",
+            info.canonical.fn.filename,
+            s.pos.line,
+            "set the attribute after the class statement",
+        )
 
 
 def through(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from types import SimpleNamespace
 from typing import Any
 
-from mooncake_py.errors import UnsupportedError
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import Rule, drained, overlay, register, rrule
+from mooncake_py.runtime.classes import adopt, note_dataclass, share_cells
 from mooncake_py.runtime.stored import writable_shadow
-from mooncake_py.tangents import CoDual, has_tangent
+from mooncake_py.tangents import CoDual
 from mooncake_rules.containers.lists import give_parts, parts
 
 
@@ -42,16 +43,47 @@ register(Rule(type, None, (Any_,)))
 
 @rrule(type, types=(str, tuple, dict))
 def made_class(name, bases, namespace: CoDual):
-    values, shadow = namespace.primal, namespace.fdata
-    if shadow is not None and any(shadow.f.get(k) is not None or has_tangent(v) for k, v in values.items()):
-        raise UnsupportedError(
-            "a class that is made with values that have derivatives", "the call", None, "set them in __init__"
-        )
+    values = namespace.primal
+    cls = type(name, bases, values)
+    give = adopt(cls, values, namespace.fdata)
 
     def pullback(_):
+        give()
         return None
 
-    return type(name, bases, values), pullback
+    return CoDual(cls, None), pullback
+
+
+_process_class: Any = dataclasses._process_class  # type: ignore[attr-defined]
+
+
+@rrule(_process_class, mutates=(0,))
+def data_class(cls: CoDual, *options: CoDual):
+    """What `dataclasses.dataclass` does; the default values of fields are what the class was made with."""
+    y = _process_class(cls.primal, *[x.primal for x in options])
+    give = note_dataclass(y, cls.primal)
+
+    def pullback(_):
+        give()
+        return None
+
+    return CoDual(y, None), pullback
+
+
+def _descriptor(make: Any) -> None:
+    @rrule(make)
+    def descriptor(*functions: CoDual):
+        for f in functions:
+            share_cells(f.primal, f.fdata)
+
+        def pullback(_):
+            return None
+
+        return make(*[f.primal for f in functions]), pullback
+
+
+for _f in (property, staticmethod, classmethod):
+    _descriptor(_f)
 
 
 @rrule(tuple.__new__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import dataclasses
 import decimal
 import marshal
 import pickle
@@ -22,6 +23,10 @@ refuse(
     pickle.dumps, pickle.dump, marshal.dumps, struct.pack, struct.pack_into, float.hex, array.array, memoryview, bytes,
     bytearray,
 )  # fmt: skip
+refuse(
+    "the class is made by code in text; write it as a class statement, or make it outside of the function",
+    dataclasses.make_dataclass,
+)
 refuse("its numbers are integers; use floats", float.as_integer_ratio)
 refuse("its digits are no floats; use floats", decimal.Decimal, decimal.Decimal.from_float)
 refuse("hold the object itself", weakref.ref, weakref.proxy)

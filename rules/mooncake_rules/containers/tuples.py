@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py import run
 from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, DictShadow, FunctionShadow, ListShadow, add_rdata
+from mooncake_py.runtime.classes import note_defaults
+from mooncake_py.tangents import CoDual, ListShadow, add_rdata
 from mooncake_rules.containers.lists import elements, give_parts, item_fdata, parts, slice_shadow
 
 
@@ -251,30 +251,12 @@ _class_of: Any = namedtuple  # whose arguments need not be written down
 def named_tuple_with_defaults(typename, field_names, *, defaults: CoDual, rename=False, module=None):
     cls = _class_of(typename, field_names, rename=rename, defaults=defaults.primal, module=module)
     x, fx = defaults.primal, defaults.fdata
-    shadows = note_defaults(cls, parts(x, fx)[1])
+    taken = note_defaults(cls, parts(x, fx)[1])
 
     def pullback(_):
-        return None, None, give_parts(x, fx, taken_defaults(*shadows))
+        return None, None, give_parts(x, fx, taken())
 
     return CoDual(cls, None), pullback
-
-
-def note_defaults(cls: Any, fs: list[Any]) -> tuple[ListShadow, DictShadow]:
-    """fdata for the default values of a class of named tuples, where the run finds it."""
-    shadow = ListShadow(fs, [None] * len(fs))
-    held = DictShadow(dict(zip(cls._field_defaults, fs, strict=True)))
-    run.current().put(cls.__new__, FunctionShadow((), shadow, None))
-    run.current().put(cls._field_defaults, held)
-    return shadow, held
-
-
-def taken_defaults(shadow: ListShadow, held: DictShadow) -> list[Any]:
-    """The cotangents of the default values, leaving zero."""
-    for i, k in enumerate(held.f):
-        shadow.add_item(i, held.r.pop(k, None))
-    r = list(shadow.r)
-    shadow.r[:] = [None] * len(r)
-    return r
 
 
 infer_table[namedtuple] = lambda args, kwargs: Top(any(t.active for t in kwargs.values()))

@@ -1,0 +1,414 @@
+"""Classes made in the function: bodies that compute, attributes of classes, default values of fields and methods."""
+
+import contextlib
+import dataclasses
+import functools
+import typing
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+@case(1.3)
+def attribute_by_a_function_of_the_class_body(x):
+    def c():
+        return x * 2
+
+    class P:
+        k = c()
+
+    return P.k * x
+
+
+@case(1.3)
+def decorator_made_around_the_class(x):
+    def scale(fn):
+        return lambda self: fn(self) * x
+
+    class P:
+        @scale
+        def m(self):
+            return 2.0
+
+    return P().m() * x
+
+
+@case(1.3)
+def comprehension_in_a_class_body(x):
+    c = lambda: x * 2
+
+    class P:
+        k = [c() for i in range(2)]
+
+    return P.k[0] * x
+
+
+@case(1.3)
+def partial_called_in_a_class_body(x):
+    p = functools.partial(lambda a, b: a * b, x)
+
+    class P:
+        k = p(2.0)
+
+    return P.k * x
+
+
+class Q:
+    def __init__(self, a):
+        self.a = a
+
+
+@case(1.3)
+def attribute_of_an_object_in_a_class_body(x):
+    q = Q(x)
+
+    class P:
+        k = q.a * 2
+
+    return P.k * x
+
+
+@case(1.3)
+def object_as_a_class_attribute(x):
+    q = Q(x)
+
+    class P:
+        k = q
+
+        def m(self):
+            return self.k.a * x
+
+    return P().m()
+
+
+@case(1.3)
+def default_value_of_a_method(x):
+    class P:
+        def m(self, a=x):
+            return a * 2
+
+    return P().m() * x
+
+
+@case(1.3)
+def loop_in_a_class_body(x):
+    class P:
+        s = 0.0
+        for i in range(3):
+            s = s + x * i
+        del i
+        t = (lambda y: y * x)(s)
+
+    return P.s * P.t
+
+
+@case(1.3)
+def class_in_a_class_body(x):
+    class A:
+        k = x * 2
+
+        class B:
+            j = x * 3
+
+    return A.k * A.B.j
+
+
+@case(1.3)
+def class_attribute_inherited_and_hidden(x):
+    class A:
+        k = x * 2
+
+        def get(self):
+            return self.k
+
+    class B(A):
+        def get(self):
+            return super().get() * x
+
+    a = B()
+    s = a.get()
+    a.k = x * 5
+    return s + a.get() * A.k
+
+
+@case(1.3)
+def containers_as_class_attributes(x):
+    class A:
+        w = [x, x * 2]
+        d = {"a": x}
+        v = np.zeros(3)
+
+    A.w.append(x * 3)
+    A.v[0] = x
+    A.d["b"] = x * x
+    return sum(A.w) * A.d["b"] * A.v[0]
+
+
+@case(1.3)
+def class_attributes_set_afterwards(x):
+    class A:
+        pass
+
+    A.k = x
+    a = A()
+    setattr(A, "j", x * 2)
+    return a.k * a.j + getattr(A, "j")
+
+
+@case(1.3)
+def attribute_of_a_metaclass(x):
+    class Meta(type):
+        scale = x * 2
+
+        def __call__(cls, *args):
+            o = super().__call__(*args)
+            o.w = cls.scale
+            return o
+
+    class A(metaclass=Meta):
+        pass
+
+    return A().w * x
+
+
+@case(1.3)
+def default_value_of_a_data_class(x):
+    @dataclasses.dataclass
+    class A:
+        a: float
+        b: float = x
+
+    return A(2.0).b * A(x, x).a
+
+
+@case(1.3)
+def class_made_by_a_call(x):
+    P = type("P", (), {"m": lambda self: x * 2, "k": 3.0})
+    return P().m() * P.k
+
+
+@case(1.3)
+def class_attribute_set_by_a_decorator(x):
+    def deco(cls):
+        cls.k = x * 2
+        return cls
+
+    @deco
+    class A:
+        pass
+
+    return A.k * x
+
+
+@case(1.3)
+def default_value_of_a_typed_named_tuple(x):
+    class P(typing.NamedTuple):
+        a: float
+        b: float = x
+
+    return P(2.0).b * P(x).a
+
+
+def deco(fn):
+    @functools.wraps(fn)
+    def w(self, *a):
+        return fn(self, *a) * 2
+
+    return w
+
+
+def deco2(fn):
+    def w(self):
+        return fn(self) * 2
+
+    return w
+
+
+@case(1.3)
+def methods_decorated_from_outside(x):
+    class P:
+        @deco
+        def m(self):
+            return x
+
+        @deco2
+        def n(self):
+            return x
+
+    return P().m() * x + P().n()
+
+
+@case(1.3)
+def functions_in_a_class_body_called_there(x):
+    class P:
+        k = sum(x * i for i in range(3))
+        j = max([1.0, 2.0], key=lambda v: v * x)
+        l = list(map(lambda v: v * x, [1.0, 2.0]))
+
+    return P.k * P.j * P.l[1]
+
+
+@case(1.3)
+def decorated_class_that_computes(x):
+    @functools.total_ordering
+    class P:
+        scale = x * 2
+
+        def __init__(self, v):
+            self.v = v * self.scale
+
+        def __lt__(self, o):
+            return self.v < o.v
+
+        def __eq__(self, o):
+            return self.v == o.v
+
+    return max(P(1.0), P(2.0)).v
+
+
+@case(1.3)
+def data_class_with_factories_and_defaults(x):
+    @dataclasses.dataclass
+    class P:
+        w: float = x * 2
+        b: float = 1.0
+        c: list = dataclasses.field(default_factory=lambda: [x])
+
+        def f(self, v):
+            return self.w * v + self.b + self.c[0]
+
+    p = P()
+    q = dataclasses.replace(p, b=x)
+    return p.f(x) * q.f(2.0) + P(b=x).w * P.w + dataclasses.asdict(q)["w"]
+
+
+@case(1.3)
+def frozen_data_class_with_keywords_only(x):
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class P:
+        w: float = x * 2
+        b: float = 1.0
+
+    return P().w * P(b=x).b
+
+
+@case(1.3)
+def data_class_with_slots(x):
+    @dataclasses.dataclass(slots=True)
+    class P:
+        w: float = x * 2
+        b: float = 1.0
+
+    return P().w * P(b=x).b
+
+
+@case(1.3)
+def class_attribute_beside_slots(x):
+    class P:
+        __slots__ = ("a",)
+        k = x
+
+        def __init__(self, a):
+            self.a = a * self.k
+
+    return P(x).a
+
+
+@case(1.3)
+def class_made_in_a_loop(x):
+    s = 0.0
+    for i in range(3):
+
+        class P:
+            k = x * i
+
+            def get(self):
+                return self.k * i
+
+        s += P().get() + P.k
+    return s
+
+
+def make(x):
+    class P:
+        k = x * x
+
+        def get(self, y):
+            return self.k * y
+
+    return P
+
+
+@case(1.3)
+def one_class_statement_with_and_without_a_derivative(x):
+    A, B = make(x), make(2.0)
+    return A().get(x) * B().get(x) + A.k * B.k
+
+
+@case(1.3)
+def class_and_object_handed_on(x):
+    def use(cls, obj):
+        return cls.k * obj.k * obj.get(1.0)
+
+    P = make(x)
+    return use(P, P())
+
+
+def helper(o):
+    return o.k * o.get(2.0)
+
+
+@case(1.3)
+def objects_of_classes_handed_on(x):
+    return helper(make(x)()) + sum([helper(make(x * i)()) for i in range(2)])
+
+
+@case(np.array([0.4, 1.3]))
+def array_as_a_class_attribute(v):
+    class P:
+        w = v * 2
+        n = len(w)
+
+        def f(self):
+            return np.sum(self.w * v) * self.n
+
+    P.w[0] = v[1]
+    return P().f() + np.sum(P.w)
+
+
+@case(1.3)
+def helpers_of_a_class_body(x):
+    class P:
+        def helper():
+            return x * 2
+
+        k = helper()
+
+        def get(self):
+            return x
+
+        got = property(get)
+        j = (lambda: x)()
+
+    return P.k * P().got * P.j
+
+
+@case(1.3)
+def branches_and_exceptions_in_a_class_body(x):
+    class P:
+        if x > 1:
+            a = 1.0
+        else:
+            a = 2.0
+        b = []
+        for q in (x, x * x):
+            b.append(q)
+        try:
+            c = b[5]
+        except IndexError:
+            c = b[0]
+        with contextlib.nullcontext(x) as d:
+            pass
+
+    return P.a * sum(P.b) * P.c * P.d
