@@ -10,7 +10,7 @@ from typing import Any
 from mooncake_py import run
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.exceptions import set_args
-from mooncake_py.runtime.results import Call, Given, Pull, Result, without_first
+from mooncake_py.runtime.results import Call, Given, Pull, Result, through, without_first
 from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import ObjectShadow, add_any, zero_fdata
 from mooncake_py.unwinding import Raised
@@ -119,3 +119,9 @@ def bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> R
     if len(args) != 2 or fargs[0] is not None:
         return None
     return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
+
+
+def bound_by_get(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`function.__get__(x, cls)`."""
+    found = bound_method(call, args[:2], fargs[:2]) if args[1] is not None else None
+    return through(found, lambda ds: (*ds, *(None,) * (len(args) - 2))) if found is not None else None

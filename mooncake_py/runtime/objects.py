@@ -30,7 +30,7 @@ from mooncake_py.runtime.attributes import (
 )
 from mooncake_py.runtime.callables import cache_clear, cache_info
 from mooncake_py.runtime.classes import handle_name_in, handle_name_or_cell
-from mooncake_py.runtime.construction import bound_method, handle_new
+from mooncake_py.runtime.construction import bound_by_get, bound_method, handle_new
 from mooncake_py.runtime.exceptions import exception_init, inits_that_keep_arguments
 from mooncake_py.runtime.iteration import dict_view
 from mooncake_py.runtime.results import Call, Result
@@ -44,9 +44,7 @@ NATIVE: dict[Any, Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | No
     vars: handle_vars,
     super: handle_super,
     pytypes.MethodType: bound_method,
-    pytypes.FunctionType.__get__: lambda call, args, fargs: (
-        bound_method(call, args[:2], fargs[:2]) if args[1] is not None else None
-    ),
+    pytypes.FunctionType.__get__: bound_by_get,
     object.__setattr__: generic_set,
     object.__delattr__: generic_delete,
     type.__setattr__: generic_set,
