@@ -7,7 +7,7 @@ import types as pytypes
 from collections.abc import Callable, Iterable
 from typing import Any
 
-_HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
+HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
 
 
 constant_classes: list[type] = []
@@ -37,11 +37,32 @@ def _looks_like_user_class(cls: type) -> bool:
             if k is not object and not issubclass(k, BaseException):
                 return False
             continue
-        if not k.__flags__ & _HEAP or k.__flags__ & (_IMMUTABLE | _NOT_MADE):
+        if not k.__flags__ & HEAP or k.__flags__ & (_IMMUTABLE | _NOT_MADE):
             return False
         if isinstance(k.__dict__.get("__new__"), pytypes.BuiltinFunctionType):  # a class written in C
             return False
-    return cls is not object and bool(cls.__flags__ & _HEAP)
+    return cls is not object and bool(cls.__flags__ & HEAP)
+
+
+MANY, MANY_BY_HAND = 6, 60
+"""So many classes of one name and module are one that a function makes each time it runs. At the top of a module it may
+be the user who defines it again and again; but there named tuples have their names, too, which functions make."""
+_made: dict[type, bool] = {}
+_of_one_name: dict[tuple[str, str], int] = {}
+
+
+def is_made_anew(cls: type) -> bool:
+    """Is this a class that some function makes each time it runs? What is found out of one will not be asked for."""
+    known = _made.get(cls)
+    if known is None:
+        if not cls.__flags__ & HEAP:
+            return False
+        if len(_made) > 5000:
+            _made.clear()
+        name = cls.__module__, cls.__qualname__
+        _of_one_name[name] = n = _of_one_name.get(name, 0) + 1
+        known = _made[cls] = n > (MANY if "<locals>" in cls.__qualname__ else MANY_BY_HAND)
+    return known
 
 
 def items_of(x: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import HEAP, attributes, is_made_anew, is_user_class
 
 FEW = 64
 """Items of a list that are looked at one by one."""
@@ -72,6 +72,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act)
     if cls is np.ndarray:
         return Arr(value.dtype, value.ndim, act and value.dtype.kind in "fc")
+    if cls.__flags__ & HEAP and is_made_anew(cls):
+        return Top(True)
     if isinstance(value, tuple) and is_item_by_item(value):
         return Tup(tuple([abstract(v, act, most, depth, within) for v in value]), cls)
     if value is None or value is Ellipsis or value is NotImplemented:
@@ -82,6 +84,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act and issubclass(cls, np.inexact))
     if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, (list, dict, deque)):
         return Inst(cls, act)  # a method of a container that carries derivatives
+    if isinstance(value, type) and value.__flags__ & HEAP and is_made_anew(value):
+        return Top(True)
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
         return Known(value)
     if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only

@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.exceptions import set_args
 from mooncake_py.runtime.results import Call, Given, Pull, Result, through, without_first
@@ -47,6 +48,8 @@ def type_call(
     made: Pull | None = None
     if isinstance(new, staticmethod):
         new = new.__func__
+    if is_named_tuple(cls) and run.current().shadow(new) is None:
+        return _named_tuple(cls, given)
     if type(new) is pytypes.FunctionType:
         x, fx, made = call(new, None, *given.after(cls, None))
         if not isinstance(x, cls):
@@ -99,6 +102,17 @@ def type_call(
         )
 
     return (x, fx, pullback) if type(y) is not Raised else (y, None, pullback)
+
+
+def _named_tuple(cls: Any, given: Given) -> Result:
+    """A named tuple is the tuple of its fields, which are the arguments and constants."""
+    x = cls(*given.args, **given.kwargs)
+    places = [*range(len(given.args)), *map(cls._fields.index, given.names)]
+    fs = [None] * len(x)
+    for i, f in zip(places, given.fdata, strict=True):
+        fs[i] = f
+    fx = tuple(fs) if any(f is not None for f in fs) else None
+    return x, fx, lambda dy: None if dy is None else (None, *[dy[i] for i in places])
 
 
 def _container(cls: type) -> Any:
