@@ -13,6 +13,7 @@ from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.transform.kept import viewed
 
 _OF_ANY_SEQUENCE = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.array, np.asarray)
 
@@ -57,15 +58,22 @@ class Displays:
         t = self.type_of(x)
         if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.fewest):
             return False
+        x = self._held(x, s.pos)
         self.emit(s.pos, ops.check_length, x, Const(n))
         items = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(n)]
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
 
+    def _held(self, x: Operand, pos: Pos) -> Operand:
+        """The list itself: what a view of a dict shows is put into one, for the view may have to stay one."""
+        d = self.defs.get(x) if isinstance(x, Var) else None
+        return x if d is None or viewed(self.inferred, d) is None else self.emit(pos, list, x)
+
     def _unpack_ex(self, s: Call) -> bool:
         x, before, after = s.args[0], s.args[1].value, s.args[2].value  # type: ignore[union-attr]
         t = self.type_of(x)
         if isinstance(t, Lst) and t.cls is list and t.active:
+            x = self._held(x, s.pos)
             self.emit(s.pos, ops.check_least, x, Const(before + after))
             first = [self.emit(s.pos, operator.getitem, x, Const(i)) for i in range(before)]
             rest = self.emit(s.pos, operator.getitem, x, Const(slice(before, -after if after else None)))

@@ -57,7 +57,7 @@ def changes_nothing(s: Call, inferred: Inferred) -> bool:
 
 def keep_views(inferred: Inferred) -> Function | None:
     """The function with live views of dicts where what they show may change; None where there is none."""
-    found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := _viewed(inferred, s))]
+    found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := viewed(inferred, s))]
     kept: dict[Var, tuple[type, Meth]] = {}
     order = _Order(inferred.fn)
     for b, i, s, m in found:
@@ -77,7 +77,7 @@ def keep_views(inferred: Inferred) -> Function | None:
     return map_function(Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline), lambda v: v)
 
 
-def _viewed(inferred: Inferred, s: Call) -> Meth | None:
+def viewed(inferred: Inferred, s: Call) -> Meth | None:
     """The method, of a dict whose values have derivatives, that this is a call of."""
     m = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
     if not isinstance(m, Meth) or not m.is_read_as(s.fn) or m.func not in _VIEWS or s.args or s.kwargs:

@@ -285,3 +285,16 @@ def computed_once_with_starred_arguments(x, y):
     total = a.value + a.value * b.row(1)
     a.kept = y
     return total + a.value * a.row(0) + b.row(0)
+
+
+@case(1.3)
+def views_of_a_dict_unpacked(x):
+    d = {"a": x, "b": 2.0}
+    (k, v), (_, w) = d.items()
+    a, b = d.values()
+    first, *rest = d.values()
+    d[k] = v * x
+    shown = d.values()
+    d["b"] = a * 3.0
+    c, e = shown
+    return v * w * a + b * first + rest[0] * c + e
