@@ -34,7 +34,15 @@ from mooncake_py.unwinding import take_partial
 
 # The operations that a call site can run.
 _DYNAMIC_OPS = frozenset({ops.call_ex, ops.unpack, ops.unpack_ex, ops.build_list, ops.build_map, ops.list_to_tuple})
-_DYNAMIC_OPS |= {ops.make_cell, ops.cell_get, ops.cell_set, ops.list_append, ops.list_extend, ops.map_add}
+_DYNAMIC_OPS |= {
+    ops.make_cell,
+    ops.cell_get,
+    ops.cell_set,
+    ops.cell_delete,
+    ops.list_append,
+    ops.list_extend,
+    ops.map_add,
+}
 _DYNAMIC_OPS |= {ops.dict_update, ops.dict_merge, ops.truth, ops.match_class, ops.match_keys, ops.load_special}
 _DYNAMIC_OPS |= {ops.build_set, ops.set_add, ops.set_update, ops.load_super, ops.format_value, ops.no_operator}
 _CONSTRUCTS = {

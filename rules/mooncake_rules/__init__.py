@@ -104,6 +104,7 @@ for _module, _packs in {
     "json": ("json_",),
     "pprint": ("pprint_",),
     "random": ("random_",),
+    "re": ("re_",),
     "statistics": ("statistics_",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_noncentral", "scipy_bessel", "scipy_harmonics"),

@@ -7,6 +7,39 @@ import functools
 from mooncake_py.registry import overlay
 
 
+class Compared:
+    """What `functools.cmp_to_key` makes keys of: they compare as the function says."""
+
+    __slots__ = ("compare", "obj")
+    __hash__ = None
+
+    def __init__(self, compare, obj):
+        self.compare, self.obj = compare, obj
+
+    def __lt__(self, other):
+        return self.compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other):
+        return self.compare(self.obj, other.obj) > 0
+
+    def __eq__(self, other):
+        return self.compare(self.obj, other.obj) == 0
+
+    def __le__(self, other):
+        return self.compare(self.obj, other.obj) <= 0
+
+    def __ge__(self, other):
+        return self.compare(self.obj, other.obj) >= 0
+
+
+@overlay(functools.cmp_to_key)
+def cmp_to_key(mycmp):
+    def key(obj):
+        return Compared(mycmp, obj)
+
+    return key
+
+
 @overlay(functools.singledispatchmethod.__get__)
 def bound_by_class(self, obj, cls=None):
     """The method, which is chosen by the class of its first argument; Python 3.13 keeps one for each object."""

@@ -492,3 +492,44 @@ def weighed(**options):
 @case(V)
 def library_functions_with_names_from_a_dict(x):
     return weighed(weights=x + 2.0, a=np.outer(x, x)) * np.cumsum(**{"a": x})
+
+
+@case(1.3)
+def shared_variable_deleted(x):
+    k = [x * 2]
+
+    def drop():
+        nonlocal k
+        del k
+
+    def put(values):
+        nonlocal k
+        k = values
+
+    first = k
+    drop()
+    try:
+        y = k[0]
+    except NameError:
+        y = x * x
+    put([first[0] * x, x])
+    return sum(k) * first[0] * y
+
+
+@case(1.3)
+def shared_variables_deleted_in_a_loop(x):
+    k = x
+
+    def drop():
+        nonlocal k
+        del k
+
+    for i in range(3):
+        drop()
+        k = x * i
+    try:
+        drop()
+        drop()
+    except NameError:
+        k = x * x
+    return k * x

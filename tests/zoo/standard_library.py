@@ -7,11 +7,13 @@ import array
 import collections
 import copy
 import csv
+import functools
 import io
 import itertools
 import json
 import logging
 import pprint
+import re
 import statistics
 import textwrap
 from datetime import date
@@ -175,3 +177,27 @@ def counted_on_the_way(x):
     c.subtract(iter("ab"))
     most = statistics.mode([round(v) for v in x])
     return x[most] * c["a"] + x[1] * c.most_common(1)[0][1]
+
+
+@case(np.array([0.4, 1.3, 2.1]))
+def sorted_by_comparing(v):
+    def by_value(a, b):
+        return -1 if v[a] > v[b] else 1
+
+    order = sorted(range(3), key=functools.cmp_to_key(by_value))
+    xs = sorted([float(y) for y in v], key=functools.cmp_to_key(lambda a, b: (b > a) - (b < a)))
+    key = functools.cmp_to_key(lambda a, b: (a > b) - (a < b))
+    return v[order[0]] * v[order[1]] ** 2 + xs[0] * xs[1] ** 2 + max(xs[1], xs[2], key=key)
+
+
+@case(np.array([0.4, 1.3, 2.1]))
+def text_replaced_by_functions(v):
+    seen = []
+
+    def replace(match):
+        seen.append(v[int(match.group())])
+        return "z"
+
+    text = re.sub(r"\d", replace, "a0b1c2")
+    longer, n = re.compile(r"\d").subn(lambda m: str(v[int(m.group())] > 1.0), "a0b1c2", count=2)
+    return sum(seen) * v[0] * len(text) + n * v[1] + len(longer) * v[2]

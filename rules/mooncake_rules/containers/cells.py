@@ -100,6 +100,26 @@ def cell_set(c: CoDual, x: CoDual):
     return None, pullback
 
 
+@rrule(ops.cell_delete, mutates=(0,))
+def cell_delete(c: CoDual, name):
+    cell, shadow = c.primal, c.fdata
+    old = set_cell(cell, shadow, ops.cell_get(cell, name), None)
+    ops.cell_delete(cell, name)
+
+    def pullback(_):
+        restore_cell(cell, shadow, old)
+        return None
+
+    return None, pullback
+
+
+def restore_cell(cell: Any, shadow: CellShadow | None, old: tuple[Any, Any]) -> None:
+    """Put back what a cell held when it was emptied."""
+    cell.cell_contents = old[0]
+    if shadow is not None:
+        shadow.f = old[1]
+
+
 def set_cell(cell: Any, shadow: CellShadow | None, x: Any, fx: Any) -> tuple[Any, Any]:
     """Rebind a cell; what it held before."""
     try:
@@ -134,7 +154,7 @@ def _cell_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 
 infer_table[ops.make_cell] = _cell_type
 infer_table[ops.cell_get] = lambda args, kwargs: args[0].elem if isinstance(args[0], Cell) else None
-infer_table[ops.cell_set] = lambda args, kwargs: Known(None)
+infer_table[ops.cell_set] = infer_table[ops.cell_delete] = lambda args, kwargs: Known(None)
 element_effects[ops.cell_set] = lambda types: widen(types[1])
 maybe_none.update({take_cell, unset_cell})
 pure.update({cell_fdata, CellShadow})
