@@ -18,7 +18,7 @@ from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import tells_content, uses_up
-from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, carries, is_function
+from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, carries, is_function, of_metaclass
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
 from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, widen
@@ -116,7 +116,7 @@ class Attributes(State):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
-        if made is not None and (carries(made, name) or carries(type(made), name)):
+        if made is not None and (carries(made, name) or of_metaclass(made, name)):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType):

@@ -98,6 +98,12 @@ _OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
 _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
 
 
+def _has_metaclass(t: T) -> bool:
+    """Is this a class whose own class is the user's, and may know anything?"""
+    cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
+    return cls is not type and not is_library(cls)
+
+
 def _item_of_constant(types: tuple[T, ...]) -> T | None:
     """The item of a tuple that is written down, at an index that is."""
     match types:
@@ -206,6 +212,9 @@ class Calls(Attributes):
             return self.getattr(s, args, types)
         if type(f) is pytypes.FunctionType and (f.__defaults__ or f.__kwdefaults__) and current().shadow(f) is not None:
             return self.dynamic(s, "default values that may have derivatives")
+        if any(map(_has_metaclass, types[:2])) and (f is iter or asks(f)):
+            self.calls[s.out] = CallInfo("dynamic", None, None, args, s.kwargs, types, "a metaclass decides")
+            return Top(True)
         if f in OF_FRAMES and (len(args) < OF_FRAMES[f]) and self.active():
             raise UnsupportedError(
                 f"{f.__name__}() in a function that computes with values that have derivatives",

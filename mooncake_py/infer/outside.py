@@ -14,6 +14,7 @@ import functools
 import types as pytypes
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from inspect import CO_OPTIMIZED
 from typing import Any
 
 from mooncake_py.errors import MooncakeError
@@ -33,7 +34,7 @@ from mooncake_py.infer.held import (
     summary,
 )
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
-from mooncake_py.infer.outside_writes import Place, Writes, counts, names_set
+from mooncake_py.infer.outside_writes import Place, Writes, counts, made_in_class_body, names_set
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
@@ -330,6 +331,8 @@ class Walk:
             self.unseen = True
             return None
         self._asked_for(code, c.body)
+        if not code.co_flags & CO_OPTIMIZED:
+            self.of_classes.update(dict.fromkeys(made_in_class_body(c.body), False))
         self._rebound_by(c)
         for name in names_of_values(c.body, code):
             self.rebinds = self.rebinds or may_be_given(globals_, name)

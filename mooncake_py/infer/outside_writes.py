@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.held import holds_classes, holds_plainly, may_hold_data, of_library
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Operand, Return, Var, edges
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.registry import rules_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def names_set(c: Code) -> list[tuple[pytypes.ModuleType, str]]:
                 name = s.args[1] if len(s.args) > 1 else Const("")
                 found.append((x, str(name.value) if isinstance(name, Const) else ""))
     return found
+
+
+def made_in_class_body(body: Function) -> set[str]:
+    """The names by which a class will hold what its body makes, constants and functions, however decorated, apart."""
+    functions: set[Operand] = set()
+    names: set[str] = set()
+    for s in (s for b in body.blocks for s in b.stmts):
+        if is_const(s.fn, ops.make_function) or not functions.isdisjoint(s.args):
+            functions.add(s.out)
+        elif is_const(s.fn, ops.store_name) and isinstance(s.args[1], Var):
+            names.add(str(s.args[0].value))  # type: ignore[union-attr]
+    return names
 
 
 def counts(v: Operand, name: str, defs: dict[Var, Call], depth: int = 5) -> bool:

@@ -244,6 +244,12 @@ def carries(cls: type, name: str) -> bool:
     return False
 
 
+def of_metaclass(cls: type, name: str) -> bool:
+    """Does a metaclass of the user's, which may know what has a derivative, say what this attribute is?"""
+    meta: Any = type(cls)
+    return meta is not type and not is_library(meta) and not any(name in k.__dict__ for k in cls.__mro__)
+
+
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 

@@ -171,6 +171,10 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
             if shadow_of_attributes(k, None) is None or (isinstance(x, type) and hasattr(type(d), "__get__")):
                 break
             return (*read_stored(k, None, name),)
+    else:
+        hook = class_attribute(meta, "__getattr__") if isinstance(x, type) else None
+        if type(hook) is pytypes.FunctionType:
+            return of_receiver(call(hook, None, (x, name), (None, None)))
     if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:
         return of_receiver(call(p.fget, None, (x,), (None,)))
     y = getattr(x, name, ABSENT)

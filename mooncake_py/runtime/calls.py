@@ -19,6 +19,7 @@ import numpy as np
 
 from mooncake_py import outputs, registry, run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.registry import find_rule_for_values, rules_of
@@ -64,7 +65,7 @@ def call(
     alike = call_protected if protected else call
     if type(f) is pytypes.MethodType:
         return of_bound(call(f.__func__, None, *given.after(f.__self__, ff), protected))
-    if type(f) is pytypes.BuiltinFunctionType or type(f) is pytypes.MethodWrapperType:
+    if isinstance(f, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         self = f.__self__
         if self is not None and not isinstance(self, pytypes.ModuleType) and _no_rule(f, args, names):
             d = native_method(type(self), f)
@@ -243,7 +244,9 @@ def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> 
     """Does f take item after item from its argument k, by Python code that is to be derived?"""
     if type(args[k]) in ITERATORS:
         return True
-    if not is_active(args[k], fargs[k]) or not iterates_in_python(args[k]):
+    x = args[k]
+    made = isinstance(x, type) and not is_library(type(x))  # a class has no fdata; its metaclass may know anything
+    if not (made or is_active(x, fargs[k])) or not iterates_in_python(x):
         return False
     if f is min or f is max:
         return len(args) == 1

@@ -36,18 +36,18 @@ def handle_build_class(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]
     body, shadow = args[0], fargs[0]
     run.changed_in_place()
     share_cells(body, shadow)
-    if not _computes(body, shadow):
-        return builtins.__build_class__(*args, **kwargs), None, None
     name, bases = args[1], pytypes.resolve_bases(args[2:])
+    computes = _computes(body, shadow)
+    if not (computes or run.is_wary()) or not _is_plainly_made(bases, kwargs, body, computes):
+        return builtins.__build_class__(*args, **kwargs), None, None
     meta, namespace, keywords = pytypes.prepare_class(name, bases, kwargs)
     if bases != args[2:]:
         namespace["__orig_bases__"] = args[2:]
     shadows = DictShadow({})
     run.current().put(namespace, shadows)
     _, _, pb = run_python(body, shadow, Given((namespace,), (shadows,)), False)
-    _check_makers(meta, bases, body)
     cls = meta(name, bases, namespace, **keywords)
-    give = adopt(cls, namespace, shadows)
+    give = adopt(cls, namespace, shadows, computes)
 
     def pullback(_: Any) -> None:
         give()
@@ -74,8 +74,6 @@ def _computes(body: pytypes.FunctionType, shadow: FunctionShadow | None) -> bool
 
     A method that a decorator gets is called later: what the decorator makes of it finds the cells it needs.
     """
-    if run.is_wary():
-        return True
     cells = () if shadow is None else shadow.cells
     if not any(f is not None for f in cells):
         return False
@@ -105,12 +103,17 @@ def _computes(body: pytypes.FunctionType, shadow: FunctionShadow | None) -> bool
 _LOOKS = (ops.classderef, ops.load_dict_or_deref, ops.cell_get)
 
 
-def _check_makers(meta: type, bases: tuple[Any, ...], body: pytypes.FunctionType) -> None:
-    """What else makes the class of what its body computed is not followed."""
-    asked = [(meta, name) for name in ("__call__", "__new__", "__init__")]
+def _is_plainly_made(
+    bases: tuple[Any, ...], keywords: dict[str, Any], body: pytypes.FunctionType, computes: bool
+) -> bool:
+    """Is nobody asked who may look at what the body has computed, and is not followed?"""
+    meta = keywords.get("metaclass") or max(map(type, bases), key=lambda k: len(k.__mro__), default=type)
+    asked = [(meta, name) for name in ("__new__", "__init__")] + [(type(meta), "__call__")]
     asked += [(base, "__init_subclass__") for base in bases]
     users = [k for k, name in asked if _is_users(class_attribute(k, name)) and not is_library(k)]
-    if users or issubclass(meta, enum.EnumMeta):
+    if not users and not (isinstance(meta, type) and issubclass(meta, enum.EnumMeta)):
+        return True
+    if computes:
         who = users[0].__name__ if users else "Enum"
         raise UnsupportedError(
             f"a class body that computes with values that have derivatives, for a class that {who} makes",
@@ -118,6 +121,7 @@ def _check_makers(meta: type, bases: tuple[Any, ...], body: pytypes.FunctionType
             body.__code__.co_firstlineno,
             "set the attributes in __init__, or after the class statement",
         )
+    return False
 
 
 def _is_users(d: Any) -> bool:
@@ -125,27 +129,34 @@ def _is_users(d: Any) -> bool:
     return isinstance(f, pytypes.FunctionType) and not is_library(f)
 
 
-def adopt(cls: type, namespace: Mapping[str, Any], shadows: DictShadow | None) -> Callable[[], None]:
+def adopt(
+    cls: type, namespace: Mapping[str, Any], shadows: DictShadow | None, computes: bool = True
+) -> Callable[[], None]:
     """Let the run know fdata of what a class was made with. The result gives the cotangents to the namespace."""
     if shadows is None:
         return lambda: None
+    constant: set[str] = set()
     for name, v in namespace.items():
         share_cells(v, shadows.f.get(name))
-        if isinstance(v, dataclasses.Field) and v.default is not dataclasses.MISSING and has_tangent(v.default):
+        if not isinstance(v, dataclasses.Field):
+            continue
+        constant.add(name)  # it is not what the class will hold
+        if computes and v.default is not dataclasses.MISSING and has_tangent(v.default):
             raise UnsupportedError(
                 f"field(default=...) in a class body that computes with values that have derivatives ({name})",
                 "the call",
                 None,
                 "assign the default value itself, or give a default_factory",
             )
-    own = ObjectShadow(cls, shadows.f)
+    own = ObjectShadow(cls, {k: f for k, f in shadows.f.items() if k not in constant})
     run.current().memos[id(cls)] = own
     names = list(cls._field_defaults) if is_named_tuple(cls) else []  # type: ignore[attr-defined]
     taken = note_defaults(cls, [shadows.f.get(k) for k in names]) if names else list
 
     def give() -> None:
         for name, t in (*zip(names, taken(), strict=True), *own.r.items()):
-            shadows.add_item(name, t)
+            if name not in constant:
+                shadows.add_item(name, t)
         own.r.clear()
 
     return give

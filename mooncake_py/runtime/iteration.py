@@ -40,6 +40,8 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
     array = cls is np.ndarray and x.ndim
     if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
         return SequenceIterator(x), IteratorShadow(fx, None), None
+    if isinstance(x, (list, deque)) and cls.__iter__ in (list.__iter__, deque.__iter__):
+        return call(cls.__iter__, None, args, fargs, protected=protected)  # whatever x[i] means
     if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
         shadow = IteratorShadow(fx, [None] * len(x))
 

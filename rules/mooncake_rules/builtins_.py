@@ -40,7 +40,7 @@ pure.update(
 pure.update({ops.load_assertion_error, ops.load_special, ops.build_tuple, ops.check_bound, ops.list_to_tuple})
 
 zero_derivative(
-    range, bool, len, isinstance, issubclass, callable, hasattr, id, repr, str, format, ascii, hash, print,
+    range, bool, len, dir, isinstance, issubclass, callable, hasattr, id, repr, str, format, ascii, hash, print,
     slice, ops.format_value, ops.build_string, ops.truth, ops.load_assertion_error,
     ops.match_mapping, ops.match_sequence, str.format, str.format_map, str.join, float.is_integer,
     np.float64.is_integer, np.float32.is_integer, BaseException.add_note,

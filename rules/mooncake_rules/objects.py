@@ -82,7 +82,7 @@ def _descriptor(make: Any) -> None:
         return make(*[f.primal for f in functions]), pullback
 
 
-for _f in (property, staticmethod, classmethod):
+for _f in (property, property.getter, property.setter, property.deleter, staticmethod, classmethod):
     _descriptor(_f)
 
 

@@ -187,3 +187,8 @@ def set_union(s, *others):
         for k in x:
             y.add(k)
     return y
+
+
+@overlay(np.ufunc.__call__)
+def ufunc_call(f, *args, **kwargs):
+    return f(*args, **kwargs)

@@ -412,3 +412,112 @@ def branches_and_exceptions_in_a_class_body(x):
             pass
 
     return P.a * sum(P.b) * P.c * P.d
+
+
+@case(1.3)
+def registry_in_a_class_made_there(x):
+    class Registry:
+        items = {}
+
+        def __class_getitem__(cls, key):
+            return cls.items[key]
+
+        @classmethod
+        def add(cls, key):
+            def decorate(f):
+                cls.items[key] = f
+                return f
+
+            return decorate
+
+    @Registry.add("square")
+    def square(y):
+        return y * y * x
+
+    Registry.items["number"] = x * x
+    return Registry["square"](x) + Registry.items["square"](2.0) * Registry["number"]
+
+
+@case(1.3)
+def metaclass_that_knows_values(x):
+    class Meta(type):
+        k = 3.0
+
+        def __add__(cls, other):
+            return x * other
+
+        def __iter__(cls):
+            yield x
+
+        def __len__(cls):
+            return 2
+
+        def __getitem__(cls, key):
+            return x * key
+
+        def __getattr__(cls, name):
+            return x * len(name)
+
+        def __call__(cls):
+            return x * 5
+
+        @property
+        def p(cls):
+            return x * 7
+
+        def method(cls):
+            return x
+
+    class Made(metaclass=Meta):
+        j = 2.0
+
+    def use(c):
+        s = sum(c) + max(c)
+        for y in c:
+            s += y
+        return (c + 3.0) * c[2.0] + c.abc * c.p + c.method() * len(c) + s + c.k * c.j + c()
+
+    return use(Made)
+
+
+@case(1.3)
+def properties_put_together_in_a_class_body(x):
+    class P:
+        def __init__(self):
+            self._v = 1.0
+
+        def get(self):
+            return self._v * x
+
+        factor = get(type("Stub", (), {"_v": x})())
+        v = property(get)
+
+        @v.setter
+        def v(self, value):
+            self._v = value * self.factor
+
+    p = P()
+    p.v = x * 3
+    return p.v * P.factor
+
+
+SEEN = []
+
+
+@case(1.3)
+def data_class_with_fields_beside_data_that_changes(x):
+    SEEN.clear()
+
+    @dataclasses.dataclass(order=True)
+    class Item:
+        key: float
+        value: float = dataclasses.field(compare=False, default=0.0)
+        others: list = dataclasses.field(compare=False, default_factory=list)
+
+        def __post_init__(self):
+            self.value = self.key * x
+            SEEN.append(self.value)
+
+    items = sorted([Item(x * k) for k in (3, 1, 2)])
+    items[0].others.append(x)
+    return items[0].value * items[1].key + SEEN[-1] * items[0].others[0] + (Item(x) == Item(x)) * x

@@ -570,3 +570,18 @@ def sets_changed_in_place(x, s, more):
     s.update(more)
     s.symmetric_difference_update(more[:1])
     return x ** len(s)
+
+
+class Layers(list):
+    def __call__(self, y):
+        for layer in self:
+            y = layer(y)
+        return y
+
+
+@case(1.3)
+def derived_list_of_functions(x):
+    layers = Layers([math.sin, lambda y: y * x])
+    layers.append(lambda y, k=x: y + k)
+    layers += [math.exp]
+    return layers(x) * len(dir(layers)[:3])
