@@ -88,6 +88,14 @@ def give_tangent(exc: BaseException, fargs: tuple[Any, ...]) -> ArgsShadow:
     return shadow
 
 
+def hold_tangent(exc: BaseException, shadow: ArgsShadow | None) -> None:
+    """Give an exception back the tangent that it had, or none."""
+    if shadow is None:
+        vars(exc).pop(_TANGENT, None)
+    else:
+        vars(exc)[_TANGENT] = shadow
+
+
 def tangent_of(exc: BaseException) -> ArgsShadow | None:
     """The tangent of an exception, where its arguments may have a derivative."""
     found = vars(exc).get(_TANGENT)

@@ -13,7 +13,7 @@ from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.callables import part_of_partial
 from mooncake_py.runtime.coduals import is_active
-from mooncake_py.runtime.exceptions import read_args
+from mooncake_py.runtime.exceptions import read_args, write_args
 from mooncake_py.runtime.native import NoRule, field
 from mooncake_py.runtime.results import Call, Result, dropping, of_receiver, through
 from mooncake_py.runtime.stored import (
@@ -287,6 +287,9 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
     if put is not None:
         return _setting(call(put, None, (d, x, v), (zero_fdata(d), fx, fv)))
     if d is not _MISSING and hasattr(type(d), "__set__") and type(d) is not pytypes.MemberDescriptorType:
+        if name == "args" and isinstance(x, BaseException):
+            put_back = write_args(x, fx, v, fv)
+            return None, None, lambda dy: (None, None, None, put_back(None))
         if name == "__dict__":
             raise UnsupportedError("replacing the __dict__ of an object", "the call", None, "update it")
         object.__setattr__(x, name, v)  # raises, or sets what has no derivative

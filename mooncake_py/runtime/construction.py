@@ -10,10 +10,11 @@ from typing import Any
 from mooncake_py import run
 from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.runtime.classes import share_cells
 from mooncake_py.runtime.exceptions import set_args
 from mooncake_py.runtime.results import Call, Given, Pull, Result, through, without_first
 from mooncake_py.structure import is_user_class
-from mooncake_py.tangents import ObjectShadow, add_any, zero_fdata
+from mooncake_py.tangents import FunctionShadow, ObjectShadow, add_any, zero_fdata
 from mooncake_py.unwinding import Raised
 
 
@@ -130,8 +131,9 @@ def handle_new(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Res
 
 def bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     """`types.MethodType(function, x)`: fdata of a bound method is that of its object."""
-    if len(args) != 2 or fargs[0] is not None:
+    if len(args) != 2 or type(fargs[0]) not in (FunctionShadow, type(None)):
         return None
+    share_cells(args[0], fargs[0])
     return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
 
 

@@ -7,11 +7,13 @@ import types as pytypes
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
+from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import ObjectShadow, add_any
-from mooncake_py.unwinding import give_tangent, tangent_of
+from mooncake_py.unwinding import give_tangent, hold_tangent, tangent_of
 
 
 def make_exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -58,6 +60,34 @@ def read_args(x: BaseException, fx: Any) -> Result:
         return None
 
     return x.args, fy, pullback
+
+
+def write_args(x: BaseException, fx: Any, v: Any, fv: Any) -> Pull:
+    """`x.args = v`; the pullback undoes that and gives the cotangent of v."""
+    if type(v) is not tuple and fv is not None:
+        raise UnsupportedError("setting the args of an exception to what is no tuple", "the call", None, "make it one")
+    run.changed_in_place()
+    old = x.args
+    if is_user_class(type(x)):
+        own = writable_shadow(x, fx)
+        old_f = own.f.get("args")
+        x.args, own.f["args"] = v, fv
+
+        def put_back(_: Any) -> Any:
+            x.args, own.f["args"] = old, old_f
+            return own.r.pop("args", None)
+
+        return put_back
+    before = tangent_of(x)
+    x.args = v
+    shadow = give_tangent(x, (None,) * len(x.args) if fv is None else fv)
+
+    def pullback(_: Any) -> Any:
+        x.args = old
+        hold_tangent(x, before)
+        return tuple(shadow.take())
+
+    return pullback
 
 
 def set_args(shadow: ObjectShadow, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Pull:

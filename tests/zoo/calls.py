@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import types
 
 import numpy as np
 
@@ -533,3 +534,19 @@ def shared_variables_deleted_in_a_loop(x):
     except NameError:
         k = x * x
     return k * x
+
+
+@case(1.3)
+def methods_bound_by_hand(x):
+    class A:
+        def __init__(self, v):
+            self.v = v
+
+        def times(self, k=1.0):
+            return self.v * k * x
+
+    def half(self):
+        return self.v * x * 0.5
+
+    a = A(x)
+    return sum([f() for f in (types.MethodType(A.times, a), A.times.__get__(a), types.MethodType(half, a))])

@@ -936,3 +936,26 @@ def classes_derived_from_errors_of_a_kind(x):
         except RuntimeError as e:
             r += e.args[1] * e.__cause__.x
     return r
+
+
+class Holding(Exception):
+    def __init__(self, a, b):
+        self.a = a
+        super().__init__(b)
+
+
+@case(1.3)
+def arguments_of_an_exception_set(x):
+    s = 0.0
+    for make in (ValueError, Exception):
+        try:
+            raise make(x)
+        except (ValueError, Exception) as e:
+            before = e.args
+            e.args = (x * 3, *before)
+            s += e.args[0] * e.args[1] * before[0]
+    try:
+        raise Holding(x, x * 2)
+    except Holding as e:
+        e.args += (x * 5,)
+        return s * e.a * e.args[0] * e.args[1]
