@@ -108,8 +108,12 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
             found = bind_descriptor(call, d, x, fx, cls)
             if found is not None:
                 return found
-            if name == "args" and isinstance(x, BaseException):
-                return read_args(x, fx)
+            if isinstance(x, BaseException):
+                if name == "args":
+                    return read_args(x, fx)
+                if name in ("__cause__", "__context__"):  # another exception, which has its own tangent
+                    y = getattr(x, name)
+                    return y, run.current().shadow(y), None
             return None
     if name in getattr(x, "__dict__", ()):
         return read_stored(x, fx, name)

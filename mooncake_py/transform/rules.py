@@ -83,8 +83,8 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         if info.checks is not None and quick is not None:
             return _watched_rule(info, s, call, rule, info.checks.called(quick.site, tree))
         return _opaque_rule(info, s, call, rule, operands, str(e), check)
-    for st in mark[0].stmts[mark[1] :]:
-        info.removable.add(st.out)
+    made = {st.out for st in mark[0].stmts[mark[1] :]}
+    info.removable |= made
     fdata: AV = NULL
     given = isinstance(y, VCoDual)
     if isinstance(y, VCoDual):
@@ -92,7 +92,8 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         y = y.primal
     value = sp.materialise(y)
     if isinstance(value, Var):
-        info.removable.discard(value)
+        if value in made:  # else it is what the rule was given
+            info.removable.discard(value)
         if value.name is None:
             value.name = s.out.name
     info.f[s.out] = value

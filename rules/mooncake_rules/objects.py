@@ -70,6 +70,14 @@ def data_class(cls: CoDual, *options: CoDual):
     return CoDual(y, None), pullback
 
 
+@rrule(BaseException.with_traceback)
+def with_traceback(e: CoDual, tb):
+    def pullback(_):
+        return None
+
+    return CoDual(e.primal.with_traceback(tb), e.fdata), pullback
+
+
 def _descriptor(make: Any) -> None:
     @rrule(make)
     def descriptor(*functions: CoDual):

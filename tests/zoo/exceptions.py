@@ -959,3 +959,26 @@ def arguments_of_an_exception_set(x):
     except Holding as e:
         e.args += (x * 5,)
         return s * e.a * e.args[0] * e.args[1]
+
+
+@case(1.3)
+def causes_of_exceptions(x):
+    class Deeper(Exception):
+        pass
+
+    def dive(n):
+        try:
+            if n == 0:
+                raise Deeper(x)
+            dive(n - 1)
+        except Deeper as e:
+            raise Deeper(e.args[0] * x, *e.args).with_traceback(None) from e
+
+    try:
+        dive(3)
+    except Deeper as e:
+        s, cause = len(e.args) * x, e
+        while cause:
+            s += cause.args[0]
+            cause = cause.__cause__
+        return s * e.__context__.args[0]

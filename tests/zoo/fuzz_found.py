@@ -112,3 +112,15 @@ def integers_among_arrays_of_unknown_kind(x):
 @case(V, 1.6)
 def power_by_its_function(x, c):
     return pow(x * x, c) + pow(c, x) + pow(x * x + 1.0, np.asarray(c))
+
+
+@case(1.3)
+def list_among_lists_extended_in_place(x):
+    shared = [[x]]
+    shared[0].append(x * 2)
+    rows = [[x], *shared]
+    copies = list(map(list, rows))
+    copies[1][0] = 0.0
+    both = [*rows, *copies]
+    both[1] += [x]
+    return sum(map(sum, both)) * shared[0][2]
