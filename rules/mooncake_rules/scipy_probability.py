@@ -120,6 +120,19 @@ def kolmogorov_slope(x: Any) -> Any:
     return np.where(x > 0.6, far, np.where(x > 0.04, near, 0.0))
 
 
+def kolmogorov_curvature(x: Any) -> Any:
+    """The second derivative, of the same sums."""
+    x = np.asarray(x, dtype=float)
+    k = np.arange(1, 30)
+    big = np.maximum(x, 0.4)[..., None]
+    squares = k * k * big * big
+    far = np.sum((-1.0) ** (k - 1) * k * k * (32.0 * squares - 8.0) * np.exp(-2.0 * squares), -1)
+    small = np.clip(x, 0.04, 1.0)[..., None]
+    a = (2 * k - 1) ** 2 * _PI**2 / 8.0 / small**2
+    near = -_ROOT_2PI * np.sum(np.exp(-a) * (4.0 * a * a - 10.0 * a + 2.0) / small**3, -1)
+    return np.where(x > 0.6, far, np.where(x > 0.04, near, 0.0))
+
+
 _STATISTICS = [
     E("expit", (lambda x, y: y * (1.0 - y),), (0.7,)),
     E("logit", (lambda x, y: 1.0 / (x * (1.0 - x)),), (0.7,)),
@@ -190,7 +203,7 @@ _STATISTICS = [
 pure.update({
     xlogy_slope, boxcox_slope, inv_boxcox_slope, t_density, t_shape_slope, f_density, f_slope_m, f_slope_n,
     binomial_slope, poisson_slope, tukey_density, tukey_slope,
-    kolmogorov_slope,
+    kolmogorov_slope, kolmogorov_curvature,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, _STATISTICS)

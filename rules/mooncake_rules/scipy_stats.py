@@ -21,7 +21,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_library import fitted, is_constant
-from mooncake_rules.scipy_probability import binomial_slope
+from mooncake_rules.scipy_probability import binomial_slope, kolmogorov_curvature
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
 from mooncake_rules.scipy_special import beta_density
@@ -131,6 +131,7 @@ _PRIVATE = [
                           lambda k, n, p, y: y * (n / p - k / (1.0 - p))), (3, 6.5, 0.4)),
     Entry("_nbinom_cdf", (None, lambda k, n, p, y: betainc_slope_a(n, k + 1.0, p),
                           lambda k, n, p, y: beta_density(n, k + 1.0, p)), (3, 6.5, 0.4)),
+    Entry("_kolmogp", (lambda x, y: kolmogorov_curvature(x),), (0.61,)),
     Entry("_beta_pdf", (lambda x, a, b, y: y * ((a - 1.0) / x - (b - 1.0) / (1.0 - x)),
                         lambda x, a, b, y: y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
                         lambda x, a, b, y: y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b))), (0.4, 1.3, 2.2)),
