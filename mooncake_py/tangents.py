@@ -187,6 +187,14 @@ class Shadow:
             else:
                 self.data = None
                 self.owned = False
+        elif self.spread is not None and not self.is_view:
+            base, places = self.spread
+            if base.data is not None:  # where an element stands twice, all of its cotangent is given to the first place
+                _, first = np.unique(places, return_index=True)
+                shown = places.reshape(-1)[first]
+                data = np.zeros(self.shape, self.dtype)
+                data.reshape(-1)[first] = base.dense().reshape(-1)[shown]
+                base.dense().flat[shown] = 0
         else:
             self._not_spread()
         return data
@@ -242,11 +250,11 @@ def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
             found = None
     if x is base:
         return whole
-    if base.dtype != whole.dtype or not layout.is_in_one_piece(base):
+    if not _lies_in(x, base):
         if here.wary >= run.Wary.ARRAYS:
             raise UnsupportedError("a view of an array from outside with this memory layout", "the call", None)
         return shadow_of(x)
-    if layout.repeats(x) and x.dtype == base.dtype:
+    if layout.repeats(x):
         return whole.shown_at(layout.places_of(x, base))
     shadow = whole.view(layout.same_view(x, base, whole.dense()))
     shadow.is_view = found is not None  # if not, nobody has met the base: what belongs to it is told by this view
@@ -254,6 +262,12 @@ def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
 
 
 _NOBODY: tuple[Any, Any] = (lambda: None), None
+
+
+def _lies_in(x: np.ndarray, base: np.ndarray) -> bool:
+    """Can the shadow of x be a view of that of the array which owns its memory?"""
+    same = x.dtype == base.dtype or not layout.repeats(x)
+    return same and base.dtype.kind in "fc" and layout.is_in_one_piece(base)
 
 
 class ListShadow:
@@ -499,9 +513,16 @@ def made_fdata(x: Any) -> Any:
     NumPy may have made it as a view of memory that nobody else has; where it may be memory from outside that is
     written to, the run is asked.
     """
-    if type(x) is np.ndarray and run.is_wary() < run.Wary.ARRAYS:
-        return shadow_of(x) if x.dtype.kind in "fc" else None
-    return zero_fdata(x)
+    if isinstance(x, tuple):
+        items = tuple([made_fdata(v) for v in items_of(x)])
+        return items if any(f is not None for f in items) else None
+    if type(x) is not np.ndarray or x.dtype.kind not in "fc":
+        return zero_fdata(x)
+    if run.is_wary() < run.Wary.ARRAYS or not _lies_in(x, layout.owner_of(x)):
+        return shadow_of(x)
+    f = zero_fdata(x)
+    f.is_view = False
+    return f
 
 
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, np.float64, np.float32, np.int64})
@@ -510,7 +531,7 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, sl
 def take_fdata(fdata: Any, dy: Any) -> Any:
     """The whole cotangent of a value of unknown type: what was added to its arrays' shadows, else the rdata dy."""
     if type(fdata) is Shadow or type(fdata) is ListShadow:
-        return None if type(fdata) is Shadow and fdata.spread is not None else fdata.take()
+        return None if type(fdata) is Shadow and fdata.spread is not None and fdata.is_view else fdata.take()
     if type(fdata) is tuple:
         items = tuple([take_fdata(x, None if dy is None else dy[i]) for i, x in enumerate(fdata)])
         return items if any(x is not None for x in items) else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.outside_arrays import kinds
-from mooncake_py.registry import changed
+from mooncake_py.registry import changed, rules_of
 from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
 
@@ -66,8 +66,11 @@ def holds_arrays(x: Any) -> bool:
 
 def may_change(x: Any, wary: Wary) -> bool:
     """May a run that is this wary write what has a derivative to x, or to what it holds, if it is from outside?"""
-    carries = is_data(x) and not isinstance(x, CONSTANTS_ONLY)
-    return bool(wary) and (carries or (wary >= ARRAYS and holds_arrays(x)))
+    if not wary:
+        return False
+    if is_data(x):
+        return not (isinstance(x, CONSTANTS_ONLY) or rules_of(x))  # libraries have functions that are objects
+    return wary >= ARRAYS and holds_arrays(x)
 
 
 def is_mark(x: Any) -> bool:

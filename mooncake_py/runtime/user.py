@@ -48,7 +48,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
         if type(x) in _PLAIN:
             return None
         if apart and type(x) is np.ndarray:
-            return made_fdata(x)
+            return zero_fdata(x) if here.wary >= run.ARRAYS else made_fdata(x)
         if not isinstance(x, tuple) and id(x) in seen:
             state["aliased"] = True
             return seen[id(x)]

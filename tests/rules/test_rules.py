@@ -1,4 +1,7 @@
-"""Every case of every rule file, inlined; called by a site, which hands it values, a third of them on each Python."""
+"""Every case of every rule file, inlined; some of them on each Python called by a site, which hands it values.
+
+And in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import importlib.util
 import pkgutil
 
 import mooncake_rules
+import numpy as np
 import pytest
 
 from mooncake_py.registry import load_packs
@@ -31,3 +35,18 @@ def test_inlined(case: RuleCase) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_called(case: RuleCase) -> None:
     check_grads(*unknown_call(case.fn, case.args, case.kwargs))
+
+
+OUTSIDE = np.zeros(1)
+
+
+@pytest.mark.parametrize("case", [c for _, c in share(CASES)[::2]], ids=[name for name, _ in share(CASES)[::2]])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_where_arrays_outside_are_written_to(case: RuleCase) -> None:
+    f, args = known_call(case.fn, case.args, case.kwargs)
+
+    def call(*args):
+        OUTSIDE[0] += 1.0
+        return f(*args)
+
+    check_grads(call, args)
