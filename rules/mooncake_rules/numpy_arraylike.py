@@ -9,10 +9,11 @@ import numpy as np
 
 from mooncake_py.errors import MissingRule
 from mooncake_py.kinds import Array
-from mooncake_py.registry import overlay, rules_of, zero_derivative
+from mooncake_py.registry import overlay, rrule, rules_of, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
-from mooncake_rules.sequences import SEQUENCES
+from mooncake_rules.sequences import SEQUENCES, unstack
 
 _LISTED = (*SEQUENCES, np.flatiter)
 _LIKE = (*_LISTED, float, complex, int, np.generic)
@@ -105,17 +106,30 @@ def _operator(f: Any) -> None:
     def with_list(a, b):
         return f(a, np.asarray(b))
 
-    if f not in _IN_PLACE:
+    plain = _PLAIN.get(f, f)  # a list has no operator in place but + and * of its own kind: what it gives is an array
 
-        @overlay(f, classes=(SEQUENCES, numbers))
-        def of_list(a, b):
-            return f(np.asarray(a), b)
+    @overlay(f, classes=(SEQUENCES, numbers))
+    def of_list(a, b):
+        return plain(np.asarray(a), b)
 
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-_IN_PLACE = [getattr(operator, f"i{name}") for name in _BINARY]
-for _f in (*(getattr(operator, name) for name in _BINARY), *_IN_PLACE):
+_PLAIN = {getattr(operator, f"i{name}"): getattr(operator, name) for name in _BINARY}
+for _f in (*_PLAIN.values(), *_PLAIN):
     _operator(_f)
+
+
+@rrule(operator.iadd, types=(list, Array))
+@rrule(operator.iadd, types=(list, np.generic))
+def list_plus_array(xs, b):
+    """An array is asked before the list is extended, and gives the sum."""
+    shape = np.shape(b)
+
+    def pullback(dy):
+        t = np.asarray(dy)
+        return unstack(unbroadcast(t, np.shape(xs)), xs), unstack(unbroadcast(t, shape), b)
+
+    return np.add(xs, b), pullback
 
 
 def _method(name: str) -> None:
@@ -196,7 +210,17 @@ def _operators(x: Any, items: Any) -> Any:
     return y ** [1, 2, 3] @ items
 
 
+def _in_place_of_lists(xs: Any, v: Any) -> Any:
+    xs /= np.linalg.norm(xs)
+    ys, zs, us = [v[0], 2.0 * v[1]], (v[1], v[0]), [v[0], 1.0]
+    ys *= v
+    zs -= v[1]
+    us += v
+    return xs * 2.0 + ys[0] * zs, us
+
+
 CASES: list[RuleCase] = [
+    case(_in_place_of_lists, [0.6, 1.1], np.array([1.3, 0.8])),
     case(np.sin, _L), case(np.add, _L, np.array([1.0, 2.0, 3.0])), case(np.multiply, 0.5, (1.0, 2.0)),
     case(np.hypot, _L, _L, out=np.zeros(3)), case(np.dot, _L, _L), case(np.reshape, _R, (4,)), case(np.outer, _L, _L),
     case(np.linalg.norm, _L), case(np.linalg.inv, _R), case(np.linalg.solve, _R, np.array([0.5, 0.2])),

@@ -6,9 +6,10 @@ algebra" (2017); for eig C. Boeddeker et al., "On the computation of complex-val
 `eigh` read one triangle of their argument, and so their cotangent has zeros in the other: that is the derivative of
 what is computed, and equals the symmetric one along symmetric directions.
 
-Eigenvectors and singular vectors have derivatives where the values are distinct: where two are equal the pullback
-divides by zero, and its result is not finite. Eigenvalues and singular values alone may repeat: what the pullback
-gives is then the derivative of their sums. Singular values of zero have none with respect to the vectors.
+Eigenvectors and singular vectors have derivatives where their values are distinct from all others: where one that has a
+cotangent belongs to a value that is there twice, the pullback divides by zero, and its result is not finite.
+Eigenvalues and singular values alone may repeat: what the pullback gives is then the derivative of their sums.
+Singular values of zero have none with respect to the vectors.
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ if _TWO:
 # -- eigenvalues ------------------------------------------------------------------------------------------
 
 
-def _inverse_gaps(w: np.ndarray) -> np.ndarray:
-    """1 / (w_j - w_i), zero on the diagonal."""
-    n = w.shape[-1]
-    return (1 - np.eye(n, dtype=w.dtype)) / (w[..., None, :] - w[..., :, None] + np.eye(n, dtype=w.dtype))
+def _over_gaps(p: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The antihermitian part of p off its diagonal, twice, over w_j - w_i: equal values matter where it is not zero."""
+    p = p - adjoint(p)
+    gaps = np.broadcast_to(w[..., None, :] - w[..., :, None], p.shape)
+    return np.divide(p, gaps, out=np.zeros_like(p), where=(p != 0) & (np.eye(w.shape[-1]) == 0))
 
 
 def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) -> np.ndarray:
@@ -93,9 +95,8 @@ def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) 
     inner: Any = 0.0
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
-    inner = inner + _inverse_gaps(w) * (vh @ dv)
-    x = v @ inner @ vh
-    return one_triangle((x + adjoint(x)) / 2, lower)
+    inner = inner + _over_gaps(vh @ dv, w) / 2
+    return one_triangle(v @ inner @ vh, lower)
 
 
 @rrule(_linalg.eigh, types=(Array,))
@@ -129,9 +130,9 @@ def eig_cotangent(dw: Any, dv: Any, a: np.ndarray, w: np.ndarray, v: np.ndarray)
             largest = np.argmax(np.abs(v), -2, keepdims=True)
             turned = np.take_along_axis(g, largest, -2) + 1j * along.imag / np.take_along_axis(v, largest, -2).real
             np.put_along_axis(g, largest, turned, -2)
-        off = np.eye(n) == 0
-        gaps = np.where(off, w[..., None, :] - w[..., :, None], 1)
-        inner = inner + np.where(off, vh @ g, 0) / np.conjugate(gaps)
+        p = vh @ g
+        gaps = np.broadcast_to(np.conjugate(w[..., None, :] - w[..., :, None]), p.shape)
+        inner = inner + np.divide(p, gaps, out=np.zeros(p.shape, inner.dtype), where=(p != 0) & (np.eye(n) == 0))
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
     return kind_of(np.linalg.solve(vh, inner @ vh), a)
@@ -175,19 +176,18 @@ def svd_cotangent(
     t: Any = 0.0
     if ds is not None:
         t = t + (u * ds[..., None, :]) @ vh
-    gaps = _inverse_gaps(s * s)
     if du is not None:
         du = du[..., :k]
         p = uh @ du
         scaled = du / s[..., None, :]
-        t = t + (u @ (gaps * (p - adjoint(p)) * s[..., None, :]) + scaled - u @ (uh @ scaled)) @ vh
+        t = t + (u @ (_over_gaps(p, s * s) * s[..., None, :]) + scaled - u @ (uh @ scaled)) @ vh
         if a.dtype.kind == "c":  # the phases, which only gauge-invariant functions may depend on (Wan and Zhang 2019)
             t = t + (u * (1j * np.imag(np.einsum("...ii->...i", p)) / s)[..., None, :]) @ vh
     if dvh is not None:
         dv = adjoint(dvh[..., :k, :])
         p = adjoint(v) @ dv
         scaled = adjoint(dv) / s[..., :, None]
-        t = t + u @ (s[..., :, None] * (gaps * (p - adjoint(p))) @ vh + scaled - (scaled @ v) @ vh)
+        t = t + u @ (s[..., :, None] * _over_gaps(p, s * s) @ vh + scaled - (scaled @ v) @ vh)
     return kind_of(np.asarray(t), a)
 
 
@@ -321,7 +321,17 @@ def _eigen(a: np.ndarray) -> Any:
 
 _TURNS = np.array([[0.3, -1.5, 0.2], [1.2, 0.4, -0.3], [0.1, 0.6, 1.7]])  # has a complex pair of eigenvalues
 
+
+def _apart(a: Any) -> Any:
+    """The vector of a value that is there once, beside one that is there twice."""
+    w, v = np.linalg.eigh(a + a.T)
+    u, s, vh = np.linalg.svd(a)
+    return v[:, -1] * np.sign(v[-1, -1]) * w[-1], u[:, :1] @ vh[:1] * s[0]
+
+
 CASES: list[RuleCase] = [
+    case(_apart, np.diag([1.0, 1.0, 3.0]) + 0.0), case(_apart, np.diag([1.0, 1.0, 1.0, 3.0]) + 0.5),
+    case(lambda a: np.linalg.eig(a)[1][:, -1], np.diag([1.0, 1.0, 3.0])),
     case(np.linalg.cholesky, _H), case(np.linalg.cholesky, _BH), case(np.linalg.cholesky, _H.astype(np.float32)),
     case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),
     case(np.linalg.eigvalsh, _H), case(np.linalg.eigvalsh, _BH), case(np.linalg.eigvalsh, _ZH),

@@ -228,6 +228,13 @@ def _spread(d: Any, v: Any) -> Any:
 Partial = Callable[[Any, Any, Any], Any]
 
 
+def _extends_list(f: Any, xs: T, b: T) -> bool:
+    """Is it the operator of a list? Arrays, and numbers of NumPy that are to be added, are asked before the list."""
+    if not isinstance(xs, Lst) or f not in (operator.iadd, operator.imul):
+        return False
+    return not isinstance(b, Arr) and not (f is operator.iadd and isinstance(b, Inst) and issubclass(b.cls, np.generic))
+
+
 def _type_in_place(f: Callable) -> None:
     """`a op= b` is a where a can change, else what `a op b` is."""
     plain = getattr(operator, f"__{f.__name__[1:]}__")
@@ -235,7 +242,7 @@ def _type_in_place(f: Callable) -> None:
     def result(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
         from mooncake_py.infer.resolve import result_type
 
-        if isinstance(args[0], (Arr, Lst)):
+        if isinstance(args[0], Arr) or _extends_list(f, args[0], args[1]):
             return args[0]
         return result_type(plain, args, tuple(kwargs.items())) if not isinstance(args[0], Top) else None
 
