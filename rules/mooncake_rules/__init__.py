@@ -102,6 +102,7 @@ numpy_arraylike.serve()
 for _module, _packs in {
     "concurrent.futures": ("refused_pools",),
     "json": ("json_",),
+    "mpmath": ("refused_mpmath",),
     "pprint": ("pprint_",),
     "random": ("random_",),
     "re": ("re_",),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -63,3 +64,23 @@ def test_fields_of_structured_arrays() -> None:
     with pytest.raises(UnsupportedError, match="one for each field") as caught:
         grad(field_of_records)(M)
     check(caught.value, field_of_records)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: float(mpmath.gamma(x)),
+        lambda x: float(mpmath.mpf(x) ** 2),
+        lambda x: float(mpmath.mp.sin(x)),
+        lambda x: float(mpmath.quad(lambda t: t * x, [0, 1])),
+        lambda x: mpmath.fp.gamma(x) + float(mpmath.mp.convert(x)),
+    ],
+)
+def test_numbers_of_mpmath(f: Callable[..., Any]) -> None:
+    assert f(1.5) > 0
+    with pytest.raises(MissingRule, match="made of whole numbers"):
+        grad(f)(1.5)
+
+
+def test_mpmath_for_constants() -> None:
+    assert grad(lambda x, n: x * float(mpmath.gamma(n)))(1.5, 4.0) == 6.0
