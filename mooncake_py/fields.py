@@ -29,6 +29,20 @@ def make_object(cls: type) -> Any:
     return cls.__new__(cls)  # type: ignore[call-overload]
 
 
+def make_exception(cls: type, *args: Any) -> Any:
+    """An exception of a class written in Python, before `__init__`: it keeps the arguments."""
+    return cls.__new__(cls, *args)
+
+
+def set_args(x: Any, *args: Any) -> None:
+    """`BaseException.__init__(x, *args)`: the arguments are what the exception keeps from now on."""
+    ARGS.__set__(x, args)
+
+
+ARGS = BaseException.__dict__["args"]
+"""Where exceptions keep their arguments, whatever their class says of attributes."""
+
+
 def surely(x: Any, what: Any) -> Any:
     """x, which a plan took for an object of exactly this class, or a function of this code; goes when that is known."""
     return x

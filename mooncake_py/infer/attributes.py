@@ -9,31 +9,42 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import ABSENT, delete_name, load_name, store_name
+from mooncake_py.errors import MooncakeError, UnsupportedError
+from mooncake_py.fields import ABSENT, delete_name, load_name, set_args, store_name
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import is_kept_by, is_library, is_rebound, may_be_given, may_change, module_of
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
-from mooncake_py.infer.predicates import tells_content, uses_up
-from mooncake_py.infer.protocol import MISSING, PLAIN_READS, Classes, Plan, carries, is_function, of_metaclass
+from mooncake_py.infer.predicates import classes_given, fold_isinstance, tells_content, uses_up
+from mooncake_py.infer.protocol import (
+    KEEP_ARGUMENTS,
+    MISSING,
+    PLAIN_READS,
+    Classes,
+    Plan,
+    carries,
+    is_function,
+    of_metaclass,
+)
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Inst, Known, Meth, Obj, T, Top, Tup, Union, widen
+from mooncake_py.infer.types import BOT, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import items_left, iterating
 from mooncake_py.registry import Rule, find_rule, rules_of
 from mooncake_py.run import ARRAYS
 from mooncake_py.structure import is_user_class
+from mooncake_py.unwinding import users_match
 
 OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete_global: delete_name}
 """What stands for these where a global variable may be assigned what has a derivative."""
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
+_OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match}
 _DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None)}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
@@ -220,6 +231,23 @@ class Attributes(State):
             return None
         return self.planned(s, Plan(Const(raw), (x,), tuple(items)))
 
+    def of_exception(self, s: Call, f: Any, t: Obj, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """What is asked of an exception that is known, and the `__init__` that keeps its arguments."""
+        if f in KEEP_ARGUMENTS:
+            if s.kwargs or s.out in self.late:
+                return None
+            self.calls[s.out] = CallInfo("rule", set_args, rules_of(set_args)[0], args, (), types)
+            return Known(None)
+        if issubclass(t.cls, MooncakeError):
+            return None
+        if f is ops.exc_match:
+            classes = classes_given(types[1])
+            caught = None if classes is None else fold_isinstance(t, classes)
+        else:
+            caught = types[1].value if isinstance(types[1], Known) else None
+        self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+        return Inst(bool) if caught is None else Known(caught)
+
     def of_object(self, s: Call, classes: Classes, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         """A call that comes down to what the classes of objects say; None for any other."""
         t = types[0] if types else BOT
@@ -233,6 +261,13 @@ class Attributes(State):
             if how is not None:
                 self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
                 return Known(None)
+        elif (f is users_match and types[1] == Known(False)) or (
+            f is ops.exc_match and isinstance(t, Native) and _are_users(types[1])
+        ):
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(False)
+        elif isinstance(t, Obj) and issubclass(t.cls, BaseException) and _is_of_exceptions(f):
+            return self.of_exception(s, f, t, args, types)
         elif f is ops.load_super:
             match types[1:]:
                 case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
@@ -276,3 +311,14 @@ class Attributes(State):
             if plan is not None:
                 return self.planned(s, plan)
         return None
+
+
+def _are_users(t: T) -> bool:
+    """Are these classes all of the user's own?"""
+    given = classes_given(t)
+    classes = given if isinstance(given, tuple) else (given,)
+    return all(isinstance(c, type) and is_user_class(c) and not is_library(c) for c in classes)
+
+
+def _is_of_exceptions(f: Any) -> bool:
+    return type(f).__hash__ is not None and f in _OF_EXCEPTIONS

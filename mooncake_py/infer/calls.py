@@ -462,12 +462,14 @@ class Calls(Attributes):
         """
         return self.calls[s.out].why == "call" and any(may_grow(self.type_of(v)) for v in s.operands())
 
-    def is_taken_in(self, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
+    def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
         if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
             return False
         self.looked_around = True  # next time it may be known that it cannot be taken in
-        return target is None or not (is_library(target) or is_numeric_call(target, types))
+        if target is None or is_library(target) or not is_numeric_call(target, types):
+            return target is None or not is_library(target)
+        return s.out in self.shape.protected and may_carry(target, set())  # else it has a rule of its own
 
     def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
         """Does f make generators that walk objects by others of their kind, and that may come in a list?
@@ -515,7 +517,7 @@ class Calls(Attributes):
         act = act or may_receive(code)
         written = any(map(may_be_written, (*types, *kw)))
         # Of a function that was made here nothing else is found out, not even what it gives for constants.
-        if (act or written or self.wary or target is None) and self.is_taken_in(target, code, types):
+        if (act or written or self.wary or target is None) and self.is_taken_in(s, target, code, types):
             return self.planned(s, TakenIn(code))
         if target is not None and self.is_drawn(target, types):
             t = self.planned(s, Drawn(code))

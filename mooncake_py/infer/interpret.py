@@ -17,9 +17,23 @@ from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.predicates import raises_natively
 from mooncake_py.infer.protocol import WRITES, Lookup
-from mooncake_py.infer.types import BOT, Known, T, Top, join
-from mooncake_py.ir.nodes import BlockId, Branch, CFGBlock, Edge, ForNext, Function, Raise, Return, Try, Var, edges
+from mooncake_py.infer.types import BOT, Known, Native, T, Top, join
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Function,
+    Raise,
+    Return,
+    Try,
+    Var,
+    edges,
+)
 
 Narrowing = Callable[[Function, Mapping[Var, T], Set[BlockId]], Function | None]
 
@@ -82,6 +96,7 @@ class Inference(Calls):
         self.waiting = set()
         self.reached: set[BlockId] = set()
         self.carrying: set[BlockId] = set()
+        self.foreign: set[BlockId] = set()  # bodies of `try` out of which exceptions of the user's classes may come
         self.result: T = BOT
         for p, t in zip(self.fn.params, self.arg_types, strict=True):
             self.types[p] = self.with_forced(p, self.seen(t))
@@ -115,6 +130,9 @@ class Inference(Calls):
         if b.id in self._shape.tried and b.id not in self.carrying and self._carries(b):
             self.carrying.add(b.id)
             todo.append(self._shape.tried[b.id])
+        if b.id in self._shape.tried and b.id not in self.foreign and not self._is_native(b):
+            self.foreign.add(b.id)
+            todo.append(self._shape.tried[b.id])
         todo = [x for x in todo if x in self.reached and x != b.id]
         term = b.term
         if isinstance(term, Return):
@@ -143,6 +161,16 @@ class Inference(Calls):
                 return True
         return any(c.kind == "dynamic" for s in b.stmts if (c := self.calls.get(s.out)) is not None)
 
+    def _is_native(self, b: CFGBlock) -> bool:
+        """Is every exception out of this block one that Python or a library raises by itself?"""
+        if isinstance(b.term, Raise):
+            return False
+        if isinstance(b.term, ForNext) and not isinstance(b.term.iterator, Const):
+            made = self._shape.defs.get(b.term.iterator)
+            if made is None or not raises_natively(self.calls.get(made.out)):
+                return False
+        return all(raises_natively(self.calls.get(s.out)) for s in b.stmts)
+
     def _live_edges(self, b: CFGBlock) -> list[tuple[Edge, T | None]]:
         term = b.term
         if isinstance(term, Branch):
@@ -153,5 +181,7 @@ class Inference(Calls):
         if isinstance(term, ForNext):
             return [(term.body, self.item_type(term.iterator)), (term.done, None)]
         if isinstance(term, Try):
-            return [(term.body, None), (term.handler, Top(term.body.target in self.carrying))]
+            body = term.body.target
+            known = body not in self.foreign and body not in self.carrying
+            return [(term.body, None), (term.handler, Native() if known else Top(body in self.carrying))]
         return [(e, None) for e in edges(term)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.effects import Effect, after, between, holds
 from mooncake_py.infer.parts import activate, elsewhere
@@ -268,6 +269,10 @@ class Memory:
                 t, name = self._type(info.args[0]), info.args[1]
                 if isinstance(t, Obj) and isinstance(name, Const):
                     put: T = written(t, name.value, self._type(info.args[2]))
+                    effect(info.args[0], Effect(t, put, put.active, True))
+            elif info.target is set_args:
+                if isinstance(t := self._type(info.args[0]), Obj):
+                    put = written(t, "args", Tup(tuple(map(widen, info.types[1:]))))
                     effect(info.args[0], Effect(t, put, put.active, True))
             elif rule is not None and rule.mutates:
                 act = any(t.active for t in info.types)

@@ -7,17 +7,40 @@ import types as pytypes
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from inspect import CO_GENERATOR
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.fields import make_object
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, widen
+from mooncake_py.infer.types import (
+    Arr,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    Real,
+    Rec,
+    T,
+    Top,
+    Tup,
+    Union,
+    is_scalar,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
 from mooncake_py.structure import constant_classes, is_user_class
+
+if TYPE_CHECKING:
+    from mooncake_py.infer.inferred import CallInfo
 
 
 def may_be_asked(t: T) -> bool:
@@ -132,3 +155,39 @@ def fold_is(a: T, b: T) -> bool | None:
             if x.value is None or x.value is NotImplemented:
                 return isinstance(y, Inst) and y.cls is type(x.value)
     return None
+
+
+def raises_natively(info: CallInfo | None) -> bool:
+    """Does a call run no code of the user's, so that what it raises is of none of the user's classes?"""
+    if info is None:
+        return True  # it has not been seen to run
+    f = info.target
+    if info.kind not in ("plain", "rule", "op") or (isinstance(f, pytypes.FunctionType) and not _is_engines(f)):
+        return False
+    of_object = f is getattr or getattr(f, "__module__", None) == make_object.__module__
+    return all(_is_native(t) or (of_object and isinstance(t, Obj | Known)) for t in info.types)
+
+
+def _is_engines(f: pytypes.FunctionType) -> bool:
+    return (f.__module__ or "").startswith("mooncake_py.")
+
+
+def _is_native(t: T) -> bool:
+    """Is it a number, text, an array of numbers, something of Python's own, or a container of such?"""
+    match t:
+        case Known(value=v):
+            made_here = isinstance(v, (type, pytypes.FunctionType)) and not is_library(v)
+            return not made_here and not is_user_class(type(v))
+        case Obj() | Top() | Fn() | Meth() | Rec():
+            return False
+        case Inst(cls=c):
+            return is_scalar(t) or c in (str, bytes, range, slice, type(None))
+        case Arr(dtype=d):
+            return d is not None and d.kind not in "OV"
+        case Tup(items=items):
+            return all(map(_is_native, items))
+        case Lst(elem=e) | Cell(elem=e):
+            return _is_native(e)
+        case Dct():
+            return _is_native(t.key) and _is_native(t.values())
+    return True

@@ -9,6 +9,7 @@ is decided when it runs (`runtime/objects.py`).
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import operator
 import types as pytypes
@@ -218,13 +219,27 @@ def asks(f: Any) -> tuple[str, ...]:
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
-PLAIN_READS = frozenset({object.__getattribute__, SimpleNamespace.__getattribute__})
-_PLAIN_WRITES = frozenset({object.__setattr__, SimpleNamespace.__setattr__})
+PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException)})
+_PLAIN_WRITES = frozenset({k.__setattr__ for k in (object, SimpleNamespace, BaseException)})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
 WRITES = frozenset(fields.INITIAL)
+_PLAIN_EXCEPTIONS = [c for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, BaseException)]
+_PLAIN_EXCEPTIONS = [
+    c
+    for c in _PLAIN_EXCEPTIONS
+    if not any(
+        isinstance(d, (pytypes.MemberDescriptorType, pytypes.GetSetDescriptorType))
+        for k in c.__mro__
+        if k not in (BaseException, object)
+        for d in vars(k).values()
+    )
+]
+"""The builtin classes of exceptions that hold nothing but their arguments."""
+KEEP_ARGUMENTS = frozenset([Lookup(c).get("__init__", None) for c in _PLAIN_EXCEPTIONS])
+_NEW_OF_EXCEPTIONS = frozenset([Lookup(c).get("__new__", None) for c in _PLAIN_EXCEPTIONS])
 
 
 class _DecidedLate:
@@ -302,6 +317,8 @@ class Classes:
             return Known(cls), getattr
         d = self.look(cls, name)
         held = t.field(name)
+        if d is fields.ARGS:
+            return self._stored(t, held)
         if d is MISSING or type(d) is pytypes.MemberDescriptorType:
             hook = self.look(cls, "__getattr__")
             if hook is MISSING or name in t.sure:
@@ -532,16 +549,29 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        if not is_user_class(cls) or issubclass(cls, BaseException) or rules_of(cls):
+        if not is_user_class(cls) or rules_of(cls):
             return None
         if is_library(cls) and cls.__module__ not in overlay_modules:
             return None
-        if self.look(type(cls), "__call__") is not _TYPE_CALL or self.look(cls, "__new__") is not object.__new__:
+        if self.look(type(cls), "__call__") is not _TYPE_CALL:
+            return None
+        if issubclass(cls, BaseException):
+            return self._raised(cls, args, kwargs)
+        if self.look(cls, "__new__") is not object.__new__:
             return None
         init = self.look(cls, "__init__")
         if init is object.__init__ and not args and not kwargs:
             return Plan(None, (), (), cls)
         return Plan(init, (MADE, *args), kwargs, cls) if is_function(init) else None
+
+    def _raised(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
+        """An exception, which keeps its arguments whatever its `__init__` does."""
+        init = self.look(cls, "__init__")
+        if self.look(cls, "__new__") not in _NEW_OF_EXCEPTIONS or constant_attributes(cls):
+            return None
+        if is_function(init):
+            return Plan(init, (MADE, *args), kwargs, cls)
+        return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
 
 
 def _is_asked(t: T) -> bool:

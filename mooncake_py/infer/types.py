@@ -298,6 +298,11 @@ class Top(T):
         return self.act
 
 
+@type_class
+class Native(Top):
+    """An exception that Python or a library raises by itself: it is of none of the user's classes."""
+
+
 @node
 class Union(Top):
     """One of several types whose values are told apart when they are there: `kind_of` no two of them is the same.

@@ -8,6 +8,7 @@ from typing import Any
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import ARGS
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
@@ -117,13 +118,14 @@ def exception_init(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     x, rest, frest = args[0], args[1:], fargs[1:]
     run.changed_in_place()
     shadow = writable_shadow(x, fargs[0])
-    old, old_f = x.args, shadow.f.get("args")
-    x.args = rest
+    old, old_f = ARGS.__get__(x), shadow.f.get("args")
+    ARGS.__set__(x, rest)  # its class may have a `__setattr__`
     shadow.f["args"] = tuple(frest) if any(f is not None for f in frest) else None
 
     def pullback(_: Any) -> Any:
         r = shadow.r.pop("args", None)
-        x.args, shadow.f["args"] = old, old_f
+        ARGS.__set__(x, old)
+        shadow.f["args"] = old_f
         return None if r is None else (None, None, *r)
 
     return None, None, pullback

@@ -12,7 +12,7 @@ import operator
 from typing import Any
 
 from mooncake_py import unwinding
-from mooncake_py.fields import delete_name, load_name, narrow, store_name
+from mooncake_py.fields import delete_name, load_name, make_exception, narrow, store_name
 from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
@@ -353,6 +353,8 @@ class _Effects:
         call = self.inferred.calls.get(s.out)
         if call is None:
             return False
+        if call.target is make_exception:
+            return True  # a handler has it, and what it holds
         return call.kind == "dynamic" or (call.kind in ("rule", "derived") and bool(call.written))
 
 

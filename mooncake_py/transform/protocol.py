@@ -94,6 +94,9 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
         whole = Call(s.out, s.fn, (*s.args[:k], items, *s.args[k + 1 :]), s.kwargs, s.pos)
         return [*stmts, Call(items, Const(plan.function), tuple(args), (), s.pos), whole]
     made = Call(s.out, Const(fields.make_object), (Const(plan.makes),), (), s.pos)
+    if issubclass(plan.makes, BaseException):
+        kept = tuple([v for v in plan.args if v is not MADE])
+        made = Call(s.out, Const(fields.make_exception), (Const(plan.makes), *kept), (), s.pos)
     if plan.function is None:
         sets = [Call(fresh.var(), Const(setattr), (s.out, Const(k), v), (), s.pos) for k, v in plan.kwargs]
         return [made, *sets]

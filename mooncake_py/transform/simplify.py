@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import types as pytypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import T
-from mooncake_py.ir.nodes import Call, Function
+from mooncake_py.ir.nodes import BlockId, Call, Function, Var
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
@@ -25,6 +25,7 @@ from mooncake_py.transform.lift import lift
 from mooncake_py.transform.listed import as_lists, draw, draw_again
 from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
+from mooncake_py.transform.raised import own_handlers
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import by_options, narrowed
@@ -53,7 +54,7 @@ def infer_simplified(
                 inference = Inference(
                     f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost
                 )
-                known = inference.run_or_narrow(narrowed)
+                known = inference.run_or_narrow(_told)
                 if isinstance(known, Inferred):
                     return known
                 f = known
@@ -77,6 +78,11 @@ def infer_simplified(
     if doubts(found[0].fn):
         found = with_classes(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
     return found
+
+
+def _told(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
+    """The function in which more is known of a value, before what is done with it is taken into account."""
+    return narrowed(fn, types, reached) or own_handlers(fn, types)
 
 
 def simplify(

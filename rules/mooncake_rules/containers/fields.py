@@ -7,7 +7,7 @@ from typing import Any
 
 from mooncake_py import fields, run
 from mooncake_py.fields import ABSENT, put_back_any, what_was
-from mooncake_py.infer.types import BOT, Inst, Known, Obj, T
+from mooncake_py.infer.types import BOT, Inst, Known, Obj, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.registry import (
     incurious,
@@ -38,6 +38,40 @@ def new_shadow(x: Any) -> ObjectShadow:
     shadow = ObjectShadow(x)
     run.current().made[id(x)] = x, shadow
     return shadow
+
+
+@rrule(fields.make_exception)
+def make_exception(cls: CoDual, *args: CoDual):
+    x = fields.make_exception(cls.primal, *[v.primal for v in args])
+    shadow = new_shadow(x)
+    shadow.f["args"] = joint_fdata(args)
+
+    def pullback(_):
+        r = shadow.r.pop("args", None)
+        return None if r is None else (None, *r)
+
+    return CoDual(x, shadow), pullback
+
+
+def joint_fdata(xs: tuple[CoDual, ...]) -> Any:
+    """The fdata of the tuple of these values."""
+    f = tuple([v.fdata for v in xs])
+    return f if any(v is not None for v in f) else None
+
+
+@rrule(fields.set_args, mutates=(0,))
+def set_args(x: CoDual, *args: CoDual):
+    exc, shadow = x.primal, x.fdata
+    old = fields.ARGS.__get__(exc)
+    old_f = put_fdata(shadow, "args", joint_fdata(args))
+    fields.set_args(exc, *[v.primal for v in args])
+
+    def pullback(_):
+        fields.set_args(exc, *old)
+        r = None if shadow is None else take_field(shadow, "args", old_f)
+        return None if r is None else (None, *r)
+
+    return None, pullback
 
 
 @rrule(fields.get_number)
@@ -235,7 +269,15 @@ def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     return Obj(args[0].value) if isinstance(args[0], Known) else None
 
 
+def _raised(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    given = args[1:]
+    act = any(t.active for t in given)
+    return Obj.of(args[0].value, act, {"args": Tup(given)}) if isinstance(args[0], Known) else None
+
+
 infer_table[fields.make_object] = _made
+infer_table[fields.make_exception] = _raised
+infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function)
 zero_derivative(fields.lacks)
 infer_table[fields.lacks] = lambda args, kwargs: Known(None)
@@ -250,4 +292,4 @@ for _f in (*fields.INITIAL, *fields.INITIAL.values()):
 maybe_none.update({take_field, take_first})
 initial.update(fields.INITIAL.values())
 undoes.update({ops.put_back, put_back_any})
-pure.update({field_fdata, dict_shadow, what_was, fields.make_object, new_shadow})
+pure.update({field_fdata, dict_shadow, what_was, fields.make_object, fields.make_exception, new_shadow})
