@@ -35,7 +35,7 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 
-Narrowing = Callable[[Function, Mapping[Var, T], Set[BlockId]], Function | None]
+Narrowing = Callable[[Mapping[Var, T], Set[BlockId]], Function | None]
 
 
 class Inference(Calls):
@@ -55,7 +55,7 @@ class Inference(Calls):
         times: Counter[Var] = Counter()  # how often more was found to be written into a value
         for round_ in itertools.count():
             result = self.flow()
-            better = narrowed(self.fn, self.types, self.reached)
+            better = narrowed(self.types, self.reached)
             if better is not None:
                 return better
             memory = Memory(

@@ -28,7 +28,7 @@ from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, wit
 from mooncake_py.transform.raised import own_handlers
 from mooncake_py.transform.rewrite import rewrite
 from mooncake_py.transform.single import without_single_params
-from mooncake_py.transform.split import by_options, narrowed
+from mooncake_py.transform.split import Narrowing, by_options
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
@@ -54,7 +54,7 @@ def infer_simplified(
                 inference = Inference(
                     f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost
                 )
-                known = inference.run_or_narrow(_told)
+                known = inference.run_or_narrow(_Told(f))
                 if isinstance(known, Inferred):
                     return known
                 f = known
@@ -80,9 +80,14 @@ def infer_simplified(
     return found
 
 
-def _told(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
-    """The function in which more is known of a value, before what is done with it is taken into account."""
-    return narrowed(fn, types, reached) or own_handlers(fn, types)
+class _Told:
+    """Gives the function in which more is known of a value, before what is done with it is taken into account."""
+
+    def __init__(self, fn: Function):
+        self.narrowing = Narrowing(fn)
+
+    def __call__(self, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
+        return self.narrowing.narrowed(types, reached) or own_handlers(self.narrowing.fn, types)
 
 
 def simplify(

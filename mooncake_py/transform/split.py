@@ -13,6 +13,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import FunctionType
 
 from mooncake_py.fields import is_code_of, is_function, narrow
@@ -53,28 +54,50 @@ def by_options(inferred: Inferred) -> Function | None:
 # -- what the program asks --------------------------------------------------------------------------------
 
 
-def narrowed(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
-    """The function with one value narrowed where it asks for its type; None where there is nothing to be done."""
-    if not any(isinstance(t, Union) for t in types.values()):
+class Narrowing:
+    """What one function asks of the types of its values, whatever these turn out to be."""
+
+    def __init__(self, fn: Function):
+        self.fn = fn
+        self.branches = [b for b in fn.blocks if isinstance(b.term, Branch) and isinstance(b.term.cond, Var)]
+        self.used: dict[tuple[Var, BlockId], bool] = {}
+
+    @cached_property
+    def defs(self) -> dict[Var, Call]:
+        return {s.out: s for b in self.fn.blocks for s in b.stmts}
+
+    @cached_property
+    def preds(self) -> dict[BlockId, list[BlockId]]:
+        return predecessors(self.fn)
+
+    @cached_property
+    def idom(self) -> dict[BlockId, BlockId | None]:
+        return dominators(self.fn)
+
+    def _is_used(self, x: Var, at: BlockId) -> bool:
+        known = self.used.get((x, at))
+        if known is None:
+            known = self.used[x, at] = _is_used(self.fn, x, at, self.idom)
+        return known
+
+    def narrowed(self, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
+        """The function with one value narrowed where it asks for its type; None where there is nothing to be done."""
+        fn = self.fn
+        if not self.branches or not any(isinstance(t, Union) for t in types.values()):
+            return None
+        for b in self.branches:
+            question = _asked(b.term.cond, self.defs, types) if b.id in reached else None  # type: ignore[union-attr]
+            if question is None:
+                continue
+            assert isinstance(b.term, Branch)
+            x = question.value
+            for e, these in ((b.term.then, question.holds), (b.term.orelse, question.fails)):
+                told = _told(types[x], these, question.kind)
+                if told and len(self.preds[e.target]) == 1 and self._is_used(x, e.target):
+                    return _renamed(fn, x, e.target, told, self.idom, _fresh(fn), b.term.pos)
+                if told and len(self.preds[e.target]) > 1 and x in e.args:
+                    return _given(fn, b, e, x, told, _fresh(fn))
         return None
-    defs = {s.out: s for b in fn.blocks for s in b.stmts}
-    preds = predecessors(fn)
-    idom = dominators(fn)
-    fresh = _fresh(fn)
-    for b in fn.blocks:
-        if not isinstance(b.term, Branch) or not isinstance(b.term.cond, Var) or b.id not in reached:
-            continue
-        question = _asked(b.term.cond, defs, types)
-        if question is None:
-            continue
-        x = question.value
-        for e, these in ((b.term.then, question.holds), (b.term.orelse, question.fails)):
-            told = _told(types[x], these, question.kind)
-            if told and len(preds[e.target]) == 1 and _is_used(fn, x, e.target, idom):
-                return _renamed(fn, x, e.target, told, idom, fresh, b.term.pos)
-            if told and len(preds[e.target]) > 1 and x in e.args:
-                return _given(fn, b, e, x, told, fresh)
-    return None
 
 
 def _given(fn: Function, b: CFGBlock, e: Edge, x: Var, told: tuple[tuple[bool, Kind], ...], fresh: Fresh) -> Function:
