@@ -571,6 +571,35 @@ def test_setting_the_default_values_of_a_function_is_refused():
         grad(f)(1.3)
 
 
+class Plain:
+    def value(self):
+        return 2.0
+
+
+class Other(Plain):
+    def value(self):
+        return 3.0
+
+
+def _other_class(x):
+    o = Plain()
+    o.__class__ = Other
+    return o.value() * x
+
+
+def _other_class_by_name(x, name="__class__"):
+    o = Plain()
+    o.held = x
+    setattr(o, name, Other)
+    return o.value() * x
+
+
+@pytest.mark.parametrize("f", [_other_class, _other_class_by_name])
+def test_changing_the_class_of_an_object_is_refused(f):
+    with pytest.raises(UnsupportedError, match=rf"changing the class of an object.*{HERE}:\d+"):
+        grad(f)(1.3)
+
+
 ERRORS = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, MooncakeError)]
 
 

@@ -222,6 +222,10 @@ class Calls(Attributes):
                 s.pos.line,
                 "name the variables",
             )
+        if f is setattr and len(types) == 3 and types[1] == Known("__class__") and self.active():
+            raise UnsupportedError(
+                "changing the class of an object", self.fn.filename, s.pos.line, "make an object of the other class"
+            )
         if refuses_none(f, types):
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
             return BOT

@@ -201,6 +201,8 @@ class _Arrays:
     def _statement(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
         """Follow arrays through one statement. Does it write to one?"""
         f = s.fn.value if isinstance(s.fn, Const) else c.known(s.fn, defs)
+        if isinstance(f, pytypes.MethodType):  # of a class, by the name of it: as any other method
+            f = None
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             self.hold(c, s.out, kinds(c.globals.get(name)) | self.globals.get(str(name), NOTHING))

@@ -296,6 +296,9 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
             return None, None, lambda dy: (None, None, None, put_back(None))
         if name == "__dict__":
             raise UnsupportedError("replacing the __dict__ of an object", "the call", None, "update it")
+        if name == "__class__":
+            what = "changing the class of an object"
+            raise UnsupportedError(what, "the call", None, "make an object of the other class")
         object.__setattr__(x, name, v)  # raises, or sets what has no derivative
         run.changed_in_place()
         return None, None, None

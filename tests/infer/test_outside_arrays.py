@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -256,3 +256,25 @@ def test_rows_of_a_jacobian_with_a_buffer_from_outside() -> None:
     x = np.array([2.0, 3.0, 5.0])
     assert np.allclose(jacobian(f)(x), [[1, 0, 0], [3, 2, 0], [0, 5, 3]])
     assert buffer.tolist() == [2.0, 6.0, 15.0]
+
+
+class Kept:
+    buffers: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def get(cls, key):
+        if key not in cls.buffers:
+            cls.buffers[key] = np.zeros(2)
+        return cls.buffers[key]
+
+
+def test_buffers_that_a_class_method_gives() -> None:
+    def f(x):
+        Kept.get("a")[0] = x
+        Kept.get("b")[:] = Kept.get("a")[0] * x
+        return Kept.get("a").sum() * Kept.get("b").sum()
+
+    gradient = value_and_grad(f)
+    for x in (2.0, 3.0, 5.0):
+        assert np.allclose(gradient(x), (2 * x**3, 6 * x**2))
+        assert Kept.buffers["a"].tolist() == [x, 0.0] and Kept.buffers["b"].tolist() == [x * x, x * x]
