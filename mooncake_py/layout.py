@@ -80,8 +80,11 @@ def repeats(view: np.ndarray) -> bool:
 
 def owner_of(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of x."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
+    while x.base is not None:
+        base = x.base if isinstance(x.base, np.ndarray) else getattr(x.base, "base", None)  # of a view by strides
+        if not isinstance(base, np.ndarray):
+            break
+        x = base
     return x
 
 

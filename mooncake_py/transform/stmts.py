@@ -106,8 +106,8 @@ def _structural(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         parts: list[tuple[Path, Operand, Path]] = [((i,), a, ()) for i, a in enumerate(call.args)]
     elif f is operator.getitem:
         i = call.args[1].value  # type: ignore[union-attr]
-        n = len(info.tree(call.args[0]))
-        parts = [((), call.args[0], (i % n,))]
+        whole = info.tree(call.args[0])
+        parts = [((), call.args[0], (i % len(whole) if isinstance(whole, tuple) else i,))]  # NONE has no parts
     elif replaces(f):
         given = dict(call.kwargs)
         parts = [

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tests.zoo.registry import case
 
@@ -182,6 +183,21 @@ def vector_times_matrix_in_place(v, m):
     w @= m
     w[1:] @= m[1:, 1:]
     return np.sum(w**2)
+
+
+def six():
+    a = np.zeros(2)
+    return a, np.zeros(2), [0.0], np.zeros(2), np.zeros(2), sliding_window_view(a, 1)
+
+
+@case(0.7)
+def six_things_from_a_function(x):
+    a, b, c, d, e, shown = six()
+    e[:] = x
+    a[0] = x * x
+    c[0] = a[0]
+    d[1] = c[-1]
+    return np.sum(e) * np.sum(a) + np.sum(d) + np.sum(b) + np.sum(shown * x) + six()[-2][0]
 
 
 class Node:
