@@ -92,10 +92,11 @@ def difference_engine(spoil: Callable[[tuple[Any, ...]], tuple[Any, ...]], resto
     def build_rrule(fn: Callable[..., Any], *args: Any) -> Callable[..., tuple[Any, Pullback]]:
         return lambda *args: value_and_pullback(fn, *args)
 
-    def value_and_grad(fn: Callable[..., Any], argnums: int = 0) -> Callable[..., tuple[Any, Any]]:
+    def value_and_grad(fn: Callable[..., Any], argnums: Any = 0) -> Callable[..., tuple[Any, Any]]:
         def both(*args: Any) -> tuple[Any, Any]:
             value, pullback = value_and_pullback(fn, *args)
-            return value, pullback(type(value)(1.0))[argnums]
+            ds = pullback(type(value)(1.0))
+            return value, ds[argnums] if isinstance(argnums, int) else tuple([ds[i] for i in argnums])
 
         return both
 
