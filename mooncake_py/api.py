@@ -39,6 +39,7 @@ from mooncake_py.runtime.user import (
     shadows_of,
     snapshot,
 )
+from mooncake_py.runtime.warm import WarmRun
 from mooncake_py.switches import current
 from mooncake_py.tangents import DictShadow, ListShadow
 from mooncake_py.tracebacks import entry
@@ -240,7 +241,7 @@ def run_forward(
     """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
     frame = debug_frame()
     if frame is None:
-        y, pullback = _run_forward(f, args, kwargs, active)
+        y, pullback = _warm_forward(f, args, kwargs, active) or _run_forward(f, args, kwargs, active)
     else:
         from mooncake_py.diagnostics.entry import EntryWatch
 
@@ -272,20 +273,66 @@ def _run_forward(
         g = python
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
-        return _forward_bound(g, all_args, all_kwargs, act, kwact, args, kwargs)
+        return _forward_bound(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
-    y, fy, captures = _run(rule, all_args, cells, shadows)
-    tree = rule.derived.result_tree
+    result = _by_rule(rule, cells, all_args, shadows, args, extra)
+    if all(active) and not wary:
+        _remember(f, g, rule, all_args, types, extra)
+    return result
+
+
+def _by_rule(
+    rule: DerivedRule,
+    cells: tuple[Any, ...],
+    params: tuple[Any, ...],
+    shadows: tuple[Any, ...],
+    args: tuple[Any, ...],
+    extra: int,
+) -> tuple[Any, Pullback]:
+    """The run of a rule on parameters that are, after some, the arguments, and then perhaps default values."""
+    y, fy, captures = _run(rule, params, cells, shadows)
+    tree, n = rule.derived.result_tree, len(args)
 
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
     pullback = _pullback(rule, cells, y, args, shadows[extra : extra + n], run)
-    pullback.always_zero = tuple(i - extra for i in rule.derived.always_zero if i >= extra)
+    pullback.always_zero = tuple([i - extra for i in rule.derived.always_zero if extra <= i < extra + n])
     return y, pullback
+
+
+_warm: dict[pytypes.CodeType, WarmRun] = {}
+"""The last run of a function of this code, where it needs little more than its rule."""
+
+
+def _remember(
+    f: Any, g: pytypes.FunctionType, rule: DerivedRule, params: tuple[Any, ...], types: tuple[T, ...], extra: int
+) -> None:
+    if debug_frame() is None and (f.__func__ if type(f) is pytypes.MethodType else f) is g:
+        warm = WarmRun.after(g, rule, params, types, extra)
+        if warm is not None:
+            if len(_warm) > 1000:
+                _warm.clear()
+            _warm[g.__code__] = warm
+
+
+def _warm_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback] | None:
+    """The run by the rule of the last call; None where this is a call of another kind."""
+    if kwargs or type(f) not in _PYTHON or (warm := _warm.get(f.__code__)) is None:
+        return None
+    found = warm.parameters(f, args) if all(active) and this_run().observer is None else None
+    if found is None:
+        return None
+    g, params = found
+    return _by_rule(warm.rule, cells_of(g), params, (None,) * len(params), args, warm.extra)
+
+
+_PYTHON = frozenset({pytypes.FunctionType, pytypes.MethodType})
 
 
 def _differentiated_as(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> pytypes.FunctionType | None:
@@ -357,6 +404,7 @@ def _shadows(args: tuple[Any, ...], act: tuple[bool, ...], apart: bool = False) 
 
 
 def _forward_bound(
+    f: Any,
     g: pytypes.FunctionType,
     all_args: tuple[Any, ...],
     all_kwargs: dict[str, Any],
@@ -397,6 +445,8 @@ def _forward_bound(
 
     values = (*args, *kwargs.values())
     fd = [fdata[i] for i in mine]
+    if all(act[m - len(args) :]) and not all_kwargs and not is_wary():
+        _remember(f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(args))
     return y, _pullback(rule, cells, y, values, fd, run, tuple(kwargs))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types as pytypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,97 @@ if TYPE_CHECKING:
 _NOTHING: frozenset[int] = frozenset()
 
 
-class WarmCall:
+class Signature:
+    """What the parameters, the closure and the names of a function are where its rule holds."""
+
+    __slots__ = ("cell_types", "fits", "fitting", "generation", "guards", "n", "options", "rule", "taken")
+
+    def __init__(
+        self, rule: DerivedRule, params: tuple[Any, ...], cell_types: tuple[T, ...], fits: tuple[Fit, ...] | None
+    ):
+        self.rule, self.options = rule, current()
+        self.n, self.cell_types = len(params), cell_types
+        self.generation, self.taken = rule.generation, rule.taken
+        self.guards = tuple([(scope.get, name, value, fits) for scope, name, value, fits in rule.guards])
+        self.fits = fits  # None where no argument is a container or an object
+        self.fitting = fitting(tuple(map(spec_of, params)))
+
+    def holds(self, params: tuple[Any, ...], cells: tuple[Any, ...]) -> bool:
+        """Is a call with these of the same signature, and do the names in the function mean what they meant?"""
+        if len(params) != self.n or current() is not self.options:
+            return False
+        fits = self.fits
+        if fits is None:
+            if not self.fitting(params):
+                return False
+        elif not all([fit(a) for fit, a in zip(fits, params)]):  # noqa: B905
+            return False
+        if cells and tuple([abstract(c, False) for c in cells]) != self.cell_types:
+            return False
+        if self.taken or registry.generation != self.generation:
+            return self.rule.valid()
+        for get, name, value, fits_too in self.guards:  # what `valid` does, without the call
+            now = get(name, ABSENT)
+            if now is not value and (fits_too is None or now is ABSENT or not fits_too(now)):
+                return False
+        return True
+
+
+class WarmRun(Signature):
+    """A forward run by a rule that needs no fdata: for functions of one code, called without keywords."""
+
+    __slots__ = ("defaults", "extra", "globals")
+    defaults: tuple[Any, ...] | None
+    extra: int
+    globals: dict[str, Any]
+
+    @classmethod
+    def after(
+        cls, g: pytypes.FunctionType, rule: DerivedRule, params: tuple[Any, ...], types: tuple[T, ...], extra: int
+    ) -> WarmRun | None:
+        """For calls like the one that has just been made; `extra` is 1 for a method's, whose object comes first."""
+        code = g.__code__
+        if rule.has_lanes or rule.derived.touched_args or code.co_kwonlyargcount or code.co_flags & 0x0C:
+            return None
+        known, fits = fits_of(params, types)
+        warm = cls(rule, params, tuple([abstract(c, False) for c in cells_of(g)]), fits)
+        warm.globals, warm.defaults, warm.extra = g.__globals__, g.__defaults__, extra
+        return warm if known else None
+
+    def parameters(self, f: Any, args: tuple[Any, ...]) -> tuple[pytypes.FunctionType, tuple[Any, ...]] | None:
+        """The function and its parameters; None where this is another kind of call."""
+        g = f
+        if self.extra:
+            if type(f) is not pytypes.MethodType:
+                return None
+            g, args = f.__func__, (f.__self__, *args)
+        if g.__globals__ is not self.globals:
+            return None
+        if (missing := self.n - len(args)) > 0:
+            defaults = self.defaults
+            if defaults is None or g.__defaults__ is not defaults or len(defaults) < missing:
+                return None
+            args = (*args, *defaults[-missing:])
+        return (g, args) if self.holds(args, cells_of(g)) else None
+
+
+def fits_of(params: tuple[Any, ...], types: tuple[T, ...], plain: bool = True) -> tuple[bool, tuple[Fit, ...] | None]:
+    """Can it be asked whether parameters are of these types, and what asks it; None where `fitting` does.
+
+    That it does for numbers and arrays, where they are all `plain`.
+    """
+    if plain and all(type(a) is np.ndarray or type(a) in PLAIN or isinstance(a, np.generic) for a in params):
+        return True, None
+    found = [fit for t in types if (fit := fit_of(t)) is not None]
+    return len(found) == len(types), tuple(found)
+
+
+class WarmCall(Signature):
     """`value_and_grad` of a plain function for one signature: arguments that the function only reads."""
 
     __slots__ = (
-        *("active", "cell_types", "cells", "chosen", "code", "filling", "fits", "fitting", "forward", "function"),
-        *("generation", "guards", "light", "n", "one", "options", "pullback", "reported", "rule", "scalar", "single"),
-        *("stacks", "taken", "tree", "ways"),
+        *("active", "cells", "chosen", "code", "filling", "forward", "function", "light", "one", "pullback"),
+        *("reported", "scalar", "single", "stacks", "structured", "tree", "ways"),
     )
 
     def __init__(
@@ -54,30 +139,25 @@ class WarmCall:
         fits: tuple[Fit, ...] | None,
         types: tuple[T, ...],
     ):
+        super().__init__(rule, args, cell_types, fits)
         g = filling.function
         self.filling = None if filling.plain else filling
         self.one = one  # of the class that the value had
-        self.rule, self.options = rule, current()
         self.tree = rule.derived.result_tree  # that of a number, or of a pair (number, aux)
         self.function, self.code = g, g.__code__
         self.chosen = chosen
         self.cells = cells_of(g)
-        self.cell_types = cell_types
-        self.n = len(args)
         self.forward, self.pullback = rule.forward, rule.pullback
-        self.generation, self.taken = rule.generation, rule.taken
-        self.guards = tuple([(scope.get, name, value, fits) for scope, name, value, fits in rule.guards])
         self.light = self.tree == NUM and all(map(_is_small, rule.derived.kept))
         arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
         self.stacks = tuple(sorted({k.place[0] for k in arrays}))
         self.scalar, self.single = self.tree == NUM, single
-        self.fits = fits  # None where no argument is a container or an object
+        self.structured = rule.has_lanes or any(type(args[k]) not in PLAIN for k in chosen if fits is not None)
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
         passed = zip(types, self.active, strict=True)
         found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
         self.ways = None if None in found else tuple([way for way in found if way is not None])
         specs = tuple(map(spec_of, args))
-        self.fitting = fitting(specs)
         self.reported = reported(specs, self.n + len(self.cells), tuple(chosen), single)
 
     @classmethod
@@ -107,13 +187,9 @@ class WarmCall:
         everything = not current().activity
         types = tuple(abstract(a, everything or i in chosen) for i, a in enumerate(args))
         rule = rule_for(g, types, cell_types, outermost=True)
-        fits = None
-        plain = all(type(a) is np.ndarray or type(a) in PLAIN or isinstance(a, np.generic) for a in args)
-        if rule.has_lanes or not plain:
-            found = [fit_of(t) for t in types]
-            if everything or rule.derived.dynamic or None in found:
-                return None
-            fits = tuple([fit for fit in found if fit is not None])
+        known, fits = fits_of(args, types, plain=not rule.has_lanes)
+        if not known or (fits is not None and (everything or rule.derived.dynamic)):
+            return None
         tree = rule.derived.result_tree
         if has_aux and rule.reusable and isinstance(tree, tuple) and len(tree) == 2:
             tree = tree[0]
@@ -134,25 +210,9 @@ class WarmCall:
                 return None
         elif kwargs:
             return None
-        if len(args) != self.n or self.function.__code__ is not self.code or current() is not self.options:
+        if self.function.__code__ is not self.code or not self.holds(args, self.cells):
             return None
-        fits = self.fits
-        if fits is None:
-            if not self.fitting(args):
-                return None
-        elif not all([fit(a) for fit, a in zip(fits, args)]):  # noqa: B905
-            return None
-        if self.cells and tuple([abstract(c, False) for c in self.cells]) != self.cell_types:
-            return None
-        if self.taken or registry.generation != self.generation:
-            if not self.rule.valid():
-                return None
-        else:
-            for get, name, value, fits_too in self.guards:  # what `valid` does, without the call
-                now = get(name, ABSENT)
-                if now is not value and (fits_too is None or now is ABSENT or not fits_too(now)):
-                    return None
-        if fits is not None:
+        if self.structured:
             return self._structured(args)
         one = self.one
         outer = begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, grad, prepare, value_and_grad, value_and_pullback
+from mooncake_py import MissingRule, grad, prepare, rrule, scoped_rules, value_and_grad, value_and_pullback
 from mooncake_py.sums import read_once
 
 
@@ -267,3 +267,104 @@ def test_where_a_call_is_refused_the_arguments_are_as_they_were() -> None:
     with pytest.raises(MissingRule):
         df(xs)
     assert xs == [1.0]
+
+
+# -- `value_and_pullback` by the rule of the last call --
+
+
+def gradient(f, *args, dy=1.0):
+    return value_and_pullback(f, *args)[1](dy)[0]
+
+
+def test_functions_of_one_code_have_their_own_variables() -> None:
+    functions = [lambda x, k=k: x * k for k in (2.0, 3.0)]
+    for k in (1.0, 2.0, np.array([1.0, 2.0]), 3):
+
+        def f(x):
+            return np.sum(x * k)  # noqa: B023
+
+        for _ in range(2):
+            assert gradient(f, 2.0) == np.sum(k)
+            assert [gradient(g, 1.0) for g in functions] == [2.0, 3.0]
+
+
+def test_what_changed_meanwhile_is_seen(monkeypatch) -> None:
+    def f(x, k=2.0):
+        return x * k * SCALE
+
+    class Scaled:
+        def __init__(self, w):
+            self.w = w
+
+        def times(self, x):
+            return np.sum(self.w * x)
+
+    scaled_by = Scaled(2.0)
+    for _ in range(3):
+        assert gradient(f, 1.0) == 4.0
+        assert gradient(scaled_by.times, 1.0) == 2.0
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    f.__defaults__ = (3.0,)
+    scaled_by.w = np.array([1.0, 4.0])
+    for _ in range(2):
+        assert gradient(f, 1.0) == 15.0
+        assert gradient(scaled_by.times, 1.0) == 5.0
+    monkeypatch.setattr(Scaled, "times", lambda self, x: x * x)
+    assert gradient(scaled_by.times, 3.0) == 6.0
+    assert gradient(f, np.ones(2), dy=np.ones(2)).tolist() == [15.0, 15.0]
+
+
+def test_rules_that_come_later_are_used() -> None:
+    def cube(x):
+        return x**3
+
+    def f(x):
+        return cube(x) * 2.0
+
+    assert [gradient(f, 1.0) for _ in range(2)] == [6.0, 6.0]
+    with scoped_rules():
+
+        @rrule(cube)
+        def rule(x):
+            return x**3, lambda dy: dy * 100.0
+
+        assert [gradient(f, 1.0) for _ in range(2)] == [200.0, 200.0]
+    assert gradient(f, 1.0) == 6.0
+
+
+def test_pullbacks_of_the_same_function_are_apart() -> None:
+    def f(x):
+        out = np.zeros(2)
+        out[0] = x[0] * x[1]
+        out[1] = out[0] * x[0]
+        return out.sum()
+
+    pullbacks = [value_and_pullback(f, np.array([a, 2.0]))[1] for a in (1.0, 3.0)]
+    for _ in range(2):
+        assert [p(1.0)[0].tolist() for p in pullbacks] == [[6.0, 2.0], [14.0, 12.0]]
+
+
+def test_an_object_that_is_written_to_is_left_as_after_a_plain_call() -> None:
+    class Counter:
+        n = 0
+
+        def __init__(self):
+            self.seen = []
+
+        def loss(self, x):
+            self.n += 1
+            self.seen.append(float(x))
+            return x * x
+
+    c = Counter()
+    for i in range(3):
+        assert gradient(c.loss, 3.0) == 6.0
+        assert c.n == i + 1 and c.seen == [3.0] * (i + 1)
+
+
+def test_default_values_that_collect() -> None:
+    def f(x, seen=[]):  # noqa: B006
+        seen.append(1)
+        return len(seen) * x
+
+    assert [gradient(f, 1.0) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
