@@ -26,7 +26,7 @@ from mooncake_py.errors import (
 )
 
 if TYPE_CHECKING:
-    from mooncake_py.api import Pullback, build_rrule, value_and_pullback
+    from mooncake_py.api import build_rrule, value_and_pullback
     from mooncake_py.diagnostics.dropped import DroppedReport, dropped
     from mooncake_py.diagnostics.mode import debug
     from mooncake_py.diagnostics.profile import profile
@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from mooncake_py.kinds import Any_, Array, RealScalar, Scalar
     from mooncake_py.mirrors import Tangent, add_tangents, differentiable, scale_tangent
     from mooncake_py.prepared import Prepared, prepare
+    from mooncake_py.pullback import Pullback
     from mooncake_py.registration import primitive, rrule, scoped_rules, substitute, unregister, zero_derivative
     from mooncake_py.runtime.user import zero_tangent
+    from mooncake_py.shadows import At, NoDerivative
     from mooncake_py.stop import no_diff, stop_gradient
     from mooncake_py.switches import options
-    from mooncake_py.tangents import At, CoDual, NoDerivative
+    from mooncake_py.tangents import CoDual
     from mooncake_py.tracebacks import show_engine_frames
     from mooncake_py.transforms import elementwise_grad, holomorphic_grad, jacobian, vjp
     from mooncake_py.vectors import ravel

@@ -10,11 +10,13 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import Pullback, check_arguments, restore, run_forward
+from mooncake_py.api import check_arguments
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
+from mooncake_py.forward import run_forward
+from mooncake_py.pullback import Pullback, restore
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.structure import constant_classes
 from mooncake_py.tangents import has_tangent

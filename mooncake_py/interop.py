@@ -10,7 +10,7 @@ from mooncake_py.compat.autograd import conjugate, fitting
 from mooncake_py.errors import RuleError
 from mooncake_py.registration import rrule
 from mooncake_py.registry import name_of
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.trees import leaves
 
 

@@ -7,13 +7,14 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import Pullback, check_arguments, derive, value_and_pullback
+from mooncake_py.api import check_arguments, derive, value_and_pullback
 from mooncake_py.arguments import Argnums, choose
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import OutputError, SignatureError
 from mooncake_py.gradients import ValueAndGrad
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.types import T
+from mooncake_py.pullback import Pullback
 from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, rebuild
 

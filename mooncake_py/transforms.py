@@ -8,11 +8,13 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import Pullback, check_arguments, restore, run_forward
+from mooncake_py.api import check_arguments
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput
+from mooncake_py.forward import run_forward
 from mooncake_py.gradients import Wrapper, in_mode, real_scalar
+from mooncake_py.pullback import Pullback, restore
 from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves
 

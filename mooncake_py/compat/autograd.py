@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.api import restore, value_and_pullback
+from mooncake_py.api import value_and_pullback
 from mooncake_py.arguments import Argnums
 from mooncake_py.errors import NonScalarOutput, RuleError, RuleResultError
 from mooncake_py.gradients import Wrapper, real_scalar
+from mooncake_py.pullback import restore
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.tracebacks import entry
 from mooncake_py.transforms import Transform
 from mooncake_py.transforms import holomorphic_grad as _holomorphic_grad

@@ -11,17 +11,9 @@ import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
+from mooncake_py.shadows import At, NoDerivative, Shadow
 from mooncake_py.sums import SumShadow
-from mooncake_py.tangents import (
-    At,
-    CellShadow,
-    DictShadow,
-    FunctionShadow,
-    ListShadow,
-    NoDerivative,
-    Shadow,
-    has_tangent,
-)
+from mooncake_py.tangents import CellShadow, DictShadow, FunctionShadow, ListShadow, has_tangent
 
 SOME = 32  # of the items of a long list or dict, so many are looked at
 _REALS = (int, float, np.integer, np.floating, np.bool_)

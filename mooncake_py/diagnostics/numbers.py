@@ -12,7 +12,8 @@ from mooncake_py.diagnostics.mode import enter, leave
 from mooncake_py.errors import MissingRule
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.user import Seen, report, seed
-from mooncake_py.tangents import NoDerivative, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import zero_fdata
 from mooncake_py.testing import _all_double, _double, _inner, _moved, _random, _size, leaves
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.ir.nodes import NO_POS, Pos
-from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Shadow
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow
 
 
 @dataclass(frozen=True, slots=True)

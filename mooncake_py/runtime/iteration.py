@@ -18,7 +18,8 @@ from mooncake_py.iterators import DictItems, DictValues, Generator, IteratorShad
 from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, Shadow, add_rdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]

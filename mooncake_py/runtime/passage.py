@@ -16,8 +16,9 @@ from mooncake_py.mirrors import Tangent, declaration
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import class_told, is_linked
 from mooncake_py.runtime.user import Seen, report
+from mooncake_py.shadows import shadow_of
 from mooncake_py.structure import reader
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, shadow_of
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow
 
 
 class Met(dict[int, Any]):

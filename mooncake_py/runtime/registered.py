@@ -12,7 +12,8 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.registry import Rule, name_of
 from mooncake_py.runtime.results import Result
-from mooncake_py.tangents import CoDual, Shadow, made_fdata, take_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, made_fdata, take_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow_at
 from mooncake_py.transform.lanes import ANY, REF, Tree

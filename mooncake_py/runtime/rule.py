@@ -18,8 +18,9 @@ from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.types import T
 from mooncake_py.run import is_wary, observer
+from mooncake_py.shadows import shadow_of
 from mooncake_py.switches import current
-from mooncake_py.tangents import shadow_of, zero_fdata
+from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
 
 if TYPE_CHECKING:

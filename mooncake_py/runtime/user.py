@@ -13,17 +13,9 @@ import numpy as np
 from mooncake_py import layout, run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
+from mooncake_py.shadows import Shadow, shadow_of
 from mooncake_py.structure import attributes, is_user_class, items_of, store, unstore, with_items
-from mooncake_py.tangents import (
-    DictShadow,
-    ListShadow,
-    ObjectShadow,
-    Shadow,
-    has_tangent,
-    made_fdata,
-    shadow_of,
-    zero_fdata,
-)
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, made_fdata, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
 

@@ -17,7 +17,8 @@ from mooncake_py.ir.nodes import (
     Const,
     Var,
 )
-from mooncake_py.tangents import At, CoDual
+from mooncake_py.shadows import At
+from mooncake_py.tangents import CoDual
 from mooncake_py.transform.values import (
     AV,
     NotSpecialised,

@@ -14,12 +14,14 @@ import numpy as np
 from mooncake_py import layout
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
-from mooncake_py.tangents import At as At
+from mooncake_py.shadows import At as At
+from mooncake_py.shadows import Shadow
+from mooncake_py.shadows import add_at as add_at
+from mooncake_py.shadows import shadow_of as shadow_of
 from mooncake_py.tangents import (
     CoDual,
     FunctionShadow,
     ListShadow,
-    Shadow,
     add_owned,
     add_rdata,
     made_fdata,
@@ -27,8 +29,6 @@ from mooncake_py.tangents import (
     zero_fdata,
 )
 from mooncake_py.tangents import add_any as add_any
-from mooncake_py.tangents import add_at as add_at
-from mooncake_py.tangents import shadow_of as shadow_of
 
 
 def accum_num(acc: Any, t: Any) -> Any:

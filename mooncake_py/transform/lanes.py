@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
-from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow
 
 NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
 

@@ -36,7 +36,8 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 from mooncake_py.registry import complex_tests, folds, inlined, maybe_none
-from mooncake_py.tangents import At, CoDual
+from mooncake_py.shadows import At
+from mooncake_py.tangents import CoDual
 from mooncake_py.transform.folds import SPECIAL
 from mooncake_py.transform.values import (
     AV,

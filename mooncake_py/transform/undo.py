@@ -17,7 +17,8 @@ from mooncake_py.infer.types import Inst, T, Top
 from mooncake_py.ir.drafts import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Var
 from mooncake_py.registry import undoes
-from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow, Shadow
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow
 from mooncake_py.transform.pullback import PullbackBuilder
 
 SHADOWS = frozenset({Shadow, ListShadow, DictShadow, CellShadow, ObjectShadow})

@@ -23,7 +23,7 @@ from mooncake_py.registry import (
     rrule,
     zero_derivative,
 )
-from mooncake_py.tangents import At
+from mooncake_py.shadows import At
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.unwinding import end_handler, users_match
 from mooncake_rules.containers import elements

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.shadows import Shadow
 from mooncake_py.structure import attributes, store, unstore
 from mooncake_py.tangents import (
     CellShadow,
@@ -24,7 +25,6 @@ from mooncake_py.tangents import (
     DictShadow,
     ListShadow,
     ObjectShadow,
-    Shadow,
     add_any,
     has_tangent,
     take_fdata,

@@ -8,6 +8,7 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.run import Run
+from mooncake_py.shadows import Shadow, shadow_of
 from mooncake_py.structure import attributes
 from mooncake_py.tangents import (
     CellShadow,
@@ -16,9 +17,7 @@ from mooncake_py.tangents import (
     ListShadow,
     ObjectShadow,
     PartialShadow,
-    Shadow,
     add_rdata,
-    shadow_of,
 )
 
 

@@ -12,7 +12,8 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
 from mooncake_py.registry import at_run_time, folds, infer_table, overlay, probed, pure, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, ListShadow, Shadow, zero_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, ListShadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, is_dtype, nested

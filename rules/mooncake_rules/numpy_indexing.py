@@ -12,7 +12,8 @@ import numpy as np
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.kinds import Any_, Array, Scalar
 from mooncake_py.registry import Rule, folds, infer_table, inline, pure, register, rrule, undoes
-from mooncake_py.tangents import At, CoDual
+from mooncake_py.shadows import At
+from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import index_kind, read_each_once, shadow_dense, shadow_look
 from mooncake_rules.common import conj, is_complex, is_float, is_number, real_of, total, unbroadcast

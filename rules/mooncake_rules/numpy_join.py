@@ -11,7 +11,8 @@ from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
 from mooncake_py.kinds import Array
 from mooncake_py.registry import all_there, infer_table, inline, overlay, pure, rrule, shape_argument, zero_derivative
-from mooncake_py.tangents import CoDual, ListShadow, Shadow
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, ListShadow
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, dtype_of, element_dtype, nested, reduces, shape_ndim
 from mooncake_rules.mirror import mirrors

@@ -15,7 +15,8 @@ from mooncake_py.infer.types import Inst, Known
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, overlay, pure, refuse, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, ListShadow, Shadow, add_at, take_fdata, zero_fdata
+from mooncake_py.shadows import Shadow, add_at
+from mooncake_py.tangents import CoDual, ListShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype
 from mooncake_rules.numpy_indexing import put_back, take_at

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.registry import rrule, zero_derivative
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_random import normal_cotangents, onto, scaled_cotangent
 

@@ -14,7 +14,7 @@ import scipy.special as sc
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, register_table, sum_of

@@ -14,7 +14,8 @@ import scipy.stats as st
 from scipy.stats._distn_infrastructure import rv_generic
 
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast

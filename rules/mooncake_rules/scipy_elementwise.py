@@ -16,7 +16,7 @@ import numpy as np
 
 from mooncake_py.kinds import Numeric
 from mooncake_py.registry import inline, probed, pure, rrule
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.scipy_library import is_constant

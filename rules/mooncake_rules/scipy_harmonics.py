@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special as sc
 
 from mooncake_py.registry import pure
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import real_of
 from mooncake_rules.scipy_elementwise import elementwise, keep, onto

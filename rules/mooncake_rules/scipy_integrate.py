@@ -15,7 +15,8 @@ from scipy.integrate._quad_vec import _quadrature_gk21
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, NoDerivative, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched

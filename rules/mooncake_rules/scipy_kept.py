@@ -8,7 +8,8 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 
 
 class Kept:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import infer_table, overlay, pure, rrule
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.sequences import unstack
 

@@ -17,7 +17,8 @@ import scipy.optimize as so
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule
-from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.captured import watched
 from mooncake_rules.scipy_optimize import (

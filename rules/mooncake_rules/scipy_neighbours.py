@@ -9,7 +9,8 @@ from scipy.spatial import KDTree, cKDTree
 
 from mooncake_py import run
 from mooncake_py.registry import rrule, zero_derivative
-from mooncake_py.tangents import CoDual, ObjectShadow, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_library import fitted
 

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.interpolate as sip
 
 from mooncake_py.registry import overlay, rrule
-from mooncake_py.tangents import CoDual, NoDerivative, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative, Shadow
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_kept import Kept

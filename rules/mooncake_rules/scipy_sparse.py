@@ -16,7 +16,8 @@ from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import pure, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative, Shadow
+from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.numpy_linalg import kind_of

@@ -16,7 +16,8 @@ from scipy.sparse import linalg as spl
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array
 from mooncake_py.registry import refuse, rrule
-from mooncake_py.tangents import CoDual, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_linalg import kind_of
 from mooncake_rules.scipy_sparse import Sparse, adjoint, give, outer

@@ -15,7 +15,8 @@ from scipy.sparse import linalg as spl
 from mooncake_py import run
 from mooncake_py.kinds import Any_, Array
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, ObjectShadow, Shadow, take_fdata, zero_fdata
+from mooncake_py.shadows import Shadow
+from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run as call
 from mooncake_rules.numpy_linalg import kind_of

@@ -12,7 +12,7 @@ from scipy.spatial import procrustes
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import pure, rrule
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_library import fitted, library_rule
 

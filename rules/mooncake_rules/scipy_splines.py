@@ -15,7 +15,8 @@ import scipy.optimize as so
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, NoDerivative, ObjectShadow, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules import spline_formulas as formulas
 from mooncake_rules.callables import run

@@ -16,7 +16,8 @@ import scipy.stats as st
 from mooncake_py.errors import MooncakeError, NotDifferentiated
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.run import current as run_of_now
-from mooncake_py.tangents import CoDual, DictShadow, NoDerivative, ObjectShadow, take_fdata, zero_fdata
+from mooncake_py.shadows import NoDerivative
+from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_elementwise import Entry, register_table

@@ -11,7 +11,7 @@ import numpy as np
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Kind
 from mooncake_py.registry import infer_table, pure, rrule
-from mooncake_py.tangents import NoDerivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_rules.inference import nested
 
 SEQUENCES = (list, tuple, deque)

@@ -15,7 +15,7 @@ import numpy as np
 from mooncake_py import CoDual, rrule, value_and_pullback, zero_derivative
 from mooncake_py.infer.types import Arr, Inst
 from mooncake_py.registry import infer_table
-from mooncake_py.tangents import Shadow, shadow_of
+from mooncake_py.shadows import Shadow, shadow_of
 
 
 @dataclass(frozen=True)

@@ -227,11 +227,11 @@ def test_arguments_that_go_in_with_the_wrong_tangents() -> None:
 
     a = np.arange(3.0)
     rule = debugged(f, a, a.copy())
-    lanes = [mooncake_py.tangents.shadow_of(a) for _ in rule.lanes]
+    lanes = [mooncake_py.shadows.shadow_of(a) for _ in rule.lanes]
     with pytest.raises(DebugError, match="are one object, but have two fdata"):
         rule.forward(a, a, *lanes)
     with pytest.raises(DebugError, match=r"the fdata of array \(3,\) float64 is a Shadow \(2,\)"):
-        rule.forward(a, a.copy(), mooncake_py.tangents.shadow_of(a[:2]), *lanes[1:])
+        rule.forward(a, a.copy(), mooncake_py.shadows.shadow_of(a[:2]), *lanes[1:])
 
 
 def test_argument_that_is_not_finite() -> None:

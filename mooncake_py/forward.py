@@ -1,0 +1,282 @@
+"""The forward run of a call of any callable, by the rule of what runs, and its pullback."""
+
+from __future__ import annotations
+
+import types as pytypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import outputs, registry
+from mooncake_py.diagnostics.mode import current as debug_frame
+from mooncake_py.diagnostics.mode import running
+from mooncake_py.errors import MooncakeError
+from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.brought import code_of
+from mooncake_py.infer.held import may_change
+from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.infer.types import T, Tup
+from mooncake_py.ir.nodes import NO_POS
+from mooncake_py.pullback import Pullback
+from mooncake_py.run import NOTHING, in_run, is_wary
+from mooncake_py.run import current as this_run
+from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
+from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
+from mooncake_py.runtime.site import DynamicSite
+from mooncake_py.runtime.user import (
+    Shadows,
+    put_back,
+    seed,
+    shadows_of,
+    snapshot,
+)
+from mooncake_py.runtime.warm import WarmRun
+from mooncake_py.switches import current
+from mooncake_py.unwinding import forget
+
+
+@in_run
+def run_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback]:
+    """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
+    frame = debug_frame()
+    if frame is None:
+        y, pullback = _warm_forward(f, args, kwargs, active) or _run_forward(f, args, kwargs, active)
+    else:
+        from mooncake_py.diagnostics.entry import EntryWatch
+
+        with running(True):
+            watch = EntryWatch(f, (*args, *kwargs.values()), frame)
+            y, pullback = _run_forward(f, args, kwargs, active)
+        pullback._run = watch.around(pullback._run)
+    pullback.again = lambda: run_forward(f, args, kwargs, active)
+    return y, pullback
+
+
+def _run_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback]:
+    g, all_args, all_kwargs = unwrap(f, args, kwargs)
+    extra = len(all_args) - len(args)
+    n = len(args)
+    brought = code_of((*args, *kwargs.values()))
+    wary = may_write_outside(g, all_args[:extra], brought) if type(g) is pytypes.FunctionType else NOTHING
+    this_run().wary = wary
+    if not current().activity:
+        active = (True,) * len(active)
+    act = (*(may_change(x, wary) for x in all_args[:extra]), *active[:n])
+    kwact = tuple(k in kwargs and active[n + list(kwargs).index(k)] for k in all_kwargs)
+    if type(g) is not pytypes.FunctionType or registry.is_declared(g):
+        python = _differentiated_as(g, all_args, all_kwargs)
+        if python is None:
+            return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+        g = python
+    code = g.__code__
+    if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
+        return _forward_bound(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+    cells = cells_of(g)
+    types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
+    rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
+    rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
+    result = _by_rule(rule, cells, all_args, shadows, args, extra)
+    if all(active) and not wary:
+        _remember(f, g, rule, all_args, types, extra)
+    return result
+
+
+def _by_rule(
+    rule: DerivedRule,
+    cells: tuple[Any, ...],
+    params: tuple[Any, ...],
+    shadows: tuple[Any, ...],
+    args: tuple[Any, ...],
+    extra: int,
+) -> tuple[Any, Pullback]:
+    """The run of a rule on parameters that are, after some, the arguments, and then perhaps default values."""
+    y, fy, captures = _run(rule, params, cells, shadows)
+    tree, n = rule.derived.result_tree, len(args)
+
+    def run(dy: Any) -> Any:
+        return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
+
+    pullback = _pullback(rule, cells, y, args, shadows[extra : extra + n], run)
+    pullback.always_zero = tuple([i - extra for i in rule.derived.always_zero if extra <= i < extra + n])
+    return y, pullback
+
+
+_warm: dict[pytypes.CodeType, WarmRun] = {}
+"""The last run of a function of this code, where it needs little more than its rule."""
+
+
+def _remember(
+    f: Any, g: pytypes.FunctionType, rule: DerivedRule, params: tuple[Any, ...], types: tuple[T, ...], extra: int
+) -> None:
+    if debug_frame() is None and (f.__func__ if type(f) is pytypes.MethodType else f) is g:
+        warm = WarmRun.after(g, rule, params, types, extra)
+        if warm is not None:
+            if len(_warm) > 1000:
+                _warm.clear()
+            _warm[g.__code__] = warm
+
+
+def _warm_forward(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
+) -> tuple[Any, Pullback] | None:
+    """The run by the rule of the last call; None where this is a call of another kind."""
+    if kwargs or type(f) not in _PYTHON or (warm := _warm.get(f.__code__)) is None:
+        return None
+    found = warm.parameters(f, args) if all(active) and this_run().observer is None else None
+    if found is None:
+        return None
+    g, params = found
+    return _by_rule(warm.rule, cells_of(g), params, (None,) * len(params), args, warm.extra)
+
+
+_PYTHON = frozenset({pytypes.FunctionType, pytypes.MethodType})
+
+
+def _differentiated_as(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> pytypes.FunctionType | None:
+    """The Python function that a call of g, which has no rule for it, is differentiated as."""
+    if kwargs or registry.find_rule_for_values(g, args) is not None or outputs.writes_out(g, len(args), ()):
+        return None
+    return registry.seen_through(g, len(args), False, tuple(map(type, args)))
+
+
+def _forward_site(
+    f: Any,
+    g: Any,
+    all_args: tuple[Any, ...],
+    all_kwargs: dict[str, Any],
+    act: tuple[bool, ...],
+    kwact: tuple[bool, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Pullback]:
+    """A call of what has a rule of its own, or is no Python function."""
+    m = len(all_args)
+    names = tuple(all_kwargs)
+    own = registry.find_rule_for_values(g, all_args, names) if type(g).__hash__ is not None else None
+    apart = own is not None and not own.mutates
+    fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact), apart)
+    entry = DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
+    y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
+    mine = _mine(all_args, all_kwargs, args, kwargs)
+
+    def run_site(dy: Any) -> Any:
+        seed(y, fy, dy)
+        ds = None if pb is None else pb(dy)
+        return None if ds is None else [ds[1 + i] if 1 + i < len(ds) else None for i in mine]
+
+    values = (*args, *kwargs.values())
+    reusable = not this_run().in_place
+    return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(kwargs))
+
+
+def _mine(
+    all_args: tuple[Any, ...], all_kwargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[int]:
+    """Where the user's own arguments stand among those that an unwrapped callable gets."""
+    m = len(all_args)
+    names = list(all_kwargs)
+    return [*range(m - len(args), m), *(m + names.index(k) for k in kwargs)]
+
+
+def _with_shadows(
+    g: pytypes.FunctionType,
+    rule: DerivedRule,
+    types: tuple[Any, ...],
+    cells: tuple[Any, ...],
+    args: tuple[Any, ...],
+    act: tuple[bool, ...],
+) -> tuple[DerivedRule, tuple[Any, ...]]:
+    """fdata for the arguments whose memory the rule shares; where such arguments alias, the rule that knows it."""
+    if not rule.has_lanes:
+        return rule, (None,) * len(args)
+    fdata = _shadows(args, act, apart=rule.reusable)
+    if fdata.aliased:
+        rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True, outermost=True)
+    return rule, tuple(fdata)
+
+
+def _shadows(args: tuple[Any, ...], act: tuple[bool, ...], apart: bool = False) -> Shadows:
+    """fdata; an array that no gradient is asked of may be another name of one that is written to."""
+    return shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)), apart)
+
+
+def _forward_bound(
+    f: Any,
+    g: pytypes.FunctionType,
+    all_args: tuple[Any, ...],
+    all_kwargs: dict[str, Any],
+    act: tuple[bool, ...],
+    kwact: tuple[bool, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Pullback]:
+    """A call that needs binding: defaults, keywords, `*args`."""
+    slots = Slots()
+    m = len(all_args)
+    act = (*act, *kwact)
+    given = (*all_args, *all_kwargs.values())
+    fdata = _shadows(given, act)
+    boxes = [slots.box(x, fx) for x, fx in zip(given, fdata, strict=True)]
+    params = bind(g, tuple(boxes[:m]), dict(zip(all_kwargs, boxes[m:], strict=True)), g.__defaults__, g.__kwdefaults__)
+    inputs = [slots.primal(v) for v in params]
+    fdatas = [slots.fdata(v) for v in params]
+
+    def typed(v: Any) -> Any:
+        if type(v) is Box:
+            return abstract(v.primal, act[v.index])
+        if type(v) is tuple:
+            return Tup(tuple(map(typed, v)))
+        return abstract(slots.primal(v), type(v) is dict and any(type(x) is Box and act[x.index] for x in v.values()))
+
+    cells = cells_of(g)
+    free = tuple(abstract(c, bool(is_wary())) for c in cells)
+    rule = rule_for(g, tuple(map(typed, params)), free, fdata.aliased, outermost=True)
+    y, fy, captures = _run(rule, inputs, cells, fdatas)
+    tree = rule.derived.result_tree
+    mine = _mine(all_args, all_kwargs, args, kwargs)
+
+    def run(dy: Any) -> Any:
+        ds = rule.pullback(captures, seed_result(tree, y, fy, dy))
+        ds = slots.scatter(params, list(ds[: len(params)]))
+        return [ds[i] for i in mine]
+
+    values = (*args, *kwargs.values())
+    fd = [fdata[i] for i in mine]
+    if all(act[m - len(args) :]) and not all_kwargs and not is_wary():
+        _remember(f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(args))
+    return y, _pullback(rule, cells, y, values, fd, run, tuple(kwargs))
+
+
+def _pullback(
+    rule: DerivedRule,
+    cells: tuple[Any, ...],
+    y: Any,
+    values: Sequence[Any],
+    fdata: Sequence[Any],
+    run: Callable[[Any], Any],
+    keywords: tuple[str, ...] = (),
+) -> Pullback:
+    """The pullback of the run of a derived rule that is under way."""
+    this = this_run()
+    in_place = rule.in_place or this.in_place  # but for what is outside, which is put back
+    pullback = Pullback(y, values, fdata, run, rule.reusable or not in_place, rule.outside(cells), keywords)
+    pullback.own_only = rule.derived.own_only and not this.wary
+    return pullback
+
+
+def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """The forward run; where the engine refuses in the middle of it, the arguments are as they were."""
+    saved = snapshot(inputs[i] for i in rule.derived.touched_args)
+    try:
+        return rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
+    except MooncakeError:
+        put_back(saved)
+        raise
+    except BaseException as e:
+        forget(e)
+        raise

@@ -1,0 +1,150 @@
+"""The pullback that a user gets: checks of its cotangent, further calls, and what stays as the run left it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import PullbackReuse
+from mooncake_py.runtime.draws import Draws
+from mooncake_py.runtime.user import (
+    Seen,
+    array_ids,
+    check_cotangent,
+    contents,
+    put_back,
+    reachable,
+    report,
+    snapshot,
+)
+from mooncake_py.tangents import DictShadow, ListShadow
+from mooncake_py.tracebacks import entry
+
+
+class Pullback:
+    """The pullback of one call: takes the cotangent of the value, returns one cotangent per argument.
+
+    Cotangents have the structure, shapes and dtypes of the arguments, None where an argument has no derivative.
+    Called, it gives those of the positional arguments; `with_keywords` those of the keyword arguments too.
+    It may be called again. Where the run changed objects in place, which the first call undid, the function is run
+    again for it; where it may have changed its arguments or anything else that is not its own, or has another value
+    now, a second call raises PullbackReuse. `reusable` tells whether it can be called again without such a run.
+    """
+
+    __slots__ = (
+        "_args",
+        "_draws",
+        "_fdata",
+        "_keywords",
+        "_outside",
+        "_run",
+        "_spent",
+        "_value",
+        "_why",
+        "again",
+        "always_zero",
+        "arrays",
+        "met",
+        "newcomers",
+        "own_only",
+        "reusable",
+        "touched",
+        "wrote",
+    )
+
+    def __init__(
+        self,
+        value: Any,
+        args: Sequence[Any],
+        fdata: Sequence[Any],
+        run: Callable[[Any], Any],
+        reusable: bool,
+        outside: Sequence[Any] = (),
+        keywords: tuple[str, ...] = (),
+    ):
+        self._outside = outside  # what the pullback undoes there is redone: it stays as after a plain call
+        self._value, self._args, self._fdata, self._run, self.reusable = value, args, fdata, run, reusable
+        self._keywords = keywords  # the names of the last of the arguments
+        self._spent = False
+        self._draws: Draws | None = None
+        self._why = "the function changes objects in place: what it saved is used up"
+        self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
+        self.own_only = False  # does that surely change nothing but what the function makes?
+        self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
+        self.touched: dict[int, Any] = {}  # objects that the run changed
+        self.wrote = False  # did it surely change one of them, where the pullback may be called again?
+        self.arrays: list[np.ndarray] = []  # those from outside, where the run may have written to such
+        self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows
+        self.newcomers: list[Any] = []  # what it put into those from outside
+
+    @entry
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        return self.of_arguments(cotangent, range(len(self._args) - len(self._keywords)))
+
+    @entry
+    def with_keywords(self, cotangent: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The cotangents of the positional arguments, and those of the keyword arguments by name."""
+        ds = self.of_arguments(cotangent, range(len(self._args)))
+        n = len(self._args) - len(self._keywords)
+        return ds[:n], dict(zip(self._keywords, ds[n:], strict=True))
+
+    def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
+        """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
+        if self._spent and not self.reusable:
+            return self._of_another_run().of_arguments(cotangent, chosen)
+        dy = check_cotangent(self._value, cotangent)
+        self._spent = True
+        kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
+        shadows = self._keep_shadows() if self.reusable and (self._outside or self.wrote) else []
+        try:
+            rdata = self._run(dy)
+        except BaseException:
+            self.reusable, self.again, self._why = False, None, "that call ended with an exception half way"
+            raise
+        if kept:  # what the run took out of the arguments is in them again
+            mine = reachable(self._args)
+            put_back([(x, content) for x, content in kept if id(x) not in mine])
+        for shadow, f in shadows:
+            shadow.reset(f)
+        seen = Seen()
+        given = array_ids(dy)
+        return tuple(
+            report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
+        )
+
+    def _of_another_run(self) -> Pullback:
+        """The pullback of another run of the function, with the same value."""
+        from mooncake_py.diagnostics.facts import same_value
+        from mooncake_py.trees import leaves
+
+        if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
+            draws = self._draws = self._draws or Draws()
+            states = draws.states()
+            value, pullback = self.again()
+            now, then = [*leaves(value)], [*leaves(self._value)]  # whatever holds them
+            drew = draws.put_back(states)
+            if not drew and same_value((value, now), (self._value, then)) is None:
+                return pullback
+            restore(pullback)
+            self._why = "the function draws random numbers" if drew else "the function has another value now"
+        raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
+
+    def _keep_shadows(self) -> list[tuple[ListShadow | DictShadow, Any]]:
+        """The shadows of lists and dicts from outside, with the fdata of what these hold now."""
+        mine = reachable(self._args)
+        return [
+            (s, s.f.copy()) for k, (_, s) in self.met.items() if k not in mine and type(s) in (ListShadow, DictShadow)
+        ]
+
+    def _keep(self) -> list[tuple[Any, Any]]:
+        """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
+        mine = reachable(self._args)
+        outside = [x for k, x in self.touched.items() if k not in mine]
+        return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
+
+
+def restore(pullback: Pullback) -> None:
+    """Put back what the forward run changed, where its value turns out to be of no use."""
+    pullback.of_arguments(None, ())

@@ -1,0 +1,202 @@
+"""Cotangents of arrays that are collected in place: shadows, and what is added to some of their elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import layout
+from mooncake_py.errors import MissingRule, UnsupportedError
+
+
+class At:
+    """A cotangent of an array that is zero but at an index: pullbacks return it, the engine adds it in place.
+
+    `once`: nothing else is ever added to this element.
+    """
+
+    __slots__ = ("index", "once", "value")
+
+    def __init__(self, index: Any, value: Any, once: bool = False):
+        self.index = index
+        self.value = value
+        self.once = once
+
+
+class NoDerivative:
+    """The cotangent of an argument by which a function's derivative is not known.
+
+    A pullback returns it in the argument's place. Where the argument is a constant nobody looks at it; a sum with it is
+    as unknown, and whoever calculates with it otherwise or asks for its number gets MissingRule.
+    """
+
+    __slots__ = ("function", "parameter", "remedy")
+
+    def __init__(self, function: str, parameter: str, remedy: str = "hold it constant, or register a rule that has it"):
+        self.function, self.parameter, self.remedy = function, parameter, remedy
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise MissingRule(f"the derivative of {self.function} by {self.parameter} is not known: {self.remedy}")
+
+    def __repr__(self) -> str:
+        return f"<no derivative of {self.function} by {self.parameter}>"
+
+    def __add__(self, other: Any) -> NoDerivative:
+        return self
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self if ufunc is np.add and method == "__call__" and not kwargs else self.refuse()
+
+    __radd__ = __add__
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = refuse
+    __float__ = __complex__ = __int__ = __bool__ = __array__ = __array_function__ = refuse
+    __getitem__ = __iter__ = __len__ = __lt__ = __gt__ = __le__ = __ge__ = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.refuse()
+
+
+def add_at(d: np.ndarray, index: Any, value: Any) -> None:
+    """`d[index] += value`, repeated entries of the index counting each time."""
+    parts = index if type(index) is tuple else (index,)
+    if not any(isinstance(i, (np.ndarray, list)) and np.asarray(i).dtype.kind != "b" for i in parts):
+        d[index] += value
+    elif len(parts) == d.ndim > 1 and d.flags.c_contiguous and all(_is_integers(i) for i in parts):
+        places = np.ravel_multi_index(np.broadcast_arrays(*parts), d.shape, mode="wrap")  # ufunc.at is fast in one axis
+        np.add.at(d.reshape(-1), places.ravel(), np.broadcast_to(value, places.shape).ravel())
+    else:
+        np.add.at(d, index, value)
+
+
+def _is_integers(i: Any) -> bool:
+    return isinstance(i, (int, np.integer)) or (isinstance(i, np.ndarray) and i.dtype.kind in "iu")
+
+
+class Shadow:
+    """The cotangent of an array, of its shape and dtype, not there until somebody adds to it.
+
+    `data` is None for zero. The first cotangent is kept by reference and is not ours to write to (`owned` is
+    False); the second makes a sum that is. A view's shadow has a view of its base's data, so both see what is
+    added through either; such data is `shared` and is emptied in place. A view that shows elements more than once has
+    no data: what is added to it goes to its base's shadow, to the places it shows (`spread`).
+    """
+
+    __slots__ = ("data", "dtype", "is_view", "order", "owned", "shape", "shared", "spread")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, order: layout.Order = "C"):
+        self.order = order  # the array's: what is a view of it must be a view of ours
+        self.data: np.ndarray | None = None
+        self.owned = False
+        self.shared = False
+        self.is_view = False
+        self.spread: tuple[Shadow, np.ndarray] | None = None
+        self.shape = shape
+        self.dtype = dtype
+
+    def add(self, t: Any) -> None:
+        """Add a cotangent, whose shape broadcasts to ours; the array may be kept, so it must not be written to."""
+        if type(t) is At:
+            if self.spread is None:
+                add_at(self.dense(), t.index, t.value)
+                return
+            d = np.zeros(self.shape, self.dtype)
+            add_at(d, t.index, t.value)
+            t = d
+        data: Any = self.data
+        if data is None and self.spread is not None:
+            base, places = self.spread
+            if type(t) is not NoDerivative:
+                shown = np.broadcast_to(t, self.shape)
+                t = np.zeros(base.shape, base.dtype)
+                np.add.at(t.reshape(-1), places, shown)
+            base.add(t)
+            return
+        if type(t) is NoDerivative or type(data) is NoDerivative:
+            if self.shared:  # views look into this memory: NaN, where it cannot be refused
+                self.dense()[...] = np.nan
+                return
+            self.data, self.owned = (t if type(t) is NoDerivative else data), False  # type: ignore[assignment]
+            return
+        if data is None:
+            if type(t) is np.ndarray and t.shape == self.shape and t.dtype == self.dtype:
+                self.data = t
+                self.owned = False
+                return
+            self.data = data = layout.zeros(self.shape, self.dtype, self.order)
+            self.owned = True
+        elif not self.owned:
+            self.data = layout.add(data, t, self.order)
+            self.owned = True
+            return
+        np.add(data, t, out=data, casting="same_kind")
+
+    def dense(self) -> np.ndarray:
+        """The data as an array that may be written to."""
+        if not self.owned:
+            self._not_spread()
+            data = self.data
+            order = self.order
+            self.data = layout.zeros(self.shape, self.dtype, order) if data is None else layout.copy(data, order)
+            self.owned = True
+        data = self.data
+        assert data is not None
+        return data
+
+    def take(self) -> np.ndarray | None:
+        """The cotangent, leaving zero; None for zero."""
+        data = self.data
+        if data is not None:
+            if self.shared:
+                data = data.copy()
+                self.data.fill(0)  # type: ignore[union-attr]
+            else:
+                self.data = None
+                self.owned = False
+        elif self.spread is not None and not self.is_view:
+            base, places = self.spread
+            if base.data is not None:  # where an element stands twice, all of its cotangent is given to the first place
+                _, first = np.unique(places, return_index=True)
+                shown = places.reshape(-1)[first]
+                data = np.zeros(self.shape, self.dtype)
+                data.reshape(-1)[first] = base.dense().reshape(-1)[shown]
+                base.dense().flat[shown] = 0
+        else:
+            self._not_spread()
+        return data
+
+    def _not_spread(self) -> None:
+        if self.spread is not None:
+            what = "a view that shows elements twice, of an array that is written to or stored"
+            raise UnsupportedError(what, "the call", None, "copy the view")
+
+    def shown_at(self, places: np.ndarray) -> Shadow:
+        """The shadow of a view that shows our elements at these places, counted in C order, some more than once."""
+        v = Shadow(places.shape, self.dtype)
+        v.spread, v.is_view = (self, places), True
+        return v
+
+    def view(self, data: np.ndarray) -> Shadow:
+        """The shadow of a view, `data` being that view of our dense data."""
+        self.shared = True
+        v = Shadow(data.shape, data.dtype)  # the real part of complex numbers is a view of another dtype
+        if not data.flags.writeable:  # what np.diagonal gives: users may not write to it, but cotangents are added
+            try:
+                data.flags.writeable = True
+            except ValueError:  # it is a view of a view that may not be written to
+                whole = layout.owner_of(self.dense())
+                data = layout.same_view(data, whole, whole)
+        v.data = data
+        v.owned = v.shared = v.is_view = True
+        return v
+
+
+_FLOAT = np.dtype(float)
+
+
+def shadow_of(a: np.ndarray) -> Shadow:
+    """A zero shadow for an array. That of whole numbers, as which the run found them, takes what nobody asks for."""
+    return Shadow(a.shape, a.dtype if a.dtype.kind in "fc" else _FLOAT, layout.order_of(a))
