@@ -64,7 +64,8 @@ __all__ = [
 
 # Imported when they are first asked for: a program that only uses some does not wait for the others.
 _MODULES = {
-    "api": ("Pullback", "build_rrule", "value_and_pullback"),
+    "api": ("build_rrule", "value_and_pullback"),
+    "pullback": ("Pullback",),
     "diagnostics.mode": ("debug",),
     "gradients": ("grad", "value_and_grad"),
     "kinds": ("Any_", "Array", "RealScalar", "Scalar"),
@@ -72,7 +73,8 @@ _MODULES = {
     "mirrors": ("Tangent", "add_tangents", "differentiable", "scale_tangent"),
     "runtime.user": ("zero_tangent",),
     "switches": ("options",),
-    "tangents": ("At", "CoDual", "NoDerivative"),
+    "shadows": ("At", "NoDerivative"),
+    "tangents": ("CoDual",),
     "tracebacks": ("show_engine_frames",),
     "diagnostics.dropped": ("DroppedReport", "dropped"),
     "diagnostics.profile": ("profile",),
