@@ -36,10 +36,11 @@ from mooncake_py.infer.predicates import (
     may_be_iterator,
     may_be_written,
 )
-from mooncake_py.infer.protocol import Plan, asks, is_function
+from mooncake_py.infer.protocol import Plan, is_function
 from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (

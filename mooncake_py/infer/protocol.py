@@ -27,6 +27,18 @@ from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.special_methods import (
+    BINARY,
+    IN_PLACE,
+    SPECIAL,
+    found_in,
+    item_or_made,
+    item_or_zero,
+    no_truth_of,
+    one_answers,
+    truth_of,
+    two_answer,
+)
 from mooncake_py.infer.types import (
     BOT,
     MOST_FIELDS,
@@ -46,7 +58,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import items_left, iterating, next_of_object
+from mooncake_py.iterators import next_of_object
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.structure import attributes, is_user_class, slot_names
@@ -129,91 +141,6 @@ def is_fixed(x: Any) -> bool:
     return (
         isinstance(x, pytypes.BuiltinFunctionType) and isinstance(x.__self__, (pytypes.ModuleType, type(None)))
     ) or (is_user_class(type(x)) and not attributes(x))
-
-
-# -- operators that ask both operands ---------------------------------------------------------------------
-
-
-# `a op b`; x and y are the operands in the order in which they are asked.
-
-
-def one_answers(f, x, y, op, a, b):  # type: ignore[no-untyped-def]
-    z = f(x, y)
-    if z is NotImplemented:
-        return ops.no_operator(op, a, b)
-    return z
-
-
-def two_answer(f, g, x, y, op, a, b):  # type: ignore[no-untyped-def]
-    z = f(x, y)
-    if z is NotImplemented:
-        z = g(y, x)
-        if z is NotImplemented:
-            return ops.no_operator(op, a, b)
-    return z
-
-
-def truth_of(f, x):  # type: ignore[no-untyped-def]
-    return bool(f(x))
-
-
-def no_truth_of(f, x):  # type: ignore[no-untyped-def]
-    return not f(x)
-
-
-def found_in(f, x, k):  # type: ignore[no-untyped-def]
-    return bool(f(x, k))
-
-
-def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
-    """`d[k]` of a defaultdict."""
-    if k not in d:
-        dict.__setitem__(d, k, f())
-    return dict.__getitem__(d, k)
-
-
-def item_or_zero(d, k):  # type: ignore[no-untyped-def]
-    """`d[k]` of a Counter."""
-    if k in d:
-        return dict.__getitem__(d, k)
-    return 0
-
-
-STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
-STAND_INS |= {item_or_made, item_or_zero}
-
-_BINARY: dict[Any, tuple[str, str]] = {}
-_IN_PLACE: dict[Any, tuple[str, Any]] = {}
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
-    _bare = _name.strip("_")
-    _BINARY[getattr(operator, _name)] = f"__{_bare}__", f"__r{_bare}__"
-    _IN_PLACE[getattr(operator, "i" + _bare)] = f"__i{_bare}__", getattr(operator, _name)
-for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
-    _BINARY[getattr(operator, _name)] = f"__{_name}__", f"__{_back}__"
-_SPECIAL = {
-    operator.neg: "__neg__",
-    operator.pos: "__pos__",
-    operator.invert: "__invert__",
-    abs: "__abs__",
-    len: "__len__",
-    float: "__float__",
-    next: "__next__",
-    operator.getitem: "__getitem__",
-    operator.setitem: "__setitem__",
-    operator.delitem: "__delitem__",
-}
-
-
-def asks(f: Any) -> tuple[str, ...]:
-    """The special methods that an operator asks for."""
-    if type(f).__hash__ is None:
-        return ()
-    if f in _IN_PLACE:
-        name, plain = _IN_PLACE[f]
-        return (name, *_BINARY[plain])
-    if f is operator.ne:
-        return ("__ne__",)
-    return _BINARY.get(f) or ((_SPECIAL[f],) if f in _SPECIAL else ())
 
 
 # Classes in C whose operators leave it to the object on their right.
@@ -435,7 +362,7 @@ class Classes:
 
     def call(self, f: Any, args: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
-        if isinstance(f, type) and f not in _SPECIAL:
+        if isinstance(f, type) and f not in SPECIAL:
             return self._construct(f, args, kwargs)
         if f is dataclasses.replace and len(types) == 1 and isinstance(types[0], Obj):
             return self._replaced(types[0].cls, kwargs)
@@ -443,19 +370,19 @@ class Classes:
             return self._item(types[0], args)
         if kwargs or not any(map(_is_asked, types[:2])) or any(r.user for r in rules_of(f)):
             return None
-        if f in _IN_PLACE and len(types) == 2:
-            name, plain = _IN_PLACE[f]
+        if f in IN_PLACE and len(types) == 2:
+            name, plain = IN_PLACE[f]
             t = types[0]
             method = self.look(t.cls, name) if isinstance(t, (Obj, Tup)) and _is_asked(t) else MISSING
             if method is not MISSING:
                 asked = (Const(method), *args, Const(plain), *args)
                 return Plan(one_answers, asked) if is_function(method) else None
             f = plain
-        if f in _BINARY and len(types) == 2:
+        if f in BINARY and len(types) == 2:
             return self._binary(f, args, types)
         t = types[0]
         if not isinstance(t, Obj):
-            method = self.look(t.cls, _SPECIAL[f]) if isinstance(t, Tup) and f in _SPECIAL else MISSING
+            method = self.look(t.cls, SPECIAL[f]) if isinstance(t, Tup) and f in SPECIAL else MISSING
             return Plan(method, args) if is_function(method) else None
         if f is ops.truth or f is bool or f is operator.not_:
             for name in ("__bool__", "__len__"):
@@ -467,8 +394,8 @@ class Classes:
         if f is operator.contains:
             method = self.look(t.cls, "__contains__")
             return Plan(found_in, (Const(method), *args)) if is_function(method) else None
-        if f in _SPECIAL:
-            method = self.look(t.cls, _SPECIAL[f])
+        if f in SPECIAL:
+            method = self.look(t.cls, SPECIAL[f])
             if f is next and len(args) == 2:
                 return Plan(next_of_object, args) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
@@ -521,7 +448,7 @@ class Classes:
         return Plan(method, (x, *args), kwargs) if is_function(method) else None
 
     def _binary(self, f: Any, args: tuple[Operand, ...], types: Sequence[T]) -> Plan | None:
-        name, back = _BINARY[f]
+        name, back = BINARY[f]
         a, b = (exact_class(t) for t in types)
         if a is None or b is None:
             return None

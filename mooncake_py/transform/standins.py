@@ -6,7 +6,7 @@ import types as pytypes
 from typing import Any
 
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.protocol import STAND_INS
+from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
 from mooncake_py.transform.inline import MOST_TOTAL, Callee, known_callee, stand_in
 from mooncake_py.transform.protect import explicit

@@ -1,0 +1,93 @@
+"""Which special methods operators ask for, and functions that stand for an operation which asks them.
+
+A stand-in is what Python would do, written out: it is taken in at the place of the operation (`transform/standins.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from mooncake_py.ir import ops
+from mooncake_py.iterators import items_left, iterating, next_of_object
+
+# `a op b`; x and y are the operands in the order in which they are asked.
+
+
+def one_answers(f, x, y, op, a, b):  # type: ignore[no-untyped-def]
+    z = f(x, y)
+    if z is NotImplemented:
+        return ops.no_operator(op, a, b)
+    return z
+
+
+def two_answer(f, g, x, y, op, a, b):  # type: ignore[no-untyped-def]
+    z = f(x, y)
+    if z is NotImplemented:
+        z = g(y, x)
+        if z is NotImplemented:
+            return ops.no_operator(op, a, b)
+    return z
+
+
+def truth_of(f, x):  # type: ignore[no-untyped-def]
+    return bool(f(x))
+
+
+def no_truth_of(f, x):  # type: ignore[no-untyped-def]
+    return not f(x)
+
+
+def found_in(f, x, k):  # type: ignore[no-untyped-def]
+    return bool(f(x, k))
+
+
+def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
+    """`d[k]` of a defaultdict."""
+    if k not in d:
+        dict.__setitem__(d, k, f())
+    return dict.__getitem__(d, k)
+
+
+def item_or_zero(d, k):  # type: ignore[no-untyped-def]
+    """`d[k]` of a Counter."""
+    if k in d:
+        return dict.__getitem__(d, k)
+    return 0
+
+
+STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
+STAND_INS |= {item_or_made, item_or_zero}
+
+BINARY: dict[Any, tuple[str, str]] = {}
+IN_PLACE: dict[Any, tuple[str, Any]] = {}
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
+    _bare = _name.strip("_")
+    BINARY[getattr(operator, _name)] = f"__{_bare}__", f"__r{_bare}__"
+    IN_PLACE[getattr(operator, "i" + _bare)] = f"__i{_bare}__", getattr(operator, _name)
+for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
+    BINARY[getattr(operator, _name)] = f"__{_name}__", f"__{_back}__"
+SPECIAL = {
+    operator.neg: "__neg__",
+    operator.pos: "__pos__",
+    operator.invert: "__invert__",
+    abs: "__abs__",
+    len: "__len__",
+    float: "__float__",
+    next: "__next__",
+    operator.getitem: "__getitem__",
+    operator.setitem: "__setitem__",
+    operator.delitem: "__delitem__",
+}
+
+
+def asks(f: Any) -> tuple[str, ...]:
+    """The special methods that an operator asks for."""
+    if type(f).__hash__ is None:
+        return ()
+    if f in IN_PLACE:
+        name, plain = IN_PLACE[f]
+        return (name, *BINARY[plain])
+    if f is operator.ne:
+        return ("__ne__",)
+    return BINARY.get(f) or ((SPECIAL[f],) if f in SPECIAL else ())
