@@ -51,7 +51,7 @@ def run_forward(
             watch = EntryWatch(f, (*args, *kwargs.values()), frame)
             y, pullback = _run_forward(f, args, kwargs, active)
         pullback._run = watch.around(pullback._run)
-    pullback.again = lambda: run_forward(f, args, kwargs, active)
+    pullback.function, pullback.again = f, lambda: run_forward(f, args, kwargs, active)
     return y, pullback
 
 

@@ -46,6 +46,7 @@ class Pullback:
         "again",
         "always_zero",
         "arrays",
+        "function",
         "met",
         "newcomers",
         "own_only",
@@ -70,6 +71,7 @@ class Pullback:
         self._spent = False
         self._draws: Draws | None = None
         self._why = "the function changes objects in place: what it saved is used up"
+        self.function: Any = None  # what was called
         self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
         self.own_only = False  # does that surely change nothing but what the function makes?
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
@@ -120,7 +122,7 @@ class Pullback:
         from mooncake_py.trees import leaves
 
         if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
-            draws = self._draws = self._draws or Draws()
+            draws = self._draws = self._draws or Draws(self.function, self._args)
             states = draws.states()
             value, pullback = self.again()
             now, then = [*leaves(value)], [*leaves(self._value)]  # whatever holds them

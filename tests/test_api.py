@@ -430,6 +430,17 @@ GENERATOR, OLD = np.random.default_rng(0), np.random.RandomState(0)
 DICE = {"fair": random.Random(0)}
 
 
+class Player:
+    def __init__(self):
+        self.dice = random.Random(3)
+
+    def roll(self, n):
+        return self.dice.randrange(n)
+
+
+PLAYER = Player()
+
+
 @pytest.mark.parametrize(
     "draw",
     [
@@ -438,6 +449,7 @@ DICE = {"fair": random.Random(0)}
         lambda n: int(GENERATOR.integers(n)),
         lambda n: OLD.randint(n),
         lambda n: DICE["fair"].randrange(n),
+        lambda n: PLAYER.roll(n),
     ],
 )
 def test_a_draw_that_leaves_the_value_alone_is_noticed(draw: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+
+from mooncake_py.infer.outside import Walk
 
 _STATES: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], None]]] = {
     random.Random: (random.Random.getstate, random.Random.setstate),
@@ -20,14 +21,22 @@ _STATES: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], None]]] = {
 }
 
 
-class Draws:
-    """All generators of random numbers there are, also those that `random` and `numpy.random` share.
+_SHARED = (random.seed.__self__, np.random.get_state.__self__)  # type: ignore[attr-defined]
 
-    The collector knows them: a function may draw from one that it finds through names, attributes and other functions.
+
+class Draws:
+    """The generators of random numbers that a call may draw from, with those that `random` and `numpy.random` share.
+
+    They are found where the callable and its arguments lead: through names, variables, attributes and other functions.
     """
 
-    def __init__(self) -> None:
-        kinds = ((x, next((k for k in _STATES if issubclass(type(x), k)), None)) for x in gc.get_objects())
+    def __init__(self, f: Any, given: Iterable[Any]):
+        walk = Walk()
+        for x in (f, *given):
+            for part in x if isinstance(x, tuple) else (x,):
+                walk.value(part)
+        found = {id(x): x for x in (*_SHARED, *walk.kept)}.values()
+        kinds = ((x, next((k for k in _STATES if issubclass(type(x), k)), None)) for x in found)
         self._generators = [
             (x, *_STATES[kind])
             for x, kind in kinds
