@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
-from mooncake_py.tangents import take_fdata, zero_fdata
+from mooncake_py.tangents import made_fdata, take_fdata, zero_fdata
 from mooncake_rules.captured import Captured
 from mooncake_rules.copies import Copies, flatten, unflatten
 
@@ -35,7 +35,7 @@ def run(f: Any, ff: Any, args: Sequence[Any], active: Sequence[bool] | None = No
     """`f(*args)` and its pullback: the cotangent of the value to those of the arguments, None for the inactive."""
     on = active if active is not None else [True] * len(args)
     with Run():
-        fargs = tuple([zero_fdata(a) if k else None for a, k in zip(args, on, strict=True)])
+        fargs = tuple([made_fdata(a) if k else None for a, k in zip(args, on, strict=True)])
         y, fy, pb = call(f, ff, tuple(args), fargs)
 
     def pull(dy: Any) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ class Dependence:
         fextra = tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)])
         with Run() as here:
             copies.known_to(here)
-            fargs = (*map(zero_fdata, xs), *fextra)
+            fargs = (*map(made_fdata, xs), *fextra)
             y, fy, pb = call(self.f, ff, (*xs, *self.extra), fargs)
 
         def pull(dy: Any) -> tuple[tuple[Any, ...], np.ndarray]:
