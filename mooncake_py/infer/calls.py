@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
+from collections import Counter, defaultdict
 from dataclasses import replace
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import Any
@@ -47,6 +48,7 @@ from mooncake_py.infer.types import (
     BOT,
     Arr,
     Bot,
+    Dct,
     Fn,
     Inst,
     Known,
@@ -379,6 +381,8 @@ class Calls(Attributes):
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""
         t = result_type(f, types, kw)
+        if self.classes is None and isinstance(t, Dct) and t.cls in (defaultdict, Counter):
+            return Top(True)  # looking for a key puts it in, which only `infer/protocol.py` sees
         if isinstance(t, (Arr, Top)) and (shown := tuple(map(self.displayed, args))) != types:
             better = result_type(f, shown, kw)
             return better if isinstance(better, Arr) or is_scalar(better) else t
