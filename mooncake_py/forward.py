@@ -125,16 +125,14 @@ def _warm_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback] | None:
     """The run by the rule of the last call; None where this is a call of another kind."""
-    if kwargs or type(f) not in _PYTHON or (warm := _warm.get(f.__code__)) is None:
+    g, given = (f.__func__, (f.__self__, *args)) if type(f) is pytypes.MethodType else (f, args)
+    if kwargs or type(g) is not pytypes.FunctionType or (warm := _warm.get(g.__code__)) is None:
         return None
-    found = warm.parameters(f, args) if all(active) and this_run().observer is None else None
-    if found is None:
+    extra = len(given) - len(args)
+    if extra != warm.extra or not all(active) or this_run().observer is not None:
         return None
-    g, params = found
-    return _by_rule(warm.rule, cells_of(g), params, (None,) * len(params), args, warm.extra)
-
-
-_PYTHON = frozenset({pytypes.FunctionType, pytypes.MethodType})
+    params = warm.parameters(g, given)
+    return None if params is None else _by_rule(warm.rule, cells_of(g), params, (None,) * len(params), args, extra)
 
 
 def _differentiated_as(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> pytypes.FunctionType | None:

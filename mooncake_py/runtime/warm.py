@@ -91,21 +91,16 @@ class WarmRun(Signature):
         warm.globals, warm.defaults, warm.extra = g.__globals__, g.__defaults__, extra
         return warm if known else None
 
-    def parameters(self, f: Any, args: tuple[Any, ...]) -> tuple[pytypes.FunctionType, tuple[Any, ...]] | None:
-        """The function and its parameters; None where this is another kind of call."""
-        g = f
-        if self.extra:
-            if type(f) is not pytypes.MethodType:
-                return None
-            g, args = f.__func__, (f.__self__, *args)
+    def parameters(self, g: pytypes.FunctionType, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """What is given and default values, as parameters of g; None where this is another kind of call."""
         if g.__globals__ is not self.globals:
             return None
-        if (missing := self.n - len(args)) > 0:
+        if (missing := self.n - len(given)) > 0:
             defaults = self.defaults
             if defaults is None or g.__defaults__ is not defaults or len(defaults) < missing:
                 return None
-            args = (*args, *defaults[-missing:])
-        return (g, args) if self.holds(args, cells_of(g)) else None
+            given = (*given, *defaults[-missing:])
+        return given if self.holds(given, cells_of(g)) else None
 
 
 def fits_of(params: tuple[Any, ...], types: tuple[T, ...], plain: bool = True) -> tuple[bool, tuple[Fit, ...] | None]:

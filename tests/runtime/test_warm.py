@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import types
+
 import numpy as np
 import pytest
 
@@ -368,3 +372,22 @@ def test_default_values_that_collect() -> None:
         return len(seen) * x
 
     assert [gradient(f, 1.0) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_a_method_is_not_taken_for_its_function() -> None:
+    class A:
+        def f(x, k=2.0):
+            return x * k if isinstance(x, float) else 100.0 * k
+
+    for _ in range(2):
+        assert value_and_pullback(A.f, 3.0)[0] == 6.0 and gradient(A.f, 3.0) == 2.0
+        assert value_and_pullback(A().f, 3.0)[0] == 300.0 and gradient(A().f, 3.0) == 100.0
+
+
+@pytest.mark.parametrize("f", [np.multiply, functools.partial(lambda a, b: a * b), math.pow])
+def test_methods_of_what_is_no_python_function(f) -> None:
+    method = types.MethodType(f, 2.0)
+    expected = 2.0 if f is not math.pow else 8.0 * math.log(2.0)
+    for _ in range(2):
+        assert gradient(method, 3.0) == pytest.approx(expected)
+        assert grad(method)(3.0) == pytest.approx(expected)
