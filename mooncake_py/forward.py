@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types as pytypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,11 @@ def _run_forward(
     if type(g) is not pytypes.FunctionType or registry.is_declared(g):
         python = _differentiated_as(g, all_args, all_kwargs)
         if python is None:
-            return _forward_site(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+            return _forward_site(_Call(f, g, all_args, all_kwargs, (*act, *kwact), args, kwargs))
         g = python
     code = g.__code__
     if all_kwargs or code.co_kwonlyargcount or code.co_flags & 0x0C or len(all_args) != code.co_argcount:
-        return _forward_bound(f, g, all_args, all_kwargs, act, kwact, args, kwargs)
+        return _forward_bound(_Call(f, g, all_args, all_kwargs, (*act, *kwact), args, kwargs))
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
@@ -142,43 +143,51 @@ def _differentiated_as(g: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return registry.seen_through(g, len(args), False, tuple(map(type, args)))
 
 
-def _forward_site(
-    f: Any,
-    g: Any,
-    all_args: tuple[Any, ...],
-    all_kwargs: dict[str, Any],
-    act: tuple[bool, ...],
-    kwact: tuple[bool, ...],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> tuple[Any, Pullback]:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of f, which comes down to one of `g` with its values `args` and `kwargs`; `act` has which are active.
+
+    `own` and `own_kwargs` are those that the user gave.
+    """
+
+    f: Any
+    g: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    act: tuple[bool, ...]
+    own: tuple[Any, ...]
+    own_kwargs: dict[str, Any]
+
+    def values(self) -> tuple[Any, ...]:
+        """What it is called with, positional arguments first."""
+        return (*self.args, *self.kwargs.values())
+
+    def mine(self) -> list[int]:
+        """Where among these the user's own arguments stand."""
+        m = len(self.args)
+        names = list(self.kwargs)
+        return [*range(m - len(self.own), m), *(m + names.index(k) for k in self.own_kwargs)]
+
+
+def _forward_site(call: _Call) -> tuple[Any, Pullback]:
     """A call of what has a rule of its own, or is no Python function."""
-    m = len(all_args)
-    names = tuple(all_kwargs)
-    own = registry.find_rule_for_values(g, all_args, names) if type(g).__hash__ is not None else None
+    f, g, args, names = call.f, call.g, call.args, tuple(call.kwargs)
+    m = len(args)
+    own = registry.find_rule_for_values(g, args, names) if type(g).__hash__ is not None else None
     apart = own is not None and not own.mutates
-    fdata = shadows_of((*all_args, *all_kwargs.values()), (*act, *kwact), apart)
+    fdata = shadows_of(call.values(), call.act, apart)
     entry = DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
-    y, fy, pb = entry(g, None, all_args, fdata[:m], names, tuple(all_kwargs.values()), fdata[m:])
-    mine = _mine(all_args, all_kwargs, args, kwargs)
+    y, fy, pb = entry(g, None, args, fdata[:m], names, tuple(call.kwargs.values()), fdata[m:])
+    mine = call.mine()
 
     def run_site(dy: Any) -> Any:
         seed(y, fy, dy)
         ds = None if pb is None else pb(dy)
         return None if ds is None else [ds[1 + i] if 1 + i < len(ds) else None for i in mine]
 
-    values = (*args, *kwargs.values())
+    values = (*call.own, *call.own_kwargs.values())
     reusable = not this_run().in_place
-    return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(kwargs))
-
-
-def _mine(
-    all_args: tuple[Any, ...], all_kwargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[int]:
-    """Where the user's own arguments stand among those that an unwrapped callable gets."""
-    m = len(all_args)
-    names = list(all_kwargs)
-    return [*range(m - len(args), m), *(m + names.index(k) for k in kwargs)]
+    return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(call.own_kwargs))
 
 
 def _with_shadows(
@@ -203,24 +212,15 @@ def _shadows(args: tuple[Any, ...], act: tuple[bool, ...], apart: bool = False) 
     return shadows_of(args, tuple(a or type(x) is np.ndarray for x, a in zip(args, act, strict=True)), apart)
 
 
-def _forward_bound(
-    f: Any,
-    g: pytypes.FunctionType,
-    all_args: tuple[Any, ...],
-    all_kwargs: dict[str, Any],
-    act: tuple[bool, ...],
-    kwact: tuple[bool, ...],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> tuple[Any, Pullback]:
+def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
     """A call that needs binding: defaults, keywords, `*args`."""
+    g, args, act = call.g, call.args, call.act
     slots = Slots()
-    m = len(all_args)
-    act = (*act, *kwact)
-    given = (*all_args, *all_kwargs.values())
+    m = len(args)
+    given = call.values()
     fdata = _shadows(given, act)
     boxes = [slots.box(x, fx) for x, fx in zip(given, fdata, strict=True)]
-    params = bind(g, tuple(boxes[:m]), dict(zip(all_kwargs, boxes[m:], strict=True)), g.__defaults__, g.__kwdefaults__)
+    params = bind(g, tuple(boxes[:m]), dict(zip(call.kwargs, boxes[m:], strict=True)), g.__defaults__, g.__kwdefaults__)
     inputs = [slots.primal(v) for v in params]
     fdatas = [slots.fdata(v) for v in params]
 
@@ -236,18 +236,18 @@ def _forward_bound(
     rule = rule_for(g, tuple(map(typed, params)), free, fdata.aliased, outermost=True)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
-    mine = _mine(all_args, all_kwargs, args, kwargs)
+    mine = call.mine()
 
     def run(dy: Any) -> Any:
         ds = rule.pullback(captures, seed_result(tree, y, fy, dy))
         ds = slots.scatter(params, list(ds[: len(params)]))
         return [ds[i] for i in mine]
 
-    values = (*args, *kwargs.values())
+    values = (*call.own, *call.own_kwargs.values())
     fd = [fdata[i] for i in mine]
-    if all(act[m - len(args) :]) and not all_kwargs and not is_wary():
-        _remember(f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(args))
-    return y, _pullback(rule, cells, y, values, fd, run, tuple(kwargs))
+    if all(act[m - len(call.own) :]) and not call.kwargs and not is_wary():
+        _remember(call.f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(call.own))
+    return y, _pullback(rule, cells, y, values, fd, run, tuple(call.own_kwargs))
 
 
 def _pullback(
