@@ -5,7 +5,7 @@ numbers, so that float32 stays float32. Complex functions are holomorphic unless
 their pullback multiplies by the conjugate of the derivative.
 
 Subgradients: where both arguments of maximum, minimum, fmax or fmin are equal, each gets half of the cotangent;
-`clip` gives all of it to the clipped array at the bounds; |x| and sign have derivative zero at zero.
+|x| and sign have derivative zero at zero.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.kinds import Any_, Array, Scalar, Sequence_
+from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.common import conj, is_complex, is_number
 from mooncake_rules.operators import binary, down, shapes_of
-from mooncake_rules.sequences import SEQUENCES, unstack
 
 # -- functions of one argument ----------------------------------------------------------------------------
 
@@ -191,30 +190,21 @@ for _f, _a, _b in _BINARY:
     probed.add(_f)
 
 
-def _maximum(f: Any) -> Any:
-    def maximum(a, b):
+def _one_of_two(f: Any) -> Any:
+    """The rule of maximum and minimum."""
+    larger = f is np.maximum
+
+    def one_of_two(a, b):
         shapes = shapes_of(a, b)
 
         def pullback(dy):
             more, less = shares(a, b)
-            return down(dy * more, a, shapes, 0, b), down(dy * less, b, shapes, 1, a)
+            of_a, of_b = (more, less) if larger else (less, more)
+            return down(dy * of_a, a, shapes, 0, b), down(dy * of_b, b, shapes, 1, a)
 
-        return np.maximum(a, b), pullback
+        return f(a, b), pullback
 
-    return maximum
-
-
-def _minimum(f: Any) -> Any:
-    def minimum(a, b):
-        shapes = shapes_of(a, b)
-
-        def pullback(dy):
-            more, less = shares(a, b)
-            return down(dy * less, a, shapes, 0, b), down(dy * more, b, shapes, 1, a)
-
-        return np.minimum(a, b), pullback
-
-    return minimum
+    return one_of_two
 
 
 def _copysign(f: Any) -> Any:
@@ -282,8 +272,8 @@ def _heaviside(f: Any) -> Any:
     return heaviside
 
 
-binary(_maximum, np.maximum)
-binary(_minimum, np.minimum)
+binary(_one_of_two, np.maximum)
+binary(_one_of_two, np.minimum)
 binary(_copysign, np.copysign)
 binary(_ldexp, np.ldexp)
 binary(_heaviside, np.heaviside)
@@ -292,111 +282,6 @@ binary(_divmod, np.divmod)
 for _types in ((Array, Array), (Array, Scalar), (Scalar, Array)):
     rrule(divmod, types=_types)(_divmod(divmod))
 probed.update({np.maximum, np.minimum, np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
-
-
-# -- where and clip ---------------------------------------------------------------------------------------
-
-
-@inline
-def keep(x: Any) -> Any:
-    """What to keep of x to sum a cotangent down to it."""
-    return () if is_number(x) else x.shape
-
-
-@inline
-def onto(t: Any, like: Any, shape: Any) -> Any:
-    """The cotangent t of a broadcast result summed down to `like`, whose shape is `shape`."""
-    return real_of(total(t), like) if is_number(like) else real_of(unbroadcast(t, shape), like)
-
-
-zero_derivative(np.where)  # with one argument: indices
-
-
-@rrule(np.where)
-def where(condition, x, y):
-    sx = keep(x)
-    sy = keep(y)
-
-    def pullback(dy):
-        return None, onto(np.where(condition, dy, 0), x, sx), onto(np.where(condition, 0, dy), y, sy)
-
-    return np.where(condition, x, y), pullback
-
-
-@rrule(np.where, types=(Any_, Sequence_, Any_))
-@rrule(np.where, types=(Any_, Any_, Sequence_))
-def where_of_sequence(condition, x, y):
-    sx = np.shape(x)
-    sy = np.shape(y)
-
-    def pullback(dy):
-        t = np.asarray(dy)
-        dx = unstack(unbroadcast(np.where(condition, t, 0), sx), x)
-        return None, dx, unstack(unbroadcast(np.where(condition, 0, t), sy), y)
-
-    return np.where(condition, x, y), pullback
-
-
-def inside(a: Any, lo: Any, hi: Any) -> Any:
-    """Where a is not clipped."""
-    if lo is None:
-        return True if hi is None else a <= hi
-    return a >= lo if hi is None else (a >= lo) & (a <= hi)
-
-
-pure.add(inside)
-probed.update({np.where, np.clip, np.ndarray.clip})
-
-
-def clip_cotangents(dy: Any, a: Any, lo: Any, hi: Any) -> tuple[Any, Any, Any]:
-    """What `_clip` says, where some of a, lo and hi may be lists or tuples."""
-    x = np.asarray(a)
-    least, most = (None if v is None else np.asarray(v) for v in (lo, hi))
-    da = unstack(unbroadcast(dy * inside(x, least, most), x.shape), a)
-    dl = None if least is None else unstack(unbroadcast(dy * (x < least), least.shape), lo)
-    dh = None if most is None else unstack(unbroadcast(dy * (x > most), most.shape), hi)
-    return da, dl, dh
-
-
-pure.add(clip_cotangents)
-
-
-@inline
-def _clip(y: Any, a: Any, lo: Any, hi: Any) -> Any:
-    if isinstance(a, SEQUENCES) or isinstance(lo, SEQUENCES) or isinstance(hi, SEQUENCES):
-
-        def pullback_listed(dy):
-            return clip_cotangents(dy, a, lo, hi)
-
-        return y, pullback_listed
-
-    sa = keep(a)
-    sl = keep(lo)
-    sh = keep(hi)
-
-    def pullback(dy):
-        da = onto(dy * inside(a, lo, hi), a, sa)
-        dl = None if lo is None else onto(dy * (a < lo), lo, sl)
-        dh = None if hi is None else onto(dy * (a > hi), hi, sh)
-        return da, dl, dh
-
-    return y, pullback
-
-
-@rrule(np.clip, np.ndarray.clip)
-def clip_between(a, min=None, max=None):
-    if min is None:
-        if max is None:
-            return _clip(np.clip(a, None, None), a, None, None)
-        return _clip(np.minimum(a, max), a, None, max)
-    if max is None:
-        return _clip(np.maximum(a, min), a, min, None)
-    return _clip(np.clip(a, min, max), a, min, max)
-
-
-@rrule(np.clip)
-def clip(a, a_min, a_max):
-    return _clip(np.clip(a, a_min, a_max), a, a_min, a_max)
 
 
 # -- the rest ---------------------------------------------------------------------------------------------
@@ -511,15 +396,6 @@ for _f in (np.add, np.subtract, np.multiply, np.divide, np.power):
 CASES += [
     case(np.ldexp, _V, np.array([1, 2, 0, -1])), case(np.ldexp, 1.5, 3), case(np.heaviside, _V, 0.5),
     case(np.heaviside, _V, _P), case(lambda h: np.heaviside(np.zeros(2), h), np.array([0.5, 0.7])),
-    case(np.where, _V > 0, _V, _P), case(np.where, _V > 0, 1.5, _P), case(np.where, _M > 0, _P, 0.3),
-    case(np.where, True, 0.5, 0.2), case(np.where, [True, False], [0.1, 0.2], 0.3),
-    case(lambda c, x, y: np.where(c, 0.5, (x, y)), _V[:2] > 0, 0.3, 1.2),
-    case(np.where, _V[:3] > 0, _Z, _P[:3].tolist()),
-    case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
-    case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
-    case(np.clip, 0.3, 0.0, 1.0), case(np.clip, [0.3, 2.0], (0.5, 0.1), [1.0, 1.5]),
-    case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
-    case(np.ndarray.clip, _V, max=0.4),
     case(np.nan_to_num, _V), case(_filled, 0.7),
     case(np.modf, _V + 1.2),
     case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64),
