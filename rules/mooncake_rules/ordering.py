@@ -12,7 +12,7 @@ from typing import Any
 from mooncake_py.infer.types import Inst, Lst
 from mooncake_py.iterators import advance
 from mooncake_py.registry import asking_items, infer_table, overlay, zero_derivative
-from mooncake_rules.containers.lists import places_in_order, put_in_order
+from mooncake_rules.containers.rearranged import places_in_order, put_in_order
 
 
 @overlay(sorted)

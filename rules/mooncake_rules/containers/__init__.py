@@ -1,6 +1,31 @@
 """Lists, dicts, tuples and closure cells: their fdata mirrors them item by item, and every change is undone."""
 
-from mooncake_rules.containers import cells, deques, dict_types, dicts, fields, lists, numbers, sets, sums, tuples
+from mooncake_rules.containers import (
+    cells,
+    deques,
+    dict_types,
+    dicts,
+    fields,
+    lists,
+    numbers,
+    rearranged,
+    sets,
+    sums,
+    tuples,
+)
 from mooncake_rules.containers.lists import elements
 
-__all__ = ["cells", "deques", "dict_types", "dicts", "elements", "fields", "lists", "numbers", "sets", "sums", "tuples"]
+__all__ = [
+    "cells",
+    "deques",
+    "dict_types",
+    "dicts",
+    "elements",
+    "fields",
+    "lists",
+    "numbers",
+    "rearranged",
+    "sets",
+    "sums",
+    "tuples",
+]

@@ -14,12 +14,11 @@ from mooncake_py.tangents import CoDual, ListShadow
 from mooncake_rules.containers.lists import (
     elements,
     give_parts,
-    list_delitem,
     list_getitem,
     list_setitem,
     parts,
-    rearrange,
 )
+from mooncake_rules.containers.rearranged import list_delitem, rearrange
 
 _f: Any  # what a table registers, one at a time
 
