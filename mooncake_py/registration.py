@@ -16,7 +16,8 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.errors import RuleConflict, RuleError
 from mooncake_py.kinds import Any_, Kind, Pattern
-from mooncake_py.registry import Rule, name_of
+from mooncake_py.registry import name_of
+from mooncake_py.rule import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
 

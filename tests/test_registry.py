@@ -15,7 +15,8 @@ import pytest
 from mooncake_py import Array, CoDual, RealScalar, RuleError, grad, registry, rrule, value_and_pullback, zero_derivative
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.types import Top
-from mooncake_py.registry import Rule, find_rule, find_rule_for_values, rules_of
+from mooncake_py.registry import find_rule, find_rule_for_values, rules_of
+from mooncake_py.rule import Rule
 
 DOCS = Path(__file__).parents[1] / "docs" / "rules.md"
 

@@ -20,7 +20,7 @@ from mooncake_py.diagnostics.where import Where, describe, name_of
 from mooncake_py.errors import DebugError
 from mooncake_py.infer.types import T
 from mooncake_py.ir import ops
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.runtime.coduals import is_active
 
 # Reading and writing one item: here a check of a whole long array would cost more than any bound on the run.

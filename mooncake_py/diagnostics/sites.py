@@ -17,7 +17,7 @@ from mooncake_py.infer.types import T
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.ir.text import statement_text
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.runtime.native import attribute_of
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Result

@@ -15,26 +15,19 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import is_kept_by, is_library, is_rebound, may_be_given, may_change, module_of
 from mooncake_py.infer.inferred import CallInfo, Guard
+from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import classes_given, fold_isinstance, tells_content, uses_up
-from mooncake_py.infer.protocol import (
-    KEEP_ARGUMENTS,
-    MISSING,
-    PLAIN_READS,
-    Classes,
-    Plan,
-    carries,
-    is_function,
-    of_metaclass,
-)
+from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
 from mooncake_py.infer.types import BOT, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import items_left, iterating
-from mooncake_py.registry import Rule, find_rule, rules_of
+from mooncake_py.registry import find_rule, rules_of
+from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
 from mooncake_py.structure import is_user_class
 from mooncake_py.unwinding import users_match

@@ -6,8 +6,6 @@ import functools
 import operator
 import types as pytypes
 from collections import Counter, defaultdict
-from dataclasses import replace
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,16 @@ import numpy as np
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
-from mooncake_py.infer.attributes import OF_NAMES, Attributes
+from mooncake_py.infer.attributes import OF_NAMES
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
-from mooncake_py.infer.codes import OF_FRAMES, may_carry, may_receive
+from mooncake_py.infer.codes import OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Spelled, Starred, TakenIn
-from mooncake_py.infer.memory import has_identity
+from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
+from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.named import answers
-from mooncake_py.infer.outside import stands_alone
+from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.partials import found_outside, made_there
 from mooncake_py.infer.parts import activate, may_be_complex
 from mooncake_py.infer.places import placed
@@ -37,10 +35,10 @@ from mooncake_py.infer.predicates import (
     may_be_iterator,
     may_be_written,
 )
-from mooncake_py.infer.protocol import Plan, is_function
-from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
+from mooncake_py.infer.protocol import Plan
+from mooncake_py.infer.python_calls import PythonCalls
 from mooncake_py.infer.resolve import class_of, result_type
-from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found
@@ -59,11 +57,8 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    Union,
     is_scalar,
-    only,
     widen,
-    without,
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -71,22 +66,20 @@ from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
-    Rule,
     asking_items,
     drained,
     find_rule,
     incurious,
-    infer_table,
     is_pure,
     probed,
     rules_of,
     seen_through,
 )
+from mooncake_py.rule import Rule
 from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
 from mooncake_py.structure import is_user_class
 
-_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
 
@@ -131,7 +124,7 @@ def _is_users(f: Any) -> bool:
     return isinstance(f, functools.partial) or is_user_class(type(f))
 
 
-class Calls(Attributes):
+class Calls(PythonCalls):
     """What each call means."""
 
     def call(self, s: Call) -> T:
@@ -378,6 +371,13 @@ class Calls(Attributes):
         self.relied |= found.functions
         return Real()
 
+    def is_spread(self, s: Call, types: tuple[T, ...]) -> bool:
+        """Are all arguments of a call with starred ones known, one by one?"""
+        if types[2] == Known(None):
+            return isinstance(types[1], Tup)
+        listed = isinstance(types[1], Tup) or (isinstance(types[1], Known) and isinstance(types[1].value, tuple))
+        return listed and self.shape.keywords(s.args[2]) is not None
+
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""
         t = result_type(f, types, kw)
@@ -432,134 +432,3 @@ class Calls(Attributes):
             assert isinstance(code, Known)
             return Fn(code.value, s, any(t.active for t in types))
         return None
-
-    def result_known(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
-        """What is known of a plain function: of one with objects that is not taken in, by the simplest form of it."""
-        found = result_of(f, types) if is_numeric_call(f, types) else None
-        if found is not None:
-            found = replace(found, changes={})
-            if only_numbers(found.type) or isinstance(found.type, Bot):
-                return found
-        if self.classes is None or not all(map(may_pass, types)):
-            return found if found is not None else result_of(f, types)
-        again = self.is_apart(f) or may_come_back(f)
-        if again or not (any(t.active for t in types) or is_library(f)):
-            if (again or any(map(may_grow, types))) and self.waits(s):
-                return Result(BOT)
-            better = result_of(f, types, simplified=True)
-            if better is not None and better.changes and sum(map(has_identity, types)) > 1:
-                better = result_of(f, types, simplified=True, aliased=True)
-            if better is not None and better.changes is not None:
-                return better
-        return found if found is not None else result_of(f, types)
-
-    def is_apart(self, f: pytypes.FunctionType) -> bool:
-        """Was f to be taken in, and cannot be?"""
-        return self.classes is not None and f.__code__ in self.classes.apart
-
-    def waits(self, s: Call) -> bool:
-        """Is more to be known, by what other calls write, of what this call is given before it is looked into?"""
-        if self.classes is None or self.classes.cautious or s.out in self.ready | self.late:
-            return False
-        self.waiting.add(s.out)
-        return True
-
-    def may_be_known(self, s: Call) -> bool:
-        """May a call that is to be decided when it runs be known when more is, by what others write, of its operands?
-
-        What it would give, and may write, says nothing of anything: it must not be put beside what is known by then.
-        """
-        return self.calls[s.out].why == "call" and any(may_grow(self.type_of(v)) for v in s.operands())
-
-    def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
-        """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
-        if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
-            return False
-        self.looked_around = True  # next time it may be known that it cannot be taken in
-        if target is None or is_library(target) or not is_numeric_call(target, types):
-            return target is None or not is_library(target)
-        return s.out in self.shape.protected and may_carry(target, set())  # else it has a rule of its own
-
-    def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
-        """Does f make generators that walk objects by others of their kind, and that may come in a list?
-
-        Else these objects would be given to code that is not seen.
-        """
-        if self.classes is None or self.classes.cautious or self.wary or not f.__code__.co_flags & CO_GENERATOR:
-            return False
-        self.looked_around = True  # next time it may be known that they cannot
-        objects = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, Obj)]
-        if f.__code__ in self.classes.apart or not objects:
-            return False
-        return may_come_back(f) or (f.__name__ == "__iter__" and any(map(may_lead_on, objects)))
-
-    def is_spread(self, s: Call, types: tuple[T, ...]) -> bool:
-        """Are all arguments of a call with starred ones known, one by one?"""
-        if types[2] == Known(None):
-            return isinstance(types[1], Tup)
-        listed = isinstance(types[1], Tup) or (isinstance(types[1], Known) and isinstance(types[1].value, tuple))
-        return listed and self.shape.keywords(s.args[2]) is not None
-
-    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], act: bool) -> bool:
-        """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
-        if self.classes is None or self.wary or f.__closure__ is not None or is_library(f):
-            return False
-        code = f.__code__
-        if code.co_flags & _SUSPENDED or s.out in self.classes.misfits:
-            return False
-        if not s.kwargs and is_plain(code) and len(args) == code.co_argcount:
-            return False
-        if not act:
-            return True  # what it gives is found out, and it is called
-        self.looked_around = True
-        return self.is_apart(f) or may_come_back(f)
-
-    def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
-        """A call of a Python function: known by its rule where it is known what comes out and what it changes.
-
-        Else it is decided late.
-        """
-        kw = [self.type_of(v) for _, v in s.kwargs]
-        target = fn.value if isinstance(fn, Known) else None
-        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
-        code = fn.code if isinstance(fn, Fn) else target.__code__  # type: ignore[union-attr]
-        act = act or may_receive(code)
-        written = any(map(may_be_written, (*types, *kw)))
-        # Of a function that was made here nothing else is found out, not even what it gives for constants.
-        if (act or written or self.wary or target is None) and self.is_taken_in(s, target, code, types):
-            return self.planned(s, TakenIn(code))
-        if target is not None and self.is_drawn(target, types):
-            t = self.planned(s, Drawn(code))
-            self.calls[s.out].types = types
-            return t
-        result: T = Top()
-        if target is not None and self.is_spelled(s, target, args, act or written):
-            return self.planned(s, Spelled(target, args))
-        if (
-            target is not None
-            and not s.kwargs
-            and target.__closure__ is None
-            and is_plain(target.__code__)
-            and len(types) == target.__code__.co_argcount
-            and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
-            and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
-            and (found := self.result_known(s, target, types)) is not None
-        ):
-            self.guards |= found.guards
-            self.relied |= found.functions
-            if isinstance(found.type, Bot) and s.out not in self.late:
-                return self.planned(s, Awaited())  # of a list that is not yet filled, say
-            known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
-            if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
-                plain = not (act or found.changes)
-                kind = "plain" if plain else "derived"
-                self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)
-                return found.type
-            result = found.type
-        act = act or bool(self.wary)
-        # What is not known may be a function or a generator, that reaches what others write to.
-        late = act or written or not (may_be_returned(result) or is_library(target))
-        self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
-        if target in infer_table:
-            result = result_type(target, types, ())
-        return activate(result, act)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
+from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.parts import activate, with_parts
 from mooncake_py.infer.recursive import Around, fold, folded_in, read
 from mooncake_py.infer.types import (
@@ -32,7 +33,6 @@ from mooncake_py.infer.types import (
     is_scalar,
     join,
     kind_of,
-    only,
     widen,
 )
 

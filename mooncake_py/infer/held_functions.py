@@ -15,7 +15,7 @@ from mooncake_py.closures import cell_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
-from mooncake_py.infer.protocol import is_function
+from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const

@@ -13,7 +13,7 @@ from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
 from mooncake_py.ir.ops import load_global
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.fits import Fit, fit_or_abstract
 

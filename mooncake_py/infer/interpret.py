@@ -16,9 +16,10 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
+from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.predicates import raises_natively
-from mooncake_py.infer.protocol import WRITES, Lookup
+from mooncake_py.infer.protocol import WRITES
 from mooncake_py.infer.types import BOT, Known, Native, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,

@@ -8,7 +8,8 @@ from typing import Any
 
 from mooncake_py.infer.held import is_data
 from mooncake_py.infer.inferred import Guard
-from mooncake_py.infer.protocol import Keywords, Plan, is_fixed
+from mooncake_py.infer.lookup import is_fixed
+from mooncake_py.infer.protocol import Keywords, Plan
 from mooncake_py.infer.resolve import is_code_like
 from mooncake_py.infer.types import Fn, Known, Meth, T
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var

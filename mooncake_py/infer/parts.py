@@ -22,11 +22,21 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
-    differentiable_dtype,
     is_scalar,
     widen,
 )
 from mooncake_py.mirrors import constant_attributes
+
+_FLOATING = (float, complex, np.inexact)
+
+
+def is_differentiable_class(cls: type) -> bool:
+    """Does a number of this class have a tangent?"""
+    return issubclass(cls, _FLOATING)
+
+
+def differentiable_dtype(dtype: np.dtype | None) -> bool:
+    return dtype is None or dtype.kind in "fc"
 
 
 def unseen(t: T) -> T:

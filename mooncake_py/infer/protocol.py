@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from mooncake_py import fields, run
+from mooncake_py import fields
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import is_library
+from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, folded_in
@@ -61,8 +62,7 @@ from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import next_of_object
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
-from mooncake_py.structure import attributes, is_user_class, slot_names
-from mooncake_py.tangents import ObjectShadow
+from mooncake_py.structure import is_user_class, slot_names
 
 Keywords = tuple[tuple[str, Operand], ...]
 
@@ -100,49 +100,7 @@ class Plan:
     spread: tuple[Operand, pytypes.CodeType, int] | None = None
 
 
-class Lookup:
-    """The attributes of a class and its bases, as a scope that guards look into."""
-
-    __slots__ = ("cls",)
-
-    def __init__(self, cls: type):
-        self.cls = cls
-
-    def get(self, name: str, default: Any) -> Any:
-        """What the class has by that name, unbound."""
-        for k in self.cls.__mro__:
-            if name in k.__dict__:
-                return k.__dict__[name]
-        return default
-
-
-MISSING = fields.ABSENT
 _HEAP = 1 << 9  # flag of a class that can be changed
-
-
-def is_function(x: Any) -> bool:
-    """A Python function that knows nothing which could carry a derivative, but by its arguments."""
-    if type(x) is not pytypes.FunctionType:
-        return False
-    try:
-        return x.__closure__ is None or all(is_fixed(cell.cell_contents) for cell in x.__closure__)
-    except ValueError:  # an empty cell
-        return False
-
-
-def is_fixed(x: Any) -> bool:
-    """Something without a derivative that stays what it is: code, a name, a mark without attributes."""
-    if type(x) is pytypes.FunctionType:
-        return x.__closure__ is None
-    if isinstance(x, (bool, int, str, bytes, type, pytypes.ModuleType)) or x is None:
-        return True
-    if x is NotImplemented or x is Ellipsis:
-        return True
-    return (
-        isinstance(x, pytypes.BuiltinFunctionType) and isinstance(x.__self__, (pytypes.ModuleType, type(None)))
-    ) or (is_user_class(type(x)) and not attributes(x))
-
-
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
@@ -167,29 +125,6 @@ _PLAIN_EXCEPTIONS = [
 """The builtin classes of exceptions that hold nothing but their arguments."""
 KEEP_ARGUMENTS = frozenset([Lookup(c).get("__init__", None) for c in _PLAIN_EXCEPTIONS])
 _NEW_OF_EXCEPTIONS = frozenset([Lookup(c).get("__new__", None) for c in _PLAIN_EXCEPTIONS])
-
-
-class _DecidedLate:
-    """What a class made in the run holds and has a derivative: it is looked up when it runs."""
-
-
-DECIDED_LATE = _DecidedLate()
-
-
-def carries(cls: type, name: str) -> bool:
-    """May a class that was made in this run hold what has a derivative by this name?"""
-    memos = run.current().memos
-    for k in cls.__mro__ if memos else ():
-        if name in k.__dict__:
-            own = memos.get(id(k))
-            return type(own) is ObjectShadow and name in own.f and not hasattr(type(k.__dict__[name]), "__get__")
-    return False
-
-
-def of_metaclass(cls: type, name: str) -> bool:
-    """Does a metaclass of the user's, which may know what has a derivative, say what this attribute is?"""
-    meta: Any = type(cls)
-    return meta is not type and not is_library(meta) and not any(name in k.__dict__ for k in cls.__mro__)
 
 
 class Classes:

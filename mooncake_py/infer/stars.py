@@ -6,7 +6,8 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.protocol import Lookup, Plan
+from mooncake_py.infer.lookup import Lookup
+from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Meth, T
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call

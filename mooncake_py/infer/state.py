@@ -12,6 +12,7 @@ from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
+from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.parts import activate, unknown_items, unseen
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
@@ -32,7 +33,6 @@ from mooncake_py.infer.types import (
     Union,
     join,
     kind_of,
-    only,
     widen,
 )
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var

@@ -402,47 +402,16 @@ def _size(t: T, nested: int) -> int:
     return n
 
 
-def without(t: T, kind: Kind) -> T:
-    """What is left of a type for values that are not of this kind."""
-    options = t.options if isinstance(t, Union) else (t,)
-    left = [x for x in options if kind_of(x) != kind]
-    return t if len(left) == len(options) else union(left) if left else BOT
-
-
-def only(t: T, kind: Kind) -> T:
-    """What a type says of values of this kind."""
-    if isinstance(t, Union):
-        return next((x for x in t.options if kind_of(x) == kind), BOT)
-    if not isinstance(t, Top):
-        known = kind_of(t)
-        return BOT if known is not None and known != kind else t
-    if kind[0] == "is":
-        return Known(kind[1])
-    if kind[0] == "a":
-        return Arr(None, None, t.act) if kind[1] is np.ndarray else Inst(kind[1], t.act)
-    return t
-
-
 def same_dtype(a: np.dtype | None, b: np.dtype | None) -> bool:
     """Are they the same? NumPy takes None for float64 in a comparison, here it means unknown."""
     return a is b or (a is not None and b is not None and a == b)
 
 
 NONE = Known(None)
-_FLOATING = (float, complex, np.inexact)
-
-
-def is_differentiable_class(cls: type) -> bool:
-    """Does a number of this class have a tangent?"""
-    return issubclass(cls, _FLOATING)
 
 
 def is_real_class(cls: type) -> bool:
     return issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
-
-
-def differentiable_dtype(dtype: np.dtype | None) -> bool:
-    return dtype is None or dtype.kind in "fc"
 
 
 MOST_FIELDS = 64  # of a dict whose values have types of their own

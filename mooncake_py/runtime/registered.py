@@ -10,7 +10,8 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.registry import Rule, name_of
+from mooncake_py.registry import name_of
+from mooncake_py.rule import Rule
 from mooncake_py.runtime.results import Result
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, made_fdata, take_fdata

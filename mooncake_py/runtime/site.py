@@ -17,7 +17,8 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.kinds import Constant, Numbers
-from mooncake_py.registry import Rule, find_rule_for_values, name_of
+from mooncake_py.registry import find_rule_for_values, name_of
+from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS, OBJECTS
 from mooncake_py.runtime.attributes import handle_setattr
 from mooncake_py.runtime.calls import call, call_protected

@@ -14,7 +14,8 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
-from mooncake_py.registry import Rule, rules_of
+from mooncake_py.registry import rules_of
+from mooncake_py.rule import Rule
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical

@@ -11,7 +11,8 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.held import is_data, may_change
 from mooncake_py.infer.inferred import Inferred, Spelled
-from mooncake_py.infer.protocol import Classes, is_fixed
+from mooncake_py.infer.lookup import is_fixed
+from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.readers import engines_own
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars

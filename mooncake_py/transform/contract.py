@@ -13,7 +13,8 @@ import numpy as np
 
 from mooncake_py.errors import RuleResultError
 from mooncake_py.mirrors import tangent_fields
-from mooncake_py.registry import Rule, name_of
+from mooncake_py.registry import name_of
+from mooncake_py.rule import Rule
 from mooncake_py.shadows import At, NoDerivative
 from mooncake_py.structure import is_user_class
 from mooncake_py.trees import leaves

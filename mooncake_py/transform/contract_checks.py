@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, overload
 
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.parts import may_be_complex
+from mooncake_py.infer.parts import differentiable_dtype, is_differentiable_class, may_be_complex
 from mooncake_py.infer.types import (
     Arr,
     Inst,
@@ -14,13 +14,11 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
-    differentiable_dtype,
-    is_differentiable_class,
     is_scalar,
     widen,
 )
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.structure import is_user_class
 from mooncake_py.transform import contract
 from mooncake_py.transform.lanes import NONE

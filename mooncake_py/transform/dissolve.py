@@ -13,7 +13,8 @@ from types import MemberDescriptorType
 from mooncake_py.fields import make_object
 from mooncake_py.frontend.ssa import UNBOUND, Draft
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.protocol import MISSING, WRITES, Lookup
+from mooncake_py.infer.lookup import MISSING, Lookup
+from mooncake_py.infer.protocol import WRITES
 from mooncake_py.infer.types import Known, Obj
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const

@@ -8,7 +8,7 @@ from types import MemberDescriptorType
 
 from mooncake_py.fields import INITIAL, make_object
 from mooncake_py.infer.inferred import CallInfo, Inferred
-from mooncake_py.infer.protocol import MISSING, Lookup
+from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, Const, Var, edges

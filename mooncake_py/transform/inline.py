@@ -17,8 +17,8 @@ from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
 from mooncake_py.infer.held import is_library, may_be_given
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
+from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
-from mooncake_py.infer.protocol import is_fixed, is_function
 from mooncake_py.infer.readers import engines_own
 from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.special_methods import STAND_INS

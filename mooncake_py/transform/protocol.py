@@ -9,8 +9,9 @@ from types import FunctionType
 from mooncake_py import fields
 from mooncake_py.infer.codes import attributes_set
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.lookup import MISSING, Lookup, is_function
 from mooncake_py.infer.partials import partials
-from mooncake_py.infer.protocol import MADE, MISSING, Lookup, Plan, exact_class, is_function
+from mooncake_py.infer.protocol import MADE, Plan, exact_class
 from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T

@@ -17,7 +17,7 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import Arr, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.transform import contract, helpers, templates
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo
 from mooncake_py.transform.calls import through

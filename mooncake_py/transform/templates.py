@@ -16,7 +16,7 @@ from mooncake_py import registry
 from mooncake_py.infer.types import Known, T, Top
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
-from mooncake_py.registry import Rule
+from mooncake_py.rule import Rule
 from mooncake_py.transform.lanes import NULL
 from mooncake_py.transform.pullback import PullbackBuilder, keeps_shadows
 from mooncake_py.transform.specialise import Specialiser

@@ -11,7 +11,8 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, T, Top, Tup, widen
 from mooncake_py.kinds import Any_, Array, Scalar
-from mooncake_py.registry import Rule, folds, infer_table, inline, pure, register, rrule, undoes
+from mooncake_py.registry import folds, infer_table, inline, pure, register, rrule, undoes
+from mooncake_py.rule import Rule
 from mooncake_py.shadows import At
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case

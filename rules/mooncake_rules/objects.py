@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from mooncake_py.kinds import Any_
-from mooncake_py.registry import Rule, drained, overlay, register, rrule
+from mooncake_py.registry import drained, overlay, register, rrule
+from mooncake_py.rule import Rule
 from mooncake_py.runtime.classes import adopt, note_dataclass, share_cells
 from mooncake_py.runtime.stored import writable_shadow
 from mooncake_py.tangents import CoDual

@@ -7,9 +7,10 @@ import pytest
 
 from mooncake_py import inspect, value_and_grad
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.protocol import written
 from mooncake_py.infer.recursive import read, unfold
-from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, join, only, union
+from mooncake_py.infer.types import Inst, Known, Lst, Obj, Rec, Union, join, union
 from mooncake_py.runtime.fits import fit_of
 from tests.zoo import grown as zoo_grown
 from tests.zoo import linked as zoo

@@ -13,6 +13,7 @@ import pytest
 
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import forget, interned
+from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.types import (
     BOT,
@@ -30,10 +31,8 @@ from mooncake_py.infer.types import (
     Union,
     join,
     kind_of,
-    only,
     union,
     widen,
-    without,
 )
 
 VALUES = [

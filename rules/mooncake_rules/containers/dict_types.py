@@ -10,7 +10,8 @@ from typing import Any
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import Rule, element_effects, infer_table, register
+from mooncake_py.registry import element_effects, infer_table, register
+from mooncake_py.rule import Rule
 from mooncake_rules.containers.lists import elements
 
 Types = tuple[T, ...]

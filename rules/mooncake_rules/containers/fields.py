@@ -12,7 +12,6 @@ from mooncake_py.ir import ops
 from mooncake_py.registry import (
     incurious,
     infer_table,
-    initial,
     inline,
     maybe_none,
     pure,
@@ -20,6 +19,7 @@ from mooncake_py.registry import (
     undoes,
     zero_derivative,
 )
+from mooncake_py.rule import initial
 from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, zero_fdata
 
 

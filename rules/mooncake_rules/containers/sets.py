@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Constant
-from mooncake_py.registry import Rule, refuse, register, rrule
+from mooncake_py.registry import refuse, register, rrule
+from mooncake_py.rule import Rule
 from mooncake_py.run import note_change
 from mooncake_py.tangents import CoDual
 

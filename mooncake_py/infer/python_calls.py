@@ -1,0 +1,166 @@
+"""What a call of a Python function means: whether it is taken in, known by its result, or decided late."""
+
+from __future__ import annotations
+
+import types as pytypes
+from dataclasses import replace
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from typing import Any
+
+from mooncake_py.infer.attributes import Attributes
+from mooncake_py.infer.codes import may_carry, may_receive
+from mooncake_py.infer.held import is_library
+from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Spelled, TakenIn
+from mooncake_py.infer.memory import has_identity
+from mooncake_py.infer.outside import stands_alone
+from mooncake_py.infer.parts import activate
+from mooncake_py.infer.predicates import (
+    may_be_written,
+)
+from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
+from mooncake_py.infer.resolve import result_type
+from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
+from mooncake_py.infer.types import (
+    BOT,
+    Bot,
+    Fn,
+    Known,
+    Obj,
+    T,
+    Top,
+    Union,
+)
+from mooncake_py.ir.nodes import Call, Operand
+from mooncake_py.registry import (
+    infer_table,
+)
+
+_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+class PythonCalls(Attributes):
+    """What each call of a Python function means."""
+
+    def result_known(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> Result | None:
+        """What is known of a plain function: of one with objects that is not taken in, by the simplest form of it."""
+        found = result_of(f, types) if is_numeric_call(f, types) else None
+        if found is not None:
+            found = replace(found, changes={})
+            if only_numbers(found.type) or isinstance(found.type, Bot):
+                return found
+        if self.classes is None or not all(map(may_pass, types)):
+            return found if found is not None else result_of(f, types)
+        again = self.is_apart(f) or may_come_back(f)
+        if again or not (any(t.active for t in types) or is_library(f)):
+            if (again or any(map(may_grow, types))) and self.waits(s):
+                return Result(BOT)
+            better = result_of(f, types, simplified=True)
+            if better is not None and better.changes and sum(map(has_identity, types)) > 1:
+                better = result_of(f, types, simplified=True, aliased=True)
+            if better is not None and better.changes is not None:
+                return better
+        return found if found is not None else result_of(f, types)
+
+    def is_apart(self, f: pytypes.FunctionType) -> bool:
+        """Was f to be taken in, and cannot be?"""
+        return self.classes is not None and f.__code__ in self.classes.apart
+
+    def waits(self, s: Call) -> bool:
+        """Is more to be known, by what other calls write, of what this call is given before it is looked into?"""
+        if self.classes is None or self.classes.cautious or s.out in self.ready | self.late:
+            return False
+        self.waiting.add(s.out)
+        return True
+
+    def may_be_known(self, s: Call) -> bool:
+        """May a call that is to be decided when it runs be known when more is, by what others write, of its operands?
+
+        What it would give, and may write, says nothing of anything: it must not be put beside what is known by then.
+        """
+        return self.calls[s.out].why == "call" and any(may_grow(self.type_of(v)) for v in s.operands())
+
+    def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
+        """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
+        if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
+            return False
+        self.looked_around = True  # next time it may be known that it cannot be taken in
+        if target is None or is_library(target) or not is_numeric_call(target, types):
+            return target is None or not is_library(target)
+        return s.out in self.shape.protected and may_carry(target, set())  # else it has a rule of its own
+
+    def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
+        """Does f make generators that walk objects by others of their kind, and that may come in a list?
+
+        Else these objects would be given to code that is not seen.
+        """
+        if self.classes is None or self.classes.cautious or self.wary or not f.__code__.co_flags & CO_GENERATOR:
+            return False
+        self.looked_around = True  # next time it may be known that they cannot
+        objects = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, Obj)]
+        if f.__code__ in self.classes.apart or not objects:
+            return False
+        return may_come_back(f) or (f.__name__ == "__iter__" and any(map(may_lead_on, objects)))
+
+    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], act: bool) -> bool:
+        """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
+        if self.classes is None or self.wary or f.__closure__ is not None or is_library(f):
+            return False
+        code = f.__code__
+        if code.co_flags & _SUSPENDED or s.out in self.classes.misfits:
+            return False
+        if not s.kwargs and is_plain(code) and len(args) == code.co_argcount:
+            return False
+        if not act:
+            return True  # what it gives is found out, and it is called
+        self.looked_around = True
+        return self.is_apart(f) or may_come_back(f)
+
+    def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
+        """A call of a Python function: known by its rule where it is known what comes out and what it changes.
+
+        Else it is decided late.
+        """
+        kw = [self.type_of(v) for _, v in s.kwargs]
+        target = fn.value if isinstance(fn, Known) else None
+        act = fn.active or any(t.active for t in types) or any(t.active for t in kw)
+        code = fn.code if isinstance(fn, Fn) else target.__code__  # type: ignore[union-attr]
+        act = act or may_receive(code)
+        written = any(map(may_be_written, (*types, *kw)))
+        # Of a function that was made here nothing else is found out, not even what it gives for constants.
+        if (act or written or self.wary or target is None) and self.is_taken_in(s, target, code, types):
+            return self.planned(s, TakenIn(code))
+        if target is not None and self.is_drawn(target, types):
+            t = self.planned(s, Drawn(code))
+            self.calls[s.out].types = types
+            return t
+        result: T = Top()
+        if target is not None and self.is_spelled(s, target, args, act or written):
+            return self.planned(s, Spelled(target, args))
+        if (
+            target is not None
+            and not s.kwargs
+            and target.__closure__ is None
+            and is_plain(target.__code__)
+            and len(types) == target.__code__.co_argcount
+            and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
+            and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
+            and (found := self.result_known(s, target, types)) is not None
+        ):
+            self.guards |= found.guards
+            self.relied |= found.functions
+            if isinstance(found.type, Bot) and s.out not in self.late:
+                return self.planned(s, Awaited())  # of a list that is not yet filled, say
+            known = found.changes is not None and found.gives is not None and may_be_returned(found.type)
+            if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
+                plain = not (act or found.changes)
+                kind = "plain" if plain else "derived"
+                self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)
+                return found.type
+            result = found.type
+        act = act or bool(self.wary)
+        # What is not known may be a function or a generator, that reaches what others write to.
+        late = act or written or not (may_be_returned(result) or is_library(target))
+        self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
+        if target in infer_table:
+            result = result_type(target, types, ())
+        return activate(result, act)
