@@ -50,6 +50,20 @@ def _array_of(x: np.ndarray, numbers: list[Any]) -> np.ndarray:
     return (t if x.dtype.kind == "c" else t.real).astype(x.dtype).reshape(x.shape)
 
 
+class Part:
+    """A tangent that stands in an ObjectShadow beside those of attributes: its copy gives numbers that it takes."""
+
+    def blank(self) -> Part:
+        raise NotImplementedError
+
+    def numbers(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def give(self, numbers: list[Any]) -> None:
+        """Add what `numbers` of a copy gave, from the front of a list, where it is taken away."""
+        raise NotImplementedError
+
+
 class Copies:
     """Fdata of the same structure as other fdata, shared where that is shared, with cotangents of its own."""
 
@@ -84,6 +98,8 @@ class Copies:
             return ObjectShadow(x)
         if type(fx) is PartialShadow:
             return PartialShadow(None, ListShadow([], []), DictShadow({}))
+        if isinstance(fx, Part):
+            return fx.blank()
         raise UnsupportedError(f"a function that captured a {type(x).__name__} with a derivative", "a rule", None)
 
     def _fill(self, x: Any, fx: Any, copy: Any) -> None:
@@ -99,6 +115,7 @@ class Copies:
             copy.kwdefaults = self.of(x.__kwdefaults__, fx.kwdefaults)
         elif type(fx) is ObjectShadow:
             copy.f.update({k: self.of(v, fx.fdata(k)) for k, v in attributes(x).items()})
+            copy.f.update({k: self.of(None, f) for k, f in fx.f.items() if isinstance(f, Part)})
         elif type(fx) is PartialShadow:
             copy.func = self.of(x.func, fx.func)
             copy.args, copy.keywords = self.of(x.args, fx.args), self.of(x.keywords, fx.keywords)
@@ -129,6 +146,8 @@ class Copies:
                 for k, v in attributes(x).items():
                     if copy.f[k] is None:
                         flatten(v, None, copy.r.get(k), parts)
+            elif isinstance(copy, Part):
+                parts.append(copy.numbers())
 
     def give(self, numbers: list[Any]) -> None:
         """Add such numbers to the originals."""
@@ -149,6 +168,8 @@ class Copies:
                         fx.add_item(k, unflatten(v, None, numbers))
             elif type(fx) is CellShadow and fx.f is None:
                 fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
+            elif isinstance(fx, Part):
+                fx.give(numbers)
 
 
 def content(cell: Any) -> Any:

@@ -1,8 +1,6 @@
-"""scipy.integrate: rules of sampled data, integrals of functions, and odeint by the adjoint equation.
+"""scipy.integrate: rules of sampled data, integrals of functions, and odeint.
 
-An integral's derivative by what its integrand depends on is the integral of that derivative. For y' = f(t, y, p) the
-cotangent l of y solves l' = -(df/dy)^T l backwards in time, and that of p is the integral of (df/dp)^T l
-(L. Pontryagin et al., 1962). Both are computed to the tolerances of the call, or better.
+An integral's derivative by what its integrand depends on is the integral of that derivative.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
+from mooncake_rules.scipy_adjoint import Motion
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.sequences import unstack
 
@@ -276,78 +275,29 @@ def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
 # -- differential equations -------------------------------------------------------------------------------
 
 
-class Motion:
-    """The right-hand side y' = f(t, y) with what it depends on."""
-
-    def __init__(self, d: Dependence, time_first: bool):
-        self.d, self.time_first = d, time_first
-
-    def value(self, t: float, y: np.ndarray) -> np.ndarray:
-        xs = (float(t), y) if self.time_first else (y, float(t))
-        return np.asarray(self.d.f(*xs, *self.d.extra), float)
-
-    def pulled(self, t: float, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cotangents of y and of the rest, for the cotangent `weight` of the velocity."""
-        xs = (float(t), y) if self.time_first else (y, float(t))
-        v, pull = self.d.at(*xs)
-        dxs, vector = pull(_as(weight, v))
-        dy = dxs[1 if self.time_first else 0]
-        return np.zeros(y.shape) if dy is None else np.asarray(dy, float), vector
-
-
-def _as(weight: np.ndarray, v: Any) -> Any:
-    if isinstance(v, (list, tuple)):
-        return type(v)([_as(weight[i], x) for i, x in enumerate(v)])
-    return weight.reshape(v.shape).astype(v.dtype) if isinstance(v, np.ndarray) else type(v)(np.ravel(weight)[0])
-
-
-def adjoint(
-    motion: Motion, ts: np.ndarray, ys: np.ndarray, dys: np.ndarray, rtol: float, atol: Any, method: str = "LSODA"
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The cotangents of the first state, the times and the rest, for those (dys) of the states ys at the times ts."""
-    n = ys.shape[1]
-    size = motion.pulled(ts[0], ys[0], np.zeros(n))[1].size
-    state = np.zeros(n + size)
-    dts = np.zeros(len(ts))
-    tight = {"rtol": min(rtol, 1e-8) * 0.1, "atol": np.minimum(np.min(atol), 1e-8) * 0.01, "method": method}
-    for k in range(len(ts) - 1, 0, -1):
-        v = motion.value(ts[k], ys[k])
-        dts[k] += np.sum(dys[k] * v)
-        state[:n] += dys[k]
-        if ts[k] != ts[k - 1]:
-            path = si.solve_ivp(motion.value, (ts[k - 1], ts[k]), ys[k - 1], dense_output=True, **tight).sol
-
-            def backwards(t: float, s: np.ndarray, path: Any = path) -> np.ndarray:
-                dy, vector = motion.pulled(t, path(t), s[:n])
-                return -np.concatenate([dy, vector])
-
-            state = si.solve_ivp(backwards, (ts[k], ts[k - 1]), state, **tight).y[:, -1]
-    state[:n] += dys[0]
-    dts[0] -= np.sum((state[:n] - dys[0]) * motion.value(ts[0], ys[0]))
-    return state[:n], dts, state[n:]
-
-
 @rrule(si.odeint)
 @watched
 def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
-    first, full = options.get("tfirst", False), bool(options.get("full_output"))
-    found = si.odeint(func.primal, y0, t, args.primal, **options)
-    y = found[0] if full else found
+    full = bool(options.get("full_output"))
+    y, info = si.odeint(func.primal, y0, t, args.primal, **(options | {"full_output": True}))
     fy = zero_fdata(y)
 
     def pullback(dy):
         dy = take_fdata(fy, dy[0] if full and dy is not None else dy)
         if dy is None:
             return None
-        d, single = _arguments(func, args)
+        single = not isinstance(args.primal, tuple)
+        motion = Motion(func, CoDual((args.primal,), (args.fdata,)) if single else args, options.get("tfirst", False))
+        ts = np.asarray(t, float)
+        slopes = motion.slope(ts, y)
         rtol, atol = (1.49e-8 if options.get(k) is None else options[k] for k in ("rtol", "atol"))
-        motion = Motion(d, first)
-        dy0, dts, vector = adjoint(motion, np.asarray(t, float), y, dy, np.min(rtol), atol)
-        ds = d.give(vector)
+        dy0, ds = motion.back(ts[0], y[0], ts, dy, rtol, atol, int(info["nfe"][-1]))
+        dts = np.sum(dy * slopes, axis=1)
+        dts[0] = -np.sum((dy0 - dy[0]) * slopes[0])
         dy0 = dy0.reshape(np.shape(y0))
         return None, unstack(dy0, y0) if np.ndim(y0) else dy0[()], unstack(dts, t), ds[0] if single else ds
 
-    return CoDual(found, (fy, None) if full else fy), pullback
+    return CoDual((y, info) if full else y, (fy, None) if full else fy), pullback
 
 
 # -- cases ------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""scipy.integrate.solve_ivp: the explicit Runge-Kutta methods by the reverse of their steps.
+"""scipy.integrate.solve_ivp, with its events and its dense output.
 
-SciPy's own solver runs and notes its accepted steps; the reverse goes through their stages backwards (E. Hairer et al.,
-"Geometric Numerical Integration", II.4: the adjoint of a Runge-Kutta method), the lengths of the steps being taken as
-they are: how they depend on the parameters changes the result within the tolerance only. The dense output at `t_eval`
-is a polynomial in the stages. BDF and LSODA are differentiated by the adjoint equation. Every other call (of Radau, or
-with events or `dense_output`) is differentiated through SciPy's Python code.
+The explicit Runge-Kutta methods are differentiated by the reverse of their steps (`scipy_runge_kutta`), the implicit
+and multistep ones by the adjoint equation (`scipy_adjoint`). Wherever the solution is asked for between the steps (at
+`t_eval`, at an event, by calling the dense output), the cotangent of that state counts at its time. An event is at
+the time t where g(t, y(t)) is zero: the derivative of t is that of -g at a fixed time, over that of g in time.
+What is left (complex states, vectorized functions, solvers of the user's) goes through SciPy's Python code.
 """
 
 from __future__ import annotations
@@ -14,175 +14,178 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate as si
+import scipy.optimize as so
+from numpy.polynomial.chebyshev import chebvander
+from scipy.integrate import OdeSolution
 from scipy.integrate._ivp.ivp import OdeResult
 
+from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.abstraction import abstract
-from mooncake_py.registry import rrule, rules_of
-from mooncake_py.run import Run
+from mooncake_py.registry import rrule
 from mooncake_py.runtime.calls import call
-from mooncake_py.runtime.coduals import abstract_codual
-from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.user import seed
-from mooncake_py.tangents import CoDual, DictShadow, add_any, add_rdata, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, add_rdata, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.callables import Dependence, number_part
+from mooncake_py.trees import leaves
+from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
-from mooncake_rules.scipy_integrate import Motion, _as, adjoint
+from mooncake_rules.copies import Part
+from mooncake_rules.scipy_adjoint import Motion
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import record_class
+from mooncake_rules.scipy_runge_kutta import METHODS, Field, Steps, shaped, swept
 
 record_class(OdeResult)
-_METHODS: dict[Any, Any] = {m.__name__: m for m in (si.RK23, si.RK45, si.DOP853)}
-_METHODS.update({m: m for m in list(_METHODS.values())})
-_MULTISTEP = ("BDF", "LSODA", si.BDF, si.LSODA)
-_THROUGH = pytypes.FunctionType(
-    si.solve_ivp.__code__, si.solve_ivp.__globals__, "solve_ivp", si.solve_ivp.__defaults__, si.solve_ivp.__closure__
-)
-"""solve_ivp without a rule."""
+_BY_EQUATION = ("Radau", "BDF", "LSODA", si.Radau, si.BDF, si.LSODA)
 _NOTHING, _NO, _RK45 = CoDual(None, None), CoDual(False, None), CoDual("RK45", None)
 
 
-def recording(method: Any) -> tuple[type, list[Any]]:
-    """The method, noting time, state, length and stages of every step."""
-    steps: list[Any] = []
-
-    class Recording(method):
-        def _step_impl(self):
-            t, y = self.t, self.y
-            done = super()._step_impl()
-            if done[0]:
-                steps.append((t, y, self.h_previous, self.K.copy()))
-            return done
-
-    Recording.__name__ = method.__name__
-    return Recording, steps
+def _without_rule(f: Any) -> Any:
+    return pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
 
 
-class Field:
-    """The right-hand side, whose cotangents add up over the stages."""
-
-    def __init__(self, fun: CoDual, args: CoDual):
-        self.fun, self.ff = fun.primal, fun.fdata
-        self.extra = () if args.primal is None else tuple(args.primal)
-        given = args.fdata if type(args.fdata) is tuple else (None,) * len(self.extra)
-        self.own = [f is None for f in given]
-        self.fextra = tuple([zero_fdata(x) if f is None else f for x, f in zip(self.extra, given, strict=True)])
-        self.rdata: list[Any] = [None] * len(self.extra)
-        self.rule: DerivedRule | None = None
-        self.cell_f: tuple[Any, ...] = ()
-
-    def pulled(self, t: float, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The cotangent of the state, for the cotangent `weight` of the velocity; the others are added up."""
-        t, fy = float(t), zero_fdata(y)
-        if self.rule is None and self.direct:
-            self.rule = self._derive(t, y, fy)
-        if self.rule is not None:
-            ds = self._by_rule(self.rule, t, y, fy, weight)
-        else:
-            v, fv, pb = call(self.fun, self.ff, (t, y, *self.extra), (None, fy, *self.fextra))
-            dv = _as(weight, v)
-            seed(v, fv, dv)
-            ds = None if pb is None else pb(number_part(fv, dv))
-            ds = None if ds is None else ds[1:]
-        if ds is None:
-            return np.zeros(y.shape)
-        for i, d in enumerate(ds[2 : 2 + len(self.rdata)]):
-            if d is not None:
-                self.rdata[i] = d if self.rdata[i] is None else add_rdata(self.rdata[i], d)
-        d = take_fdata(fy, ds[1])
-        return np.zeros(y.shape) if d is None else d
-
-    @property
-    def direct(self) -> bool:
-        """Is it a plain Python function, whose rule can be called again and again?"""
-        f = self.fun
-        if type(f) is not pytypes.FunctionType or rules_of(f) or f.__code__.co_flags & 0x2AC:
-            return False
-        code = f.__code__
-        return code.co_argcount == 2 + len(self.extra) and not code.co_kwonlyargcount
-
-    def _derive(self, t: float, y: np.ndarray, fy: Any) -> DerivedRule:
-        types = [abstract(t, False), abstract_codual(y, fy), *map(abstract_codual, self.extra, self.fextra)]
-        cells = cells_of(self.fun)
-        self.cell_f = self.ff.cells if self.ff is not None else (None,) * len(cells)
-        free = tuple([abstract(c, f is not None) for c, f in zip(cells, self.cell_f, strict=True)])
-        return rule_for(self.fun, tuple(types), free)
-
-    def _by_rule(self, rule: DerivedRule, t: float, y: np.ndarray, fy: Any, weight: np.ndarray) -> Any:
-        inputs, fdatas = (t, y, *self.extra, *cells_of(self.fun)), (None, fy, *self.fextra, *self.cell_f)
-        v, fv, captures = rule.run(inputs, fdatas)
-        dv = weight.tolist() if type(v) is list and len(v) == weight.size else _as(weight, v)
-        ds = rule.pullback(captures, seed_result(rule.derived.result_tree, v, fv, dv))
-        return [d if f is None or d is None else add_any(None, f, d) for f, d in zip(fdatas, ds, strict=False)]
-
-    def cotangents(self) -> tuple[Any, ...]:
-        """Those of the extra arguments, as far as they are rdata."""
-        return tuple(
-            [take_fdata(f, d) if own else d for f, own, d in zip(self.fextra, self.own, self.rdata, strict=True)]
-        )
+_THROUGH, _THROUGH_SOLUTION = _without_rule(si.solve_ivp), _without_rule(OdeSolution.__call__)
 
 
-def dense_weights(method: Any, x: np.ndarray, slope: bool) -> np.ndarray:
-    """What every stage contributes to the state at the fractions x of a step, over its length; or to the velocity."""
-    powers = np.arange(1, method.P.shape[1] + 1)
-    basis = powers * x[:, None] ** (powers - 1) if slope else x[:, None] ** powers
-    return basis @ method.P.T
+class BySteps:
+    """A Runge-Kutta method."""
+
+    def __init__(self, base: Any, fun: CoDual, args: CoDual):
+        self.steps, self.fun, self.args = Steps(base), fun, args
+        self.method = self.steps.solver
+        self.degree = self.steps.tableau.dense.shape[1]
+
+    def inner_slope(self, solution: OdeSolution, ts: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        return self.steps.slope(ts, shape)
+
+    def slope(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
+        return self.steps.slope(ts, ys.shape)
+
+    def back(self, sol: Any, start: Any, ends: Any, ts: np.ndarray, dys: np.ndarray, tolerances: Any) -> Any:
+        field = Field(self.fun, self.args)
+        return swept(self.steps, field, ends, ts, dys), field.cotangents()
 
 
-def sweep(
-    method: Any, field: Field, steps: list[Any], last: np.ndarray, ts: np.ndarray, dys: np.ndarray, inside: bool
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """The cotangents of the first state, of the times of the results, and of the first time.
+class ByEquation:
+    """A method for stiff equations: not its steps are turned round but the differential equation."""
 
-    dys are those of the states at the times ts: the ends of the steps, or (`inside`) wherever they fall.
-    """
-    n, s = last.size, method.n_stages
-    a, b, c = method.A, method.B, method.C
-    dts = np.zeros(len(ts))
-    at: list[np.ndarray] = [np.zeros(0, int)] * len(steps)
-    if inside and steps:
-        forward = steps[-1][2] > 0
-        ends = np.array([t + h for t, _, h, _ in steps])
-        which = np.searchsorted(ends, ts, "left") if forward else np.searchsorted(-ends, -ts, "left")
-        which = np.minimum(which, len(steps) - 1)
-        order = np.argsort(which, kind="stable")
-        cuts = np.searchsorted(which[order], np.arange(len(steps) + 1))
-        at = [order[cuts[k] : cuts[k + 1]] for k in range(len(steps))]
-    state = np.zeros(n)  # of the state at the end of the step
-    velocity = np.zeros(n)  # of the velocity there
-    for k in range(len(steps) - 1, -1, -1):
-        t, y, h, stages = steps[k]
-        ds = np.zeros((s + 1, n))
-        before = np.zeros(n)
-        if inside:
-            if len(at[k]):
-                x = (ts[at[k]] - t) / h
-                ds += h * (dense_weights(method, x, False).T @ dys[at[k]])
-                before += np.sum(dys[at[k]], axis=0)
-                dts[at[k]] = np.sum(dys[at[k]] * (dense_weights(method, x, True) @ stages), axis=1)
-        else:
-            state = state + dys[k + 1]
-            dts[k + 1] = np.sum(dys[k + 1] * stages[-1])
-        ds[-1] += velocity
-        if ds[-1].any():
-            end = steps[k + 1][1] if k + 1 < len(steps) else last
-            state = state + field.pulled(t + h, end, ds[-1])
-        ds[:-1] += (h * b)[:, None] * state
-        before += state
-        for i in range(s - 1, 0, -1):
-            if ds[i].any():
-                g = field.pulled(t + c[i] * h, y + h * (a[i, :i] @ stages[:i]), ds[i])
-                before += g
-                ds[:i] += (h * a[i, :i])[:, None] * g
-        velocity, state = ds[0], before
-    first = steps[0] if steps else (ts[0], last, 0.0, None)
-    if velocity.any():
-        state = state + field.pulled(first[0], first[1], velocity)
-    start = 0.0 if not steps else -float(np.sum(state * steps[0][3][0]))
-    if not inside:
-        state = state + dys[0]
-    return state, dts, start
+    degree = 12
+    """The highest of their polynomials', LSODA's."""
+
+    def __init__(self, method: Any, fun: CoDual, args: CoDual):
+        self.method, self.fun, self.args = method, fun, args
+
+    def inner_slope(self, solution: OdeSolution, ts: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        if np.any((ts < solution.t_min) | (ts > solution.t_max)):
+            raise NotDifferentiated("the dense output of solve_ivp, outside of its interval and by this method")
+        return solution(ts + 1e-30j).imag.T / 1e-30  # it consists of polynomials
+
+    def slope(self, ts: np.ndarray, ys: np.ndarray) -> np.ndarray:
+        return Motion(self.fun, self.args).slope(ts, ys)
+
+    def back(self, sol: Any, start: Any, ends: Any, ts: np.ndarray, dys: np.ndarray, tolerances: Any) -> Any:
+        if ends is not None:
+            ts, dys = np.concatenate([sol.t[1:], ts]), np.concatenate([ends, dys])
+        (t0, y0), (rtol, atol) = start, tolerances
+        return Motion(self.fun, self.args).back(t0, y0, ts, dys, rtol, atol, sol.nfev)
+
+
+def _extra(args: CoDual) -> tuple[Any, Any]:
+    return ((), None) if args.primal is None else (args.primal, args.fdata)
+
+
+class Visits(Part):
+    """Where the dense output was evaluated, with the cotangents of the states there."""
+
+    def __init__(self, solution: OdeSolution, way: BySteps | ByEquation):
+        self.solution, self.way = solution, way
+        self.seen: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def fdata(self) -> ObjectShadow:
+        """That of the solution; what else is read of it and has a derivative is refused."""
+        shadow = ObjectShadow(self.solution, {"visits": self})
+        run.current().made[id(self.solution)] = self.solution, shadow
+        return shadow
+
+    def slopes(self, ts: np.ndarray, dys: np.ndarray) -> np.ndarray:
+        """The cotangents of the times."""
+        return np.sum(dys * self.way.inner_slope(self.solution, ts, dys.shape), axis=1)
+
+    def add(self, ts: np.ndarray, dys: np.ndarray) -> None:
+        self.seen.append((ts, dys))
+
+    def take(self, shadow: ObjectShadow) -> list[tuple[np.ndarray, np.ndarray]]:
+        seen, self.seen = self.seen, []
+        for k in {**shadow.f, **shadow.r}:
+            d = None if k == "visits" else take_fdata(shadow.f.get(k), shadow.r.pop(k, None))
+            if d is not None and any(np.any(v) for v in leaves(d)):
+                raise NotDifferentiated(
+                    f"the attribute {k!r} of an OdeSolution is read, and not differentiated: call it"
+                )
+        return seen
+
+    def blank(self) -> Sampled:
+        return Sampled(self)
+
+    def give(self, numbers: list[Any]) -> None:
+        same = Sampled(self)
+        given = np.array(numbers[: same.dys.size]).reshape(same.dys.shape)
+        del numbers[: same.dys.size]
+        self.add(same.ts, given)
+
+
+class Sampled(Part):
+    """The same by states at fixed times, of which the dense output is the polynomial through those in a step."""
+
+    def __init__(self, visits: Visits):
+        solution, degree = visits.solution, visits.way.degree
+        self.visits, self.cuts = visits, np.asarray(solution.ts, float)
+        self.places = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+        middle, half = (self.cuts[1:] + self.cuts[:-1]) / 2, np.diff(self.cuts) / 2
+        self.ts = np.ravel(middle[:, None] + half[:, None] * self.places)
+        self.dys = np.zeros((len(self.ts), len(solution(self.cuts[0]))))
+
+    slopes = property(lambda self: self.visits.slopes)
+
+    def add(self, ts: np.ndarray, dys: np.ndarray) -> None:
+        sign = 1.0 if self.cuts[-1] >= self.cuts[0] else -1.0
+        k = np.clip(np.searchsorted(sign * self.cuts, sign * ts) - 1, 0, len(self.cuts) - 2)
+        x = 2.0 * (ts - self.cuts[k]) / (self.cuts[k + 1] - self.cuts[k]) - 1.0
+        degree = len(self.places) - 1
+        weights = np.linalg.solve(chebvander(self.places, degree).T, chebvander(x, degree).T).T
+        by_step = self.dys.reshape(len(self.cuts) - 1, degree + 1, -1)
+        np.add.at(by_step, k, weights[:, :, None] * dys[:, None, :])
+
+    def numbers(self) -> np.ndarray:
+        return self.dys.ravel()
+
+
+@rrule(OdeSolution.__call__)
+def evaluated(self: CoDual, t: CoDual):
+    visits = self.fdata.f.get("visits") if type(self.fdata) is ObjectShadow else None
+    if visits is None:
+        return _plainly(_THROUGH_SOLUTION, (self, t), {})
+    y = self.primal(t.primal)
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is None:
+            return None
+        ts = np.asarray(t.primal, float)
+        each = ts.ravel(), dy.reshape(len(dy), -1).T
+        visits.add(*each)
+        return None, fitted(visits.slopes(*each).reshape(ts.shape), t.primal)
+
+    return CoDual(y, fy), pullback
+
+
+def _plainly(f: Any, given: tuple[CoDual, ...], options: dict[str, CoDual]) -> tuple[Any, Any]:
+    """Through SciPy's Python code."""
+    y, fy, pb = call(
+        f, None, tuple([x.primal for x in given]), tuple(map(_fdata_of, given)), tuple(options),
+        tuple([v.primal for v in options.values()]), tuple([v.fdata for v in options.values()]),
+    )  # fmt: skip
+    return CoDual(y, fy), lambda dy: None if pb is None or (ds := pb(dy)) is None else ds[1:]
 
 
 @rrule(si.solve_ivp)
@@ -192,90 +195,124 @@ def solve_ivp(
     dense_output: CoDual = _NO, events: CoDual = _NOTHING, vectorized: CoDual = _NO,
     args: CoDual = _NOTHING, **options: CoDual,
 ):  # fmt: skip
-    given = (fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args)
-    base = (
-        _METHODS.get(method.primal) if type(method.primal) in (str, type) or isinstance(method.primal, type) else None
-    )
-    plain = not (dense_output.primal or vectorized.primal) and events.primal is None
-    if not plain and method.primal in ("LSODA", si.LSODA):
-        raise NotDifferentiated(
-            "scipy.integrate.solve_ivp by LSODA is differentiated without events and dense_output: use BDF or Radau"
-        )
-    if plain and method.primal in _MULTISTEP and not np.iscomplexobj(y0.primal):
-        return by_adjoint_equation(fun, t_span, y0, method.primal, t_eval, args, options)
-    if base is None or not plain or np.iscomplexobj(y0.primal) or (base is si.DOP853 and t_eval.primal is not None):
-        names = tuple(options)
-        values = [options[k] for k in names]
-        y, fy, pb = call(
-            _THROUGH, None, tuple([x.primal for x in given]), tuple(map(_fdata_of, given)), names,
-            tuple([v.primal for v in values]), tuple([v.fdata for v in values]),
+    named = isinstance(method.primal, (str, type))
+    base = METHODS.get(method.primal) if named else None
+    stiff = named and method.primal in _BY_EQUATION
+    if not (base or stiff) or vectorized.primal or np.iscomplexobj(y0.primal):
+        return _plainly(
+            _THROUGH, (fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args), options
         )  # fmt: skip
-        return CoDual(y, fy), lambda dy: None if pb is None or (ds := pb(dy)) is None else ds[1:]
-    recorder, steps = recording(base)
+    way: Any = BySteps(base, fun, args) if base else ByEquation(method.primal, fun, args)
+    plain = {k: v.primal for k, v in options.items()}
     sol = si.solve_ivp(
-        fun.primal, t_span.primal, y0.primal, recorder, t_eval.primal, args=args.primal,
-        **{k: v.primal for k, v in options.items()},
+        fun.primal, t_span.primal, y0.primal, way.method, t_eval.primal, dense_output.primal, events.primal,
+        args=args.primal, **plain,
     )  # fmt: skip
-    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()})
+    shadow = DictShadow({k: zero_fdata(v) if k in _RESULTS else None for k, v in sol.items()})
+    visits = Visits(sol.sol, way)
+    if sol.sol is not None:
+        shadow.f["sol"] = visits.fdata()
 
     def pullback(dy):
-        dt, dys = take_fdata(shadow.f["t"], None), take_fdata(shadow.f["y"], None)
-        if dt is None and dys is None:
+        dt, dys, dte, dye = (take_fdata(shadow.f[k], None) for k in _RESULTS)
+        seen = [] if sol.sol is None else visits.take(shadow.f["sol"])
+        if dt is None and dys is None and dte is None and dye is None and not seen:
             return None
-        inside = t_eval.primal is not None
-        dys = np.zeros(sol.y.shape) if dys is None else dys
-        field = Field(fun, args)
-        last = np.asarray(y0.primal, float)
-        if steps:
-            _, y, h, stages = steps[-1]
-            last = y + h * (base.B @ stages[:-1])
-        with Run():
-            state, dts, start = sweep(base, field, steps, last, sol.t, np.ascontiguousarray(dys.T), inside)
-        dts = dts if dt is None else dts + dt
-        span = np.array([start, 0.0])
-        if not inside and len(dts) > 1:
-            span += [dts[0], dts[-1]]
-        dextra = field.cotangents()
-        out = [None, _spread(span, t_span.primal), fitted(state, y0.primal), None]
-        out.append(fitted(dts, t_eval.primal) if inside else None)
-        out += [None, None, None, dextra if args.primal is not None else None]
-        return tuple(out)
+        states = sol.y.T
+        dt = np.zeros(sol.t.shape) if dt is None else np.array(dt)
+        dys = np.zeros(states.shape) if dys is None else np.array(dys.T)
+        start = float(t_span.primal[0]), np.asarray(y0.primal, float)
+        found = Found(events, args, sol, dte, dye)
+        span, first, ends = np.zeros(2), 0.0, None
+        if t_eval.primal is not None:
+            dt += np.sum(dys * way.slope(sol.t, states), axis=1)
+            seen.append((sol.t, dys))
+        else:
+            if sol.status == 1:
+                found.at_the_end(dt, dys)
+            elif sol.status == 0 and len(dt) > 1:
+                span[1] = dt[-1] + np.sum(dys[-1] * way.slope(sol.t[-1:], states[-1:]))
+            span[0], first, ends = dt[0], dys[0], dys[1:]
+        extra = found.back(way, seen)
+        ts = np.concatenate([np.zeros(0), *[ts for ts, _ in seen]])
+        dys = np.concatenate([np.zeros((0, states.shape[1])), *[d for _, d in seen]])
+        state, dextra = way.back(sol, start, ends, ts, dys, [plain.get("rtol", 1e-3), plain.get("atol", 1e-6)])
+        if state.any():
+            span[0] -= np.sum(state * way.slope(np.array(start[:1]), start[1][None]))
+        for d in extra:
+            dextra = tuple(map(add_rdata, dextra, d))
+        out = [None, _spread(span, t_span.primal), fitted(state + first, y0.primal), None]
+        out.append(None if t_eval.primal is None else fitted(_filled(dt, t_eval.primal), t_eval.primal))
+        return *out, None, None, None, dextra if args.primal is not None else None
 
     return CoDual(sol, shadow), pullback
 
 
-def by_adjoint_equation(
-    fun: CoDual, t_span: CoDual, y0: CoDual, method: Any, t_eval: CoDual, args: CoDual, options: dict[str, CoDual]
-) -> tuple[Any, Any]:
-    """The multistep methods: not their steps are turned round but the differential equation."""
-    named = {k: v.primal for k, v in options.items()}
-    sol = si.solve_ivp(fun.primal, t_span.primal, y0.primal, method, t_eval.primal, args=args.primal, **named)
-    shadow = DictShadow({k: zero_fdata(v) if k in ("t", "y") else None for k, v in sol.items()})
+_RESULTS = ("t", "y", "t_events", "y_events")
 
-    def pullback(dy):
-        dt, dys = take_fdata(shadow.f["t"], None), take_fdata(shadow.f["y"], None)
-        if dt is None and dys is None:
-            return None
-        extra = args if args.primal is not None else CoDual((), None)
-        d = Dependence(fun.primal, fun.fdata, extra.primal, extra.fdata)
-        start = float(t_span.primal[0])
-        ts = np.concatenate([[start], sol.t])
-        ys = np.concatenate([np.asarray(y0.primal, float)[None], sol.y.T])
-        dys = np.concatenate([np.zeros((1, len(sol.y))), np.zeros(sol.y.T.shape) if dys is None else dys.T])
-        state, dts, vector = adjoint(
-            Motion(d, True), ts, ys, dys, float(np.min(named.get("rtol", 1e-3))), named.get("atol", 1e-6)
-        )
-        inner = dts[1:] if dt is None else dts[1:] + dt
-        inside = t_eval.primal is not None
-        span = np.array([dts[0], 0.0])
-        if not inside and len(inner) > 1:
-            span += [inner[0], inner[-1]]
-        out = [None, _spread(span, t_span.primal), fitted(state, y0.primal), None]
-        out += [fitted(inner, t_eval.primal) if inside else None, None, None, None]
-        dextra = d.give(vector)
-        return *out, dextra if args.primal is not None else None
 
-    return CoDual(sol, shadow), pullback
+class Found:
+    """The events that were found, with the cotangents of their times and states."""
+
+    def __init__(self, events: CoDual, args: CoDual, sol: Any, dte: Any, dye: Any):
+        self.events, self.args, self.sol = events, args, sol
+        self.times: list[np.ndarray] = sol.t_events or []
+        self.states: list[np.ndarray] = sol.y_events or []
+        self.dte = [_own(x, d) for x, d in zip(self.times, dte or [None] * len(self.times), strict=True)]
+        self.dye = [_own(x, d) for x, d in zip(self.states, dye or [None] * len(self.states), strict=True)]
+
+    def at_the_end(self, dt: np.ndarray, dys: np.ndarray) -> None:
+        """The last time and state are those of an event that ends the integration."""
+        one = callable(self.events.primal)
+        functions = (self.events.primal,) if one else self.events.primal
+        last = self.sol.t[-1]
+        ending = [
+            getattr(f, "terminal", None) and len(t) and t[-1] == last
+            for f, t in zip(functions, self.times, strict=True)
+        ]
+        i = ending.index(True)
+        self.dte[i][-1] += dt[-1]
+        self.dye[i][-1] += dys[-1]
+        dt[-1], dys[-1] = 0.0, 0.0
+
+    def back(self, way: Any, seen: list[Any]) -> list[tuple[Any, ...]]:
+        """Cotangents of states go to `seen`, those of what the events captured to that; those of args are returned."""
+        out = []
+        for i, (ts, ys, dt, dy) in enumerate(zip(self.times, self.states, self.dte, self.dye, strict=True)):
+            if not (dt.any() or dy.any()):
+                continue
+            one = callable(self.events.primal)
+            f = self.events.primal if one else self.events.primal[i]
+            ff = self.events.fdata if one or self.events.fdata is None else _item(self.events.fdata, i)
+            d = Dependence(f, ff, *_extra(self.args))
+            slopes = way.slope(ts, ys)
+            dt = dt + np.sum(dy * slopes, axis=1)
+            dy = dy.copy()
+            total: Any = 0.0
+            for j in np.flatnonzero(dt):
+                v, pull = d.at(np.array(ts[j]), ys[j])
+                (gt, gy), vector = pull(shaped(np.ones(1), v))
+                gt, gy = 0.0 if gt is None else float(gt), np.zeros(ys[j].shape) if gy is None else gy
+                weight = -dt[j] / (gt + gy @ slopes[j])
+                dy[j] += weight * gy
+                total = total + weight * vector
+            if np.size(total):
+                out.append(d.give(np.atleast_1d(total)))
+            seen.append((ts, dy))
+        return out
+
+
+def _item(fdata: Any, i: int) -> Any:
+    return (fdata.f if type(fdata) is ListShadow else fdata)[i]
+
+
+def _own(x: np.ndarray, d: Any) -> np.ndarray:
+    return np.zeros(x.shape) if d is None else np.array(d)
+
+
+def _filled(d: np.ndarray, like: Any) -> np.ndarray:
+    """Zeros for the times that an event kept the solver from."""
+    return np.concatenate([d, np.zeros(len(like) - len(d))])
 
 
 def _fdata_of(x: CoDual) -> Any:
@@ -350,9 +387,76 @@ def _ball(g, v):
     return sol.t_events[0][0], sol.y[1, -1], sol.sol(0.3)
 
 
+def _swing(t, z, k):
+    return np.array([z[1], -k * np.sin(z[0]) - 0.1 * z[1]])
+
+
+def _upright(t, z, k):
+    return z[0] - 0.1 * k * t
+
+
+_TIGHT = {"rtol": 1e-11, "atol": 1e-12}
+
+
+def _turns(method):
+    def run(k, z0, level):
+        def fast(t, z, k):
+            return z[1] ** 2 - level * k
+
+        fast.direction = 1  # type: ignore[attr-defined]
+        fast.terminal = 2  # type: ignore[attr-defined]
+        sol = si.solve_ivp(_swing, (0.2, 9.0), z0, method, events=[_upright, fast], args=(k,), **_TIGHT)
+        return *sol.t_events, *sol.y_events, sol.t[-1], sol.y[:, -1]
+
+    return run
+
+
+def _anywhere(method):
+    def run(k, z0, t, a):
+        sol = si.solve_ivp(_swing, (a, 2.5), z0, method, dense_output=True, args=(k,), **_TIGHT).sol
+        return sol(t), sol(t[1] + 0.1), sol(2.5)
+
+    return run
+
+
+def _backwards_to_an_event(k, z0, b):
+    sol = si.solve_ivp(
+        _swing,
+        (b, -4.0),
+        z0,
+        "DOP853",
+        np.array([1.4, 1.3, -3.0, -3.9]),
+        True,
+        lambda t, z, k: t + k,
+        args=(k,),
+        **_TIGHT,
+    )
+    return sol.y, sol.t_events[0], sol.sol(np.array([-1.0, 0.3]))
+
+
+def _no_time(p, z0):
+    sol = si.solve_ivp(lambda t, z: -p * z, (0.0, 0.0), z0, dense_output=True)
+    return sol.y, sol.sol(0.0)
+
+
+def _sought(method):
+    def run(k, z0):
+        def field(t, z):
+            return np.array([z[1], -k * z[0]])
+
+        sol = si.solve_ivp(field, (0.0, 3.0), z0, method, dense_output=True, **_TIGHT).sol
+        return so.brentq(lambda t: sol(t)[0] - 0.1 * k, 0.3, 2.9, xtol=1e-14)
+
+    return run
+
+
 _Z = np.array([1.0, 0.7])
 CASES: list[RuleCase] = [
-    *[case(_stiff(m), 2.0, _Z, _T[1:3] / 4.0) for m in ("Radau", "BDF", "LSODA")],
+    *[case(_stiff(m), 2.0, _Z, _T[1:3] / 4.0) for m in ("Radau", "BDF", "LSODA", "DOP853")],
+    *[case(_turns(m), 1.7, _Z, 0.3) for m in ("RK45", "DOP853", "Radau", "LSODA")],
+    *[case(_anywhere(m), 1.7, _Z, np.array([2.1, 0.4, 0.9]), 0.3) for m in ("RK23", "RK45", "DOP853", "BDF")],
+    case(_sought("RK45"), 0.7, _Z), case(_sought("LSODA"), 0.7, _Z),
+    case(_backwards_to_an_event, 1.7, _Z, 1.5), case(_no_time, 1.7, _Z),
     case(_stiff_with_args, 2.0, 0.7, _Z, 0.1, 0.6), case(_ball, 9.8, 2.0),
     case(_fit, np.array([1.5, 1.0, 3.0, 1.0]), _Z), case(_captured, np.array([1.2, 0.3]), _Z),
     case(_ends, 0.3, 1.2, _Z, 0.8), case(_times, np.array([0.3, 1.1, 2.9]), _Z, 0.7), case(_backwards, 0.4, _Z),
