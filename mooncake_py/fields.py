@@ -75,15 +75,24 @@ def is_function(x: Any, f: Any) -> bool:
 
 
 def same_function(a: FunctionType, b: FunctionType) -> bool:
-    """Are two functions made from the same code, so that they cannot behave differently?"""
+    """Are two functions made by a function from the same code, so that they cannot behave differently?
+
+    They are two things all the same: `is`, sets and dicts tell them apart, and so does what answers for them.
+    """
     return (
         a.__code__ is b.__code__
+        and is_local_function(a)
         and a.__globals__ is b.__globals__
         and a.__closure__ is None
         and a.__defaults__ is b.__defaults__
         and a.__kwdefaults__ is b.__kwdefaults__
         and _same_items(a.__dict__, b.__dict__)
     )
+
+
+def is_local_function(x: Any) -> bool:
+    """Is it made by a function, anew in every run: one of several that are `same_function`?"""
+    return type(x) is FunctionType and "<locals>" in x.__code__.co_qualname
 
 
 def _same_items(a: dict[str, Any], b: dict[str, Any]) -> bool:

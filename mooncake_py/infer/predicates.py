@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.fields import make_object
+from mooncake_py.fields import is_local_function, make_object
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
@@ -146,7 +146,7 @@ def fold_hasattr(t: T, name: str, maker: T | None) -> bool | None:
 def fold_is(a: T, b: T) -> bool | None:
     """Are they the same object? None where the types do not tell."""
     if isinstance(a, Known) and isinstance(b, Known):
-        return a.value is b.value
+        return None if a == b and is_local_function(a.value) else a.value is b.value
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Union):
             found = {fold_is(o, y) for o in x.options}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.fields import is_local_function
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Cell, Dct, Known, Lst, Obj, T, Top, Tup
@@ -130,11 +131,14 @@ class ADInfo:
         return self.sure_memory
 
     def operand(self, v: Operand) -> Operand:
-        """A primal operand in the forward code; functions and modules that are known are constants there."""
+        """A primal operand in the forward code; functions and modules that are known are constants there.
+
+        Not so functions made anew in every run: what is known of them is what they do.
+        """
         if not isinstance(v, Var):
             return v
         t = self.types.get(v)
-        if isinstance(t, Known) and v in self.removable:
+        if isinstance(t, Known) and v in self.removable and not is_local_function(t.value):
             return Const(t.value)
         return self.f.get(v, v)
 

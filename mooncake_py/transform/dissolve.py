@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from types import MemberDescriptorType
 
-from mooncake_py.fields import make_object
+from mooncake_py.fields import is_local_function, make_object
 from mooncake_py.frontend.ssa import UNBOUND, Draft
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup
@@ -158,12 +158,14 @@ class _Analysis:
             return
         t = self.types.get(s.out)
         x, name = (*s.args, None, None)[:2]
-        if info.kind == "plain" and isinstance(t, Known):  # its class, whether it is None, a function of its class
-            self.answers[s.out] = Const(t.value)
+        named = x in group and isinstance(name, Const) and type(name.value) is str and not s.kwargs
+        stored = named and is_const(s.fn, getattr) and _is_stored(group[x].cls, name.value)  # type: ignore[index,union-attr]
+        if info.kind == "plain" and isinstance(t, Known) and not (stored and is_local_function(t.value)):
+            self.answers[s.out] = Const(t.value)  # its class, whether it is None, a function of its class
             return
-        if x in group and isinstance(name, Const) and type(name.value) is str and not s.kwargs:
-            g = group[x]
-            if is_const(s.fn, getattr) and info.kind in ("plain", "rule") and _is_stored(g.cls, name.value):
+        if named:
+            g = group[x]  # type: ignore[index]
+            if stored and info.kind in ("plain", "rule"):
                 g.names.add(name.value)
                 used = []
             elif info.target in WRITES:

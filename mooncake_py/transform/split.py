@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType
 
-from mooncake_py.fields import is_code_of, is_function, narrow
+from mooncake_py.fields import is_code_of, is_function, is_local_function, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
@@ -162,7 +162,8 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: Mapping[Var, T]) -> _Que
     kinds = _kinds(x, types)
     if kind not in kinds or not isinstance(x, Var):
         return None
-    yes, no = frozenset({kind}), kinds - {kind}
+    yes = frozenset({kind})
+    no = kinds if is_local_function(other.value) else kinds - yes  # it may be another one made from the same code
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
 
 

@@ -108,3 +108,56 @@ def attributes_of_functions_made_anew(x):
         square.factor, triple.factor = i + 1.0, i - 0.5
         total = total + add([square, triple], x + i)
     return total
+
+
+class Pair:
+    def __init__(self, f, g):
+        self.f = f
+        self.g = g
+
+
+class Comparisons:
+    """Functions that are found by a name that is put together when the program runs."""
+
+    @staticmethod
+    def in_an_object(p, x):
+        return p.f(x) * 3.0 if p.f is p.g else p.f(x) + x
+
+    @staticmethod
+    def in_an_object_of_its_own(f, g, x):
+        p = Pair(f, g)
+        return p.f(x) * 3.0 if p.f is p.g else p.f(x) + x
+
+    @staticmethod
+    def among_several(f, g, x):
+        for h in (f, math.sin):
+            x = x * 2.0 if h is g else h(x)
+        return x
+
+    @staticmethod
+    def by_position(f, g, x):
+        return x * [f, g].index(g) + x * x * len({f, g})
+
+    @staticmethod
+    def given_back(p, x):
+        return p.f, p.g
+
+
+@case(0.7)
+def functions_made_anew_are_told_apart(x):
+    def square():
+        def inner(y):
+            return y * y
+
+        return inner
+
+    def run(name, *args):
+        return getattr(Comparisons, (name + "!")[:-1])(*args)
+
+    total = x
+    for f, g in [(square(), square()), (square(),) * 2]:
+        total += run("in_an_object", Pair(f, g), x) * run("in_an_object_of_its_own", f, g, x)
+        total += run("among_several", f, g, x) * run("by_position", f, g, x)
+        h, k = run("given_back", Pair(f, g), x)
+        total *= h(x) * 2.0 if h is k and h is f else k(x) + (k is g)
+    return total
