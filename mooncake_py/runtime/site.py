@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
@@ -29,9 +30,9 @@ from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import decides
 from mooncake_py.runtime.plain import run_plainly
 from mooncake_py.runtime.registered import run_rule
-from mooncake_py.runtime.results import Result
+from mooncake_py.runtime.results import Given, Result
 from mooncake_py.runtime.stored import named
-from mooncake_py.tangents import zero_fdata
+from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, met_fdata, zero_fdata
 from mooncake_py.unwinding import Raised, leave
 
 
@@ -76,21 +77,44 @@ class DynamicSite:
     def _where(self) -> str:
         return f"{self.filename}:{self.line} ({self.function})" if self.line else self.filename
 
-    def _check_write(
-        self, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], live: tuple[bool, ...]
-    ) -> tuple[Any, ...]:
-        """Refuse to write a value with a derivative where nobody would find it; fdata for what it is written into.
+    def _met(self, f: Any, ff: Any, given: Given, live: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """fdata of a callee and of its positional arguments, with what the run knows of what the callee holds on to.
 
-        `live`: which arguments but the first may carry a derivative.
+        Writing a value with a derivative where nobody would find it is refused. `live`: which arguments may carry one.
         """
+        args, fargs = given.args, given.fargs
+        if type(f) in _BOUND:
+            x = f.__self__
+            if ff is None and type(x) not in ATOMS:
+                ff = met_fdata(x, run.current())
+            if ff is None and type(x) in _WRITTEN and callable(d := native_method(type(x), f)):
+                ff = self._write(d, given.after(x, None), (False, *live))[0]
+        elif type(f) is functools.partial and type(ff) is not PartialShadow:
+            n = len(f.args)
+            keywords = {k: v for k, v in f.keywords.items() if k not in given.names}
+            kwfdata = known(tuple(keywords.values()), (None,) * len(keywords))
+            within = Given(
+                (*f.args, *args), (*known(f.args, (None,) * n), *fargs),
+                (*keywords, *given.names), (*keywords.values(), *given.kwvalues), (*kwfdata, *given.kwfdata),
+            )  # fmt: skip
+            inner, found = self._met(f.func, None, within, (*[False] * (n + len(keywords)), *live))
+            fargs = found[n:]
+            if any(x is not None for x in (inner, *found[:n], *kwfdata)):
+                bound = ListShadow(list(found[:n]), [None] * n)
+                ff = PartialShadow(inner, bound, DictShadow(dict(zip(keywords, kwfdata, strict=True))))
+        elif fargs and fargs[0] is None and type(args[0]) in _WRITTEN:
+            fargs = self._write(f, given, live)
+        return ff, fargs
+
+    def _write(self, f: Any, given: Given, live: tuple[bool, ...]) -> tuple[Any, ...]:
+        """fdata of the positional arguments where f writes to the first of them, which came without."""
+        args, fargs = given.args, given.fargs
         x = args[0]
         array = type(x) is np.ndarray
-        if type(f).__hash__ is None or not (array or isinstance(x, (list, dict, deque))):
-            return fargs
-        rule = find_rule_for_values(f, args)
+        rule = find_rule_for_values(f, args, given.names) if type(f).__hash__ is not None else None
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
-        if any(on and is_active(v, fv) for on, v, fv in zip(live, args[1:], fargs[1:], strict=True)):
+        if any(on and is_active(v, fv) for on, v, fv in zip(live, given.values, given.fdata, strict=True)):
             if run.is_wary() >= (ARRAYS if array else OBJECTS) and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
             raise UnsupportedError(
@@ -123,15 +147,10 @@ class DynamicSite:
                 return y, None, _of_numbers(pb, len(args))
         try:
             fargs = known(args, fargs)
-            if self.live is not None and any(self.live):
-                if type(f) is pytypes.BuiltinFunctionType and type(f.__self__) in _CONTAINERS and ff is None:
-                    ff = run.current().shadow(f.__self__)
-                    if ff is None and callable(d := native_method(type(f.__self__), f)):
-                        ff = self._check_write(d, (f.__self__, *args), (None, *fargs), self.live)[0]
-                elif type(f) is pytypes.BuiltinFunctionType and type(f.__self__) is np.ndarray and ff is None:
-                    ff = zero_fdata(f.__self__) if run.is_wary() >= ARRAYS else None
-                elif fargs and fargs[0] is None:
-                    fargs = self._check_write(f, args, fargs, self.live[1:])
+            if names:
+                kwfdata = known(kwvalues, kwfdata)
+            if self.live is not None:
+                ff, fargs = self._met(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.live)
             classes = tuple(map(type, args))
             if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
                 assert self.rule is not None
@@ -149,8 +168,6 @@ class DynamicSite:
                     self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
                     plain = type(self) is DynamicSite and not (rule.user or rule.codual or rule.mutates)
                     self.numeric = rule.fn if plain and _ARITHMETIC.issuperset(classes) else None
-            if names:
-                kwfdata = known(kwvalues, kwfdata)
             if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
                 y, fy, pb = handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
             else:
@@ -194,7 +211,8 @@ def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
 
 _ARITHMETIC = frozenset({float, complex, int, np.float64})
 _FLOATING = frozenset({float, complex, np.float64})  # what the arithmetic of these gives where it has a derivative
-_CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
+_BOUND = frozenset({pytypes.BuiltinFunctionType, pytypes.MethodWrapperType, pytypes.MethodType})
+_WRITTEN = frozenset({list, dict, deque, defaultdict, OrderedDict, np.ndarray})
 _NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *NATIVE})
 
 

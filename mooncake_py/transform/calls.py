@@ -63,7 +63,7 @@ def dynamic_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
         _check_class_keywords(info, s)
     info.dynamic = True
     callee, args = at_site(s, call, info.types)
-    live = tuple(info.tree(v) != NONE for v in args)
+    live = tuple([info.tree(v) != NONE for v in (*args, *(v for _, v in s.kwargs))])
     site = info.dynamic_site(call, s, live, s.out in info.canonical.unwinding)
     site.written = info.may_be_written(s.out)
     site.made = not any(live) and not isinstance(call.target, pytypes.BuiltinFunctionType)

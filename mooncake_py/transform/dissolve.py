@@ -158,18 +158,18 @@ class _Analysis:
             return
         t = self.types.get(s.out)
         x, name = (*s.args, None, None)[:2]
-        named = x in group and isinstance(name, Const) and type(name.value) is str and not s.kwargs
-        stored = named and is_const(s.fn, getattr) and _is_stored(group[x].cls, name.value)  # type: ignore[index,union-attr]
+        k = name.value if isinstance(name, Const) and type(name.value) is str and not s.kwargs else None
+        g = group.get(x) if isinstance(x, Var) else None
+        stored = g is not None and k is not None and is_const(s.fn, getattr) and _is_stored(g.cls, k)
         if info.kind == "plain" and isinstance(t, Known) and not (stored and is_local_function(t.value)):
             self.answers[s.out] = Const(t.value)  # its class, whether it is None, a function of its class
             return
-        if named:
-            g = group[x]  # type: ignore[index]
+        if g is not None and k is not None:
             if stored and info.kind in ("plain", "rule"):
-                g.names.add(name.value)
+                g.names.add(k)
                 used = []
             elif info.target in WRITES:
-                g.names.add(name.value)
+                g.names.add(k)
                 used = [v for v in s.args[2:] if v in group]
         for v in used:
             group[v].ok = False

@@ -236,3 +236,68 @@ def shifted(n, t):
 def functions_made_of_constants_in_a_list(x):
     fs = [shifted(k % 4, 0.1 * k) for k in range(6)]
     return sum(f(x) for f in fs)
+
+
+def list_and_its_methods():
+    items = [1.0, 2.0]
+    return {
+        "items": items,
+        "put": functools.partial(list.__setitem__, items),
+        "first": functools.partial(items.__setitem__, 0),
+        "get": functools.partial(list.__getitem__, items),
+        "at": items.__getitem__,
+        "total": functools.partial(sum, items),
+    }
+
+
+@case(0.7)
+def methods_of_a_list_made_with_it(x):
+    d = list_and_its_methods()
+    d["put"](1, x * x)
+    d["first"](d["at"](1) * x)
+    return d["items"][0] * d["get"](1) + d["total"]()
+
+
+def dict_and_its_methods():
+    table = {"a": 1.0}
+    return {"table": table, "put": table.update, "more": functools.partial(table.update, c=3.0), "pop": table.pop}
+
+
+@case(0.7)
+def methods_of_a_dict_made_with_it(x):
+    d = dict_and_its_methods()
+    d["put"](a=x * x)
+    d["more"](b=x)
+    return d["table"]["a"] * d["table"]["c"] * d["pop"]("b") + len(d["table"])
+
+
+def array_and_its_methods():
+    a = np.zeros(3)
+    return {"array": a, "put": functools.partial(np.ndarray.__setitem__, a), "fill": a[1:].fill, "sum": a.sum}
+
+
+@case(0.7)
+def methods_of_an_array_made_with_it(x):
+    d = array_and_its_methods()
+    d["put"](0, x * x)
+    d["fill"](x)
+    return d["sum"]() * d["array"][2]
+
+
+class Log:
+    def __init__(self):
+        self.items = [0.5]
+        self.put = functools.partial(list.append, self.items)
+        self.pop = self.items.pop
+
+    def last(self):
+        return self.items[-1]
+
+
+@case(0.7)
+def object_that_keeps_methods_of_its_list(x):
+    log = Log()
+    held = {"log": log, "last": log.last}
+    log.put(x * x)
+    held["log"].items[0] = held["last"]() * x
+    return held["log"].items[0] * log.pop()
