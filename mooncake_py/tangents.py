@@ -307,7 +307,8 @@ def zero_fdata(x: Any) -> Any:
 def met_fdata(x: Any, here: run.Run) -> Any:
     """fdata of what the run has met before: an object, a view of an array's memory, a cell that holds one of them."""
     if type(x) is np.ndarray:
-        return zero_fdata(x) if id(layout.owner_of(x)) in here.memory else None
+        met: dict[int, Any] = here.arrays if here.wary >= run.Wary.ARRAYS else here.memory
+        return zero_fdata(x) if id(layout.owner_of(x)) in met else None
     found = here.shadow(x)
     if found is None and type(x) is CellType:
         with contextlib.suppress(ValueError):  # an empty cell

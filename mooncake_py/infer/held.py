@@ -25,7 +25,7 @@ CONSTANTS_ONLY = (set, bytearray)
 
 def summary(x: Any) -> Any:
     """What an answer takes the value of a name to be."""
-    if isinstance(x, pytypes.ModuleType):
+    if isinstance(x, (pytypes.ModuleType, functools.partial, pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         return x
     return (holds_plainly(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 

@@ -34,7 +34,14 @@ from mooncake_py.infer.held import (
     summary,
 )
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
-from mooncake_py.infer.outside_writes import Place, Writes, counts, made_in_class_body, names_set
+from mooncake_py.infer.outside_writes import (
+    Place,
+    Writes,
+    counts,
+    made_in_class_body,
+    names_set,
+    writes_when_called,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
@@ -139,6 +146,7 @@ class Walk:
         self.namespaces = False  # are there modules and classes that may be written to?
         self.rebinds = False  # are global variables assigned, or read that may be?
         self.assigns = False  # and what they get is not just counted?
+        self.writers = NOTHING  # what callables write to that hold on to it
         self.notes = notes
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
         self.relied: list[tuple[Mapping[str, Any], str, Any]] = []  # names, and what they were taken to hold
@@ -146,9 +154,9 @@ class Walk:
     def answer(self) -> Wary:
         if any(map(names_set, self.codes.values())):
             return NAMES
-        if self.assigns or writes_arrays(self):
+        if self.assigns or self.writers is ARRAYS or writes_arrays(self):
             return ARRAYS
-        return OBJECTS if Writes(self).objects() else NOTHING
+        return OBJECTS if self.writers or Writes(self).objects() else NOTHING
 
     # -- what may run --
 
@@ -164,7 +172,12 @@ class Walk:
         elif isinstance(x, pytypes.MethodType):
             self.bound(x.__func__, (x.__self__,), {})
         elif isinstance(x, functools.partial):
+            self.writers = max(self.writers, writes_when_called(x))
             self.bound(x.func, x.args, x.keywords)
+        elif isinstance(x, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
+            self.writers = max(self.writers, writes_when_called(x))
+            if may_hold_data(x):
+                self.value(x.__self__)
         elif isinstance(x, (classmethod, staticmethod)):
             self.value(x.__func__)
         elif isinstance(x, property):
@@ -173,6 +186,9 @@ class Walk:
         elif isinstance(x, type):
             self.namespaces = self.namespaces or not is_library(x)
             self.methods(x, outside=False)
+        elif isinstance(x, (tuple, frozenset)):
+            for v in list(x)[:200]:
+                self.value(v)
         elif hasattr(x, "__wrapped__") and callable(x):
             self.value(x.__wrapped__)
         elif is_data(x):
@@ -315,7 +331,7 @@ class Walk:
                     c.defaults[i] = f.__kwdefaults__[name]
             if any(map(may_hold_data, f.__kwdefaults__.values())):
                 self.sources = self.unseen = True
-        for v in held.values():
+        for v in (*held.values(), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
             self.value(v)
         return c
 

@@ -32,10 +32,10 @@ NOTHING, ROW, GRID, HOLDER = 0, 1, 2, 4
 ANY = ROW | GRID | HOLDER
 _ARRAY = ROW | GRID
 
-_WRITING_METHODS = frozenset(
+WRITING_METHODS = frozenset(
     {"fill", "put", "sort", "partition", "itemset", "resize", "setfield", "byteswap", "__setitem__", "setflags"}
 )
-_WRITERS = frozenset({"put", "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"})
+WRITERS = frozenset({"put", "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"})
 _CONTAINERS = (list, tuple, deque)
 _PASS_ON = frozenset(
     {iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max, dict, map, filter, getattr, deque}
@@ -95,7 +95,7 @@ def _writes_something(c: Code) -> bool:
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 name = str(s.args[1].value)
-                if name in _WRITING_METHODS or hasattr(np, name) or hasattr(np.ufunc, name):
+                if name in WRITING_METHODS or hasattr(np, name) or hasattr(np.ufunc, name):
                     return True
     return False
 
@@ -210,14 +210,12 @@ class _Arrays:
         if f is ops.cell_get:
             self.hold(c, s.out, self.cells.get(str(s.args[1].value), NOTHING))  # type: ignore[union-attr]
             return False
-        if _writes_when_called(f):
-            return True
         if type(f) is functools._lru_cache_wrapper:
             self.hold(c, s.out, ANY)
         given = [self.kind(c, v) for v in (*s.args, *(v for _, v in s.kwargs))]
         if f is getattr and isinstance(s.args[1], Const):
             name = str(s.args[1].value)
-            if given[0] & _ARRAY and name in _WRITING_METHODS:
+            if given[0] & _ARRAY and name in WRITING_METHODS:
                 return True
             kind = (_ARRAY if given[0] & _ARRAY else NOTHING) | (ANY if given[0] & HOLDER else NOTHING)
             holder = c.known(s.args[0], defs)
@@ -300,7 +298,7 @@ class _Arrays:
             if any(out) or (at is not None and any(given[at:n])):
                 return True
         rules = rules_of(f)
-        if given[0] & _ARRAY and getattr(f, "__name__", "") in _WRITERS:
+        if given[0] & _ARRAY and getattr(f, "__name__", "") in WRITERS:
             return True
         if any(i < n and given[i] & _ARRAY for r in rules for i in r.mutates):
             return True
@@ -387,10 +385,3 @@ class _Arrays:
 def _item(kind: int) -> int:
     """What going through this gives."""
     return (ANY if kind & HOLDER else NOTHING) | (_ARRAY if kind & GRID else NOTHING)
-
-
-def _writes_when_called(f: Any) -> bool:
-    """Is this a function that an array to write to is bound in?"""
-    if isinstance(f, functools.partial):
-        return bool(kinds(f.keywords.get("out")))
-    return isinstance(f, pytypes.BuiltinFunctionType) and bool(kinds(f.__self__)) and f.__name__ in _WRITING_METHODS

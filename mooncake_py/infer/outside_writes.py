@@ -13,11 +13,15 @@ import types as pytypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.infer.held import holds_classes, holds_plainly, may_hold_data, of_library
+import numpy as np
+
+from mooncake_py.infer.held import holds_arrays, holds_classes, holds_plainly, is_data, may_hold_data, of_library
+from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
 from mooncake_py.registry import rules_of
+from mooncake_py.run import Wary
 
 if TYPE_CHECKING:
     from mooncake_py.infer.outside import Code, Walk
@@ -60,6 +64,24 @@ _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>
 
 Place = tuple[pytypes.CodeType | None, int | str]
 """A parameter by number or name: of this code, or of any."""
+
+
+def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> Wary:
+    """What a callable writes to that it holds on to: a method of a container or array, a partial of what writes."""
+    if isinstance(f, functools.partial):
+        return writes_when_called(f.func, f.args, f.keywords.get("out"))
+    if isinstance(f, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
+        args = (f.__self__, *args) if may_hold_data(f) or holds_arrays(f.__self__) else args
+    if isinstance(f, (pytypes.FunctionType, pytypes.MethodType)) or type(f).__hash__ is None:
+        return Wary.NOTHING  # its own code says
+    changed = {i for r in rules_of(f) for i in r.mutates}
+    if f in _WRITES or getattr(f, "__name__", "") in _MUTATORS | WRITING_METHODS | WRITERS:
+        changed.add(0)
+    written = [out, *[x for i, x in enumerate(args) if i in changed]]
+    if any(isinstance(x, np.ndarray) and holds_arrays(x) for x in written):
+        return Wary.ARRAYS
+    return Wary.OBJECTS if any(map(is_data, written)) else Wary.NOTHING
+
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 

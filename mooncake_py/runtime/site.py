@@ -86,7 +86,8 @@ class DynamicSite:
         if type(f) in _BOUND:
             x = f.__self__
             if ff is None and type(x) not in ATOMS:
-                ff = met_fdata(x, run.current())
+                outside = type(x) is np.ndarray and run.is_wary() >= ARRAYS
+                ff = zero_fdata(x) if outside else met_fdata(x, run.current())
             if ff is None and type(x) in _WRITTEN and callable(d := native_method(type(x), f)):
                 ff = self._write(d, given.after(x, None), (False, *live))[0]
         elif type(f) is functools.partial and type(ff) is not PartialShadow:
