@@ -37,6 +37,7 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
+from mooncake_py.transform.merge import merge
 
 
 def explicit(fn: Function) -> Function:
@@ -165,7 +166,7 @@ def settle(blocks: dict[BlockId, CFGBlock], inferred: Inferred, fresh: Fresh) ->
     for b in list(blocks.values()):
         if isinstance(b.term, Try) and not effects.body_raises(blocks[b.term.body.target]):
             blocks[b.id] = CFGBlock(b.id, b.params, b.stmts, Goto(b.term.body, b.term.pos))
-    _fuse(blocks, effects)
+    merge(blocks, effects.body_raises)
     for b in list(blocks.values()):
         if isinstance(b.term, Try):
             _cut(blocks, b, effects, fresh)
@@ -229,39 +230,6 @@ def _unwind(
     pad = CFGBlock(fresh.block(), (exc, *params), (stmt,), Goto(Edge(term.handler.target, (exc, *params)), call.pos))
     blocks[pad.id] = pad
     blocks[b.id] = CFGBlock(b.id, b.params, b.stmts, Try(term.body, Edge(pad.id, term.handler.args), term.pos))
-
-
-def _fuse(blocks: dict[BlockId, CFGBlock], effects: _Effects) -> None:
-    """Append to blocks what only follows them: to a body what the same handler protects, or what cannot raise."""
-    entered: dict[BlockId, int] = dict.fromkeys(blocks, 0)
-    protected: dict[BlockId, Edge] = {}
-    for b in blocks.values():
-        for e in edges(b.term):
-            entered[e.target] += 1
-        if isinstance(b.term, Try):
-            protected[b.term.body.target] = b.term.handler
-    for i in list(blocks):
-        handler = protected.get(i)
-        while (b := blocks.get(i)) is not None:  # type: ignore[assignment]
-            term = b.term
-            if isinstance(term, Goto) and term.edge.target != i and entered[term.edge.target] == 1:
-                c = blocks[term.edge.target]
-                if c.params or (handler is not None and effects.body_raises(c)):
-                    break
-            elif isinstance(term, Try) and handler is not None and _same(handler, term.handler):
-                c = blocks[term.body.target]
-                entered[handler.target] -= 1
-            else:
-                break
-            blocks[i] = CFGBlock(i, b.params, (*b.stmts, *c.stmts), c.term)
-            del blocks[c.id]
-
-
-def _same(a: Edge, b: Edge) -> bool:
-    return a.target == b.target and all(
-        x is y or (isinstance(x, Const) and isinstance(y, Const) and x.value is y.value)
-        for x, y in zip(a.args, b.args, strict=True)
-    )
 
 
 def _cut(blocks: dict[BlockId, CFGBlock], b: CFGBlock, effects: _Effects, fresh: Fresh) -> None:

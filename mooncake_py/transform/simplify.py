@@ -23,6 +23,7 @@ from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.listed import as_lists, draw, draw_again
+from mooncake_py.transform.merge import merged
 from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
 from mooncake_py.transform.raised import own_handlers
@@ -51,6 +52,7 @@ def infer_simplified(
 
         def again(f: Function) -> Inferred:
             while True:
+                f = merged(f)
                 inference = Inference(
                     f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost
                 )

@@ -18,16 +18,17 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--shrink", action="store_true", help="shrink what goes wrong")
+    parser.add_argument("--short", action="store_true", help="short programs: many more in the same time")
     parser.add_argument("--show", action="store_true", help="print the program of the first seed and stop")
     options = parser.parse_args()
     if options.show:
-        print(program(options.seed).source)
+        print(program(options.seed, options.short).source)
         return 0
     counts: Counter[str] = Counter()
     reasons: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as tmp:
         for seed in range(options.seed, options.seed + options.count):
-            p = program(seed)
+            p = program(seed, options.short)
             kind, why = outcome(p, Path(tmp))
             counts[kind] += 1
             if kind != "wrong":
