@@ -278,6 +278,8 @@ class _Dissolved(Rebuild):
             return d
         value = self.builder.check_bound(d, self.builder.read(d, ("field", x, name), name), name, s.pos)
         self.reads[value] = self.groups[x]
+        if handler is not None:
+            d = self.after_raising(fn, d, handler, s.pos)
         self.define(d, s.out, value, s.pos)
         return d
 

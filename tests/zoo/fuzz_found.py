@@ -124,3 +124,18 @@ def list_among_lists_extended_in_place(x):
     both = [*rows, *copies]
     both[1] += [x]
     return sum(map(sum, both)) * shared[0][2]
+
+
+class Held:
+    def __init__(self, a):
+        self.a = a
+
+
+@case(V, 0.7)
+def item_out_of_range_of_an_object_that_is_not_made(a, x):
+    o = Held(a * x)
+    try:
+        o.a[7] *= o.a[1]
+    except IndexError:
+        o.a[0] *= o.a[1]
+    return o.a.sum()
