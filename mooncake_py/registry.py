@@ -91,6 +91,12 @@ def is_declared(f: Any) -> bool:
     return bool(rules_of(f)) or f in _overlays or f in refused or f in replaced or f in opaque
 
 
+def declared() -> set[Any]:
+    """All functions of which somebody has said so, and those that have rules for some calls only."""
+    overlaid = [k[0] if type(k) is tuple else k for k in _overlays]
+    return {*_rules, *overlaid, *_by_class, *refused, *replaced, *opaque, *drained}
+
+
 def rrule(
     *targets: Any,
     types: tuple[Pattern, ...] = (),
@@ -304,6 +310,12 @@ def load_waiting() -> bool:
     return bool(due)
 
 
+def load_due() -> None:
+    """Import the packs whose module is there by now, if any are waited for."""
+    if _waiting:
+        load_waiting()
+
+
 def _importing(module: Any) -> bool:
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
@@ -312,8 +324,7 @@ def load_packs() -> None:
     """Import every rule pack of the entry-point group `mooncake_py.rules`, once, and those whose module came since."""
     global _loaded
     if _loaded:
-        if _waiting:
-            load_waiting()
+        load_due()
         return
     _loaded = True
     from importlib.metadata import entry_points  # slow to import, and not needed until the first derivation

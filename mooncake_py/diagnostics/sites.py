@@ -88,6 +88,7 @@ class CheckedSite(DynamicSite):
     """A call decided when it runs: whatever rule it comes to is watched, and told where it was called."""
 
     __slots__ = ("mode", "where")
+    bare = False
 
     def __init__(
         self, where: Where, function: str, why: str, live: tuple[bool, ...] | None, protected: bool, mode: Mode

@@ -115,6 +115,14 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     return Inst(cls, act)
 
 
+def is_of_class_made_anew(x: Any) -> bool:
+    """Is x an object of a class that some function makes each time it runs, or such a class?"""
+    cls = type(x)
+    if cls.__flags__ & HEAP and is_made_anew(cls):
+        return True
+    return isinstance(x, type) and bool(x.__flags__ & HEAP) and is_made_anew(x)
+
+
 def _object(value: Any, act: bool, most: int | None, depth: int, within: Within) -> T:
     """The type of an object, and of those of its class that it leads to."""
     cls = type(value)

@@ -26,7 +26,7 @@ from mooncake_py.runtime.stored import (
     write_stored,
 )
 from mooncake_py.structure import is_user_class, slot_of, stored
-from mooncake_py.tangents import PartialShadow, has_tangent, zero_fdata
+from mooncake_py.tangents import ObjectShadow, PartialShadow, add_any, has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
 _MISSING = class_attribute(object, "")
@@ -56,6 +56,8 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     The pullback takes the cotangent of the attribute and returns that of x, which has one only where x is no object.
     """
     cls = type(x)
+    if is_user_class(cls):
+        return _object_attribute(call, x, fx, name)
     if isinstance(x, (type, pytypes.ModuleType, pytypes.FunctionType)):
         return _class_attribute(call, x, name)
     if cls is super:
@@ -66,12 +68,18 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return (x.__self__, fx, lambda dy: dy) if name == "__self__" else (x.__func__, None, None)
     if cls is functools._lru_cache_wrapper and name == "__wrapped__":
         return x.__wrapped__, fx, None  # fdata of what caches is that of its function
-    if isinstance(x, BaseException) and not is_user_class(cls) and name in x.__dict__:
+    if isinstance(x, BaseException) and name in x.__dict__:
         return read_stored(x, None, name)
-    if not is_user_class(cls) and not cls.__flags__ & 1 << 9:
+    if not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):
         return getattr(x, name), None, None
+    return _object_attribute(call, x, fx, name)
+
+
+def _object_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    """The same of an object, by its `__getattribute__`."""
+    cls = type(x)
     hook = class_attribute(cls, "__getattribute__")
     if type(hook) is not pytypes.FunctionType:
         return _generic_get(call, x, fx, name)
@@ -98,6 +106,8 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
     d = class_attribute(cls, name)
     if name == "__dict__" and is_user_class(cls):
         return x.__dict__, vars_shadow(x, fx), None
+    if d is _MISSING and name in getattr(x, "__dict__", ()):
+        return read_stored(x, fx, name)
     if d is not _MISSING and (hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
         if type(d) is pytypes.MemberDescriptorType:
             try:
@@ -213,6 +223,35 @@ def _super_native(s: Any, d: Any, x: Any, fx: Any, name: str) -> Result:
     if is_active(x, fx) and has_tangent(y):
         raise NoRule(getattr, (x, name), (fx, None))
     return y, None, None
+
+
+def read_quickly(x: Any, fx: Any, name: Any) -> Result | None:
+    """`getattr(x, name)` where x stores that, and its class has nothing to say; None where it may have."""
+    cls = type(x)
+    if not is_user_class(cls):
+        return None
+    for k in cls.__mro__:
+        d = k.__dict__
+        if name in d or ("__getattribute__" in d and type(d["__getattribute__"]) is pytypes.FunctionType):
+            return None
+    held = getattr(x, "__dict__", None)
+    if held is None or name not in held:
+        return None
+    y = held[name]
+    shadow = fx if type(fx) is ObjectShadow else run.current().shadow(x)
+    if type(shadow) is not ObjectShadow:
+        return y, None if type(y) in _NUMBERS else met(y), None
+    fy = shadow.fdata(name)
+    if fy is None and y is not None and type(y) not in _NUMBERS:
+        fy = met(y)
+
+    def pullback(dy: Any) -> Any:
+        if dy is not None and name not in shadow.constant:
+            r = shadow.r
+            r[name] = add_any(r.get(name), fy, dy)
+        return None
+
+    return y, fy, pullback
 
 
 def handle_getattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:

@@ -37,6 +37,7 @@ from mooncake_py.runtime.plain import all_it_reaches, inert_parts, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given, Pull, Result, of_bound, through
+from mooncake_py.runtime.settled import is_ordinary, settled_for
 from mooncake_py.runtime.user import has_derivative
 from mooncake_py.spelling import given_by_name
 from mooncake_py.tangents import ListShadow, add_rdata, zero_fdata
@@ -61,10 +62,16 @@ def call(
         first, order = Given(args, fargs, names, kwvalues, kwfdata).by_position(named)
         return through(call(f, ff, *first, protected), lambda ds: [ds[i] for i in order])
     given = Given(args, fargs, names, kwvalues, kwfdata)
-    kwargs = given.kwargs
-    alike = call_protected if protected else call
     if type(f) is pytypes.MethodType:
         return of_bound(call(f.__func__, None, *given.after(f.__self__, ff), protected))
+    if type(f) is pytypes.FunctionType and is_ordinary(f):
+        return _of_python(f, ff, given, protected)
+    alike = call_protected if protected else call
+    if not names and type(f).__hash__ is not None:
+        found = _step_by_step(f, ff, args, fargs, alike, protected)
+        if found is not None:
+            return found
+    kwargs = given.kwargs
     if isinstance(f, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         self = f.__self__
         if self is not None and not isinstance(self, pytypes.ModuleType) and _no_rule(f, args, names):
@@ -79,14 +86,7 @@ def call(
     if f is ops.load_special:
         return f(*args), fargs[0], lambda dy: (None, dy, None)
     if type(f).__hash__ is not None:
-        if f in NATIVE and not names:
-            found = NATIVE[f](alike, args, fargs)
-            if found is not None:
-                if type(found[0]) is Raised and not protected:
-                    note_missing(found[0].exc, f.__name__, "the call", 0)
-                    raise found[0].exc
-                return found
-        elif f in PROTOCOL and any(map(decides, args)) and not names and not _users_rule(f, args):
+        if f in PROTOCOL and any(map(decides, args)) and not names and not _users_rule(f, args):
             found = PROTOCOL[f](alike, args, fargs)
             if found is not None:
                 return found
@@ -95,10 +95,6 @@ def call(
     if f is getattr and isinstance(args[1], str):
         found = of_exception(args[0], args[1]) if isinstance(args[0], BaseException) else None
         return native_attribute(args, fargs) if found is None else found
-    if (iterates := ITERATION.get(f) if type(f).__hash__ is not None else None) is not None and not names:
-        found = iterates(call, args, fargs, protected)
-        if found is not None:
-            return found
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
     rule = find_rule_for_values(f, args, names)
     if rule is not None:
@@ -121,14 +117,7 @@ def call(
         return found
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
-        if not active and (within := all_it_reaches(python, given.values)) is not None:
-            return run_plainly(f, args, kwargs, names, protected, within)
-        try:
-            return run_python(python, ff, given, protected)
-        except NotDerived as e:
-            if active:
-                raise e.why from None
-            return run_plainly(f, args, kwargs, names, protected)
+        return _of_python(python, ff, given, protected, f)
     found = call_object(alike, f, ff, given) if active or isinstance(f, functools.partial) else None
     if found is not None:
         return found
@@ -157,6 +146,39 @@ def call(
     if getattr(f, "__module__", None) == "_operator" and all(type(x) in ATOMS or type(x) in _NUMBERS for x in args):
         f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
+
+
+def _step_by_step(
+    f: Any, ff: Any, args: tuple[Any, ...], fargs: tuple[Any, ...], alike: Any, protected: bool
+) -> Result | None:
+    """A call that is done step by step as Python does it, or of which it is settled to what rule it comes."""
+    if (native := NATIVE.get(f)) is not None:
+        found = native(alike, args, fargs)
+        if found is not None and type(found[0]) is Raised and not protected:
+            note_missing(found[0].exc, f.__name__, "the call", 0)
+            raise found[0].exc
+        return found
+    if (iterates := ITERATION.get(f)) is not None:
+        return iterates(call, args, fargs, protected)
+    if ff is None and (settled := settled_for(f, args, tuple(map(type, args)))) is not None:
+        active = settled.is_active(args, fargs)
+        if not (active and settled.asks_items):
+            return settled.run(f, args, fargs, active)
+    return None
+
+
+def _of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: bool, f: Any = None) -> Result:
+    """A call of a Python function, or of what is differentiated as one (f)."""
+    active = ff is not None or any(map(is_active, given.values, given.fdata))
+    plainly = python if f is None else f
+    if not active and (within := all_it_reaches(python, given.values)) is not None:
+        return run_plainly(plainly, given.args, given.kwargs, given.names, protected, within)
+    try:
+        return run_python(python, ff, given, protected)
+    except NotDerived as e:
+        if active:
+            raise e.why from None
+        return run_plainly(plainly, given.args, given.kwargs, given.names, protected)
 
 
 _NUMBERS = frozenset({float, complex, tuple})

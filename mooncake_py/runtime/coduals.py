@@ -16,7 +16,7 @@ from mooncake_py.tangents import met_fdata
 
 ATOMS = frozenset({float, int, complex, bool, str, bytes, type(None), range, slice, type, pytypes.FunctionType})
 """Classes of values that no run knows by their identity."""
-_BOUND = frozenset({pytypes.BuiltinFunctionType, pytypes.MethodWrapperType, pytypes.MethodType})
+BOUND = frozenset({pytypes.BuiltinFunctionType, pytypes.MethodWrapperType, pytypes.MethodType})
 MOST = 256
 """Up to how many items of a list are looked at for each call: a loop must not look at all of them every time."""
 
@@ -59,7 +59,7 @@ def is_active(x: Any, fdata: Any) -> bool:
         return True
     if isinstance(x, (float, complex, np.inexact)):
         return True
-    if type(x) in _BOUND:
+    if type(x) in BOUND:
         return is_active(x.__self__, None)
     return isinstance(x, tuple) and any(is_active(v, None) for v in items_of(x))
 

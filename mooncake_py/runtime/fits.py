@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import types as pytypes
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.abstraction import FEW, abstract
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union
+from mooncake_py.infer.abstraction import FEW, abstract, is_of_class_made_anew
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Top, Tup, Union
 from mooncake_py.structure import reader
 
 Fit = Callable[[Any], bool]
@@ -37,9 +38,12 @@ class Walk:
         return True
 
 
-def fit_of(t: T) -> Fit | None:
-    """Whether `abstract` finds the type t, or one that it covers, for a value; None where this takes as long to say."""
-    part = _part(t, {})
+def fit_of(t: T, most: int | None = None) -> Fit | None:
+    """Whether `abstract` finds the type t, or one that it covers, for a value; None where this takes as long to say.
+
+    `most` is what `abstract` is given: what is in longer lists is not looked at.
+    """
+    part = _part(t, {}, most)
     if part is None:
         return None
 
@@ -69,7 +73,7 @@ def is_linked(t: T) -> bool:
     return False
 
 
-def _part(t: T, around: Around) -> Part | None:
+def _part(t: T, around: Around, most: int | None) -> Part | None:
     match t:
         case Rec(cls=cls):
             asked = around[cls]
@@ -77,7 +81,7 @@ def _part(t: T, around: Around) -> Part | None:
         case Obj(cls=cls, fields=fields, new=False):
             asked = []
             inner = {**around, cls: asked}
-            found = _object(cls, [(k, _part(x, inner)) for k, x in fields], t.sure)
+            found = _object(cls, [(k, _part(x, inner, most)) for k, x in fields], t.sure)
             if found is None:
                 return None
             asked.append(found)
@@ -89,15 +93,24 @@ def _part(t: T, around: Around) -> Part | None:
         case Arr(dtype=np.dtype() as dtype, least=least):
             return lambda x, w: type(x) is np.ndarray and x.ndim >= least and (x.dtype is dtype or x.dtype == dtype)
         case Tup(items=items, cls=cls):
-            return _tuple(cls, [_part(x, around) for x in items])
+            return _tuple(cls, [_part(x, around, most) for x in items])
+        case Lst(elem=Top() as elem, cls=cls) if most is not None and type(elem) is Top:
+            return _list_not_looked_at(cls, elem.act == t.act, elem.act, most)
         case Lst(elem=elem, cls=cls):
-            return _list(cls, elem, _part(elem, around), bool(around))
+            fits = _list(cls, elem, _part(elem, around, most), bool(around))
+            return fits if most is None or fits is None else _not_longer(cls, most, fits)
         case Dct():
-            return _dict(t, around)
+            return _dict(t, around, most)
         case Union(options=options):
-            return _one_of(options, [_part(x, around) for x in options])
+            return _one_of(options, [_part(x, around, most) for x in options])
+        case Inst(cls=pytypes.FunctionType) if most is not None:  # another is known by itself
+            return lambda x, w: type(x) is pytypes.FunctionType and x.__closure__ is not None
+        case Inst(cls=pytypes.BuiltinFunctionType) if most is not None:
+            return None
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
             return lambda x, w: type(x) is cls
+        case Top(act=True) if most is not None and type(t) is Top:
+            return lambda x, w: is_of_class_made_anew(x)
     return None
 
 
@@ -185,13 +198,28 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
     return lambda x, w: type(x) is cls and len(x) >= least and all([fit(v, w) for v in x])
 
 
+def _not_longer(cls: type[Any], most: int, fits: Part) -> Part:
+    return lambda x, w: type(x) is cls and len(x) <= most and fits(x, w)
+
+
+def _list_not_looked_at(cls: type[Any], long: bool, made_anew: bool, most: int) -> Part:
+    """A list of whose items nothing is known: it is a `long` one, or they are of classes that are `made_anew`."""
+
+    def fits(x: Any, w: Walk) -> bool:
+        if type(x) is not cls:
+            return False
+        return long if len(x) > most else made_anew and len(x) > 0 and all(map(is_of_class_made_anew, x))
+
+    return fits
+
+
 def _is_simple(cls: type) -> bool:
     return cls in _SIMPLE or issubclass(cls, np.generic)
 
 
-def _dict(t: Dct, around: Around) -> Part | None:
+def _dict(t: Dct, around: Around, most: int | None) -> Part | None:
     """A dict of values that are told apart by their names, or of any number of one type."""
-    content = _fields_of(t, around) if t.fields else _items_of(t, around)
+    content = _fields_of(t, around, most) if t.fields else _items_of(t, around, most)
     if content is None or not isinstance(t.factory, (Bot, Known)):
         return None
     if t.cls is dict:
@@ -206,18 +234,18 @@ def _dict(t: Dct, around: Around) -> Part | None:
     return fits
 
 
-def _fields_of(t: Dct, around: Around) -> Part | None:
-    found = [(k, _part(x, around)) for k, x in t.fields]
+def _fields_of(t: Dct, around: Around, most: int | None) -> Part | None:
+    found = [(k, _part(x, around, most)) for k, x in t.fields]
     if not isinstance(t.elem, Bot) or t.key != Inst(str) or any(fit is None for _, fit in found):
         return None
     n = len(found)
     return lambda x, w: len(x) == n and all([k in x and fit(x[k], w) for k, fit in found])  # type: ignore[misc]
 
 
-def _items_of(t: Dct, around: Around) -> Part | None:
+def _items_of(t: Dct, around: Around, most: int | None) -> Part | None:
     if isinstance(t.elem, Bot):
         return lambda x, w: not x
-    item = _part(t.elem, around)
+    item = _part(t.elem, around, most)
     if item is None:
         return None
     if type(t.key) is Inst:
@@ -225,7 +253,7 @@ def _items_of(t: Dct, around: Around) -> Part | None:
         if around:  # of several dicts some may be empty, as it is with lists
             return lambda x, w: {*map(type, x)} <= only and len(x) <= FEW and all([item(v, w) for v in x.values()])
         return lambda x, w: {*map(type, x)} == only and len(x) <= FEW and all([item(v, w) for v in x.values()])
-    key = _part(t.key, around)
+    key = _part(t.key, around, most)
     if key is None:
         return None
     least = 0 if around else 1

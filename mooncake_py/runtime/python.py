@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import types as pytypes
-from inspect import CO_OPTIMIZED
+from collections.abc import Sequence
+from inspect import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import MOST, abstract_codual, known
+from mooncake_py.runtime.recent import recent_rule, remember
 from mooncake_py.runtime.results import Given, Result
-from mooncake_py.runtime.rule import cells_of, lift, rule_for, settle
+from mooncake_py.runtime.rule import DerivedRule, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import DictShadow, zero_fdata
 from mooncake_py.transform.helpers import add_any
 from mooncake_py.transform.lanes import NONE
@@ -40,45 +42,45 @@ def run_python(
     args, names = given.args, given.names
     if ff is None and (f.__defaults__ or f.__kwdefaults__):
         ff = run.current().shadow(f)
-    if not f.__code__.co_flags & CO_OPTIMIZED:  # the body of a class, given its namespace
-        params, binding = [], None
+    code, n = f.__code__, len(args)
+    flags, least = code.co_flags, code.co_argcount
+    slots = None
+    params: list[Any] = []
+    spread = False  # are some of the arguments the items of a tuple, `*args`?
+    if not flags & CO_OPTIMIZED:  # the body of a class, given its namespace
         inputs, fdatas = list(args), list(given.fargs)
-    elif names or f.__code__.co_kwonlyargcount or f.__code__.co_flags & 0x0C or len(args) != f.__code__.co_argcount:
-        slots = binding = Slots()
+    elif names or code.co_kwonlyargcount or flags & CO_VARKEYWORDS or _lacks_more(f, ff, n):
+        slots = Slots()
         boxes = [slots.box(x, fx) for x, fx in zip(given.values, given.fdata, strict=True)]
-        n = len(args)
         params = bind(f, tuple(boxes[:n]), dict(zip(names, boxes[n:], strict=True)), *slots.defaults(f, ff))
         inputs = [slots.primal(v) for v in params]
         fdatas = [slots.fdata(v) for v in params]
-        if f.__code__.co_flags & 0x08 and fdatas[-1] is None:
+        if flags & CO_VARKEYWORDS and fdatas[-1] is None:
             fdatas[-1] = DictShadow({})  # `**kwargs` is made for this call: the function may write to it
+    elif flags & CO_VARARGS:
+        spread = True
+        rest = given.fargs[least:]
+        inputs = [*args[:least], args[least:]]
+        fdatas = [*given.fargs[:least], rest if any([fx is not None for fx in rest]) else None]
     else:
-        params, binding = [], None
         inputs, fdatas = list(args), list(given.fargs)
+        if n < least:
+            assert f.__defaults__ is not None
+            inputs += f.__defaults__[n - least :]
+            fdatas += [None] * (least - n)
     cells = cells_of(f)
     cell_f = ff.cells if ff is not None else known(cells, (None,) * len(cells))
     if wary := run.is_wary():  # what is outside may have been written to
         cell_f = tuple([zero_fdata(c) if fc is None else fc for c, fc in zip(cells, cell_f, strict=True)])
         pairs = zip(inputs, fdatas, strict=True)
         fdatas = [zero_fdata(x) if fx is None and may_change(x, wary) else fx for x, fx in pairs]
-    types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
-    free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
-    try:
-        rule = rule_for(f, types, free, outcome=protected)
-    except UnsupportedError as e:
-        raise NotDerived(e) from None
+    rule = recent_rule(f, inputs, fdatas, cells, cell_f, protected)
+    if rule is None:
+        rule = _rule(f, inputs, fdatas, cells, cell_f, protected)
     if rule.in_place:
         run.changed_in_place()
-    kept = {i for i, _ in rule.lanes if i < len(inputs) and fdatas[i] is None and type(inputs[i]) is np.ndarray}
-    for i in kept:
-        if i in rule.derived.written_args:
-            raise UnsupportedError(
-                f"writing a value with a derivative into an array from outside the run (argument {i} of {f.__name__})",
-                f.__code__.co_filename,
-                f.__code__.co_firstlineno,
-                "pass the array as an argument of the differentiated function",
-            )
-        fdatas[i] = zero_fdata(inputs[i])  # a constant that an object keeps which has derivatives
+    if rule.has_lanes:
+        fdatas = _with_constants(f, rule, inputs, fdatas)
     if wary:
         for i in rule.derived.touched_cells:
             run.current().touch(cells[i])
@@ -103,6 +105,56 @@ def run_python(
         dy = settle(tree, held, fy, dy)
         ds = rule.pullback(captures, (dy, None) if protected else dy)
         ds = [None if d is None else add_any(None, fx, d) for fx, d in zip(fdatas, ds, strict=False)]
-        return (None, *ds) if binding is None else (None, *binding.scatter(params, ds))
+        if slots is not None:
+            return (None, *slots.scatter(params, ds))
+        if spread:
+            return (None, *ds[:least], *((None,) * (n - least) if ds[least] is None else ds[least]))
+        return (None, *ds[:n])
 
     return y, fy, pullback
+
+
+def _lacks_more(f: pytypes.FunctionType, ff: Any, n: int) -> bool:
+    """Is the call of f with n arguments more than to fill in constants for the last ones, or to put them in `*args`?"""
+    missing = f.__code__.co_argcount - n
+    if missing <= 0:
+        return missing < 0 and not f.__code__.co_flags & CO_VARARGS
+    if f.__code__.co_flags & CO_VARARGS or (ff is not None and ff.defaults is not None):
+        return True
+    return f.__defaults__ is None or len(f.__defaults__) < missing
+
+
+def _rule(
+    f: pytypes.FunctionType,
+    inputs: Sequence[Any],
+    fdatas: Sequence[Any],
+    cells: Sequence[Any],
+    cell_f: Sequence[Any],
+    outcome: bool,
+) -> DerivedRule:
+    """The rule for the types of these arguments and cells with their fdata."""
+    types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
+    free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
+    try:
+        rule = rule_for(f, types, free, outcome=outcome)
+    except UnsupportedError as e:
+        raise NotDerived(e) from None
+    remember(f, rule, types, free, inputs, fdatas, cell_f, outcome)
+    return rule
+
+
+def _with_constants(f: pytypes.FunctionType, rule: DerivedRule, inputs: list[Any], fdatas: list[Any]) -> list[Any]:
+    """fdata, also of arrays whose memory the rule shares and that had none: constants kept by what has derivatives."""
+    kept = {i for i, _ in rule.lanes if i < len(inputs) and fdatas[i] is None and type(inputs[i]) is np.ndarray}
+    if not kept:
+        return fdatas
+    written = kept.intersection(rule.derived.written_args)
+    if written:
+        raise UnsupportedError(
+            "writing a value with a derivative into an array from outside the run "
+            f"(argument {min(written)} of {f.__name__})",
+            f.__code__.co_filename,
+            f.__code__.co_firstlineno,
+            "pass the array as an argument of the differentiated function",
+        )
+    return [zero_fdata(x) if i in kept else fx for i, (x, fx) in enumerate(zip(inputs, fdatas, strict=True))]

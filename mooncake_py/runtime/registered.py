@@ -44,15 +44,19 @@ def run_rule(
 
         watch = new_watch(f, rule)
 
-    def given(x: Any, fx: Any, i: int) -> Any:
-        return CoDual(x, fx) if rule.sees_fdata(i) else x
-
     n = len(args)
-    position = rule.positions(n, kwargs)
-    kw = {k: given(v, fv, position[k]) for (k, v), fv in zip(kwargs.items(), kwfdata, strict=False)}
+    seen = args
+    if rule.codual:
+        seen = tuple([CoDual(x, fargs[i]) if rule.sees_fdata(i) else x for i, x in enumerate(args)])
+    position = rule.positions(n, kwargs) if kwargs else {}
     if watch is not None:
         watch.before(args, fargs, kwargs)
-    result = rule.fn(*map(given, args, fargs, range(len(args))), **kw)
+    if kwargs:
+        pairs = zip(kwargs.items(), kwfdata, strict=False)
+        kw = {k: CoDual(v, fv) if rule.sees_fdata(position[k]) else v for (k, v), fv in pairs}
+        result = rule.fn(*seen, **kw)
+    else:
+        result = rule.fn(*seen)
     if rule.in_place:
         run.changed_in_place()
     elif type(result) is tuple and type(result[0]) in (int, bool, str) and (told := run.observer()) is not None:
@@ -73,21 +77,9 @@ def run_rule(
         own = False
     else:
         own = True
-        fy = None
-        shared = rule.moved(n, list(kwargs))
-        values = (*args, *(kwargs[k] for k in shared))
-        named = dict(zip(kwargs, kwfdata, strict=False))
-        fvalues = (*fargs, *(named.get(k) for k in shared))
-        places = tuple([i for i in rule.alias if i < len(values) and fvalues[i] is not None])
-        if places and tree in (REF, ANY):
-            rest = {k: x for k, x in kwargs.items() if k not in shared}
-            target = functools.partial(f, **rest) if rest else f
-            fy = view_shadow_at(places, y, target, values, fvalues)
-        elif not rule.mutates or tree != ANY:
-            fy = made_fdata(y) if tree == ANY else fresh_fdata(tree, y)
+        fy = _fdata_of_result(f, rule, y, args, fargs, kwargs, kwfdata, tree)
     if watch is not None:
         watch.after(y, fy, own, pb)
-    fdatas = (*fargs, *kwfdata)
 
     def pullback(dy: Any) -> Any:
         if own and type(fy) is Shadow:
@@ -101,15 +93,46 @@ def run_rule(
         result = pb(dy) if watch is None else watch.run(pb, dy)
         if check is not None:
             result = _checked(result, forms, args, fargs, check)
+        if type(result) is not tuple:
+            result = (result,)
         out: list[Any] = [None]
-        for i in range(n):
-            out.append(add_any(None, fdatas[i], cotangent(result, i)))
-        for k, i in position.items():
-            out.append(add_any(None, fdatas[len(out) - 1], cotangent(result, i)) if i >= 0 else None)
-            del k
+        if len(result) == n:  # as it mostly is
+            for fx, t in zip(fargs, result, strict=True):
+                out.append(t if fx is None or t is None else add_any(None, fx, t))
+        else:
+            for i in range(n):
+                out.append(add_any(None, fargs[i], cotangent(result, i)))
+        for fx, i in zip(kwfdata, position.values(), strict=False):
+            out.append(add_any(None, fx, cotangent(result, i)) if i >= 0 else None)
         return tuple(out)
 
     return y, fy, pullback
+
+
+def _fdata_of_result(
+    f: Any,
+    rule: Rule,
+    y: Any,
+    args: tuple[Any, ...],
+    fargs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    kwfdata: tuple[Any, ...],
+    tree: Tree,
+) -> Any:
+    """fdata for what a rule gives without: that of a view of an argument, or fresh."""
+    if rule.alias:
+        shared = rule.moved(len(args), list(kwargs))
+        values = (*args, *(kwargs[k] for k in shared))
+        named = dict(zip(kwargs, kwfdata, strict=False))
+        fvalues = (*fargs, *(named.get(k) for k in shared))
+        places = tuple([i for i in rule.alias if i < len(values) and fvalues[i] is not None])
+        if places and tree in (REF, ANY):
+            rest = {k: x for k, x in kwargs.items() if k not in shared}
+            target = functools.partial(f, **rest) if rest else f
+            return view_shadow_at(places, y, target, values, fvalues)
+    if rule.mutates and tree == ANY:
+        return None
+    return made_fdata(y) if tree == ANY else fresh_fdata(tree, y)
 
 
 def fresh_fdata(tree: Tree, x: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 import operator
 import types as pytypes
@@ -15,34 +14,31 @@ import numpy as np
 from mooncake_py import registry, run
 from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Pos
-from mooncake_py.kinds import Constant, Numbers
 from mooncake_py.registry import find_rule_for_values, name_of
-from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS, OBJECTS
-from mooncake_py.runtime.attributes import handle_setattr
+from mooncake_py.runtime.attributes import handle_setattr, read_quickly
 from mooncake_py.runtime.calls import call, call_protected
-from mooncake_py.runtime.coduals import ATOMS, is_active, is_new, known
-from mooncake_py.runtime.iteration import ITERATORS
+from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active, is_new, known
 from mooncake_py.runtime.native import NoRule, native_method
-from mooncake_py.runtime.objects import NATIVE
-from mooncake_py.runtime.operators import decides
 from mooncake_py.runtime.plain import run_plainly
-from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given, Result
+from mooncake_py.runtime.settled import Settled, settled_for
 from mooncake_py.runtime.stored import named
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, met_fdata, zero_fdata
 from mooncake_py.unwinding import Raised, leave
+
+_NOTHING_YET = None, (), None, -1
 
 
 class DynamicSite:
     """One call in a derived rule whose callee or types were not known when it was derived."""
 
     __slots__ = (
-        *("classes", "filename", "function", "generation", "last", "line", "live", "numeric", "protected", "rule"),
-        *("made", "why", "written"),
+        *("filename", "function", "last", "line", "live", "live_at_all", "made", "protected", "why", "written"),
     )
+
+    bare = True  # may a rule's own function be called, where nobody watches?
 
     def __init__(
         self,
@@ -56,14 +52,13 @@ class DynamicSite:
         self.written = False  # is the result written into?
         self.made = False  # is it what a Python function gives for constants, and may be changed?
         self.live = live  # which arguments may carry a derivative, where that is known
+        self.live_at_all = live is not None and any(live)
         self.protected = protected  # is there a handler that asks what was done before an exception?
         self.line, self.function = pos.calls(function)[-1]  # through functions that were taken in
         self.filename, self.why = filename, why
-        self.last: Any = None  # the inline cache: the callee and the classes of its arguments that `rule` is for
-        self.classes: tuple[type, ...] = ()
-        self.rule: Rule | None = None
-        self.numeric: Callable[..., Any] | None = None  # the rule itself, where the arguments are numbers
-        self.generation = -1
+        # The inline cache: a callee, the classes of its arguments, what is settled of such calls, and the generation of
+        # rules. It is one tuple, put there at once: threads share sites.
+        self.last: tuple[Any, tuple[type, ...], Settled | None, int] = _NOTHING_YET
 
     @classmethod
     def at(cls, code: pytypes.CodeType) -> Callable[[CallInfo, Call, tuple[bool, ...], bool], DynamicSite]:
@@ -83,7 +78,7 @@ class DynamicSite:
         Writing a value with a derivative where nobody would find it is refused. `live`: which arguments may carry one.
         """
         args, fargs = given.args, given.fargs
-        if type(f) in _BOUND:
+        if type(f) in BOUND:
             x = f.__self__
             if ff is None and type(x) not in ATOMS:
                 outside = type(x) is np.ndarray and run.is_wary() >= ARRAYS
@@ -126,6 +121,44 @@ class DynamicSite:
             )
         return fargs
 
+    def _settle(self, f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Settled | None:
+        """What is settled of calls like this one, kept for the next."""
+        settled = settled_for(f, args, classes)
+        if settled is not None:
+            self.last = f, classes, settled, registry.generation
+        return settled
+
+    def _run_settled(self, settled: Settled, f: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+        """A call of which it is known what rule it comes to."""
+        if not settled.atoms:
+            fargs = known(args, fargs)
+            if settled.writes and self.live is not None and fargs[0] is None and type(args[0]) in _WRITTEN:
+                fargs = self._write(f, Given(args, fargs), self.live)
+        active = settled.is_active(args, fargs)
+        if active and settled.asks_items:
+            return call(f, None, args, fargs, protected=self.protected)
+        return settled.run(f, args, fargs, active)
+
+    def _run(
+        self,
+        f: Any,
+        ff: Any,
+        args: tuple[Any, ...],
+        fargs: tuple[Any, ...],
+        names: tuple[str, ...],
+        kwvalues: tuple[Any, ...],
+        kwfdata: tuple[Any, ...],
+    ) -> Result:
+        """Any other call."""
+        fargs = known(args, fargs)
+        if names:
+            kwfdata = known(kwvalues, kwfdata)
+        if self.live is not None:
+            ff, fargs = self._met(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.live)
+        if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
+            return handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
+        return call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
+
     def __call__(
         self,
         f: Any,
@@ -136,50 +169,35 @@ class DynamicSite:
         kwvalues: tuple[Any, ...] = (),
         kwfdata: tuple[Any, ...] = (),
     ) -> Result:
-        if (
-            (numeric := self.numeric) is not None
-            and f is self.last
-            and not names
-            and tuple(map(type, args)) == self.classes
-            and self.generation == registry.generation
-        ):
-            y, pb = numeric(*args)
-            if type(y) in _FLOATING:
-                return y, None, _of_numbers(pb, len(args))
-        try:
-            fargs = known(args, fargs)
-            if names:
-                kwfdata = known(kwvalues, kwfdata)
-            if self.live is not None:
-                ff, fargs = self._met(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.live)
+        settled = found = None
+        if f is getattr and not names and len(args) == 2:
+            found = read_quickly(args[0], fargs[0], args[1])
+        elif not names and ff is None:
             classes = tuple(map(type, args))
-            if f is self.last and classes == self.classes and not names and self.generation == registry.generation:
-                assert self.rule is not None
-                if any(map(is_active, args, fargs)):
-                    return run_rule(f, self.rule, args, fargs, {}, ())
-            elif (
-                not names
-                and ff is None
-                and type(f).__hash__ is not None
-                and f not in _NATIVE
-                and (ITERATORS.isdisjoint(classes))
-            ):
-                rule = find_rule_for_values(f, args)
-                if rule is not None and rule.fn is not None and not any(map(decides, args)) and _settled(rule):
-                    self.last, self.classes, self.rule, self.generation = f, classes, rule, registry.generation
-                    plain = type(self) is DynamicSite and not (rule.user or rule.codual or rule.mutates)
-                    self.numeric = rule.fn if plain and _ARITHMETIC.issuperset(classes) else None
-            if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
-                y, fy, pb = handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
+            last, classes_then, settled, generation = self.last
+            if f is not last or classes != classes_then or generation != registry.generation:
+                settled = self._settle(f, args, classes)
+            if settled is not None and (numeric := settled.numeric) is not None and self.bare:
+                y, pb = numeric(*args)
+                if type(y) in _FLOATING:
+                    return y, None, _of_numbers(pb, len(args))
+        try:
+            if found is not None:
+                y, fy, pb = found
+            elif settled is not None:
+                y, fy, pb = self._run_settled(settled, f, args, fargs)
             else:
-                y, fy, pb = call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
+                y, fy, pb = self._run(f, ff, args, fargs, names, kwvalues, kwfdata)
+            if type(y) in ATOMS:
+                return y, fy, pb
             if type(y) is Raised:
                 leave(y.exc, pb)
-            if fy is None and type(y) not in ATOMS and ((self.live is not None and any(self.live)) or run.is_wary()):
-                inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
-                fy = None if inner or (isinstance(y, np.ndarray) and run.is_wary() < ARRAYS) else zero_fdata(y)
-            if fy is None and (self.made or (self.written and is_new(y))):
-                fy = zero_fdata(y)
+            if fy is None:
+                if self.live_at_all or run.is_wary():
+                    inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
+                    fy = None if inner or (isinstance(y, np.ndarray) and run.is_wary() < ARRAYS) else zero_fdata(y)
+                if fy is None and (self.made or (self.written and is_new(y))):
+                    fy = zero_fdata(y)
             return y, fy, pb
         except NoRule as e:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative
@@ -210,13 +228,6 @@ def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
     return pullback
 
 
-_ARITHMETIC = frozenset({float, complex, int, np.float64})
 _FLOATING = frozenset({float, complex, np.float64})  # what the arithmetic of these gives where it has a derivative
-_BOUND = frozenset({pytypes.BuiltinFunctionType, pytypes.MethodWrapperType, pytypes.MethodType})
+
 _WRITTEN = frozenset({list, dict, deque, defaultdict, OrderedDict, np.ndarray})
-_NATIVE = frozenset({ops.call_ex, builtins.__build_class__, *NATIVE})
-
-
-def _settled(rule: Rule) -> bool:
-    """Is the rule for all arguments of these classes, whatever they hold?"""
-    return Numbers not in rule.pattern and Constant not in rule.pattern

@@ -12,7 +12,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.runtime.results import Call, Pull, Result
-from mooncake_py.structure import is_user_class, store, stored, unstore
+from mooncake_py.structure import is_user_class, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent, zero_fdata
 
 ABSENT = object()
@@ -152,15 +152,22 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
                 "pass the object as an argument",
             )
         shadow = writable_shadow(x, fx)
-    try:
-        old = stored(x, name)
-    except AttributeError:
-        old = ABSENT
+    held = _dict_for(x, name)
+    if held is not None:
+        old = held.get(name, ABSENT)
+    else:
+        try:
+            old = stored(x, name)
+        except AttributeError:
+            old = ABSENT
     here = run.current()
     here.touch(x)
     if isinstance(x, pytypes.ModuleType):
         here.assigned[id(x), name] = x
-    store(x, name, v)
+    if held is not None:
+        held[name] = v
+    else:
+        store(x, name, v)
     made = old is ABSENT and id(x) in here.made  # nobody has looked at it before: there is nothing to undo
     made = made and (shadow is None or not shadow.viewed)
     if not made:
@@ -173,10 +180,12 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
     def pullback(_: Any) -> Any:
         if made:
             return None if shadow is None else shadow.r.pop(name, None)
-        if old is ABSENT:
-            unstore(x, name)
+        if held is None:
+            unstore(x, name) if old is ABSENT else store(x, name, old)
+        elif old is ABSENT:
+            del held[name]
         else:
-            store(x, name, old)
+            held[name] = old
         if shadow is None:
             return None
         if old_f is ABSENT:
@@ -186,6 +195,14 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
         return shadow.r.pop(name, None)
 
     return pullback
+
+
+def _dict_for(x: Any, name: str) -> dict[str, Any] | None:
+    """The dict in which x keeps what is set by this name; None where that is a slot, or a class keeps it."""
+    if isinstance(x, type) or slot_of(type(x), name) is not None:
+        return None
+    held = getattr(x, "__dict__", None)
+    return held if type(held) is dict else None
 
 
 def delete_stored(x: Any, fx: Any, name: str) -> Pull:
