@@ -93,7 +93,7 @@ def test_what_fits_is_of_the_type_of_a_cell() -> None:
                         assert join(t, u) == t
 
 
-@pytest.mark.parametrize("x", [1.0, [1.0], Plain(a=1.0), (1.0, [2.0]), {"a": 1.0}, with_default], ids=repr)
+@pytest.mark.parametrize("x", [1.0, [1.0], Plain(a=1.0), (1.0, [2.0]), {"a": 1.0}, with_default])
 def test_a_value_fits_itself(x: Any) -> None:
     with Run():
         for fx in (None, zero_fdata(x)):
