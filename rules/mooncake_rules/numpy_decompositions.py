@@ -46,10 +46,12 @@ def cholesky_cotangent(dy: np.ndarray, y: np.ndarray) -> np.ndarray:
     p = adjoint(y) @ dy
     del dy
     p *= triangle_weights(p.shape[-1], p.real.dtype, True)
-    p = p + adjoint(p)
     inverse = np.linalg.inv(y)
+    del y
     p = p @ inverse
     p = adjoint(inverse) @ p
+    del inverse
+    p = p + adjoint(p)
     p *= 0.25
     return one_triangle(p, True)
 

@@ -47,11 +47,12 @@ def one_triangle(s: np.ndarray, lower: bool) -> np.ndarray:
 
 
 def triangle_weights(n: int, dtype: np.dtype, lower: bool) -> np.ndarray:
-    """2 in one triangle, 1 on the diagonal, 0 in the other triangle."""
-    r = np.arange(n, dtype=dtype)
-    t = np.sign(r[:, None] - r if lower else r - r[:, None])
-    t += 1.0
-    return t
+    """2 in one triangle, 1 on the diagonal, 0 in the other triangle: a view of their few values, to be read only."""
+    values = np.zeros(2 * n + 1, dtype)  # by the distance from the diagonal
+    values[n] = 1.0
+    values[n + 1 :] = 2.0
+    step = values.itemsize
+    return np.ndarray((n, n), dtype, values, n * step, (step, -step) if lower else (-step, step))
 
 
 pure.update({adjoint, kind_of})
