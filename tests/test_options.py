@@ -6,6 +6,7 @@ Every seventh case, others for each switch; `MOONCAKE_ZOO=all python -m pytest t
 from __future__ import annotations
 
 import threading
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -81,6 +82,27 @@ def test_activity_off_counts_every_argument() -> None:
             warm = g.warm  # type: ignore[attr-defined]
             seen.append(warm.rule.derived.arg_trees)
     assert seen == [("num", "none"), ("num", "num")]
+
+
+def puts_in_what_it_looks_for(x, d):
+    for n in range(3):
+        x = x + d[n]
+    for k in list(d):
+        d[k] = d[k] + x * k
+    return sum(d.values()) * x
+
+
+@pytest.mark.parametrize("objects", (True, False))
+@pytest.mark.parametrize("d", (defaultdict(float), defaultdict(float, {5: 2.0}), Counter()), ids=repr)
+def test_given_dicts_that_put_in_what_is_looked_for(d: dict[int, float], objects: bool) -> None:
+    before = d.copy()
+    slope = (puts_in_what_it_looks_for(1.3 + 1e-6, d.copy()) - puts_in_what_it_looks_for(1.3 - 1e-6, d.copy())) / 2e-6
+    with options(objects=objects):
+        for _ in range(2):
+            value, gradient = value_and_grad(puts_in_what_it_looks_for)(1.3, d)
+            assert value == puts_in_what_it_looks_for(1.3, d.copy())
+            assert gradient == pytest.approx(slope, rel=1e-7)
+            assert d == before
 
 
 def test_options_nest_and_end() -> None:

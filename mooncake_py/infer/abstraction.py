@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import types as pytypes
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -34,12 +34,15 @@ from mooncake_py.infer.types import (
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import HEAP, attributes, is_made_anew, is_user_class
+from mooncake_py.switches import current
 
 FEW = 64
 """Items of a list that are looked at one by one."""
 DEEP = 12
 
 
+FILLED = frozenset({defaultdict, Counter})
+"""Dicts that a look may put something into, which only `infer/protocol.py` sees: without it they are not known."""
 OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
 """Classes whose objects have a tangent of another kind."""
 
@@ -100,6 +103,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Known(value)
     if cls is list or cls is deque:
         return Lst(_elements(value, act, most, depth - 1, within) if depth else Top(act), act, cls)
+    if cls in FILLED and not current().objects:
+        return Top(True)
     looked_at = act or (most is None and len(value) <= FEW and depth > DEEP - NESTED) if cls in DICTS else False
     if looked_at and not getattr(value, "__dict__", None):
         factory = Known(value.default_factory) if cls is defaultdict else BOT

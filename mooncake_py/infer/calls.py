@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
-from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
+from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import OF_NAMES
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
 from mooncake_py.infer.codes import OF_FRAMES
@@ -381,8 +381,8 @@ class Calls(PythonCalls):
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""
         t = result_type(f, types, kw)
-        if self.classes is None and isinstance(t, Dct) and t.cls in (defaultdict, Counter):
-            return Top(True)  # looking for a key puts it in, which only `infer/protocol.py` sees
+        if self.classes is None and isinstance(t, Dct) and t.cls in FILLED:
+            return Top(True)
         if isinstance(t, (Arr, Top)) and (shown := tuple(map(self.displayed, args))) != types:
             better = result_type(f, shown, kw)
             return better if isinstance(better, Arr) or is_scalar(better) else t
