@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import PullbackReuse
-from mooncake_py.runtime.draws import Draws
+from mooncake_py.runtime.draws import Again, Draws
 from mooncake_py.runtime.user import (
     Seen,
     array_ids,
@@ -42,7 +42,6 @@ class Pullback:
         "_run",
         "_spent",
         "_value",
-        "_why",
         "again",
         "always_zero",
         "arrays",
@@ -52,6 +51,7 @@ class Pullback:
         "own_only",
         "reusable",
         "touched",
+        "why",
         "wrote",
     )
 
@@ -70,7 +70,7 @@ class Pullback:
         self._keywords = keywords  # the names of the last of the arguments
         self._spent = False
         self._draws: Draws | None = None
-        self._why = "the function changes objects in place: what it saved is used up"
+        self.why = "the function changes objects in place: what it saved is used up"
         self.function: Any = None  # what was called
         self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
         self.own_only = False  # does that surely change nothing but what the function makes?
@@ -95,7 +95,8 @@ class Pullback:
     def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
         """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
         if self._spent and not self.reusable:
-            return self._of_another_run().of_arguments(cotangent, chosen)
+            again = None if not self.own_only or self.touched.keys() - reachable(self._args) else self.again
+            return self.of_another_run(again, self._value, cotangent, chosen)
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
         kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
@@ -103,7 +104,7 @@ class Pullback:
         try:
             rdata = self._run(dy)
         except BaseException:
-            self.reusable, self.again, self._why = False, None, "that call ended with an exception half way"
+            self.reusable, self.again, self.why = False, None, "that call ended with an exception half way"
             raise
         if kept:  # what the run took out of the arguments is in them again
             mine = reachable(self._args)
@@ -116,22 +117,44 @@ class Pullback:
             report(self._args[i], self._fdata[i], None if rdata is None else rdata[i], seen, given) for i in chosen
         )
 
-    def _of_another_run(self) -> Pullback:
-        """The pullback of another run of the function, with the same value."""
-        from mooncake_py.diagnostics.facts import same_value
-        from mooncake_py.trees import leaves
+    def of_another_run(
+        self, again: Callable[[], tuple[Any, Pullback]] | None, value: Any, cotangent: Any, chosen: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """The same by another run of the function, which leaves what is outside as it is now.
 
-        if self.again is not None and self.own_only and not self.touched.keys() - reachable(self._args):
-            draws = self._draws = self._draws or Draws(self.function, self._args)
-            states = draws.states()
-            value, pullback = self.again()
-            now, then = [*leaves(value)], [*leaves(self._value)]  # whatever holds them
-            drew = draws.put_back(states)
-            if not drew and same_value((value, now), (self._value, then)) is None:
-                return pullback
+        PullbackReuse where that has another value, draws random numbers, or is not to be had at all.
+        """
+        if again is None:
+            raise self._reuse()
+        draws = self._draws = self._draws or Draws(self.function, self._args)
+        if draws.again is Again.OTHERS:
+            self.why = "the function draws random numbers from what has no seed"
+            raise self._reuse()
+        mine = reachable(self._args)
+        outside = snapshot([x for k, x in self.touched.items() if k not in mine])
+        ds = self._like_it(again, value, draws).of_arguments(cotangent, chosen)
+        put_back(outside)
+        if draws.again:
+            others = self._like_it(again, value, draws).of_arguments(cotangent, chosen)
+            put_back(outside)
+            if _differ(ds, others):
+                self.why = "the function draws other random numbers each time, or looks at the clock"
+                raise self._reuse()
+        return ds
+
+    def _like_it(self, again: Callable[[], tuple[Any, Pullback]], then: Any, draws: Draws) -> Pullback:
+        """The pullback of another run, with the same value."""
+        states = draws.states()
+        value, pullback = again()
+        drew = draws.put_back(states)
+        if drew or _differ(value, then):
             restore(pullback)
-            self._why = "the function draws random numbers" if drew else "the function has another value now"
-        raise PullbackReuse(f"this pullback was called before, and {self._why}; call value_and_pullback again")
+            self.why = "the function draws random numbers" if drew else "the function has another value now"
+            raise self._reuse()
+        return pullback
+
+    def _reuse(self) -> PullbackReuse:
+        return PullbackReuse(f"this pullback was called before, and {self.why}; call value_and_pullback again")
 
     def _keep_shadows(self) -> list[tuple[ListShadow | DictShadow, Any]]:
         """The shadows of lists and dicts from outside, with the fdata of what these hold now."""
@@ -145,6 +168,14 @@ class Pullback:
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
         return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Are two values, or the numbers that they hold, not the same?"""
+    from mooncake_py.diagnostics.facts import same_value
+    from mooncake_py.trees import leaves
+
+    return same_value((a, [*leaves(a)]), (b, [*leaves(b)])) is not None  # whatever holds them
 
 
 def restore(pullback: Pullback) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, ParamSpec, TypeVar, overload
@@ -11,7 +12,7 @@ import numpy as np
 from mooncake_py.api import check_arguments
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import running
-from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput
+from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput, PullbackReuse
 from mooncake_py.forward import run_forward
 from mooncake_py.gradients import Wrapper, in_mode, real_scalar
 from mooncake_py.pullback import Pullback, restore
@@ -96,6 +97,7 @@ class Jacobian(Transform):
                     "holomorphic; use holomorphic_grad, or jacobian of a function of real and imaginary part"
                 )
         y, pullback = forward()
+        then = y if pullback.reusable else map_leaves(copy.copy, y)  # it may be an argument that is written to
         numbers = [k for k, _ in chosen]
         wanted = [list(leaves(x)) for _, x in chosen]
         rows: list[list[list[np.ndarray]]] = []  # by leaf of the value, chosen argument, leaf of the argument
@@ -107,11 +109,13 @@ class Jacobian(Transform):
             units: tuple[complex, ...] = (1.0, 1j) if dtype is complex else (1.0,)
             for i in range(np.size(leaf)):
                 for unit in units:
-                    if spent and not pullback.reusable:
-                        _, pullback = forward()
-                    spent = True
                     # Under Re<conj(a) b> the cotangent 1j picks the derivative of the imaginary part.
-                    ds = pullback.of_arguments(_unit(y, place, i, unit), numbers)
+                    dy = _unit(y, place, i, unit)
+                    if spent and not pullback.reusable:
+                        ds = _of_another_run(pullback, forward, then, dy, numbers)
+                    else:
+                        ds = pullback.of_arguments(dy, numbers)
+                    spent = True
                     for block, d in zip(blocks, ds, strict=True):
                         for rows_of_leaf, t in zip(block, leaves(d), strict=True):
                             if unit == 1.0:
@@ -128,6 +132,15 @@ class Jacobian(Transform):
             return self.result([_filled(x, iter(block), leaf) for (_, x), block in zip(chosen, blocks, strict=True)])
 
         return map_leaves(of_leaf, y)
+
+
+def _of_another_run(pullback: Pullback, forward: Callable[[], Any], then: Any, dy: Any, numbers: list[int]) -> Any:
+    try:
+        return pullback.of_another_run(forward, then, dy, numbers)
+    except PullbackReuse:
+        raise PullbackReuse(
+            f"jacobian runs the function again for every row, as it changes objects in place, and {pullback.why}"
+        ) from None
 
 
 def _dtype(v: Any, dtype: type) -> Any:

@@ -468,6 +468,63 @@ def test_a_draw_that_leaves_the_value_alone_is_noticed(draw: Any) -> None:
     assert state == (GENERATOR.bit_generator.state, OLD.get_state()[2], DICE["fair"].getstate(), random.getstate())
 
 
+def of_the_system() -> float:
+    from secrets import randbelow
+
+    return randbelow(1000) / 1000.0
+
+
+class Drawer:
+    def __init__(self, make: Any):
+        self.make = make
+
+    def draw(self) -> float:
+        return self.make().random()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: np.random.default_rng().random(),
+        lambda: np.random.default_rng(None).random(),
+        lambda: np.random.Generator(np.random.PCG64()).random(),
+        lambda: np.random.RandomState().rand(),
+        lambda: random.Random().random(),
+        lambda: random.SystemRandom().random(),
+        lambda: functools.partial(np.random.default_rng)().random(),
+        lambda: Drawer(random.Random).draw(),
+        of_the_system,
+    ],
+)
+def test_generators_without_a_seed_are_other_ones(draw: Any) -> None:
+    def f(x):
+        out = np.zeros(2)
+        out[0] = (x - 1.0) * draw()
+        return out.sum()
+
+    _, pullback = value_and_pullback(f, 1.0)
+    pullback(1.0)
+    for _ in range(2):
+        with pytest.raises(PullbackReuse, match="random numbers"):
+            pullback(1.0)
+
+
+@pytest.mark.parametrize("seed", [5, np.random.SeedSequence(3)])
+def test_a_seed_that_is_not_written_down_is_one(seed: Any) -> None:
+    def f(x, seed):
+        out = np.zeros(2)
+        out[0] = (x - 1.0) * np.random.default_rng(seed).random()
+        return out.sum()
+
+    _, pullback = value_and_pullback(f, 1.0, seed)
+    first = pullback(1.0)
+    assert first[0] != 0.0 and pullback(1.0) == pullback(1.0) == first
+    _, pullback = value_and_pullback(f, 1.0, None)
+    pullback(1.0)
+    with pytest.raises(PullbackReuse, match="other random numbers each time"):
+        pullback(1.0)
+
+
 def test_a_generator_with_a_seed_draws_the_same_again() -> None:
     def f(x):
         rng = np.random.default_rng(5)

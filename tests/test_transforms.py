@@ -13,6 +13,7 @@ from mooncake_py import (
     AuxError,
     HolomorphicError,
     NonScalarOutput,
+    PullbackReuse,
     elementwise_grad,
     holomorphic_grad,
     jacobian,
@@ -252,3 +253,66 @@ def test_an_outside_list_of_indices_is_put_back_for_every_row() -> None:
     else:
         assert np.allclose(pullback(np.eye(4)[0])[0], expected[0])
     assert places == [2, 1]
+
+
+COUNTS, SEEN, TOTALS = [0.0], {"calls": 0}, np.zeros(2)
+
+
+def filled(x: np.ndarray, scale: float) -> np.ndarray:
+    out = np.empty(2)
+    out[0] = x[0] * x[1] * scale
+    out[1] = x[1] ** 2 * scale
+    return out
+
+
+def test_jacobian_leaves_what_is_outside_as_after_one_call() -> None:
+    def f(x):
+        SEEN["calls"] += 1
+        TOTALS[:] = x
+        return filled(x, 1.0 + TOTALS[1] - x[1])
+
+    assert np.allclose(jacobian(f)(np.array([2.0, 3.0])), [[3.0, 2.0], [0.0, 6.0]])
+    assert SEEN == {"calls": 1}
+    assert TOTALS.tolist() == [2.0, 3.0]
+
+
+def test_jacobian_of_a_value_that_is_the_argument() -> None:
+    def f(x):
+        x *= x
+        return x
+
+    x = np.array([2.0, 3.0])
+    assert jacobian(f)(x).tolist() == [[4.0, 0.0], [0.0, 6.0]]
+    assert x.tolist() == [2.0, 3.0]
+
+
+def counted(x: np.ndarray) -> np.ndarray:
+    COUNTS[0] += 1.0
+    return filled(x, COUNTS[0])
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        counted,
+        lambda x: filled(x, np.random.rand()),
+        lambda x: filled(x, RNG.random()),
+        lambda x: filled(x, np.random.default_rng().random()),
+        lambda x: filled(x - x, 1.0 + np.random.rand()),
+    ],
+)
+def test_jacobian_of_one_run_and_another_is_refused(f: Any) -> None:
+    """Row by row it was that of several functions."""
+    with pytest.raises(PullbackReuse, match="for every row"):
+        jacobian(f)(np.array([2.0, 3.0]))
+
+
+def test_jacobian_with_a_seed() -> None:
+    def f(x):
+        return filled(x, np.random.default_rng(3).random())
+
+    scale = np.random.default_rng(3).random()
+    assert np.allclose(jacobian(f)(np.array([2.0, 3.0])), [[3.0 * scale, 2.0 * scale], [0.0, 6.0 * scale]])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 import types as pytypes
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -126,6 +127,11 @@ class Code:
             x = self.known(s.args[0], defs)
             if isinstance(x, (pytypes.ModuleType, type)):
                 return getattr(x, s.args[1].value, None)
+        if s.fn.value is ops.import_name and s.args[2].value == 0:  # type: ignore[union-attr]
+            name, names, _ = [v.value for v in s.args]  # type: ignore[union-attr]
+            return sys.modules.get(name if names else name.partition(".")[0])
+        if s.fn.value is ops.import_from:
+            return getattr(self.known(s.args[0], defs), str(s.args[1].value), None)  # type: ignore[union-attr]
         return None
 
 
