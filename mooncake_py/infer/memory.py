@@ -35,6 +35,7 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
+    Union,
     is_scalar,
     join,
     widen,
@@ -125,7 +126,7 @@ class Memory:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
         for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Lst, Dct, Cell, Obj)):
+            if isinstance(t, (Top, Fn, Lst, Dct, Cell, Obj)) or (isinstance(t, Tup) and _holds_unknown(t)):
                 self.shared.add(self.find(v))
 
     def find(self, v: Var) -> Var:
@@ -349,6 +350,18 @@ class Memory:
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+
+
+def _holds_unknown(t: Tup) -> bool:
+    """Is there an item that may be an array, of another kind or none at all where the tuple comes from elsewhere?"""
+    for x in t.items:
+        if isinstance(x, Union):
+            unknown = any(map(has_identity, x.options))
+        else:
+            unknown = isinstance(x, Top) or (isinstance(x, Tup) and _holds_unknown(x))
+        if unknown and x.active:
+            return True
+    return False
 
 
 def _named(calls: dict[Var, CallInfo]) -> list[Var]:

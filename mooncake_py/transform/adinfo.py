@@ -22,6 +22,7 @@ from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import (
     ANY,
+    ARR,
     NONE,
     NULL,
     REF,
@@ -195,6 +196,7 @@ class ADInfo:
         kind = subtree(self.tree(v), path)
         if kind in (REF, ANY) or isinstance(kind, tuple):
             return self.lane_of(v, path)
+        assert kind != ARR, "an array whose cotangent is a variable is no other thing's memory"
         value = self.operand(v)
         if isinstance(value, Const) and value.value is ops.UNBOUND:
             return NULL

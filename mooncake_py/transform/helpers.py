@@ -91,6 +91,11 @@ def shadow_dense(shadow: Shadow) -> np.ndarray:
     return shadow.dense()
 
 
+def dense_if_made(shadow: Shadow | None) -> np.ndarray | None:
+    """The same; None for an array that the run did not come to make."""
+    return None if shadow is None else shadow.dense()
+
+
 def shadow_look(shadow: Shadow) -> np.ndarray:
     """The cotangent, which stays: an array that will not change."""
     data = shadow.data

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
-from mooncake_py.ir.nodes import Call, Goto, Operand, Var
+from mooncake_py.ir.nodes import Call, Const, Goto, Operand, Var
 from mooncake_py.registry import undoes
 from mooncake_py.transform import helpers
 from mooncake_py.transform.effects import function_of, harmless
@@ -18,6 +19,7 @@ _WRITES = frozenset({operator.setitem, operator.iadd, operator.isub})  # into th
 def hoist(b: Builder) -> None:
     """Ask for the dense array of a shadow before a loop in which nothing can give the shadow another one.
 
+    Where no round comes to that, the array may never have been made: then there is nothing to ask.
     The blocks are those that can be reached, in reverse postorder.
     """
     if not any(_asks(s) for block in b.blocks for s in block.stmts):
@@ -35,7 +37,7 @@ def hoist(b: Builder) -> None:
         for s in stmts:
             if _asks(s) and s.args[0] not in inside:
                 subst[s.out] = first.setdefault(s.args[0], s).out
-        before[0].stmts += first.values()
+        before[0].stmts += [replace(s, fn=Const(helpers.dense_if_made)) for s in first.values()]
         for block in body:
             block.stmts = [s for s in block.stmts if s.out not in subst]
     b.apply({v: x for v, x in subst.items() if v is not x})

@@ -9,6 +9,7 @@ from mooncake_py import grad
 from mooncake_py.ir.graph import loop_depth
 from mooncake_py.ir.nodes import Const
 from mooncake_py.testing import check_grads
+from mooncake_py.transform import helpers
 from tests.derive import rule_of
 
 
@@ -47,7 +48,8 @@ def depths(f):
         depth[b.id]
         for b in fn.blocks
         for s in b.stmts
-        if len(s.args) == 2 and isinstance(s.args[1], Const) and s.args[1].value == "dense"
+        if (len(s.args) == 2 and isinstance(s.args[1], Const) and s.args[1].value == "dense")
+        or (isinstance(s.fn, Const) and s.fn.value is helpers.dense_if_made)
     )
 
 
@@ -56,7 +58,18 @@ def test_it_is_asked_for_before_the_loop(f, expected) -> None:
     assert depths(f) == expected
 
 
-@pytest.mark.parametrize("f", [filled, filled_in_a_loop, used_whole_in_between])
+def filled_if_asked(x, keep=False):
+    total = 0.0
+    if keep:
+        y = np.zeros(len(x))
+    for i in range(len(x)):
+        total += x[i] * x[i]
+        if keep:
+            y[i] = total
+    return total + y[-1] if keep else total
+
+
+@pytest.mark.parametrize("f", [filled, filled_in_a_loop, used_whole_in_between, filled_if_asked])
 def test_gradients(f) -> None:
     check_grads(f, (np.array([0.3, 0.7, 1.1]),))
 

@@ -218,3 +218,24 @@ def mixed_pieces_in_an_index_trick(v):
     named = {"a": v[0], "b": v[1]}
     known = len({"a", "c"}.intersection(named)) + {"c"}.isdisjoint(named)
     return np.r_[1.0, v[1:]] * known + named["a"]
+
+
+@case(1.5, "spread")
+@case(1.5, "lone")
+def arrays_or_numbers_in_a_tuple(x, kind):
+    if kind == "spread":
+        y = x * np.array([1.0, 2.0])
+        return y, y * y, 1
+    return x * 3.0, x, 2
+
+
+@case(1.5, "spread", 0)
+@case(1.5, "lone", 0)
+def arrays_or_numbers_in_nested_tuples(x, kind, n):
+    if kind == "spread":
+        y = x + np.array([1j, 2.0])
+        pair = (y, np.imag(y)), x * 2.0
+    else:
+        pair = (x - 1j, n), np.exp(x)
+    (a, b), c = pair
+    return a * c, b
