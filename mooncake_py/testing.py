@@ -195,7 +195,8 @@ def _same(a: Any, b: Any, seen: set[tuple[int, int]] | None = None) -> bool:
             return True
         seen.add((id(a), id(b)))
         return len(pa) == len(pb) and all(_same(p, q, seen) for p, q in zip(pa, pb, strict=True))
-    if type(a).__eq__ is object.__eq__:  # a copy of an object in C, a lock or generator, is never equal to it
+    equals: Any = type(a).__eq__
+    if equals is object.__eq__:  # a copy of an object in C, a lock or generator, is never equal to it
         return True
     return bool(a == b) or (a != a and b != b)
 

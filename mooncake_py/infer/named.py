@@ -91,6 +91,9 @@ def answers(cls: type, names: Sequence[str] | None = None) -> bool:
 
 def field_index(found: Any) -> int | None:
     """The place that a class attribute stands for, where it is a field: others may have taken a field's name."""
+    if type(found) is pytypes.MemberDescriptorType and hasattr(found.__objclass__, "n_sequence_fields"):
+        names = vars(found.__objclass__)["__match_args__"]  # of a tuple in C with names: `sys.float_info`
+        return names.index(found.__name__) if found.__name__ in names else None
     return found.__reduce__()[1][0] if type(found) is _FIELD else None
 
 

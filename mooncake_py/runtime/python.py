@@ -20,7 +20,7 @@ from mooncake_py.runtime.results import Given, Result
 from mooncake_py.runtime.rule import DerivedRule, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import DictShadow, zero_fdata
 from mooncake_py.transform.helpers import add_any
-from mooncake_py.transform.lanes import ANY, NONE, REF
+from mooncake_py.transform.lanes import NONE
 from mooncake_py.unwinding import Raised, note_missing
 
 
@@ -99,7 +99,7 @@ def run_python(
         else:
             tree, inner = (tree[0], None if inner is None else inner[0]) if isinstance(tree, tuple) else (NONE, None)
     fy = lift(tree, y, inner)
-    held = None if tree in (NONE, REF, ANY) else y  # a new array is nobody else's (`is_new`)
+    held = None if tree == NONE else y  # a new array is nobody else's (`is_new`)
 
     def pullback(dy: Any) -> Any:
         dy = settle(tree, held, fy, dy)

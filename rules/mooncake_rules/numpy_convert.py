@@ -454,4 +454,5 @@ CASES: list[RuleCase] = [
     case(np.float32, 0.5),
 ]  # fmt: skip
 
+CASES += [case(lambda a: a.__array__() * a, _V), case(np.ndarray.__array__, _V, np.dtype(complex))]
 CASES += [case(lambda x: float(np.float16(x)) * 0.0 + x, 0.5)]  # rounding to it is too coarse for differences

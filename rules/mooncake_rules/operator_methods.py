@@ -110,6 +110,11 @@ def array_iter(a):
     return iter(a)
 
 
+@overlay(np.ndarray.__array__)
+def array_itself(a, dtype=None, copy=None):
+    return np.asarray(a, dtype, copy=copy)
+
+
 _COMPARED = [getattr(list, f"__{_name}__") for _name in ("eq", "ne", "lt", "le", "gt", "ge")]
 _COMPARED += [dict.__eq__, dict.__ne__]
 zero_derivative(*_COMPARED)

@@ -292,6 +292,17 @@ def lfilter_zi(b, a):
     return np.linalg.solve(shift, p[1:] - q[1:] * p[0])
 
 
+@mirrors(ss.lfiltic)
+def lfiltic(b, a, y, x=None):
+    """The state of a filter after these outputs and inputs, the latest first; divided by a[0] always, as above."""
+    b, a, y = np.atleast_1d(b), np.atleast_1d(a), np.atleast_1d(y)
+    n, m = len(a) - 1, len(b) - 1
+    x = np.zeros(m) if x is None else np.asarray(x)
+    x, y = np.concatenate([x, np.zeros(m)]), np.concatenate([y, np.zeros(n)])
+    state = [np.sum(b[i + 1 :] * x[: m - i]) - np.sum(a[i + 1 :] * y[: max(n - i, 0)]) for i in range(max(n, m))]
+    return np.array(state) / a[0]
+
+
 library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
 library_rule(ss.sosfilt, ("sos", "x", "zi"), sosfilt_cotangents)
 library_rule(ss.upfirdn, 2, upfirdn_cotangents)
@@ -342,6 +353,8 @@ CASES: list[RuleCase] = [
     case(lambda x, z: ss.sosfilt(_SOS, x, zi=z), _V, _M[:2, :2]), case(_states, _SOS[:, :3], _SOS[:, 4:], _V),
     case(ss.upfirdn, _W, _V, 2, 3),
     case(ss.lfilter_zi, [0.2, 0.3], [1.5, -0.3]),
+    case(ss.lfiltic, [0.2, 0.3], np.array([1.0, -0.3]), _V), case(ss.lfiltic, _V, [1.0, 0.3], [0.5, 0.2], _W),
+    case(ss.lfiltic, _W[:1], np.array([1.5, -0.3, 0.4]), [0.7]), case(ss.lfiltic, [1], np.array([1.0, 0.3j]), _V),
     case(ss.upfirdn, _W, _M, 1, 2, axis=0), case(ss.upfirdn, _V, _W, 5, 1), case(ss.upfirdn, _W[:1], _V, 1, 4),
     case(ss.resample_poly, _V, 2, 3), case(ss.decimate, np.sin(np.arange(40.0)), 2), case(ss.resample_poly, _M, 3, 2),
     case(lambda x: ss.sosfiltfilt(_SOS, x), np.sin(np.arange(30.0))),

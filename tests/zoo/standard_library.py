@@ -15,6 +15,7 @@ import logging
 import pprint
 import re
 import statistics
+import sys
 import textwrap
 from datetime import date
 from fractions import Fraction
@@ -26,6 +27,21 @@ from tests.zoo.registry import case
 
 XS = [0.5, 1.5, 1.2, -0.3, 2.1, 2.5, -1.0]
 SETTINGS = {"name": "run", "sizes": [1, 2], "on": True}
+
+
+class Safe:
+    """Looks names up in a tuple that C made."""
+
+    def __init__(self, x):
+        self.scale = x * 2.0
+        self.least = sys.float_info.epsilon
+        self.most = sys.float_info.max
+
+
+@case(0.7)
+def names_in_a_tuple_of_c(x):
+    safe = Safe(x)
+    return safe.scale / (safe.scale + safe.least) + x * min(safe.most, 2.0)
 
 
 @case(0.7)
