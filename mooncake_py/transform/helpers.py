@@ -87,6 +87,11 @@ def zeros_like(a: Any) -> Any:
     return None if a is None else np.zeros(a.shape, a.dtype)
 
 
+def sum_of_one(t: Any, like: np.ndarray) -> Any:
+    """A cotangent added to nothing, as an array that may be written to."""
+    return np.add(0.0, t, np.empty(like.shape, like.dtype))
+
+
 def shadow_dense(shadow: Shadow) -> np.ndarray:
     return shadow.dense()
 

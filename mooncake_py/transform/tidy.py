@@ -19,6 +19,7 @@ from mooncake_py.transform.effects import NOTHING, Effects, computes, function_o
 from mooncake_py.transform.order import sink
 from mooncake_py.transform.signs import fold_signs
 from mooncake_py.transform.uses import count_uses
+from mooncake_py.transform.zeros import without_zeros
 
 
 def tidy(b: Builder, types: dict[Var, T], wanted: bool = True) -> None:
@@ -31,8 +32,8 @@ def tidy(b: Builder, types: dict[Var, T], wanted: bool = True) -> None:
         subst = _shared(b, effects)
         if subst:
             b.apply(subst)
-            effects = Effects(b, types)
-        sink(b, effects)
+        without_zeros(b, types)
+        sink(b, Effects(b, types))
     _results_of_their_own(b)
 
 
