@@ -92,6 +92,11 @@ def sum_of_one(t: Any, like: np.ndarray) -> Any:
     return np.add(0.0, t, np.empty(like.shape, like.dtype))
 
 
+def negative_of_one(t: Any, like: np.ndarray) -> Any:
+    """The same for one that is subtracted."""
+    return np.subtract(0.0, t, np.empty(like.shape, like.dtype))
+
+
 def shadow_dense(shadow: Shadow) -> np.ndarray:
     return shadow.dense()
 

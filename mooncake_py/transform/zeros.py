@@ -1,4 +1,7 @@
-"""What comes first into new zeros is put there, or is the sum itself: nothing is added to zeros."""
+"""What comes first into new zeros is put there, or is the sum itself: nothing is added to zeros.
+
+A part that comes before the whole waits for it: zeros that are there for its sake alone would take more memory.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.transform import helpers
-from mooncake_py.transform.effects import ARITHMETIC, computes, function_of
+from mooncake_py.transform.effects import ARITHMETIC, computes, function_of, harmless
 from mooncake_py.transform.uses import count_uses
+
+_WHOLE = {operator.iadd: helpers.sum_of_one, operator.isub: helpers.negative_of_one}
 
 
 def without_zeros(b: Builder, types: dict[Var, T]) -> None:
@@ -30,20 +35,47 @@ def without_zeros(b: Builder, types: dict[Var, T]) -> None:
                 if v in zeros:
                     readers[v].append(s)
         for z, made in zeros.items():
-            if readers[z] and not _put(block, readers[z], uses):
-                _take(block, made, readers[z][0], uses, types, subst)
+            here = readers[z]
+            if len(here) == uses.get(z) == 2 and _wait(block, here[0], here[1], uses):
+                here, uses[z] = here[1:], 1
+            if here and not _put(block, here, uses):
+                _take(block, made, here[0], uses, types, subst)
     if subst:
         b.apply(subst)
 
 
+def _wait(block: Draft, read: Call, whole: Call, uses: dict[Operand, int]) -> bool:
+    """`view = z[i]; view += t; z += w` in the order of the whole and the part, where nothing changes t in between."""
+    stmts, z = block.stmts, whole.args[0]
+    add = _added_to(block, read, uses)
+    if add is None or function_of(whole) not in _WHOLE or z is not read.args[0]:
+        return False
+    at, until = stmts.index(add), stmts.index(whole)
+    found = at < until and all(map(harmless, stmts[at + 1 : until]))
+    if found:
+        block.stmts = [s for s in stmts[:until] if s is not read and s is not add]
+        block.stmts += [
+            whole,
+            Call(read.out, read.fn, (whole.out, read.args[1]), (), read.pos),
+            add,
+            *stmts[until + 1 :],
+        ]
+    return found
+
+
+def _added_to(block: Draft, read: Call, uses: dict[Operand, int]) -> Call | None:
+    """`view += t` for the only view that is made by this statement."""
+    if function_of(read) is not operator.getitem or uses.get(read.out) != 1:
+        return None
+    add = next((s for s in block.stmts if s.args and s.args[0] is read.out), None)
+    return None if add is None or function_of(add) is not operator.iadd or uses.get(add.out) else add
+
+
 def _put(block: Draft, readers: list[Call], uses: dict[Operand, int]) -> bool:
     """`view = z[i]; view += t` as `z[i] = t`."""
-    read = readers[0]
-    if function_of(read) is not operator.getitem or uses.get(read.out) != 1:
-        return False
-    stmts = block.stmts
-    add = next((s for s in stmts if s.args and s.args[0] is read.out), None)
-    if add is None or function_of(add) is not operator.iadd or uses.get(add.out):
+    read, stmts = readers[0], block.stmts
+    add = _added_to(block, read, uses)
+    if add is None:
         return False
     at = stmts.index(add)
     if len(readers) > 1 and stmts.index(readers[1]) < at:
@@ -61,15 +93,20 @@ def _take(
     types: dict[Var, T],
     subst: dict[Var, Operand],
 ) -> None:
-    """`z += t`, t being the whole cotangent: t itself where that is new, else a copy."""
-    if function_of(add) is not operator.iadd or add.args[0] is not made.out or uses[made.out] != 1:
+    """`z += t` or `z -= t`, t being the whole cotangent: t itself where that is new, else a copy."""
+    f = function_of(add)
+    if f not in _WHOLE or add.args[0] is not made.out or uses[made.out] != 1:
         return
     stmts, t = block.stmts, add.args[1]
-    if uses[t] == 1 and _is_new(next((s for s in stmts if s.out is t), None), types.get(made.out), types):
+    if (
+        f is operator.iadd
+        and uses[t] == 1
+        and _is_new(next((s for s in stmts if s.out is t), None), types.get(made.out), types)
+    ):
         subst[add.out] = t
         stmts.remove(add)
     else:
-        stmts[stmts.index(add)] = Call(add.out, Const(helpers.sum_of_one), (t, *made.args), (), add.pos)
+        stmts[stmts.index(add)] = Call(add.out, Const(_WHOLE[f]), (t, *made.args), (), add.pos)
     stmts.remove(made)
 
 

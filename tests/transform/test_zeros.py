@@ -73,3 +73,14 @@ def test_what_is_given_stays_as_it_is() -> None:
     again = grad(f, argnums=(0, 1))(A, A * 2.0)
     assert all(np.array_equal(x, y) for x, y in zip(seen[0], again, strict=True))
     assert not np.shares_memory(*again)
+
+
+def part_first(a):
+    top = np.max(a, axis=1, keepdims=True)
+    return np.sum(np.exp(a - top)) + np.sum(top[:, 0] * np.arange(2.0))
+
+
+def test_a_part_waits_for_the_whole() -> None:
+    text = pullback_of(part_first, A)
+    assert text.index("negative_of_one") < text.index("operator.iadd") and "zeros_like" not in text
+    check_grads(part_first, (A,))
