@@ -137,6 +137,7 @@ for _module, _packs in {
         "scipy_splines",
         "scipy_grid",
         "scipy_surfaces",
+        "scipy_fitted_surfaces",
         "scipy_scattered",
         "scipy_fitpack",
         "scipy_curves",

@@ -1,11 +1,16 @@
-"""scipy.interpolate: the polynomial through points, by its barycentric form (Berrut and Trefethen 2004)."""
+"""scipy.interpolate: the polynomial through points, by its barycentric form (Berrut and Trefethen 2004), and those in
+the Bernstein basis."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.interpolate as sip
+from scipy.interpolate import _ppoly
 
-from mooncake_py.registry import overlay
+from mooncake_py.registry import overlay, rrule
+from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 
 _made = sip.BarycentricInterpolator.__mro__[1].__init__
@@ -55,13 +60,63 @@ def evaluate(self, x):
     return np.where(hit[..., None], yi[k] + (x - xi[k])[..., None] * slopes_at_points(xi, yi, wi)[k], p)
 
 
+_bernstein: Any = _ppoly.evaluate_bernstein
+
+
+def _evaluated(c: np.ndarray, x: np.ndarray, at: np.ndarray, nu: int, extrapolate: bool) -> np.ndarray:
+    out = np.empty((len(at), c.shape[2]), c.dtype)
+    _bernstein(c, x, at, nu, extrapolate, out)
+    return out
+
+
+@rrule(_bernstein, mutates=(5,))
+def bernstein(c, x, at, nu, extrapolate, out: CoDual):
+    """What is written to `out` is of every interval i the polynomial c[:, i], at the fraction of the way through it."""
+    old = out.primal.copy()
+    _bernstein(c, x, at, nu, extrapolate, out.primal)
+
+    def pullback(_):
+        out.primal[...] = old
+        t = None if out.fdata is None else out.fdata.take()
+        if t is None:
+            return None
+        if not extrapolate:
+            t = np.where(((at < min(x[0], x[-1])) | (at > max(x[0], x[-1])))[:, None], 0.0, t)
+        last = len(x) - 1
+        i = np.searchsorted(x, at, "right") - 1 if x[-1] >= x[0] else last - np.searchsorted(x[::-1], at)
+        i = np.clip(i, 0, last - 1)
+        h = x[i + 1] - x[i]
+        s = (at - x[i]) / h
+        units = _evaluated(np.eye(len(c))[:, None, :], np.array([0.0, 1.0]), s, nu, True) / h[:, None] ** nu
+        dc = np.zeros(c.shape, np.result_type(c, t))
+        np.add.at(dc.swapaxes(0, 1), i, units[:, :, None] * t[:, None, :])
+        slope = _evaluated(c, x, at, nu + 1, True)
+        dat = np.sum((t * np.conjugate(slope)).real, axis=1)
+        wider = np.sum((t * np.conjugate(_evaluated(c, x, at, nu, True))).real, axis=1) * nu / h
+        dx = np.zeros(x.shape)
+        np.add.at(dx, i, (s - 1.0) * dat + wider)
+        np.add.at(dx, i + 1, -s * dat - wider)
+        return dc if c.dtype.kind == "c" else dc.real, dx, dat
+
+    return None, pullback
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _X, _Y = np.array([0.1, 0.7, 1.2, 2.3]), np.array([0.9, -0.4, 1.7, 0.3])
+_C = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 1.0]])
 
 CASES: list[RuleCase] = [
     case(lambda x, y, q: sip.BarycentricInterpolator(x, y)(q), _X, _Y, np.array([_X[1], 0.3, _X[2]])),
     case(lambda x, y, q: sip.BarycentricInterpolator(x, y)(q), _X, _Y, float(_X[1])),
     case(lambda x, y, q: sip.BarycentricInterpolator(x, y)(q), _X, _Y, np.array([0.3, 1.9])),
     case(lambda y, q: sip.barycentric_interpolate(_X, y, q, axis=1), np.stack([_Y, _Y * _X]), 0.8),
+    case(lambda q: sip.BPoly(_C, _X[:3])(q), _X + 0.3),
+    case(lambda c, x, q: sip.BPoly(c, x)(q), _C, _X[:3], _Y),
+    case(lambda c, x, q: sip.BPoly(c, x)(q, 1), _C, _X[2::-1], _Y),
+    case(lambda c, q: sip.BPoly(c * (1 - 0.3j), _X[:3])(q), _C, _Y),
+    case(lambda c, q: sip.BPoly(c, _X[:3], extrapolate="periodic")(q, nu=1), _C, _Y + 0.05),
+    case(lambda y, q: sip.BPoly.from_derivatives([0.0, 0.7, 1.2], y)(q), np.stack([_Y[:3], _X[:3]], 1), _Y),
+    case(lambda c, q: sip.BPoly(c, _X[:3]).derivative()(q) + sip.BPoly(c, _X[:3]).antiderivative()(q), _C, _Y),
+    case(lambda c, q: sip.BPoly(c, _X[:3]).integrate(0.2, q), _C, 0.9),
 ]

@@ -13,7 +13,7 @@ from scipy.interpolate import _fitpack2, _ndbspline
 from scipy.sparse.linalg import spsolve
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.registry import refuse, rrule
+from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules import spline_formulas as formulas
@@ -142,12 +142,6 @@ def rectangle(x, y, z, bbox: CoDual = _NO_ENDS, kx=3, ky=3, s=0, **options):
 
     return CoDual(spline, shadow), pullback
 
-
-refuse(
-    "FITPACK computes its coefficients; RectBivariateSpline is differentiated by its values",
-    sip.SmoothBivariateSpline, sip.LSQBivariateSpline, sip.bisplrep,
-)  # fmt: skip
-refuse("FITPACK computes its coefficients; call the spline with dx and dy", _BASE.partial_derivative)
 
 # -- of any number of variables ---------------------------------------------------------------------------
 

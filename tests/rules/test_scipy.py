@@ -171,3 +171,18 @@ def test_rows_with_missing_numbers_go_through_the_wrapper_of_scipy() -> None:
     (by_rows,) = value_and_pullback(lambda x: stats.skew(x, axis=1, nan_policy="omit"), x)[1](np.ones(2))
     alone = [grad(lambda row: stats.skew(row[~np.isnan(row)]))(row) for row in x]
     assert np.allclose(by_rows, alone, rtol=1e-12)
+
+
+def test_fits_of_surfaces_are_refused_by_data_that_they_have_no_derivative_by() -> None:
+    sip = pytest.importorskip("scipy.interpolate")
+    i = np.arange(40.0)
+    x, y = 0.5 + 0.5 * np.sin(i * i), 0.5 + 0.5 * np.cos(3.0 * i)
+    fits = {
+        "SmoothBivariateSpline by its argument 'z'": lambda z: sip.SmoothBivariateSpline(x, y, z, s=0.1).ev(0.3, 0.4),
+        "bisplrep by its argument 'z'": lambda z: sip.bisplev(0.3, 0.4, sip.bisplrep(x, y, z, s=0.1)),
+        "LSQBivariateSpline by its argument 'x'": lambda z: sip.LSQBivariateSpline(z, y, x, [], []).ev(0.3, 0.4),
+        "LSQBivariateSpline.fp by the data": lambda z: sip.LSQBivariateSpline(x, y, z, [], []).get_residual(),
+    }
+    for message, f in fits.items():
+        with pytest.raises(MissingRule, match=message):
+            grad(f)(x * y)
