@@ -110,7 +110,7 @@ probed.add(np.log)
 
 
 def number_above(a: Any, b: Any) -> Any:
-    return 1.0 if a > b else 0.5 if a == b else 0.0
+    return 1.0 if a > b else 0.0 if a < b else 0.5 if a == b else math.nan
 
 
 def complex_above(a: Any, b: Any) -> Any:

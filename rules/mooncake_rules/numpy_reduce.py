@@ -134,12 +134,18 @@ def mean_where(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
 
 
 def attained(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
-    """The cotangent of an extremum y of a: dy, shared evenly by the elements that are equal to it."""
+    """The cotangent of an extremum y of a: dy, shared evenly by the elements that are equal to it.
+
+    Where y is NaN because of elements that are NaN, so is their cotangent.
+    """
     shape = a.shape
     hit = (a == kept(y, shape, axis)).astype(a.dtype)
-    del a  # the array may be free now
     dy = kept(dy, shape, axis)
-    share = dy / (np.maximum(np.count_nonzero(hit), 1) if axis is None else np.maximum(_sum(hit, axis), 1))
+    n = np.count_nonzero(hit) if axis is None else _sum(hit, axis)
+    if not np.all(n):
+        hit[(a != a) & (n == 0)] = np.nan
+    del a  # the array may be free now
+    share = dy / np.maximum(n, 1)
     if share.dtype != hit.dtype:
         return hit * share
     hit *= share

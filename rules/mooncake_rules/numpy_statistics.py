@@ -135,6 +135,9 @@ def row_cotangent(x: np.ndarray, qs: np.ndarray, ds: np.ndarray, method: str, dq
     """The cotangent of one row; that of the quantiles' places is added to dq."""
     order = np.argsort(x, kind="stable")
     t = np.zeros(x.shape, np.result_type(x, ds))
+    if np.isnan(x[order[-1]]):
+        t[np.isnan(x)] = np.nan
+        return t
     for i, (q, d) in enumerate(zip(qs, ds, strict=True)):
         lo, hi, w, speed = neighbours(len(x), float(q), method)
         t[order[lo]] += d * (1 - w)

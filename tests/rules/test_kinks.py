@@ -25,3 +25,18 @@ def test_what_is_not_a_number_has_no_derivative(f: Any) -> None:
     a = np.array([1.0, np.nan, 2.0])
     da, db = grad(lambda a, b: f(a, b).sum(), argnums=(0, 1))(a, np.array([0.5, 2.0, np.nan]))
     assert np.isfinite(da[0]) and np.isfinite(db[0]) and np.isnan(da[1:]).all() and np.isnan(db[1:]).all()
+
+
+@pytest.mark.parametrize("f", [np.max, np.amin, np.ptp, np.median, lambda a: np.quantile(a, 0.3), lambda a: a.min()])
+def test_what_is_not_a_number_has_none_where_it_is_what_a_reduction_gives(f: Any) -> None:
+    da = grad(lambda a: f(a))(np.array([1.0, np.nan, 2.0]))
+    assert np.isnan(da[1]) and da[0] == da[2] == 0.0
+
+
+def test_what_is_not_a_number_along_an_axis() -> None:
+    a = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 2.0]])
+    da = grad(lambda a: np.sum(np.max(a, axis=1)))(a)
+    assert np.isnan(da[0, 1]) and np.isfinite(np.delete(da.ravel(), 1)).all() and da[1].tolist() == [0.0, 1.0, 0.0]
+    x, y = grad(lambda x, y: np.maximum(x, y), argnums=(0, 1))(1.0, float("nan"))
+    assert np.isnan(x) and np.isnan(y)
+    assert grad(lambda a: np.max(a[:2], initial=5.0))(np.array([1.0, 2.0, np.nan])).tolist() == [0.0, 0.0, 0.0]
