@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.types import Known
-from mooncake_py.kinds import Array, Scalar
+from mooncake_py.kinds import Array, Numeric
 from mooncake_py.outputs import write_out
 from mooncake_py.registry import find_rule_for_values, infer_table, overlay, pure, rrule, rules_of, wrappers
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import cotangent, shadow_dense
@@ -97,7 +98,7 @@ def keyword_cotangents(f: np.ufunc, args: tuple[Any, ...], dy: Any, where: Any, 
     out: list[Any] = []
     for i, a in enumerate(args):
         t = cotangent(ds, i)
-        if t is not None:
+        if t is not None and type(t) is not NoDerivative:
             if mask is not None:
                 t, part = np.zeros(mask.shape, np.asarray(t).dtype), t
                 t[mask] = part
@@ -111,37 +112,24 @@ pure.update({taken_where, keyword_cotangents})
 
 
 def with_keywords(*ufuncs: np.ufunc) -> None:
-    """Give ufuncs of one or two arguments, one result and a rule for plain calls the rule for calls with keywords."""
+    """Give ufuncs of one result and a rule for plain calls the rule for calls with keywords."""
     for f in ufuncs:
         if f.nout == 1 and f.signature is None:
-            (_unary_with_keywords if f.nin == 1 else _binary_with_keywords)(f)
+            rrule(f, types=(Numeric,) * f.nin, fallback=True)(_rule_with_keywords(f))
 
 
-def _unary_with_keywords(f: np.ufunc) -> None:
-    def rule(x, *, where=True, dtype=None, casting="same_kind", order="K", subok=True):
-        y = f(x, out=None, where=where, dtype=dtype, casting=casting, order=order, subok=subok)
-
-        def pullback(dy):
-            return keyword_cotangents(f, (x,), dy, where, dtype)
-
-        return y, pullback
-
-    for kind in (Scalar, Array):
-        rrule(f, types=(kind,), fallback=True)(rule)
-
-
-def _binary_with_keywords(f: np.ufunc) -> None:
-    def rule(a, b, *, where=True, dtype=None, casting="same_kind", order="K", subok=True):
-        y = f(a, b, out=None, where=where, dtype=dtype, casting=casting, order=order, subok=subok)
-
-        def pullback(dy):
-            return keyword_cotangents(f, (a, b), dy, where, dtype)
-
-        return y, pullback
-
-    for first in (Scalar, Array):
-        for second in (Scalar, Array):
-            rrule(f, types=(first, second), fallback=True)(rule)
+def _rule_with_keywords(f: np.ufunc) -> Any:
+    names = "".join([f"x{i}, " for i in range(f.nin)])
+    scope: dict[str, Any] = {"f": f, "keyword_cotangents": keyword_cotangents, "__name__": __name__}
+    source = (
+        f"def rule({names}*, where=True, dtype=None, casting='same_kind', order='K', subok=True):\n"
+        f"    y = f({names}out=None, where=where, dtype=dtype, casting=casting, order=order, subok=subok)\n"
+        f"    def pullback(dy):\n"
+        f"        return keyword_cotangents(f, ({names}), dy, where, dtype)\n"
+        f"    return y, pullback\n"
+    )
+    exec(compile(source, f"<the rule of {f.__name__} with keywords>", "exec"), scope)
+    return scope["rule"]
 
 
 def ruled() -> list[np.ufunc]:

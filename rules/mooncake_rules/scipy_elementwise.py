@@ -19,6 +19,7 @@ from mooncake_py.registry import inline, probed, pure, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
+from mooncake_rules.numpy_ufunc import with_keywords
 from mooncake_rules.scipy_library import is_constant
 from mooncake_rules.sequences import SEQUENCES, unstack
 
@@ -171,6 +172,8 @@ def elementwise(f: Any, n: int) -> Callable[[Callable], Callable]:
         rrule(f)(_of_anything(rule, n))
         rrule(f, types=(Numeric,) * n)(rule)
         probed.add(f)
+        if isinstance(f, np.ufunc) and f.nin == n:
+            with_keywords(f)
         return rule
 
     return decorate

@@ -386,7 +386,19 @@ CASES += register_table(sc, [E("diric", (lambda x, n, y: diric_slope(x, n, y), N
 if sc.sinc is not np.sinc:
     CASES += register_table(sc, [E("sinc", (lambda x, y: sinc_slope(x, y),), (0.7,))])
 
+_ON = np.array([True, False, True])
+
+
+def _some(x, y):
+    """Where the other elements are not left as they are found in memory."""
+    z = y * 1.0
+    sc.gammaln(x, out=z, where=_ON)
+    sc.betainc(1.3, y, x, where=_ON[::-1], out=z)
+    return z + sc.xlogy(x, z, out=np.empty(3), where=True)
+
+
 CASES += [
+    case(_some, np.array([0.3, 0.5, 0.7]), np.array([1.3, 0.4, 0.9])), case(sc.jv, 2, _P, dtype=float),
     case(sc.zeta, 2.3), case(sc.zeta, _P + 1.2), case(sc.zeta, 2.3, 0.7),
     case(sc.zeta, _P + 1.2, np.array([[0.3], [2]])), case(sc.zeta, [2.3, 3.1], q=(0.3, 1)), case(sc.zeta, x=_P + 1.2),
     case(sc.zeta, np.float32(2.3), np.array([0.3, 1.2], np.float32)), case(sc.lambertw, 0.7), case(sc.lambertw, _P),
