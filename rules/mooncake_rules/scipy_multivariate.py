@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.special as sc
 import scipy.stats as st
 from scipy.stats import _multivariate as scipy_multivariate
 from scipy.stats import _qmvnt
@@ -13,6 +14,7 @@ from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.stop import no_diff
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_decompositions import one_triangle
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_noncentral import corner_density, corner_slope
@@ -130,6 +132,21 @@ def rectangle(a, b, A):
     return max(0.0, min(p, 1.0))
 
 
+# -- the inverse Wishart distribution ---------------------------------------------------------------------
+
+
+@mirrors(type(st.invwishart)._logpdf)
+def inverse_wishart(self, x, dim, df, log_det_scale, C):
+    """The matrices stand along the last axis of x; C is the Cholesky factor of the scale."""
+    logs, traces = [], []
+    for i in range(x.shape[-1]):
+        factor = np.linalg.cholesky(x[:, :, i])
+        logs.append(2.0 * np.sum(np.log(np.diagonal(factor))))
+        traces.append(np.sum(np.linalg.solve(factor, C) ** 2))
+    out = 0.5 * df * log_det_scale - 0.5 * np.array(traces) - 0.5 * (df + dim + 1) * np.array(logs)
+    return out - 0.5 * df * dim * np.log(2.0) - sc.multigammaln(0.5 * df, dim)
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _SOME = np.array([[0.3, -0.5], [1.2, 0.4], [0.1, 0.1]])
@@ -144,6 +161,9 @@ def _held(x: Any, m: Any, c: Any) -> Any:
 CASES: list[RuleCase] = [
     case(lambda x, m, c: st.multivariate_normal.cdf(x, m, (c + c.T) / 2), _SOME[0], _SOME[1], _EQUAL[:2, :2]),
     case(lambda s, n: st.wishart.logpdf(_EQUAL, n, np.eye(3) * s), 1.3, 4.5),
+    case(lambda x, n, s: st.invwishart.logpdf(x, n, s), _EQUAL, 4.5, _EQUAL + np.diag([0.3, 0.1, 0.2])),
+    case(lambda x: st.invwishart.pdf(np.stack([x, 2.0 * x], -1), 5, np.eye(3)), _EQUAL),
+    case(lambda x, n, s: st.invwishart(n, s).logpdf(x), 0.7, 2.5, 1.2),
     case(_held, np.array([[0.3, -0.5, 0.7], [1.2, 0.4, 0.2]]), np.array([0.1, 0.2, 0.3]), _EQUAL),
     case(lambda x, c: st.matrix_normal.logpdf(x, rowcov=(c + c.T) / 2), _EQUAL[:, :1] * 0.7, _EQUAL),
     *[case(lambda x, m, c, f=f: f(x, m, c), _SOME, _SOME[0], np.array([[1.3, 0.2], [0.2, 0.8]]))
