@@ -9,7 +9,7 @@ import numpy as np
 from mooncake_py.kinds import Array, Numeric
 from mooncake_py.registry import pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import conj, is_complex, real_of, total
+from mooncake_rules.common import conj, is_complex, real_of, total, unbroadcast
 from mooncake_rules.inference import gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
@@ -19,16 +19,18 @@ from mooncake_rules.sequences import ArrayLike, unstack
 
 
 def polyval_cotangents(dy: Any, p: Any, x: Any) -> tuple[Any, Any]:
+    """Coefficients of several dimensions are those of several polynomials, which broadcast with the points."""
     c = np.asarray(p)
-    dx = dy * conj(np.polyval(np.polyder(c), x))
+    powers = np.arange(len(c) - 1, 0, -1).reshape(-1, *[1] * (c.ndim - 1))
+    dx = dy * conj(np.polyval(c[:-1] * powers, x))
     power: Any = np.ones_like(x)
     dp = np.zeros(c.shape, np.result_type(c, dy))
     for k in range(len(c) - 1, -1, -1):
-        t = np.sum(dy * np.conjugate(power))
+        t = unbroadcast(np.asarray(dy * np.conjugate(power)), c.shape[1:])
         dp[k] = t if is_complex(dp) else np.real(t)
         power = power * x
     dx = dx if is_complex(x) else np.real(dx)
-    return unstack(dp, p), dx if isinstance(x, np.ndarray) else total(dx)
+    return unstack(dp, p), unbroadcast(np.asarray(dx), x.shape) if isinstance(x, np.ndarray) else total(dx)
 
 
 @rrule(np.polyval, types=(ArrayLike, Numeric))
@@ -145,4 +147,5 @@ CASES: list[RuleCase] = [
     case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])), case(np.vander, _V),
     case(np.vander, _V, 3, increasing=True), case(np.vander, _Z), case(np.vander, [0.5, 0.0, 2.0]),
     case(_object, _W, _V), case(_poly1d, _V, _W, _X), case(np.polyval, _W, [0.5, 0.2]),
+    case(np.polyval, _SQUARE, _W), case(np.polyval, _SQUARE[:, :1], _W * (1 - 0.2j)), case(np.polyval, _SQUARE, 0.3),
 ]  # fmt: skip

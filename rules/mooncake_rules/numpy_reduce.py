@@ -284,6 +284,7 @@ def reversed_sums(dy: np.ndarray, shape: tuple[int, ...], axis: Any) -> np.ndarr
     """For every element the sum of the cotangents from there on."""
     if axis is None or not shape:
         return np.add.accumulate(dy[::-1])[::-1].reshape(shape)
+    axis = axis[0] if type(axis) is tuple else axis
     back = (slice(None),) * (axis % len(shape)) + (slice(None, None, -1),)
     return np.add.accumulate(dy[back], axis)[back]
 
@@ -433,7 +434,8 @@ CASES += [
 ]  # fmt: skip
 if hasattr(np, "cumulative_sum"):
     CASES += [
-        case(np.cumulative_sum, _V), case(np.cumulative_sum, _T, axis=1, include_initial=True),
+        case(np.cumulative_sum, _V), case(np.cumulative_sum, _T, axis=(1,)), case(np.cumulative_prod, _T, axis=(-1,)),
+        case(np.cumulative_sum, _T, axis=1, include_initial=True),
         case(np.cumulative_prod, _V), case(np.cumulative_prod, _T, axis=2),
     ]  # fmt: skip
 CASES += [case(getattr(np, name), _V) for name in ("product", "cumproduct") if name in vars(np)]  # NumPy 1

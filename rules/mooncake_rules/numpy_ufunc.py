@@ -181,6 +181,7 @@ def reduce(ufunc, array, /, axis=0, dtype=None, out=None, keepdims=False, initia
 @overlay(np.ufunc.accumulate)
 def accumulate(ufunc, array, /, axis=0, dtype=None, out=None):
     a = np.asarray(array, dtype)
+    axis = axis[0] if isinstance(axis, tuple) else axis
     if a.shape[axis] == 0:
         return a.copy()
     x = np.moveaxis(a, axis, 0)
@@ -265,6 +266,7 @@ def add_reduceat(a, indices, axis=0, dtype=None):
 
 @rrule(np.multiply.accumulate, types=(Array,))
 def multiply_accumulate(a, axis=0, dtype=None):
+    axis = axis[0] if type(axis) is tuple else axis
     return cumprod(a, axis, dtype)
 
 
