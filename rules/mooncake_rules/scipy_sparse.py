@@ -417,8 +417,9 @@ def _constructor(cls: type) -> None:
             if y.format == "dia":
                 dd = np.asarray(d)[:, : np.shape(given[0])[-1]]
             elif len(given) == 2:
-                row, col = given[1]
-                dd = np.ravel(d) if y.format == "coo" else np.asarray(t[np.asarray(row), np.asarray(col)])
+                at = [np.asarray(i) for i in given[1]]
+                at = at if len(at) == 2 else [np.zeros_like(at[0]), at[0]]  # a sparse vector is one row
+                dd = np.ravel(d) if y.format == "coo" else np.asarray(t[at[0], at[1]])
             else:
                 dd = np.asarray(d)[: len(given[0])]
             data = given[0]
@@ -470,6 +471,8 @@ CASES: list[RuleCase] = [
     case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(), _D),
     case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).sum(axis=1), _D),
     case(lambda d: sp.coo_array((d, (_ROW, _COL)), shape=(3, 3)).mean(axis=0), _D),
+    case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).max(axis=0).toarray(), _D),
+    case(lambda d: sp.csr_array((d[:3], ([0, 2, 3],)), shape=(4,)) @ _D[:4], _D),
     case(lambda d: sp.csr_matrix((d, (_ROW, _COL)), shape=(3, 3)).mean(), _D),
     case(lambda k, x: (k * _CSR / 3.0) @ x, 0.7, _V),
 ]  # fmt: skip
