@@ -21,6 +21,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run as call
 from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
+from mooncake_rules.scipy_polynomials import bernstein_cotangents
 
 Options = dict[str, Any]
 
@@ -43,10 +44,24 @@ def front(y: np.ndarray, axis: int, ndim: int) -> np.ndarray:
     return np.moveaxis(y, range(axis, axis + ndim), range(ndim))
 
 
+def _of_powers(c: np.ndarray, i: np.ndarray, d: np.ndarray, nu: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the coefficients, and of the distances d from where the intervals i begin."""
+    k = len(c) - 1
+    dc = np.zeros(c.shape, np.result_type(c, t))
+    slope = np.zeros(t.shape, c.dtype)
+    shape = (-1, *[1] * (t.ndim - 1))
+    for m in range(k + 1):
+        p = k - m
+        if p >= nu:
+            np.add.at(dc[m], i, t * (_falling(p, nu) * d ** (p - nu)).reshape(shape))
+        if p > nu:
+            slope = slope + c[m, i] * (_falling(p, nu + 1) * d ** (p - nu - 1)).reshape(shape)
+    return dc, np.sum((t * np.conjugate(slope)).real.reshape(len(d), -1), axis=1)
+
+
 def polynomial_cotangents(poly: Any, x: np.ndarray, dy: np.ndarray, nu: int, extrapolate: Any) -> tuple[Any, Any, Any]:
     """Of the coefficients, the breakpoints and the argument of `poly(x, nu)`."""
     c, knots = poly.c, poly.x
-    k = c.shape[0] - 1
     extrapolate = poly.extrapolate if extrapolate is None else extrapolate
     flat = np.asarray(x, float).ravel()
     at = flat
@@ -59,19 +74,14 @@ def polynomial_cotangents(poly: Any, x: np.ndarray, dy: np.ndarray, nu: int, ext
     if not extrapolate:
         low, high = min(knots[0], knots[-1]), max(knots[0], knots[-1])
         t = np.where(((at < low) | (at > high)).reshape(-1, *[1] * (t.ndim - 1)), 0.0, t)
-    d = at - knots[i]
-    dc = np.zeros(c.shape, np.result_type(c, t))
-    slope = np.zeros(t.shape, c.dtype)
-    shape = (-1, *[1] * (t.ndim - 1))
-    for m in range(k + 1):
-        p = k - m
-        if p >= nu:
-            np.add.at(dc[m], i, t * (_falling(p, nu) * d ** (p - nu)).reshape(shape))
-        if p > nu:
-            slope = slope + c[m, i] * (_falling(p, nu + 1) * d ** (p - nu - 1)).reshape(shape)
-    dx = np.sum((t * np.conjugate(slope)).real.reshape(flat.size, -1), axis=1)
-    dknots = np.zeros(knots.shape)
-    np.add.at(dknots, i, -dx)
+    if isinstance(poly, sip.BPoly):
+        pieces = c.reshape(*c.shape[:2], -1)
+        dc, dknots, dx = bernstein_cotangents(pieces, knots, at, nu, t.reshape(len(flat), -1))
+        dc = dc.reshape(c.shape)
+    else:
+        dc, dx = _of_powers(c, i, at - knots[i], nu, t)
+        dknots = np.zeros(knots.shape)
+        np.add.at(dknots, i, -dx)
     if extrapolate == "periodic":
         turns = np.floor((flat - knots[0]) / (knots[-1] - knots[0]))
         dknots[-1] -= np.sum(dx * turns)
@@ -403,16 +413,22 @@ def hermite_spline(x: CoDual, y, dydx, axis=0, extrapolate=None):
     return CoDual(poly, shadow), pullback
 
 
-@rrule(PPoly)
-def piecewise(c, x: CoDual, extrapolate=None, axis=0):
-    poly = PPoly(c, x.primal, extrapolate, axis)
-    shadow = Kept.of(poly, c=poly.c, x=poly.x)
+def _constructor(cls: Any) -> None:
+    @rrule(cls)
+    def piecewise(c, x: CoDual, extrapolate=None, axis=0):
+        poly = cls(c, x.primal, extrapolate, axis)
+        shadow = Kept.of(poly, c=poly.c, x=poly.x)
 
-    def pullback(dy):
-        dc = np.moveaxis(Kept.take(shadow, "c", poly.c), (0, 1), (axis, axis + 1))
-        return fitted(dc, c), fitted(Kept.take(shadow, "x", poly.x), x.primal)
+        def pullback(dy):
+            dc = np.moveaxis(Kept.take(shadow, "c", poly.c), (0, 1), (axis, axis + 1))
+            return fitted(dc, c), fitted(Kept.take(shadow, "x", poly.x), x.primal)
 
-    return CoDual(poly, shadow), pullback
+        return CoDual(poly, shadow), pullback
+
+
+_constructor(PPoly)
+if sip.BPoly.__call__ is PPoly.__call__:  # an older SciPy
+    _constructor(sip.BPoly)
 
 
 @rrule(getattr(PPoly.construct_fast, "__func__"))  # noqa: B009 (a class method, to mypy a callable)
