@@ -199,10 +199,10 @@ def reachable(args: Iterable[Any]) -> set[int]:
         if id(x) in seen or isinstance(x, (float, int, str)):
             continue
         seen.add(id(x))
-        if isinstance(x, (list, tuple, deque)):
+        if isinstance(x, (list, tuple, deque, set, frozenset)):
             work.extend(x)
         elif isinstance(x, dict):
-            work.extend(x.values())
+            work += [*x, *x.values()]
         elif is_user_class(type(x)):
             work.extend(attributes(x).values())
             work.append(getattr(x, "__dict__", None))
@@ -231,10 +231,10 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
         if isinstance(x, (float, int, str)) or id(x) in seen:
             continue
         seen.add(id(x))
-        if isinstance(x, (list, tuple, deque)):
+        if isinstance(x, (list, tuple, deque, set, frozenset)):
             work.extend(x)
         elif isinstance(x, dict):
-            work.extend(x.values())
+            work += [*x, *x.values()]
         elif is_user_class(type(x)):
             work.extend(attributes(x).values())
         elif not isinstance(x, np.ndarray):
