@@ -80,7 +80,8 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
     written = [out, *[x for i, x in enumerate(args) if i in changed]]
     if any(isinstance(x, np.ndarray) and holds_arrays(x) for x in written):
         return Wary.ARRAYS
-    return Wary.OBJECTS if any(map(is_data, written)) else Wary.NOTHING
+    of_module = any(type(x) is dict and "__builtins__" in x for x in written)  # no object: names of another kind
+    return Wary.OBJECTS if any(map(is_data, written)) and not of_module else Wary.NOTHING
 
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
