@@ -40,6 +40,11 @@ def is_data(x: Any) -> bool:
     return isinstance(x, (list, dict, deque, *CONSTANTS_ONLY)) or is_user_class(type(x))
 
 
+def is_namespace(x: Any) -> bool:
+    """Are these the variables of a module?"""
+    return type(x) is dict and "__builtins__" in x
+
+
 def may_hold_data(x: Any, depth: int = 4) -> bool:
     """Is this such an object, or something by which the code may come to one?"""
     if is_data(x):

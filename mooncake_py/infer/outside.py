@@ -28,6 +28,7 @@ from mooncake_py.infer.held import (
     is_data,
     is_library,
     is_mark,
+    is_namespace,
     may_be_given,
     may_hold_data,
     note_rebound,
@@ -182,7 +183,7 @@ class Walk:
             self.bound(x.func, x.args, x.keywords)
         elif isinstance(x, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
             self.writers = max(self.writers, writes_when_called(x))
-            if may_hold_data(x):
+            if may_hold_data(x) and not is_namespace(x.__self__):
                 self.value(x.__self__)
         elif isinstance(x, (classmethod, staticmethod)):
             self.value(x.__func__)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.infer.held import holds_arrays, holds_classes, holds_plainly, is_data, may_hold_data, of_library
+from mooncake_py.infer.held import (
+    holds_arrays,
+    holds_classes,
+    holds_plainly,
+    is_data,
+    is_namespace,
+    may_hold_data,
+    of_library,
+)
 from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -80,8 +88,7 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
     written = [out, *[x for i, x in enumerate(args) if i in changed]]
     if any(isinstance(x, np.ndarray) and holds_arrays(x) for x in written):
         return Wary.ARRAYS
-    of_module = any(type(x) is dict and "__builtins__" in x for x in written)  # no object: names of another kind
-    return Wary.OBJECTS if any(map(is_data, written)) and not of_module else Wary.NOTHING
+    return Wary.OBJECTS if any(is_data(x) and not is_namespace(x) for x in written) else Wary.NOTHING
 
 
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
