@@ -212,7 +212,8 @@ class Builder:
     def _closed(self, above: Draft, block: Draft) -> bool:
         """Is every way from the dominator `above` to the block there?
 
-        Not where a loop begun in between is still to be closed: what that brings is not known.
+        Not where a loop begun in between is still to be closed: what that brings is not known. The entry may stand for
+        a dominator that is not known, of blocks that were built before the loop that is around them.
         """
         loops = self._loops
         while loops and loops[-1].sealed:
@@ -220,7 +221,7 @@ class Builder:
         for loop in reversed(loops):
             if loop.ended <= above.ended:
                 return True
-            if not loop.sealed and (not block.ended or loop.ended <= block.ended):
+            if not loop.sealed and (above is self.entry or not block.ended or loop.ended <= block.ended):
                 return False
         return True
 

@@ -139,3 +139,24 @@ def item_out_of_range_of_an_object_that_is_not_made(a, x):
     except IndexError:
         o.a[0] *= o.a[1]
     return o.a.sum()
+
+
+def one_after_the_items(x, a):
+    for u in a:
+        d = {"p": u - x}  # noqa: F841
+    yield x
+
+
+@case(1.3, V, V * 2)
+def loop_that_is_reversed_before_the_one_around_it(p, a, b):
+    b, a = a, b
+    first, *_ = b
+    for _ in range(2):
+        p -= 1.0
+        a[0] = sum(one_after_the_items(a[1], a))
+    try:
+        p = [1.0][5]
+    except Exception:
+        for _ in b:
+            fs = [lambda: b, lambda: 1.0]  # noqa: F841
+    return p + a[0] * first
