@@ -14,7 +14,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import OF_NAMES
-from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses_none, split_of
+from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses, split_of
 from mooncake_py.infer.codes import OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
@@ -222,7 +222,7 @@ class Calls(PythonCalls):
             raise UnsupportedError(
                 "changing the class of an object", self.fn.filename, s.pos.line, "make an object of the other class"
             )
-        if refuses_none(f, types):
+        if refuses(f, types):
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
             return BOT
         if s.kwargs and (named := given_by_name(f, len(args), [k for k, _ in s.kwargs])):

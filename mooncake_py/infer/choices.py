@@ -143,26 +143,39 @@ _WITHOUT_DICT = _FIXED | {np.ndarray, np.float64}
 NOTHING: Kind = ("is", None)
 
 
-def refuses_none(f: Any, types: tuple[T, ...]) -> bool:
-    """Does f surely raise, being given None?"""
+def refuses(f: Any, types: tuple[T, ...]) -> bool:
+    """Does f surely raise, being given None, or a number for a container?
+
+    A list in which something may be a list or a number is often one of lists: it was not yet known which of two lists
+    the number was put into.
+    """
     if f is None:
         return True
     if type(f).__hash__ is None:
         return False
-    if f in _OF_SOMETHING:
-        return types[:1] == (Known(None),)
+    if f in _OF_SOMETHING and types[:1] == (Known(None),):
+        return True
+    if f in _OF_CONTAINERS:
+        return bool(types) and _exact(widen(types[0])) in _NUMBERS
     if f is ops.call_ex:
         return types[1:2] == (Known(None),)  # f(*None)
     if f is setattr or f is delattr:
         return bool(types) and _exact(types[0]) in _FIXED
     if f not in _ARITHMETIC or len(types) != 2:
         return False
+    classes = {_exact(widen(t)) for t in types}
+    if not classes.isdisjoint(_CONTAINERS) and not classes.isdisjoint(_NUMBERS):
+        return f not in _TIMES or classes.isdisjoint({int, bool})
     kinds = [kind_of(widen(t)) for t in types]
     return NOTHING in kinds and all(k in (NOTHING, REAL, ("a", np.ndarray)) for k in kinds)
 
 
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
 _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
+_OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})
+_NUMBERS = frozenset({int, float, complex, bool})
+_CONTAINERS = frozenset({list, tuple, dict})
+_TIMES = frozenset({operator.mul, operator.imul})
 _ARITHMETIC = frozenset(
     {
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv),

@@ -42,7 +42,8 @@ class Effect:
     """A write into an object of type `target`.
 
     `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?
-    `origin` says what made the object.
+    `origin` says what made the object. `patient`: of what is not yet seen to have anything in it, it is not known
+    what will be, so it may be told of the write later.
     """
 
     target: T
@@ -50,22 +51,51 @@ class Effect:
     active: bool
     seen: bool
     origin: Origin = ANYWHERE
+    patient: bool = False
 
 
-def after(t: T, e: Effect, origin: Origin = ANYWHERE) -> T:
+def after(t: T, e: Effect, origin: Origin = ANYWHERE, patient: bool = False) -> T:
     """A type that has all a value of type t may be, which is of this origin, once the write has been done.
 
     It is t itself where that has it all.
     """
-    return _after(t, e.target, e.put, e.active, e.origin.held, e.origin.apart(origin))
+    same = not e.origin.made.isdisjoint(origin.made)
+    apart = True if e.origin.apart(origin) else False if same else None
+    return _after(t, e.target, e.put, e.active, e.origin.held, apart, patient)
 
 
 @remembered
-def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool) -> T:
+def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool | None, patient: bool) -> T:
     new = _awake(t) if active else t
     if held or not apart:
-        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held)), apart), DEPTH)
+        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held), patient), apart), DEPTH)
     return t if new == t else new
+
+
+@remembered
+def is_blank(t: T) -> bool:
+    """Is there a container in it that is not yet seen to have anything in it?"""
+    match t:
+        case Tup(items=parts) | Union(options=parts):
+            return any(map(is_blank, parts))
+        case Lst(elem=x) | Cell(elem=x):
+            return x is BOT or is_blank(x)
+        case Dct():
+            return _is_empty(t) or is_blank(t.values())
+        case Obj(fields=fields):
+            return any(is_blank(x) for _, x in fields)
+    return False
+
+
+def _is_empty(t: Lst | Cell | Dct) -> bool:
+    return isinstance(t.values() if isinstance(t, Dct) else t.elem, Bot)
+
+
+def _reaches(t: Lst | Cell | Dct, e: Effect, apart: bool | None) -> bool:
+    """May it be a write to this container, which is known to be another one, or perhaps the same (None: unknown)?"""
+    if apart or (apart is None and e.patient and _is_empty(t)):
+        return False
+    return may_be(t, e.target)
 
 
 def holds(t: T) -> bool:
@@ -152,7 +182,7 @@ def _awake(t: T) -> T:
 _HOLDERS = (Lst, Dct, Cell, Obj, Union)
 
 
-def _put(t: T, e: Effect, apart: bool = False, around: Around = MappingProxyType({})) -> T:
+def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingProxyType({})) -> T:
     """`apart`: what is written to is not this container, but may be in it. `around` it are objects of these classes."""
     if isinstance(t, Union):
         return t.mapped(lambda x: _put(x, e, apart, around))
@@ -160,13 +190,13 @@ def _put(t: T, e: Effect, apart: bool = False, around: Around = MappingProxyType
         return replace(t, items=tuple([_put(x, e, around=around) for x in t.items]))
     if isinstance(t, (Lst, Cell)):
         elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
-        if not apart and may_be(t, e.target):
+        if _reaches(t, e, apart):
             elem = join(elem, fold(e.put, around) if not isinstance(e.target, Dct) else Top(e.put.active))
         return t.holding(elem, t.act or elem.active)
     if isinstance(t, Dct):
         t = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
         t = replace(t, act=t.act or t.values().active)
-        if not apart and may_be(t, e.target) and not isinstance(e.put, Bot):
+        if _reaches(t, e, apart) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
             put = fold(e.put, around) if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
             assert isinstance(put, Dct)

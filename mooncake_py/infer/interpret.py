@@ -15,6 +15,7 @@ from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
+from mooncake_py.infer.effects import is_blank
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
@@ -62,18 +63,9 @@ class Inference(Calls):
             memory = Memory(
                 self.fn, self.types, self.calls, self.aliased, False, self.wary, self._shape, self.outermost
             )
-            grown = memory.written_back(self.types, self.calls)
-            changed = False
-            for v, t in grown.items():
-                old = self.forced.get(v, BOT)
-                new = join(old, t)
-                if new != old:
-                    times[v] += 1
-                if times[v] > 8 or round_ > 100:  # a list in itself, say: there is no end to its type
-                    new = Top(new.active)
-                if new != old:
-                    self.forced[v] = interned(new)
-                    changed = True
+            changed = self.grow(memory.written_back(self.types, self.calls, patient=True), times, round_)
+            if not changed and any(map(is_blank, self.types.values())):
+                changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
             if not changed and not self.waiting <= self.ready:
                 self.ready |= self.waiting
                 continue
@@ -90,6 +82,21 @@ class Inference(Calls):
         return Inferred(
             self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary, self.relied
         )
+
+    def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:
+        """Note what values must have where they are made; is any of it new?"""
+        changed = False
+        for v, t in grown.items():
+            old = self.forced.get(v, BOT)
+            new = join(old, t)
+            if new != old:
+                times[v] += 1
+            if times[v] > 8 or round_ > 100:  # a list in itself, say: there is no end to its type
+                new = Top(new.active)
+            if new != old:
+                self.forced[v] = interned(new)
+                changed = True
+        return changed
 
     def flow(self) -> T:
         self.types = {}

@@ -218,8 +218,12 @@ class Memory:
                 self.join(info.args[k], v)
         self._mark(s.out)
 
-    def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo]) -> dict[Var, T]:
-        """What must be known of objects where they are made, because of what is written into them later."""
+    def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo], patient: bool = False) -> dict[Var, T]:
+        """What must be known of objects where they are made, because of what is written into them later.
+
+        `patient`: empty lists, of which it is not known what they will hold, are told of writes to what may be they
+        later, where there is nothing else to tell: by then they may be seen to be lists of something else.
+        """
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         filled: set[Var] = set()  # by functions that rules were given
@@ -302,7 +306,7 @@ class Memory:
                     continue
                 key = (t, root, origins.of(v), of_global, v in private)
                 if (new := found.get(key)) is None:
-                    new = found[key] = _after_all(t, effects[root], *key[2:])
+                    new = found[key] = _after_all(t, effects[root], *key[2:], patient)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out
@@ -369,13 +373,13 @@ def _named(calls: dict[Var, CallInfo]) -> list[Var]:
     return [v for v, info in calls.items() if info.named is not None]
 
 
-def _after_all(t: T, effects: Iterable[Effect], origin: Origin, of_global: bool, private: bool) -> T:
+def _after_all(t: T, effects: Iterable[Effect], origin: Origin, of_global: bool, private: bool, patient: bool) -> T:
     """The type of a container once all these writes have been done; t itself where they add nothing."""
     changed: T = BOT
     for e in effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
-        new = after(t, e, origin)
+        new = after(t, e, origin, patient)
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t

@@ -89,3 +89,61 @@ def test_dicts_in_order() -> None:
     assert sites(f, XS) == 0
     assert sites(of_argument, OrderedDict(a=1.0, b=2.0), 3.0) == 0
     assert sites(of_argument, defaultdict(float, {"a": 1.0}), 3.0) == 0
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __add__(self, other):
+        return Rows([[a + b for a, b in zip(r, s)] for r, s in zip(self.rows, other.rows)])  # noqa: B905
+
+    def __matmul__(self, other):
+        columns = range(len(other.rows[0]))
+        return Rows([[sum(a * b[j] for a, b in zip(r, other.rows)) for j in columns] for r in self.rows])  # noqa: B905
+
+    def turned(self):
+        return Rows([list(c) for c in zip(*self.rows)])  # noqa: B905
+
+    def trace(self):
+        return sum(self.rows[i][i] for i in range(len(self.rows)))
+
+
+def test_lists_of_lists_that_objects_hold() -> None:
+    """Before it was seen what the inner list holds, it might have been the outer one: that was never forgotten."""
+
+    def held(x):
+        rows = [[x * (i + j) for j in range(3)] for i in range(3)]
+        return Rows(rows).trace()
+
+    def computed(x):
+        a = Rows([[x * (i + j) for j in range(3)] for i in range(3)])
+        return ((a + a.turned()) @ a @ a).trace()
+
+    assert sites(held, 1.3) == 0
+    assert sites(computed, 1.3) == 0
+
+
+def test_operations_that_numbers_refuse() -> None:
+    def items(x, n):
+        mixed = [x, [x, x * x]]
+        total = 0.0
+        for i in range(n):
+            try:
+                total += mixed[i % 2][1] + len(mixed[i % 2])
+            except TypeError:
+                total += mixed[i % 2] * 2.0
+        return total
+
+    def sums(x, n):
+        mixed = [x, (x, x)]
+        total = 0.0
+        for i in range(n):
+            try:
+                total += (mixed[i % 2] + (x,))[2]
+            except TypeError:
+                total += x
+        return total
+
+    assert sites(items, 1.3, 4) == 0
+    assert sites(sums, 1.3, 4) == 0

@@ -54,3 +54,67 @@ def strict_pairs(x):
     except ValueError as e:
         total += x * len(str(e))
     return total
+
+
+class Rows:
+    """A matrix of lists, with operators."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    @classmethod
+    def eye(cls, n):
+        return cls([[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)])
+
+    @property
+    def shape(self):
+        return len(self.rows), len(self.rows[0])
+
+    def __getitem__(self, ij):
+        return self.rows[ij[0]][ij[1]]
+
+    def __add__(self, other):
+        return Rows([[a + b for a, b in zip(r, s)] for r, s in zip(self.rows, other.rows)])  # noqa: B905
+
+    def __mul__(self, other):
+        if isinstance(other, Rows):
+            n, m = self.shape
+            rows = other.rows
+            return Rows([[sum(self.rows[i][k] * rows[k][j] for k in range(m)) for j in range(n)] for i in range(n)])
+        return Rows([[a * other for a in r] for r in self.rows])
+
+    __rmul__ = __mul__
+
+    def __pow__(self, n):
+        y = Rows.eye(len(self.rows))
+        for _ in range(n):
+            y = y * self
+        return y
+
+    def turned(self):
+        return Rows([list(c) for c in zip(*self.rows)])  # noqa: B905
+
+
+@case(0.7, 3)
+def lists_of_lists_with_operators(x, n):
+    a = Rows([[math.sin(x * (i + 1) + j) for j in range(n)] for i in range(n)])
+    b = a * a.turned() + 0.5 * Rows.eye(n) + a * x
+    c = b**2
+    return sum(c[i, i] for i in range(n)) + b[0, 1]
+
+
+@case(0.7, [0.3, 1.1])
+def empty_lists_that_may_be_each_other(x, ys):
+    """Lists that are filled through other names, in objects and in each other, before and after they are put there."""
+    inner, outer, other = [], [], []
+    held = Rows(outer)
+    outer.append(inner)
+    alias = held.rows[0]
+    alias.append(x)
+    chosen = other if len(ys) > 5 else inner
+    chosen.append(x * x)
+    for y in ys:
+        held.rows.append([y * x])
+        held.rows[-1].append(y)
+    other.append(len(held.rows) * x)
+    return sum(map(sum, outer)) * inner[1] + sum(other) + held.rows[0][0]
