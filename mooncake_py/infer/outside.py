@@ -62,7 +62,10 @@ _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "bu
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
-_answers: dict[Any, tuple[Wary, list[tuple[Mapping[str, Any], str, Any]]]] = {}
+Name = tuple[Mapping[str, Any], str, Any, Any]
+"""What a name stands for where that cannot change by itself, and the summary of it."""
+_CHANGING = object()
+_answers: dict[Any, tuple[Wary, list[Name]]] = {}
 """The answer, and what it takes the values of names to be."""
 
 
@@ -75,9 +78,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     codes = tuple([x.__code__ if isinstance(x, pytypes.FunctionType) else x for x in brought])
     key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes)
     known = _answers.get(key)
-    if known is None or not (
-        known[0] is NAMES or all(summary(scope.get(name)) == then for scope, name, then in known[1])
-    ):
+    if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
         walk = Walk()
         walk.outermost = f.__code__
         walk.function(f)
@@ -92,6 +93,16 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
             _answers.clear()
         known = _answers[key] = walk.answer(), walk.relied
     return known[0]
+
+
+def _name(scope: Mapping[str, Any], name: str, x: Any) -> Name:
+    then = summary(x)
+    return scope, name, x if then is None or then is x else _CHANGING, then
+
+
+def _is_as_then(name: Name) -> bool:
+    x = name[0].get(name[1])
+    return x is name[2] or summary(x) == name[3]
 
 
 def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:
@@ -156,7 +167,7 @@ class Walk:
         self.writers = NOTHING  # what callables write to that hold on to it
         self.notes = notes
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
-        self.relied: list[tuple[Mapping[str, Any], str, Any]] = []  # names, and what they were taken to hold
+        self.relied: list[Name] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
         if any(map(names_set, self.codes.values())):
@@ -206,7 +217,7 @@ class Walk:
         for name, x in scope.items():
             if is_data(x):
                 self.of_classes[name] = self.of_classes.get(name, True) and holds_plainly(x)
-                self.relied.append((scope, name, summary(x)))
+                self.relied.append(_name(scope, name, x))
                 if holds_classes(x):
                     self.with_classes.add(name)
 
@@ -361,13 +372,13 @@ class Walk:
             self.rebinds = self.rebinds or may_be_given(globals_, name)
             if name in globals_:
                 x = globals_[name]
-                self.relied.append((globals_, name, summary(x)))
+                self.relied.append(_name(globals_, name, x))
                 if isinstance(x, pytypes.ModuleType):
                     if not of_library(x.__name__):
                         self.namespaces = True
                         for n in code.co_names:
                             if n in x.__dict__:
-                                self.relied.append((x.__dict__, n, summary(x.__dict__[n])))
+                                self.relied.append(_name(x.__dict__, n, x.__dict__[n]))
                                 self.value(x.__dict__[n])
                 else:
                     self.value(x)

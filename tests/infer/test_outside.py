@@ -17,6 +17,7 @@ from tests.zoo import tables
 TABLE = [1.0, 2.0, 3.0]
 ROWS = [[1.0], [2.0]]
 SETTINGS = {"rate": 0.1}
+HOLDER: Any = None
 
 
 class Model:
@@ -214,6 +215,19 @@ def test_what_a_container_holds_is_looked_at_again() -> None:
     assert may_write_outside(appends_to_lists_in_it)
     assert value_and_grad(appends_to_lists_in_it)(2.0) == (4.0, 2.0)
     assert CHANGING == [[2.0], [2.0]]
+
+
+def test_a_name_that_stands_for_a_container_later_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(x):
+        HOLDER[0] = x
+        return x
+
+    monkeypatch.setitem(globals(), "HOLDER", (1.0,))
+    assert not may_write_outside(write)
+    monkeypatch.setitem(globals(), "HOLDER", [1.0])
+    assert may_write_outside(write)
+    monkeypatch.setitem(globals(), "HOLDER", np.sin)
+    assert not may_write_outside(write)
 
 
 def test_closures_of_one_function_are_not_confused() -> None:
