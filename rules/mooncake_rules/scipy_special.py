@@ -392,7 +392,7 @@ _ON = np.array([True, False, True])
 def _some(x, y):
     """Where the other elements are not left as they are found in memory."""
     z = y * 1.0
-    sc.gammaln(x, out=z, where=_ON)
+    sc.betainc(y, 1.3, x, out=z, where=_ON)  # of two operands, NumPy 2.4 with SciPy 1.17 writes where it must not
     sc.betainc(1.3, y, x, where=_ON[::-1], out=z)
     return z + sc.xlogy(x, z, out=np.empty(3), where=True)
 
