@@ -76,7 +76,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     """
     receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
     codes = tuple([x.__code__ if isinstance(x, pytypes.FunctionType) else x for x in brought])
-    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes)
+    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes, _captured(f))
     known = _answers.get(key)
     if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
         walk = Walk()
@@ -103,6 +103,20 @@ def _name(scope: Mapping[str, Any], name: str, x: Any) -> Name:
 def _is_as_then(name: Name) -> bool:
     x = name[0].get(name[1])
     return x is name[2] or summary(x) == name[3]
+
+
+def _captured(f: pytypes.FunctionType, depth: int = 3) -> tuple[Any, ...]:
+    """What tells functions of one code apart by what they have captured: the code of functions, else the class."""
+    if not f.__closure__ or not depth:
+        return ()
+    found: list[Any] = []
+    for cell in f.__closure__:
+        try:
+            x = cell.cell_contents
+        except ValueError:
+            continue
+        found.append((x.__code__, _captured(x, depth - 1)) if isinstance(x, pytypes.FunctionType) else type(x))
+    return tuple(found)
 
 
 def stands_alone(f: pytypes.FunctionType, wary: Wary) -> bool:

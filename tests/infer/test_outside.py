@@ -245,6 +245,25 @@ def test_closures_of_one_function_are_not_confused() -> None:
     assert rows == [[2.0], [2.0]]
 
 
+def test_closures_that_captured_other_functions_are_not_confused() -> None:
+    def calling(g):
+        return lambda x: g(x)
+
+    counts = {"n": 0.0}
+
+    def keeps(x):
+        counts["n"] = x * x
+        return counts["n"] * x
+
+    assert value_and_grad(calling(appends_nothing))(2.0) == (4.0, 2.0)
+    assert value_and_grad(calling(keeps))(2.0) == (8.0, 12.0)
+    assert counts == {"n": 4.0}
+
+
+def appends_nothing(x):
+    return 2.0 * x
+
+
 def reads_another_module(x):
     return sum([b.energy() * x for b in tables.OBJECTS]) + tables.WEIGHTS[0] * tables.BODIES["sun"][2] * x
 
