@@ -96,7 +96,7 @@ class Pullback:
         """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
         if self._spent and not self.reusable:
             again = None if not self.own_only or self.touched.keys() - reachable(self._args) else self.again
-            return self.of_another_run(again, self._value, cotangent, chosen)
+            return self.of_another_run(again, leaves_of(self._value), cotangent, chosen)
         dy = check_cotangent(self._value, cotangent)
         self._spent = True
         kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
@@ -118,11 +118,11 @@ class Pullback:
         )
 
     def of_another_run(
-        self, again: Callable[[], tuple[Any, Pullback]] | None, value: Any, cotangent: Any, chosen: Sequence[int]
+        self, again: Callable[[], tuple[Any, Pullback]] | None, then: list[Any], cotangent: Any, chosen: Sequence[int]
     ) -> tuple[Any, ...]:
         """The same by another run of the function, which leaves what is outside as it is now.
 
-        PullbackReuse where that has another value, draws random numbers, or is not to be had at all.
+        PullbackReuse where its value has other leaves than `then`, draws random numbers, or is not to be had at all.
         """
         if again is None:
             raise self._reuse()
@@ -132,22 +132,22 @@ class Pullback:
             raise self._reuse()
         mine = reachable(self._args)
         outside = snapshot([x for k, x in self.touched.items() if k not in mine])
-        ds = self._like_it(again, value, draws).of_arguments(cotangent, chosen)
+        ds = self._like_it(again, then, draws).of_arguments(cotangent, chosen)
         put_back(outside)
         if draws.again:
-            others = self._like_it(again, value, draws).of_arguments(cotangent, chosen)
+            others = self._like_it(again, then, draws).of_arguments(cotangent, chosen)
             put_back(outside)
-            if _differ(ds, others):
+            if _differ(leaves_of(ds), leaves_of(others)):
                 self.why = "the function draws other random numbers each time, or looks at the clock"
                 raise self._reuse()
         return ds
 
-    def _like_it(self, again: Callable[[], tuple[Any, Pullback]], then: Any, draws: Draws) -> Pullback:
-        """The pullback of another run, with the same value."""
+    def _like_it(self, again: Callable[[], tuple[Any, Pullback]], then: list[Any], draws: Draws) -> Pullback:
+        """The pullback of another run, whose value has these leaves."""
         states = draws.states()
         value, pullback = again()
         drew = draws.put_back(states)
-        if drew or _differ(value, then):
+        if drew or _differ(leaves_of(value), then):
             restore(pullback)
             self.why = "the function draws random numbers" if drew else "the function has another value now"
             raise self._reuse()
@@ -170,12 +170,18 @@ class Pullback:
         return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
 
 
-def _differ(a: Any, b: Any) -> bool:
-    """Are two values, or the numbers that they hold, not the same?"""
-    from mooncake_py.diagnostics.facts import same_value
+def leaves_of(value: Any) -> list[Any]:
+    """The numbers and arrays of a value, whatever holds them."""
     from mooncake_py.trees import leaves
 
-    return same_value((a, [*leaves(a)]), (b, [*leaves(b)])) is not None  # whatever holds them
+    return [*leaves(value)]
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Are two values not the same?"""
+    from mooncake_py.diagnostics.facts import same_value
+
+    return same_value(a, b) is not None
 
 
 def restore(pullback: Pullback) -> None:

@@ -97,7 +97,7 @@ class Jacobian(Transform):
                     "holomorphic; use holomorphic_grad, or jacobian of a function of real and imaginary part"
                 )
         y, pullback = forward()
-        then = y if pullback.reusable else map_leaves(copy.copy, y)  # it may be an argument that is written to
+        then = [] if pullback.reusable else [copy.copy(leaf) for leaf in leaves(y)]  # it may be an argument's memory
         numbers = [k for k, _ in chosen]
         wanted = [list(leaves(x)) for _, x in chosen]
         rows: list[list[list[np.ndarray]]] = []  # by leaf of the value, chosen argument, leaf of the argument
@@ -134,7 +134,9 @@ class Jacobian(Transform):
         return map_leaves(of_leaf, y)
 
 
-def _of_another_run(pullback: Pullback, forward: Callable[[], Any], then: Any, dy: Any, numbers: list[int]) -> Any:
+def _of_another_run(
+    pullback: Pullback, forward: Callable[[], Any], then: list[Any], dy: Any, numbers: list[int]
+) -> Any:
     try:
         return pullback.of_another_run(forward, then, dy, numbers)
     except PullbackReuse:

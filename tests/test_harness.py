@@ -22,8 +22,9 @@ def plain(value: Any) -> bool:
     return all(map(plain, value)) if isinstance(value, tuple) else children(value) is None
 
 
-#: Differences of this step drown in the rounding of what computes in single precision inside.
-SAMPLE = [case for case in CASES if "single" not in case.tags and plain(case.args)]
+#: Differences of this step drown in the rounding of what computes in single precision inside, and differ from one call
+#: to the next where sets of objects are gone through: in the order of addresses.
+SAMPLE = [case for case in CASES if not {"single", "sets"} & {*case.tags} and plain(case.args)]
 
 
 def unit_cotangents(fn: Callable[..., Any], args: tuple[Any, ...], ybar: Any) -> tuple[Any, ...]:

@@ -1,4 +1,7 @@
-"""Sets of objects, which are told apart by identity: an object is known again when it is taken out."""
+"""Sets of objects, which are told apart by identity: an object is known again when it is taken out.
+
+They are gone through in the order of addresses; the numbers here are such that sums are the same in any order.
+"""
 
 from tests.zoo.registry import case
 
@@ -13,7 +16,7 @@ def nodes(x, n=4):
     return [Node(x * (i + 1.0)) for i in range(n)]
 
 
-@case(0.7)
+@case(0.75)
 def made_of_lists_and_tuples(x):
     a, b = Node(x), Node(x * x)
     c = Node(x + 1.0, (a, b))
@@ -21,7 +24,7 @@ def made_of_lists_and_tuples(x):
     return sum(k.v for k in c.kids) * c.v + sum(k.v for k in s)
 
 
-@case(0.7)
+@case(0.75)
 def changed_in_every_way(x):
     ns = nodes(x)
     s = set(ns)
@@ -41,7 +44,7 @@ def changed_in_every_way(x):
     return total
 
 
-@case(0.7)
+@case(0.75)
 def put_together(x):
     ns = nodes(x)
     s, t = set(ns[:3]), frozenset(ns[1:])
@@ -52,7 +55,7 @@ def put_together(x):
     return total + max(t, key=lambda n: n.v).v * (ns[0] in s) * (ns[0] not in t)
 
 
-@case(0.7)
+@case(0.75)
 def made_of_comprehensions_and_iterators(x):
     ns = nodes(x)
     s = {n for n in ns if n.v > x}
@@ -60,7 +63,7 @@ def made_of_comprehensions_and_iterators(x):
     return sum(n.v for n in s) + sum(n.v for n in t) * x + sum(n.v for n in s.copy())
 
 
-@case(0.7)
+@case(0.75)
 def graph_that_is_walked(x):
     ns = nodes(x)
     for a, b in zip(ns, ns[1:], strict=False):
@@ -77,7 +80,7 @@ def graph_that_is_walked(x):
     return total
 
 
-@case(0.7)
+@case(0.75)
 def pairs_with_objects(x):
     a, b = nodes(x, 2)
     s = set()
@@ -145,7 +148,7 @@ class Value:
             v.backward_step()
 
 
-@case(0.7, 1.3)
+@case(0.75, 1.25)
 def gradients_of_gradients_by_hand(x, y):
     a, b = Value(x), Value(y)
     c = a * b + b * b * b

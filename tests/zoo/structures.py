@@ -221,7 +221,7 @@ def mixed_pieces_in_an_index_trick(v):
 
 
 @case(1.5, "spread")
-@case(1.5, "lone")
+@case(1.5, "lone", name="numbers_or_arrays_in_a_tuple")
 def arrays_or_numbers_in_a_tuple(x, kind):
     if kind == "spread":
         y = x * np.array([1.0, 2.0])
@@ -230,7 +230,7 @@ def arrays_or_numbers_in_a_tuple(x, kind):
 
 
 @case(1.5, "spread", 0)
-@case(1.5, "lone", 0)
+@case(1.5, "lone", 0, name="numbers_or_arrays_in_nested_tuples")
 def arrays_or_numbers_in_nested_tuples(x, kind, n):
     if kind == "spread":
         y = x + np.array([1j, 2.0])
