@@ -18,7 +18,7 @@ from mooncake_rules.containers.lists import (
     list_setitem,
     parts,
 )
-from mooncake_rules.containers.rearranged import list_delitem, rearrange
+from mooncake_rules.containers.rearranged import list_delitem, rearrange, reversing
 
 _f: Any  # what a table registers, one at a time
 
@@ -220,21 +220,7 @@ def turn_back(d: deque, shadow: ListShadow | None, n: int) -> None:
         shadow.r.rotate(-n)  # type: ignore[attr-defined]
 
 
-@rrule(deque.reverse, types=(deque,), mutates=(0,))
-def deque_reverse(d: CoDual):
-    primal, shadow = d.primal, d.fdata
-    deque.reverse(primal)
-    if shadow is not None:
-        shadow.f.reverse()
-
-    def pullback(_):
-        deque.reverse(primal)
-        if shadow is not None:
-            shadow.f.reverse()
-            shadow.r.reverse()
-        return None
-
-    return None, pullback
+rrule(deque.reverse, types=(deque,), mutates=(0,))(reversing(deque.reverse))
 
 
 def _by_marks(name: str) -> None:

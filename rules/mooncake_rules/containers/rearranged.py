@@ -64,21 +64,28 @@ def _places(xs: Any) -> list[int]:
     return list(range(len(xs)))
 
 
-@rrule(list.reverse, types=(list,), mutates=(0,))
-def list_reverse(xs: CoDual):
-    primal, shadow = xs.primal, xs.fdata
-    list.reverse(primal)
-    if shadow is not None:
-        shadow.f.reverse()
+def reversing(reverse: Any) -> Any:
+    """The rule of a method that turns its sequence round."""
 
-    def pullback(_):
-        list.reverse(primal)
+    def rule(xs: CoDual):
+        primal, shadow = xs.primal, xs.fdata
+        reverse(primal)
         if shadow is not None:
             shadow.f.reverse()
-            shadow.r.reverse()
-        return None
 
-    return None, pullback
+        def pullback(_):
+            reverse(primal)
+            if shadow is not None:
+                shadow.f.reverse()
+                shadow.r.reverse()
+            return None
+
+        return None, pullback
+
+    return rule
+
+
+rrule(list.reverse, types=(list,), mutates=(0,))(reversing(list.reverse))
 
 
 @rrule(list.clear, types=(list,), mutates=(0,))
