@@ -1,23 +1,31 @@
-"""What a warm call asks of its arguments and of their cotangents, written out for one signature.
+"""A warm call, written out for one signature: what it asks of its arguments, the two runs, and the cotangents.
 
-A loop over ten arrays costs as much as the small gradient it belongs to: both functions are one expression that names
-every argument, made once for all calls whose arguments are of the same classes, dtypes and numbers of dimensions.
+A loop over ten arrays, or ten calls and twenty attributes, cost as much as the small gradient they belong to. The code
+is made once for all calls whose arguments are of the same classes, dtypes and numbers of dimensions; what differs
+between these are its constants.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mooncake_py import registry
+from mooncake_py.fields import ABSENT
+from mooncake_py.run import begin, end
+from mooncake_py.runtime.rule import seed_result
 from mooncake_py.runtime.user import Seen, report
+from mooncake_py.sums import read_once
+from mooncake_py.switches import current
 
 Spec = tuple[type, np.dtype | None, int]
 """Of an argument its class and, of an array, dtype and number of dimensions."""
 
 _NONE_GIVEN: frozenset[int] = frozenset()
+_FILE = "<mooncake_py.warm>"
 
 
 def spec_of(a: Any) -> Spec:
@@ -28,44 +36,132 @@ def spec_of(a: Any) -> Spec:
 def fitting(specs: tuple[Spec, ...]) -> Callable[[tuple[Any, ...]], bool]:
     """Are as many arguments of these classes, dtypes and dimensions?"""
     scope: dict[str, Any] = {}
+    unpack = _unpack("a", range(len(specs)), len(specs))
+    tests = _tests(specs, scope)
+    exec(compile(f"def fitting(args):\n    {unpack}= args\n    return {' and '.join(tests)}", _FILE, "exec"), scope)
+    return scope["fitting"]
+
+
+class Way(NamedTuple):
+    """What a warm call is written out for."""
+
+    specs: tuple[Spec, ...]
+    chosen: tuple[int, ...]
+    single: bool
+    total: int
+    """The number of cotangents that a pullback gives."""
+    fitted: bool
+    """Is it asked of each argument by a `Fit` whether it is of its type, for there are containers or objects?"""
+    filled: bool
+    """Are the parameters found from the call by a `Filling`, are they not the arguments as they are given?"""
+    cells: bool
+    scalar: bool
+    """Is the value a number, is it not a pair of one and something else?"""
+    small: bool
+    """Is what the forward run keeps too little to be freed before the pullback returns?"""
+    stacks: bool
+
+
+CONSTANTS = (
+    *("parameters", "function", "code", "fits", "options", "generation", "guards", "valid", "cells", "same_cells"),
+    *("forward", "pullback", "one", "one_type", "tree", "stacks"),
+)
+"""What differs between calls that are written out the same."""
+
+
+def call_of(way: Way, **constants: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """The function of `(args, kwargs)` that a warm call is: None where it is not a call of the same signature."""
+    return _maker(way)(*[constants[name] for name in CONSTANTS])
+
+
+@functools.lru_cache(256)
+def _maker(way: Way) -> Callable[..., Any]:
+    specs, chosen = way.specs, way.chosen
+    scope = dict(_ENGINE)
+    tests = [f"fits[{i}](a{i})" for i in range(len(specs))] if way.fitted else _tests(specs, scope)
+    forward = f"forward({', '.join([*(f'a{i}' for i in range(len(specs))), *['*cells'] * way.cells])})"
+    seed = "one if type(y) is one_type else type(y)(1.0)"
+    lines = []
+    if way.filled:
+        lines += ["args = parameters(args, kwargs)", "if args is None:", "    return None"]
+    else:
+        lines += [f"if kwargs or len(args) != {len(specs)}:", "    return None"]
+    lines += [
+        _unpack("a", range(len(specs)), len(specs)) + " = args",
+        f"if not ({' and '.join(tests)}):",
+        "    return None",
+        "if function.__code__ is not code or switches() is not options or registry.generation != generation:",
+        "    return None",
+    ]
+    if way.cells:
+        lines += ["if not same_cells(cells):", "    return None"]
+    lines += [
+        "if guards is None:",
+        "    if not valid():",
+        "        return None",
+        "else:",
+        "    for get, name, value in guards:",
+        "        if get(name, ABSENT) is not value and not valid():",
+        "            return None",
+        "outer = begin()",
+        "try:",
+    ]
+    if not way.scalar:
+        seed = "seed_result(tree, y, fy, (type(y[0])(1.0), None))"
+    if way.small:
+        run = [f"y, fy, captures = {forward}", f"ds = pullback(captures, {seed})"]
+    else:
+        # The captures are given away: the pullback, which runs once, frees each array after its last use.
+        run = [f"y, fy, *captures = {forward}", f"ds = pullback(captures.pop(), {seed})"]
+        if way.stacks:
+            run.insert(1, "captures[0] = read_once(captures[0], stacks)")
+    lines += [*("    " + line for line in run), "finally:", "    end(outer)"]
+    lines.append(_unpack("d", chosen, way.total) + " = ds")
+    result = _reported(way, scope)
+    arrays = [f"d{k}" for k in chosen if specs[k][1] is not None]
+    if len(arrays) > 1:
+        ids = ", ".join(f"id({d})" for d in arrays)
+        lines += [f"if len({{{ids}}}) < {len(arrays)}:", f"    return y, report_all(ds, args, {chosen!r})"]
+    lines.append(f"return y, {result}")
+    source = f"def make({', '.join(CONSTANTS)}):\n    def call(args, kwargs):\n"
+    source += "".join(f"        {line}\n" for line in lines) + "    return call\n"
+    exec(compile(source, _FILE, "exec"), scope)
+    return scope["make"]
+
+
+def _tests(specs: tuple[Spec, ...], scope: dict[str, Any]) -> list[str]:
+    """Are a0, a1 ... of these classes, dtypes and dimensions?"""
     tests = []
     for i, (cls, dtype, ndim) in enumerate(specs):
         tests.append(f"type(a{i}) is {_named(scope, 'c', cls)}")
         if dtype is not None:
             name = _named(scope, "t", dtype)
             tests.append(f"a{i}.ndim == {ndim} and (a{i}.dtype is {name} or a{i}.dtype == {name})")
-    unpack = "".join(f"a{i}, " for i in range(len(specs)))
-    return _function("fitting", "args", [f"{unpack}= args", f"return {' and '.join(tests)}"], scope)
+    return tests
 
 
-@functools.lru_cache(256)
-def reported(
-    specs: tuple[Spec, ...], total: int, chosen: tuple[int, ...], single: bool
-) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """The cotangents of the chosen ones among arguments that were found `fitting`, as they are given to the user.
+def _reported(way: Way, scope: dict[str, Any]) -> str:
+    """The cotangents of the chosen arguments, as they are given to the user.
 
-    A pullback gives `total` of them. Most are the user's as they are: a float, an array of its argument's dtype and
-    shape that shares its memory with no other. What is not goes through `report`.
+    Most are the user's as they are: a float, an array of its argument's dtype and shape that shares its memory with no
+    other. What is not goes through `report`.
     """
-    scope: dict[str, Any] = {"report": report, "Seen": Seen, "none": _NONE_GIVEN, "slow": _report_all, "chosen": chosen}
-    items, arrays = [], []
-    for k in chosen:
-        cls, dtype, ndim = specs[k]
+    items = []
+    for k in way.chosen:
+        cls, dtype, ndim = way.specs[k]
         as_it_is = f"type(d{k}) is float" if cls is float else "False"
         if dtype is not None:
-            arrays.append(f"d{k}")
             as_it_is = f"type(d{k}) is {_named(scope, 'c', np.ndarray)} and d{k}.base is None"
             as_it_is += f" and d{k}.dtype is {_named(scope, 't', dtype)} and {_same_shape(k, ndim)}"
             as_it_is += f" and d{k}.flags.c_contiguous" if ndim > 1 else ""
-        items.append(f"d{k} if {as_it_is} else report(a{k}, None, d{k}, Seen(), none)")
-    lines = []
-    for v, whole, n in (("a", "args", len(specs)), ("d", "ds", total)):
-        lines.append("".join(f"{v}{i}, " if i in chosen else "_, " for i in range(n)) + f"= {whole}")
-    if len(arrays) > 1:
-        ids = ", ".join(f"id({d})" for d in arrays)
-        lines += [f"if len({{{ids}}}) < {len(arrays)}:", "    return slow(ds, args, chosen)"]
-    result = items[0] if single else "(" + "".join(f"{item}, " for item in items) + ")"
-    return _function("reported", "ds, args", [*lines, f"return {result}"], scope)
+        items.append(f"d{k} if {as_it_is} else report(a{k}, None, d{k}, Seen(), NONE_GIVEN)")
+    return items[0] if way.single else "(" + "".join(f"{item}, " for item in items) + ")"
+
+
+def _unpack(name: str, wanted: Iterable[int], n: int) -> str:
+    """Names for the items of a tuple of n, `_` for those nobody asks for."""
+    wanted = set(wanted)
+    return "".join(f"{name}{i}, " if i in wanted else "_, " for i in range(n))
 
 
 def _same_shape(k: int, ndim: int) -> str:
@@ -79,6 +175,21 @@ def _report_all(ds: Any, args: tuple[Any, ...], chosen: tuple[int, ...]) -> tupl
     return tuple([report(args[k], None, ds[k], seen, _NONE_GIVEN) for k in chosen])
 
 
+_ENGINE: dict[str, Any] = {
+    "ABSENT": ABSENT,
+    "NONE_GIVEN": _NONE_GIVEN,
+    "Seen": Seen,
+    "begin": begin,
+    "end": end,
+    "read_once": read_once,
+    "registry": registry,
+    "report": report,
+    "report_all": _report_all,
+    "seed_result": seed_result,
+    "switches": current,
+}
+
+
 def _named(scope: dict[str, Any], kind: str, value: Any) -> str:
     """A name for a constant of the code."""
     for name, known in scope.items():
@@ -87,9 +198,3 @@ def _named(scope: dict[str, Any], kind: str, value: Any) -> str:
     name = f"{kind}{len(scope)}_"
     scope[name] = value
     return name
-
-
-def _function(name: str, params: str, lines: list[str], scope: dict[str, Any]) -> Callable[..., Any]:
-    source = f"def {name}({params}):\n" + "".join(f"    {line}\n" for line in lines)
-    exec(compile(source, "<mooncake_py.warm>", "exec"), scope)
-    return scope[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
-from mooncake_py.run import Run, begin, end
+from mooncake_py.run import Run
 from mooncake_py.runtime.filling import PLAIN, Filling
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
-from mooncake_py.runtime.unrolled import fitting, reported, spec_of
+from mooncake_py.runtime.unrolled import Way, call_of, fitting, spec_of
 from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
@@ -37,7 +37,7 @@ _NOTHING: frozenset[int] = frozenset()
 class Signature:
     """What the parameters, the closure and the names of a function are where its rule holds."""
 
-    __slots__ = ("cell_types", "fits", "fitting", "generation", "guards", "n", "options", "rule", "taken")
+    __slots__ = ("cell_types", "fits", "fitting", "generation", "guards", "n", "options", "rule", "specs", "taken")
 
     def __init__(
         self, rule: DerivedRule, params: tuple[Any, ...], cell_types: tuple[T, ...], fits: tuple[Fit, ...] | None
@@ -47,7 +47,8 @@ class Signature:
         self.generation, self.taken = rule.generation, rule.taken
         self.guards = tuple([(scope.get, name, value, fits) for scope, name, value, fits in rule.guards])
         self.fits = fits  # None where no argument is a container or an object
-        self.fitting = fitting(tuple(map(spec_of, params)))
+        self.specs = tuple(map(spec_of, params))
+        self.fitting: Callable[[tuple[Any, ...]], bool] | None = None
 
     def holds(self, params: tuple[Any, ...], cells: tuple[Any, ...]) -> bool:
         """Is a call with these of the same signature, and do the names in the function mean what they meant?"""
@@ -55,11 +56,14 @@ class Signature:
             return False
         fits = self.fits
         if fits is None:
-            if not self.fitting(params):
+            ask = self.fitting
+            if ask is None:
+                ask = self.fitting = fitting(self.specs)
+            if not ask(params):
                 return False
         elif not all([fit(a) for fit, a in zip(fits, params)]):  # noqa: B905
             return False
-        if cells and tuple([abstract(c, False) for c in cells]) != self.cell_types:
+        if cells and not self.same_cells(cells):
             return False
         if self.taken or registry.generation != self.generation:
             return self.rule.valid()
@@ -68,6 +72,9 @@ class Signature:
             if now is not value and (fits_too is None or now is ABSENT or not fits_too(now)):
                 return False
         return True
+
+    def same_cells(self, cells: tuple[Any, ...]) -> bool:
+        return tuple([abstract(c, False) for c in cells]) == self.cell_types
 
 
 class WarmRun(Signature):
@@ -118,8 +125,8 @@ class WarmCall(Signature):
     """`value_and_grad` of a plain function for one signature: arguments that the function only reads."""
 
     __slots__ = (
-        *("active", "cells", "chosen", "code", "filling", "forward", "function", "light", "one", "pullback"),
-        *("reported", "scalar", "single", "stacks", "structured", "tree", "ways"),
+        *("active", "call", "cells", "chosen", "code", "filling", "function", "pullback", "scalar", "single", "stacks"),
+        *("tree", "ways"),
     )
 
     def __init__(
@@ -137,23 +144,60 @@ class WarmCall(Signature):
         super().__init__(rule, args, cell_types, fits)
         g = filling.function
         self.filling = None if filling.plain else filling
-        self.one = one  # of the class that the value had
         self.tree = rule.derived.result_tree  # that of a number, or of a pair (number, aux)
         self.function, self.code = g, g.__code__
         self.chosen = chosen
         self.cells = cells_of(g)
-        self.forward, self.pullback = rule.forward, rule.pullback
-        self.light = self.tree == NUM and all(map(_is_small, rule.derived.kept))
+        self.pullback = rule.pullback
         arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
         self.stacks = tuple(sorted({k.place[0] for k in arrays}))
         self.scalar, self.single = self.tree == NUM, single
-        self.structured = rule.has_lanes or any(type(args[k]) not in PLAIN for k in chosen if fits is not None)
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
         passed = zip(types, self.active, strict=True)
         found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
         self.ways = None if None in found else tuple([way for way in found if way is not None])
-        specs = tuple(map(spec_of, args))
-        self.reported = reported(specs, self.n + len(self.cells), tuple(chosen), single)
+        self.call: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any] | None] = self._structured
+        """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
+
+        Nor is it where the names in the function mean something else now.
+        """
+        if not (rule.has_lanes or any(type(args[k]) not in PLAIN for k in chosen if fits is not None)):
+            self.call = self._written_out(one)
+
+    def _written_out(self, one: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        """The call where cotangents travel beside their values; `one` is the 1 of the class that the value had."""
+        rule = self.rule
+        way = Way(
+            specs=self.specs,
+            fitted=self.fits is not None,
+            chosen=tuple(self.chosen),
+            single=self.single,
+            total=self.n + len(self.cells),
+            filled=self.filling is not None,
+            cells=bool(self.cells),
+            scalar=self.scalar,
+            small=self.scalar and all(map(_is_small, rule.derived.kept)),
+            stacks=bool(self.stacks),
+        )
+        return call_of(
+            way,
+            parameters=self.filling and self.filling.parameters,
+            function=self.function,
+            code=self.code,
+            fits=self.fits,
+            options=self.options,
+            generation=self.generation,
+            guards=None if self.taken else [(get, name, value) for get, name, value, _ in self.guards],
+            valid=rule.valid,
+            cells=self.cells,
+            same_cells=self.same_cells,
+            forward=rule.forward,
+            pullback=rule.pullback,
+            one=one,
+            one_type=type(one),
+            tree=self.tree,
+            stacks=self.stacks,
+        )
 
     @classmethod
     def after(
@@ -194,11 +238,8 @@ class WarmCall(Signature):
             return None
         return cls(filling, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
-        """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
-
-        Nor is it where the names in the function mean something else now.
-        """
+    def _structured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
+        """The call with containers and objects: their cotangents are collected in shadows."""
         if self.filling is not None:
             args = self.filling.parameters(args, kwargs)  # type: ignore[assignment]
             if args is None:
@@ -207,29 +248,6 @@ class WarmCall(Signature):
             return None
         if self.function.__code__ is not self.code or not self.holds(args, self.cells):
             return None
-        if self.structured:
-            return self._structured(args)
-        one = self.one
-        outer = begin()
-        try:
-            if self.light:
-                y, _, captures = self.forward(*args, *self.cells) if self.cells else self.forward(*args)
-                ds = self.pullback(captures, one if type(y) is type(one) else type(y)(1.0))
-            elif self.scalar:
-                # The captures are given away: the pullback, which runs once, frees each array after its last use.
-                y, _, *captures = self.forward(*args, *self.cells)
-                if self.stacks:
-                    captures[0] = read_once(captures[0], self.stacks)
-                ds = self.pullback(captures.pop(), one if type(y) is type(one) else type(y)(1.0))
-            else:
-                y, fy, *captures = self.forward(*args, *self.cells)
-                ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, (type(y[0])(1.0), None)))
-        finally:
-            end(outer)
-        return y, self.reported(ds, args)
-
-    def _structured(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
-        """The same for containers and objects: their cotangents are collected in shadows."""
         with Run() as run:
             shadows = self._shadows(args, run)
             if shadows is None:

@@ -213,6 +213,18 @@ def test_structured_arguments_of_other_types_go_the_long_way() -> None:
     assert dd(short, x)["b"].dtype == np.float32
 
 
+def test_constant_containers_of_other_types_go_the_long_way() -> None:
+    def f(x, ws):
+        return np.sum(x * ws[0])
+
+    df = value_and_grad(f)
+    x = np.array([1.0, 2.0])
+    for w in (2.0, np.array([3.0, 4.0]), np.ones((3, 2)), 2.0):
+        for _ in range(2):
+            _, g = df(x, [w])
+            assert g.tolist() == (np.ones((3, 2)) * w).sum(0).tolist() if np.ndim(w) == 2 else (x * 0 + w).tolist()
+
+
 def test_arguments_that_share_memory() -> None:
     def f(d):
         return np.sum(d["a"] * d["b"])
