@@ -37,8 +37,8 @@ class Program:
     source: str
     args: tuple[Any, ...]
 
-    def function(self, directory: Path) -> Callable[..., Any]:
-        """`main`, out of a file of its own."""
+    def load(self, directory: Path) -> ModuleType:
+        """The module of `main`, out of a file of its own."""
         path = directory / f"program_{self.seed}.py"
         path.write_text(self.source)
         linecache.checkcache(str(path))
@@ -48,11 +48,24 @@ class Program:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(self.source, str(path), "exec"), vars(module))
-        return module.main  # type: ignore[no-any-return]
+        return module
 
 
 class Unfit(Exception):
     """A program that says nothing: it raises, grows, or has a kink near its arguments."""
+
+
+class Plain:
+    """A plain call of `main`, and what it leaves outside: every run begins with the same there."""
+
+    def __init__(self, module: ModuleType):
+        self.main: Callable[..., Any] = module.main
+        self.reset: Callable[[], None] = getattr(module, "reset", lambda: None)
+        self.state: Callable[[], Any] = getattr(module, "state", lambda: None)
+
+    def __call__(self, *args: Any) -> Any:
+        self.reset()
+        return copy.deepcopy(self.main(*args))
 
 
 def run_plain(p: Program, fn: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
@@ -103,7 +116,7 @@ def all_finite(value: Any, seen: set[int]) -> bool:
     return parts is None or all(all_finite(v, seen) for v in parts)
 
 
-def finite_throughout(p: Program, fn: Callable[..., Any]) -> bool:
+def finite_throughout(p: Program, fn: Plain) -> bool:
     """Does a plain call meet finite numbers only, in all variables at all times?
 
     Where it does not, the derivative may be 0 * inf by way of a value that is not used in the end: reverse mode gives
@@ -113,7 +126,7 @@ def finite_throughout(p: Program, fn: Callable[..., Any]) -> bool:
 
     def look(frame: Any, event: str, value: Any) -> Any:
         nonlocal found
-        if frame.f_code.co_filename != fn.__code__.co_filename:
+        if frame.f_code.co_filename != fn.main.__code__.co_filename:
             return None
         found = found and all_finite(list(frame.f_locals.values()), set())
         return look
@@ -135,15 +148,18 @@ def check(p: Program, directory: Path) -> None:
     """Raises Unfit, what the engine refuses with, or AssertionError."""
     from mooncake_py import value_and_grad, value_and_pullback
 
-    fn = p.function(directory)
-    y, after = run_plain(p, fn)
+    plain = Plain(p.load(directory))
+    fn = plain.main
+    y, after = run_plain(p, plain)
+    state = bits(plain.state())
     rng = np.random.default_rng(p.seed)
     ybar = random_like(y, rng)
-    expected = differences(p, fn, ybar, rng)
+    expected = differences(p, plain, ybar, rng)
     before = bits(p.args)
     results = []
     for attempt in ("first", "second"):
         args = copy.deepcopy(p.args)
+        plain.reset()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             value, pullback = value_and_pullback(fn, *args)
@@ -151,8 +167,9 @@ def check(p: Program, directory: Path) -> None:
             assert bits(args) == bits(after), f"{attempt} run: other arguments than the plain call leaves"
             results.append(pullback(copy.deepcopy(ybar)))
         assert bits(args) == before, f"{attempt} run: the arguments are not restored"
+        assert bits(plain.state()) == state, f"{attempt} run: left outside {plain.state()!r}, plain Python {state!r}"
     assert same(*results), f"two runs differ: {results}"
-    if has_nan(results[0]) and not finite_throughout(p, fn):
+    if has_nan(results[0]) and not finite_throughout(p, plain):
         raise Unfit("not finite on the way")
     for group, v, slope in expected:
         got = sum(inner(results[0][i], v[i]) for i in group)
@@ -164,11 +181,13 @@ def check(p: Program, directory: Path) -> None:
     if len(group) > 1:
         return
     args = copy.deepcopy(p.args)
+    plain.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value, g = value_and_grad(fn, argnums=group[0])(*args)
     assert same(value, y), f"value_and_grad: value {value!r}, plain Python gives {y!r}"
     assert bits(args) == before, "value_and_grad: the arguments are not restored"
+    assert bits(plain.state()) == state, f"value_and_grad: left outside {plain.state()!r}, plain Python {state!r}"
     got, terms = inner(g, v[group[0]]) * inner(ybar, 1.0), magnitude(g, v[group[0]])
     assert abs(got - slope) <= RTOL * max(abs(slope), terms, 1e-2), f"argnums {group}: {got!r}, differences {slope!r}"
 

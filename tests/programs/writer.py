@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 
 from tests.programs.check import Program
-from tests.programs.objects import Objects
+from tests.programs.forms import HEADER as FORMS
+from tests.programs.outside import HEADER as OUTSIDE
+from tests.programs.outside import Outside
 
-HEADER = """import contextlib
+HEADER = """import bisect
+import cmath
+import collections
+import contextlib
 import copy
 import dataclasses
+import functools
+import heapq
 import itertools
 import math
 import typing
@@ -49,7 +56,7 @@ class Pair(typing.NamedTuple):
 """
 
 
-class Writer(Objects):
+class Writer(Outside):
     """Functions of the module, and the one that is differentiated."""
 
     def returned(self) -> str:
@@ -63,6 +70,7 @@ class Writer(Objects):
             self.emit(f"def {name}(x, a, k):")
             self.indent = 1
             self.kinds = {"x": "f", "a": ("a", self.n)}
+            self.let_in()
             self.emit("if k == 0:")
             self.emit(f"    return {self.float()}")
             self.statements(self.rng.randrange(1, 3), 0)
@@ -71,6 +79,7 @@ class Writer(Objects):
             self.emit(f"def {name}(x, a, {'*rest' if form == 'rest' else 'k=0.7'}{', k=0.2' * (form == 'rest')}):")
             self.indent = 1
             self.kinds = {"x": "f", "a": ("a", self.n), "k": "f"}
+            self.let_in()
             if form == "rest":
                 self.emit("for r in rest:")
                 self.emit("    x = x + math.sin(r) * k")
@@ -78,7 +87,7 @@ class Writer(Objects):
             self.statements(self.rng.randrange(1, 4), 1)
             self.loops = 0
             self.emit(f"return {self.float(1)} + {self.float()}")
-        self.indent, self.local = 0, {}
+        self.indent, self.local, self.fixed = 0, {}, set()
         self.emit("")
         self.emit("")
         self.helpers.append((name, form))
@@ -93,6 +102,7 @@ class Writer(Objects):
         self.result = self.pick(["f", "f", "f", "f", "a", "fa"])
         self.emit(f"def main({', '.join(names)}):")
         self.indent = 1
+        self.let_in()
         self.statements(statements, 2)
         if self.result == "f":
             parts = []
@@ -109,6 +119,12 @@ class Writer(Objects):
                     parts.append(f'{x}["p"] * {x}["q"]')
                 elif kind in ("t", "nt"):
                     parts.append(f"{x}[0] - {x}[1][0]")
+                elif kind == "ll":
+                    parts.append(f"0.5 * {x}[0][0] - sum({x}[1])")
+                elif kind == "dq":
+                    parts.append(f"0.5 * {x}[0] - {x}[-1]")
+                elif kind == "c":
+                    parts.append(f"0.5 * {x}.real - {x}.imag")
                 elif kind == "da":
                     parts.append(f'{x}["p"] @ {x}["q"]')
             self.emit("return " + " + ".join(parts))
@@ -129,6 +145,8 @@ class Writer(Objects):
 def program(seed: int, short: bool = False) -> Program:
     """The program of this seed. A short one has less of everything, and is derived in a fraction of the time."""
     writer = Writer(seed)
+    if writer.maybe(0.25):
+        writer.outside = writer.rng.sample(["LOG", "TABLE", "STORE", "BOX", "TOTAL"], writer.rng.randrange(1, 6))
     for i in range(writer.pick([0, 0, 0, 1] if short else [0, 0, 1, 2])):
         writer.class_definition(str(i))
     for i in range(writer.rng.randrange(2)):
@@ -136,4 +154,5 @@ def program(seed: int, short: bool = False) -> Program:
     for i in range(writer.rng.randrange(2 if short else 3)):
         writer.helper(f"g{i}")
     args = writer.main(writer.rng.randrange(2, 6) if short else writer.rng.randrange(4, 10))
-    return Program(seed, HEADER + "\n\n" + "\n".join(writer.lines) + "\n", args)
+    header = HEADER + FORMS + (OUTSIDE.format(n=writer.n) if writer.outside else "")
+    return Program(seed, header + "\n\n" + "\n".join(writer.lines) + "\n", args)
