@@ -8,7 +8,7 @@ where nothing is differentiated.
 from __future__ import annotations
 
 import collections.abc
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
@@ -158,6 +158,20 @@ class DictItems(collections.abc.ItemsView):
 
     def __repr__(self) -> str:
         return f"dict_items({list(self)!r})"
+
+
+def each_key(d: dict) -> Iterator[Any]:
+    """What a loop over the keys of a dict goes by: the keys, as far as they are for looking up."""
+    return iter(d)
+
+
+def key_in(d: dict, key: Any) -> Any:
+    """A key that is in the dict, as it is read back from there."""
+    return key
+
+
+KEYS_VIEWS: tuple[Any, ...] = (type({}.keys()), type(OrderedDict().keys()))
+KEY_ITERATORS: frozenset[Any] = frozenset(map(type, (iter({}), reversed({}), iter(OrderedDict()))))
 
 
 def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> tuple[bool, Any]:

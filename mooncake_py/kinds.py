@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import types as pytypes
 from collections import OrderedDict, deque
 
 import numpy as np
 
+from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
 
 
@@ -53,6 +55,18 @@ class _ConstantClass(metaclass=_Constants):
     """A class for `isinstance`."""
 
 
+class _ConstantKeys(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, dict) and all(isinstance(k, _UNCHANGING) for k in x)
+
+
+_UNCHANGING = (int, str, bytes, type(None), enum.Enum, type)
+
+
+class _ConstantKeysClass(metaclass=_ConstantKeys):
+    """A class for `isinstance`."""
+
+
 class _Never(type):
     def __instancecheck__(cls, x: object) -> bool:
         return False
@@ -64,6 +78,8 @@ class _NeverClass(metaclass=_Never):
 
 Constant = Kind("Constant", _ConstantClass)
 """What has no derivative: no float or complex number, nor a tuple with one."""
+ConstantKeys = Kind("ConstantKeys", _ConstantKeysClass)
+"""A dict none of whose keys has a derivative, nor anything that can be written to."""
 Numbers = Kind("Numbers", _NumbersClass)
 """An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
 Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
@@ -92,6 +108,8 @@ def matches(want: Pattern, t: T) -> bool | None:
         return _are_numbers(t)
     if want is Constant and not isinstance(t, Known):
         return not t.active
+    if want is ConstantKeys and not isinstance(t, Known):
+        return not keys_of(t).active if isinstance(t, Dct) else None if _may_be_dict(t) else False
     if isinstance(t, Known):
         return isinstance(t.value, want.cls if isinstance(want, Kind) else want)
     if want is Scalar:
@@ -117,6 +135,10 @@ def matches(want: Pattern, t: T) -> bool | None:
     if not isinstance(t, Real) or not isinstance(want, type):
         return False
     return None if is_real_class(want) or want in (object, np.generic, np.number, np.inexact) else False
+
+
+def _may_be_dict(t: T) -> bool:
+    return isinstance(t, Inst) and issubclass(t.cls, dict)
 
 
 def _are_numbers(t: T) -> bool | None:

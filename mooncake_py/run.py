@@ -111,7 +111,7 @@ class Run:
 
 
 def _parts(x: Any) -> list[Any]:
-    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, deque)) else attributes(x).values()
+    parts = [*x, *x.values()] if isinstance(x, dict) else x if isinstance(x, (list, deque)) else attributes(x).values()
     return [] if _PLAIN.issuperset(map(type, parts)) else [v for v in parts if type(v) not in _PLAIN]
 
 

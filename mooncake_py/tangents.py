@@ -19,6 +19,7 @@ import itertools
 import operator
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from types import CellType
 from typing import Any
 
@@ -131,14 +132,42 @@ class Sums(dict):
 class DictShadow:
     """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r`.
 
-    A key that is absent has none in `f`, and a cotangent of zero in `r`.
+    A key that is absent has none in `f`, and a cotangent of zero in `r`. `keys` has the tangents of the keys
+    themselves, of those that somebody has asked for; a copy of the dict shares them.
     """
 
-    __slots__ = ("f", "r")
+    __slots__ = ("f", "keys", "r")
 
-    def __init__(self, f: dict, r: Sums | None = None):
+    def __init__(self, f: dict, r: Sums | None = None, keys: dict[Any, CellShadow] | None = None):
         self.f = f
         self.r = Sums() if r is None else r
+        self.keys = keys
+
+    def of_key(self, k: Any) -> CellShadow:
+        """The tangent of a key that is in the dict."""
+        keys = self.keys
+        if keys is None:
+            keys = self.keys = {}
+        found = keys.get(k)
+        if found is None:
+            found = keys[k] = CellShadow(zero_fdata(k))
+        return found
+
+    def of_keys(self, keys: Iterable[Any]) -> dict[Any, CellShadow] | None:
+        """The tangents of those of these keys that may have one, None for none."""
+        found = {k: self.of_key(k) for k in keys if type(k) not in WHOLE}
+        return found or None
+
+    def put_key(self, k: Any, tangent: CellShadow) -> None:
+        """Give a key that is new in the dict the tangent that it has elsewhere."""
+        if self.keys is None:
+            self.keys = {}
+        self.keys.setdefault(k, tangent)
+
+    def take_key(self, k: Any) -> Any:
+        """The cotangent that a key has beside its fdata, where the key leaves the dict."""
+        found = None if self.keys is None else self.keys.pop(k, None)
+        return None if found is None else found.r
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every key of ts."""
@@ -218,6 +247,10 @@ class CellShadow:
     def __init__(self, f: Any, r: Any = None):
         self.f = f
         self.r = r
+
+    def add(self, t: Any) -> None:
+        """Add a cotangent of the content."""
+        self.r = add_any(self.r, self.f, t)
 
 
 class FunctionShadow:
@@ -335,6 +368,8 @@ def made_fdata(x: Any) -> Any:
     return f
 
 
+WHOLE = frozenset({int, bool, str, bytes, type(None)})
+"""Classes of keys that have no derivative."""
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, np.float64, np.float32, np.int64})
 
 

@@ -105,8 +105,9 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
     if type(x) is dict:
         if type(fx) is not DictShadow:
             return f"the fdata of {describe(x)} must be a DictShadow, not {describe(fx)}"
-        if not fx.f.keys() <= x.keys() or not fx.r.keys() <= x.keys():
-            return f"the fdata of a dict has keys that the dict has not: {sorted(map(repr, fx.f.keys() - x.keys()))}"
+        known = {*fx.f, *fx.r, *(fx.keys or ())}
+        if not known <= x.keys():
+            return f"the fdata of a dict has keys that the dict has not: {sorted(map(repr, known - x.keys()))}"
         return _first(fdata_wrong(x[k], fx.f[k], depth - 1) for k in list(fx.f)[:SOME])
     if type(x) is pytypes.CellType:
         return (

@@ -153,7 +153,7 @@ def is_item_by_item(value: tuple[Any, ...]) -> bool:
 def _dict_type(d: dict, act: bool, most: int | None, depth: int, within: Within) -> Dct:
     """The type of what is in a dict. Values of one type are not told apart: keys may come and go."""
     if len(d) > MOST_FIELDS or set(map(type, d)) != {str}:
-        key = _elements(list(d), False, most, depth, within)
+        key = _elements(list(d), act, most, depth, within)
         return Dct(dict, key, (), _elements(list(d.values()), act, most, depth, within), act)
     types = [abstract(v, act, most, depth, within) for v in d.values()]
     if all(t == types[0] for t in types):

@@ -24,7 +24,7 @@ from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.partials import found_outside, made_there
-from mooncake_py.infer.parts import activate, may_be_complex
+from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
     classes_given,
@@ -98,6 +98,11 @@ def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
     return cls is not type and not is_library(cls)
+
+
+def _gives_keys(t: T) -> bool:
+    """Is this a dict whose keys may have derivatives?"""
+    return isinstance(t, Dct) and keys_of(t).active
 
 
 def _item_of_constant(types: tuple[T, ...]) -> T | None:
@@ -285,8 +290,10 @@ class Calls(PythonCalls):
                 return Known(bool(types[0].value) is (f is ops.truth))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if rule is not None and (k := drained.get(f, len(types))) < len(types) and may_be_iterator(types[k]):
-            rule = False  # it may be an iterator
+        if rule is not None and (k := drained.get(f, len(types))) < len(types):
+            by_value = not isinstance(rule, Rule) or k not in rule.codual
+            if may_be_iterator(types[k]) or (by_value and _gives_keys(types[k])):
+                rule = False  # it is asked for its items, one by one
         if act and f is slice and any(is_scalar(x) and x.active for x in types):
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"

@@ -195,12 +195,13 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
         return t.holding(elem, t.act or elem.active)
     if isinstance(t, Dct):
         t = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
-        t = replace(t, act=t.act or t.values().active)
+        t = replace(t, act=t.act or t.values().active or t.key.active)
         if _reaches(t, e, apart) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
-            put = fold(e.put, around) if known else Dct(t.cls, Top(), (), Top(e.put.active), t.act, Top())
+            anything = Top(e.put.active)
+            put = fold(e.put, around) if known else Dct(t.cls, anything, (), anything, t.act, Top())
             assert isinstance(put, Dct)
-            return join(t, replace(put, cls=t.cls, act=t.act))
+            return join(t, replace(put, cls=t.cls, act=t.act or put.key.active))
     return _put_into_object(t, e, around) if isinstance(t, Obj) else t
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from mooncake_py.infer.types import (
     Arr,
+    Bot,
     Cell,
     Dct,
     Fn,
@@ -26,6 +28,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.mirrors import constant_attributes
+from mooncake_py.structure import constant_classes
 
 _FLOATING = (float, complex, np.inexact)
 
@@ -82,7 +85,7 @@ def activate(t: T, act: bool = True) -> T:
         case Lst(elem=e) | Cell(elem=e):
             return t.holding(activate(e, act), act)
         case Dct():
-            return replace(t.mapped(lambda x: activate(x, act)), act=act)
+            return replace(t.mapped(lambda x: activate(x, act)), key=activate(t.key, act), act=act)
         case Union():
             return t.mapped(lambda x: activate(x, act))
         case Top():
@@ -94,6 +97,23 @@ def activate(t: T, act: bool = True) -> T:
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t
+
+
+def keys_of(t: Dct) -> T:
+    """The type of the keys as the dict gives them back: what an object among them carries is found when it runs."""
+    return t.key if is_plain(t.key) else Top(t.act or t.key.active)
+
+
+def is_plain(t: T) -> bool:
+    """Is it a value that nothing can be written into, a number or text say, or a tuple of such?"""
+    match t:
+        case Tup(items=parts) | Union(options=parts):
+            return all(map(is_plain, parts))
+        case Bot() | Known() | Real():
+            return True
+        case Inst(cls=c):
+            return is_scalar(t) or issubclass(c, (str, bytes, range, type(None), enum.Enum, *constant_classes))
+    return False
 
 
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:

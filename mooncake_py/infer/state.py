@@ -13,7 +13,7 @@ from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
 from mooncake_py.infer.narrowing import only
-from mooncake_py.infer.parts import activate, unknown_items, unseen
+from mooncake_py.infer.parts import activate, keys_of, unknown_items, unseen
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -165,8 +165,8 @@ class State:
                 return row_of(t)
             case Lst(elem=e):
                 return e
-            case Dct(key=k):
-                return k
+            case Dct():
+                return keys_of(t)
             case Tup(items=items):
                 e = BOT
                 for i in items:

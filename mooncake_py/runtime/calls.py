@@ -28,7 +28,7 @@ from mooncake_py.runtime.classes import handle_build_class
 from mooncake_py.runtime.coduals import ATOMS, is_active
 from mooncake_py.runtime.construction import TYPE_CALL, construct, type_call
 from mooncake_py.runtime.exceptions import make_exception, of_exception
-from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, iterates_in_python
+from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, gives_keys, iterates_in_python
 from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, check_unchanged, decides, defines
@@ -267,6 +267,8 @@ def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> 
     if type(args[k]) in ITERATORS:
         return True
     x = args[k]
+    if gives_keys(x, fargs[k]):
+        return f is not dict or not isinstance(x, dict)
     made = isinstance(x, type) and not is_library(type(x))  # a class has no fdata; its metaclass may know anything
     if not (made or is_active(x, fargs[k])) or not iterates_in_python(x):
         return False

@@ -14,12 +14,22 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.iterators import DictItems, DictValues, Generator, IteratorShadow, SequenceIterator, advance
+from mooncake_py.iterators import (
+    KEY_ITERATORS,
+    KEYS_VIEWS,
+    DictItems,
+    DictValues,
+    Generator,
+    IteratorShadow,
+    SequenceIterator,
+    advance,
+)
+from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
 from mooncake_py.shadows import Shadow
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, add_rdata
+from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]
@@ -34,7 +44,7 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         return None
     (x,), (fx,) = args, fargs
     cls = type(x)
-    if cls in (Generator, SequenceIterator):
+    if cls in (Generator, SequenceIterator) or cls in KEY_ITERATORS:
         return x, fx, None
     if cls is np.flatiter and type(fx) is Shadow:
         return x, fx, None
@@ -52,8 +62,8 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
             return (None, tuple(r)) if any(t is not None for t in r) else None
 
         return SequenceIterator(tuple.__getitem__(x, slice(None))), shadow, pullback  # whatever x[i] means
-    if isinstance(x, dict) and cls.__iter__ in (dict.__iter__, OrderedDict.__iter__):
-        return iter(x), None, None
+    if cls in KEYS_VIEWS or (isinstance(x, dict) and cls.__iter__ in (dict.__iter__, OrderedDict.__iter__)):
+        return iter(x), fx, None  # whose tangents are found in the dict's shadow
     method = _method_of_iteration(cls)
     if type(method) is pytypes.FunctionType:
         method = items_of if method.__name__ == "__getitem__" else method
@@ -96,6 +106,8 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
                 item(None if dy is None else dy[1])
 
         return (False, y), None, of_element
+    if cls in KEY_ITERATORS and type(fit) is DictShadow and sent is None and thrown is None:
+        return _next_key(it, fit)
     if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
         i = it.place()
         if i is None:
@@ -133,6 +145,36 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
     if fit is None and fsent is None and not isinstance(sent, (float, complex, np.inexact)):
         return advance(*args), None, None
     return None
+
+
+def _next_key(it: Any, shadow: DictShadow) -> tuple[Any, Any, Any]:
+    """`advance` of an iterator over the keys of a dict with this shadow."""
+    done, key = advance(it)
+    if done or type(key) in WHOLE:
+        return (done, key), None, None
+    tangent = shadow.of_key(key)
+
+    def pullback(dy: Any) -> None:
+        if dy is not None and dy[1] is not None:
+            tangent.add(dy[1])
+
+    return (False, key), None if tangent.f is None else (None, tangent.f), pullback
+
+
+def _keys_by(get: Callable[[Any], Any]) -> Callable[[Call, Values, Values, bool], tuple[Any, Any, Any] | None]:
+    """What gives the keys of a dict in one way or other, one by one: with the dict's own shadow."""
+
+    def handle(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
+        return (get(*args), fargs[0], None) if type(fargs[0]) is DictShadow and len(args) == 1 else None
+
+    return handle
+
+
+def gives_keys(x: Any, fx: Any) -> bool:
+    """Does going through x give keys of a dict that may have derivatives?"""
+    if type(fx) is not DictShadow:
+        return False
+    return not isinstance(x, ConstantKeys.cls) if isinstance(x, dict) else type(x) in (*KEYS_VIEWS, *KEY_ITERATORS)
 
 
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
@@ -259,6 +301,10 @@ ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any]
     next: codual_next,
     SequenceIterator.__next__: codual_next,
     advance: codual_advance,
+    **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__)},
+    **{cls.__next__: codual_next for cls in KEY_ITERATORS},
+    **{cls.__reversed__: _keys_by(reversed) for cls in KEYS_VIEWS},
+    **{f: _keys_by(f) for f in (OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__)},
 }
 """What is run in place of these functions."""
 at_run_time.update(ITERATION)

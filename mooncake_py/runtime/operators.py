@@ -199,13 +199,13 @@ def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
         return dropping((y, None, pb))
     if fy is None and (not isinstance(y, np.ndarray) or is_new(y)):
         fy = zero_fdata(y)
-    _, _, put = call(operator.setitem, None, (x, k, y), (fargs[0], None, fy))
+    _, _, put = call(operator.setitem, None, (x, k, y), (*fargs, fy))
 
     def pullback(dy: Any) -> Any:
         ds = None if put is None else put(None)
         if pb is not None:
             pb(add_any(dy, None, None if ds is None else ds[3]))
-        return None
+        return None if ds is None else (None, None, ds[2])
 
     return y, fy, pullback
 

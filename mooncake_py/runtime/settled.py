@@ -10,7 +10,8 @@ import numpy as np
 
 from mooncake_py import registry, run
 from mooncake_py.ir import ops
-from mooncake_py.kinds import Constant, Numbers
+from mooncake_py.iterators import KEY_ITERATORS, KEYS_VIEWS
+from mooncake_py.kinds import Constant, ConstantKeys, Numbers
 from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active
@@ -74,12 +75,18 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
     if key in _settled:
         return _settled[key]
     found = None
-    if f not in _ELSEWHERE and ITERATORS.isdisjoint(classes):
+    if f not in _ELSEWHERE and ITERATORS.isdisjoint(classes) and not _goes_through_keys(f, classes):
         rule = find_rule_for_values(f, args)
         if rule is not None and not any(map(decides, args)) and not any(map(_asks_values, rules_of(f))):
             found = Settled(f, rule, classes)
     _settled[key] = found
     return found
+
+
+def _goes_through_keys(f: Any, classes: tuple[type, ...]) -> bool:
+    """May a call use up the keys of a dict, which may have derivatives?"""
+    k = registry.drained.get(f, len(classes))
+    return f is not dict and k < len(classes) and issubclass(classes[k], (dict, *KEYS_VIEWS, *KEY_ITERATORS))
 
 
 _special: set[Any] = set()
@@ -106,4 +113,4 @@ def _by_identity(f: Any) -> bool:
 
 def _asks_values(rule: Rule) -> bool:
     """Does it depend on more than the classes of the arguments whether the rule is for them?"""
-    return Numbers in rule.pattern or Constant in rule.pattern
+    return not {Numbers, Constant, ConstantKeys}.isdisjoint(rule.pattern)

@@ -19,6 +19,7 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops, use_counts
@@ -41,6 +42,7 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
+from mooncake_py.iterators import each_key, key_in
 from mooncake_py.registry import is_pure
 from mooncake_py.transform.displays import Displays
 from mooncake_py.transform.names import text_of
@@ -48,7 +50,9 @@ from mooncake_py.transform.unroll import MOST_COPIES
 
 _SAME_LENGTH = (operator.setitem, list.__setitem__)  # where the index is one of an item
 _NOTHING: frozenset[Var] = frozenset()
-_VIEWS = (dict.items, dict.values, OrderedDict.items, OrderedDict.values)
+_KEYS = (dict.keys, OrderedDict.keys)
+_ITEMS = (dict.items, OrderedDict.items)
+_VIEWS = (*_ITEMS, dict.values, OrderedDict.values)
 
 
 def rewrite(inferred: Inferred) -> Function | None:
@@ -128,9 +132,10 @@ class _Rewriter(Displays):
                 if d is not None and self.counts[d.out] != self.asked_by[d.out]:
                     continue  # it is asked by more than loops
                 x = d.args[0] if d is not None and self._is(d, iter) and len(d.args) == 1 else None
-                if d is not None and isinstance(x, Var) and self._view(x) is not None:
+                if d is not None and isinstance(x, Var) and (view := self._looked_through(x)) is not None:
                     found[b.id] = x
-                    self.consumed.add(x)
+                    if view[0] is not x:
+                        self.consumed.add(x)
                     self.subst[d.out] = self.fresh.var()
                 elif d is not None and isinstance(x, Var) and self._sequence(x, b.id) and self._active(x):
                     found[b.id] = x
@@ -139,14 +144,20 @@ class _Rewriter(Displays):
         self.iterators = {self.defs[b.term.iterator].out: b.id for b in self.fn.blocks if b.id in found}  # type: ignore[union-attr,index]
         return found
 
+    def _looked_through(self, x: Operand) -> tuple[Operand, Any] | None:
+        """The dict that a loop over x goes through, and the method that gives what the loop gets."""
+        return (x, dict.keys) if self._keys_carry(x) else self._view(x)
+
     def _view(self, x: Operand) -> tuple[Operand, Any] | None:
-        """The dict and the method of it, `dict.items` or `dict.values`, that gave x, where only this loop uses it."""
+        """The dict and the method of it, `dict.items` say, that gave x, where only this loop uses it."""
         d = self.defs.get(x) if isinstance(x, Var) else None
         m = self.types.get(d.fn) if d is not None and isinstance(d.fn, Var) else None
-        if d is None or d.args or not isinstance(m, Meth) or not m.is_read_as(d.fn) or m.func not in _VIEWS:
+        if d is None or d.args or not isinstance(m, Meth) or not m.is_read_as(d.fn):
             return None
         of = m.receiver
         t = self.type_of(of)
+        if m.func not in _VIEWS and not (m.func in _KEYS and self._keys_carry(of)):
+            return None
         if self.inferred.memory.shape.shown(of) is not None:
             return None
         return (of, m.func) if isinstance(t, Dct) and t.act and self.counts[d.out] == 1 else None
@@ -294,14 +305,25 @@ class _Rewriter(Displays):
             params = (index,)  # type: ignore[assignment]
         if x in self.fixed:
             self.emit(term.pos, ops.check_unchanged, x, self.fixed[x])
-        if (view := self._view(x)) is not None:  # a view: what is written in the loop is seen
-            item: Operand = self.emit(term.pos, operator.getitem, view[0], index)
-            if view[1] in (dict.items, OrderedDict.items):
-                item = self.emit(term.pos, ops.build_tuple, index, item)
+        if (view := self._looked_through(x)) is not None:  # a view: what is written in the loop is seen
+            item: Operand = self._entry(*view, index, term.pos)
         else:
             item = self._item(x, index, term.pos)
         to = Goto(Edge(term.body.target, (item, *term.body.args)), term.pos)
         return count, [*blocks, CFGBlock(block, params, tuple(self.out), to)]
+
+    def _keys_carry(self, d: Operand) -> bool:
+        """May the keys of this dict have derivatives?"""
+        t = self.type_of(d)
+        return isinstance(t, Dct) and keys_of(t).active
+
+    def _entry(self, d: Operand, method: Any, index: Operand, pos: Pos) -> Operand:
+        """What one of a dict's views (the method that gives it) shows of this key."""
+        value: Operand = Const(None) if method in _KEYS else self.emit(pos, operator.getitem, d, index)
+        if method not in _KEYS and method not in _ITEMS:
+            return value
+        key = self.emit(pos, key_in, d, index) if self._keys_carry(d) else index
+        return key if method in _KEYS else self.emit(pos, ops.build_tuple, key, value)
 
     # -- statements --
 
@@ -309,9 +331,9 @@ class _Rewriter(Displays):
         """Emit something simpler for s, if there is."""
         if s.out in self.consumed:
             return True
-        if s.out in self.iterators and (view := self._view(s.args[0])) is not None:
+        if s.out in self.iterators and (view := self._looked_through(s.args[0])) is not None:
             new = self.subst.pop(s.out)
-            self.out.append(Call(s.out, Const(iter), (view[0],), (), s.pos))
+            self.out.append(Call(s.out, Const(each_key if self._keys_carry(view[0]) else iter), (view[0],), (), s.pos))
             return True
         if s.out in self.iterators:
             self._list_tuples(s.args[0], s.pos)

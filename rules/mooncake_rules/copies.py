@@ -107,6 +107,8 @@ class Copies:
             copy.f.extend(map(self.of, x, fx.f))
         elif type(fx) is DictShadow:
             copy.f.update({k: self.of(x[k], f) for k, f in fx.f.items()})
+            for k, t in (fx.of_keys(x) or {}).items():
+                copy.put_key(k, CellShadow(self.of(k, t.f)))
         elif type(fx) is CellShadow and fx.f is not None:
             copy.f = self.of(x.cell_contents, fx.f)
         elif type(fx) is FunctionShadow:
@@ -140,6 +142,9 @@ class Copies:
                 for k, f in copy.f.items():
                     if f is None:
                         flatten(x[k], None, copy.r.get(k), parts)
+                for k, t in (copy.of_keys(x) or {}).items():
+                    flatten(k, t.f, t.r, parts)
+                    t.r = None
             elif type(copy) is CellShadow and copy.f is None:
                 flatten(content(x), None, copy.r, parts)
             elif type(copy) is ObjectShadow:
@@ -162,6 +167,8 @@ class Copies:
                 for k, f in fx.f.items():
                     if f is None:
                         fx.add_item(k, unflatten(x[k], None, numbers))
+                for k, t in (fx.of_keys(x) or {}).items():
+                    t.add(unflatten(k, t.f, numbers))
             elif type(fx) is ObjectShadow:
                 for k, v in attributes(x).items():
                     if fx.fdata(k) is None:

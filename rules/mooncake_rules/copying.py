@@ -17,6 +17,8 @@ from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
 from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import (
+    WHOLE,
+    CellShadow,
     CoDual,
     DictShadow,
     FunctionShadow,
@@ -97,7 +99,7 @@ def _same_parts(x: Any, fx: Any, y: Any) -> Any:
     if type(fx) is ListShadow:
         return ListShadow(list(fx.f), [None] * len(fx.f))
     if type(fx) is DictShadow:
-        return DictShadow(dict(fx.f))
+        return DictShadow(dict(fx.f), None, fx.of_keys(x))
     if type(fx) is ObjectShadow:
         return ObjectShadow(y, {k: fx.fdata(k) for k in attributes(x)})
     fy = zero_fdata(y)
@@ -128,13 +130,18 @@ def _pairs(x: Any, y: Any) -> list[tuple[Any, Any, Any, Any]]:
     if isinstance(x, (tuple, list, deque)):
         return [(i, a, i, b) for i, (a, b) in enumerate(zip(x, y, strict=True))]
     if isinstance(x, dict):
-        return [(k, v, k, y[k]) for k, v in x.items()]
+        return [(k, v, c, w) for (k, v), (c, w) in zip(x.items(), y.items(), strict=True)]
     held = attributes(x)
     if isinstance(y, tuple):
         names = [f.name for f in dataclasses.fields(x)]
         return [(k, held[k], i, y[i]) for i, k in enumerate(names)]
     copied = y if isinstance(y, dict) else attributes(y)
     return [(k, v, k, copied[k]) for k, v in held.items() if k in copied]  # one that is not there came later
+
+
+def _keys(x: Any, fx: Any, y: Any) -> list[tuple[Any, Any]]:
+    """The keys of a dict that may have tangents, each beside its deep copy."""
+    return [(k, c) for k, c in zip(x, y, strict=True) if type(k) not in WHOLE] if type(fx) is DictShadow else []
 
 
 def _fdata_of(f: Any, key: Any) -> Any:
@@ -172,6 +179,9 @@ def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any]) -> Any:
     if seen and isinstance(class_attribute(type(x), "__deepcopy__"), pytypes.FunctionType):
         raise _refuse("a deep copy by its own __deepcopy__, in that of what holds it,", x)
     seen[id(y)] = fy
+    for k, c in _keys(x, fx, y):
+        old = fx.of_key(k)
+        fy.put_key(c, old if c is k else CellShadow(mirrored(k, old.f, c, seen)))
     for kx, a, ky, b in _pairs(x, y):
         f = mirrored(a, _fdata_of(fx, kx), b, seen)
         if f is not None:
@@ -208,6 +218,10 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
     if id(y) in seen or fx is None or type(fx) in (PartialShadow, FunctionShadow):
         return r if isinstance(x, (float, complex, np.inexact)) else None
     seen.add(id(y))
+    for k, c in _keys(x, fx, y):
+        if c is not k:
+            new, old = fy.of_key(c), fx.of_key(k)
+            old.add(give_back(k, old.f, c, new.f, new.r, seen))
     if isinstance(x, (list, deque, dict)) or is_user_class(type(x)):
         for kx, a, ky, b in _pairs(x, y):
             t = give_back(a, _fdata_of(fx, kx), b, _fdata_of(fy, ky), _taken(fy, r, ky), seen)

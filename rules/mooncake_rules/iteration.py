@@ -13,7 +13,15 @@ from typing import Any
 from mooncake_py import run
 from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.iterators import advance, check_closed, check_same_length, cleaning, make_generator, shortest
+from mooncake_py.iterators import (
+    KEYS_VIEWS,
+    advance,
+    check_closed,
+    check_same_length,
+    cleaning,
+    make_generator,
+    shortest,
+)
 from mooncake_py.registry import drained, incurious, infer_table, overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
 
@@ -121,7 +129,7 @@ def enumerate_(iterable, start=0):
 @overlay(reversed)
 def reversed_(sequence):
     own: Any = getattr(type(sequence), "__reversed__", None)
-    if isinstance(sequence, dict) or isinstance(own, FunctionType):
+    if isinstance(sequence, (dict, *KEYS_VIEWS)) or isinstance(own, FunctionType):
         return own(sequence)
     return backwards(sequence, len(sequence) - 1)
 

@@ -84,3 +84,20 @@ def test_numbers_of_mpmath(f: Callable[..., Any]) -> None:
 
 def test_mpmath_for_constants() -> None:
     assert grad(lambda x, n: x * float(mpmath.gamma(n)))(1.5, 4.0) == 6.0
+
+
+def keys_of_both(x):
+    d = {x[0, 0]: 1.0, x[0, 1]: 2.0}
+    return sum(d.keys() & {x[0, 0]: 1.0}.keys())  # HERE
+
+
+def keys_in_a_set(x):
+    d = {v: 1.0 for v in x[0]}
+    return sum(set(d))  # HERE
+
+
+@pytest.mark.parametrize("f", [keys_of_both, keys_in_a_set])
+def test_keys_with_derivatives_in_sets(f: Callable[..., Any]) -> None:
+    with pytest.raises((MissingRule, UnsupportedError), match="list or dict") as caught:
+        grad(f)(M)
+    check(caught.value, f)

@@ -3,6 +3,8 @@
 from mooncake_rules.containers import (
     cells,
     deques,
+    dict_keys,
+    dict_sources,
     dict_types,
     dicts,
     fields,
@@ -18,6 +20,8 @@ from mooncake_rules.containers.lists import elements
 __all__ = [
     "cells",
     "deques",
+    "dict_keys",
+    "dict_sources",
     "dict_types",
     "dicts",
     "elements",

@@ -7,11 +7,11 @@ from collections import Counter, OrderedDict, defaultdict
 from dataclasses import replace
 from typing import Any
 
+from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import element_effects, infer_table, register
-from mooncake_py.rule import Rule
+from mooncake_py.registry import element_effects, infer_table
 from mooncake_rules.containers.lists import elements
 
 Types = tuple[T, ...]
@@ -25,7 +25,7 @@ def _display(args: Types, kwargs: dict[str, T]) -> T:
     for k, t in zip(args[::2], args[1::2], strict=True):
         key = join(key, widen(k))
         items.append((k.value if isinstance(k, Known) else None, widen(t)))
-    return dict_of(dict, key, items, any(t.active for t in args[1::2]))
+    return dict_of(dict, key, items, any(t.active for t in args))
 
 
 def _read(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -84,7 +84,7 @@ def _put(types: Any) -> T:
     d, k, x = types[:3] if len(types) > 2 else (*types, NONE)
     if not isinstance(d, Dct):
         return elements(x) if class_of(widen(k)) is slice else widen(x)
-    return dict_of(d.cls, widen(k), [(k.value if isinstance(k, Known) else None, widen(x))], x.active)
+    return dict_of(d.cls, widen(k), [(k.value if isinstance(k, Known) else None, widen(x))], k.active or x.active)
 
 
 def _updated(types: Any) -> T:
@@ -111,12 +111,11 @@ for _cls in (dict, OrderedDict):
         Lst(args[0].values(), args[0].act) if isinstance(args[0], Dct) else None
     )
     infer_table[_cls.items] = lambda args, kwargs: (
-        Lst(Tup((args[0].key, args[0].values())), args[0].act) if isinstance(args[0], Dct) else None
+        Lst(Tup((keys_of(args[0]), args[0].values())), args[0].act) if isinstance(args[0], Dct) else None
     )
     infer_table[_cls.popitem] = lambda args, kwargs: (
-        Tup((args[0].key, args[0].values())) if isinstance(args[0], Dct) else None
+        Tup((keys_of(args[0]), args[0].values())) if isinstance(args[0], Dct) else None
     )
-infer_table[dict.keys] = lambda args, kwargs: Inst(type({}.keys())) if isinstance(args[0], Dct) else None
 for _f in (
     *(ops.map_add, dict.__setitem__, dict.update, ops.dict_update, ops.dict_merge, dict.clear, dict.__delitem__),
     *(OrderedDict.__setitem__, OrderedDict.clear, OrderedDict.__delitem__, OrderedDict.move_to_end),
@@ -134,5 +133,3 @@ for _f in (
     *(OrderedDict.clear, OrderedDict.__delitem__, OrderedDict.move_to_end),
 ):
     element_effects[_f] = lambda types: BOT
-for _cls in (dict, defaultdict, Counter):
-    register(Rule(iter, None, (_cls,)))  # it gives keys

@@ -10,8 +10,20 @@ import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all tha
 from mooncake_py.infer.types import DICTS, Dct, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
-from mooncake_py.registry import folds, inline, maybe_none, overlay, pure, rrule, undoes, zero_derivative
+from mooncake_py.registry import folds, inline, maybe_none, pure, rrule, undoes
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Sums, add_rdata
+from mooncake_rules.containers.dict_keys import (
+    are_plain,
+    are_whole,
+    give_key,
+    is_whole,
+    keep_key,
+    key_fdata,
+    keys_of_both,
+    keys_shared,
+    share_key,
+    taken_key,
+)
 from mooncake_rules.containers.lists import base_of, is_a_number, is_exact
 
 _cls: Any
@@ -29,12 +41,15 @@ def build_map(*kvs: CoDual):
     values = kvs[1::2]
     primal = dict(zip(keys, [v.primal for v in values], strict=True))
     shadow = DictShadow(dict(zip(keys, [v.fdata for v in values], strict=True)))
+    for k in kvs[::2]:
+        keep_key(shadow, k.primal, k.fdata)
 
     def pullback(_):
         out: list[Any] = []
         r, shadow.r = shadow.r, Sums()
         for i, k in enumerate(keys):
-            out += [None, r.get(k) if k not in keys[i + 1 :] else None]
+            new = not is_whole(k) and k not in keys[:i]
+            out += [shadow.take_key(k) if new else None, r.get(k) if k not in keys[i + 1 :] else None]
         return tuple(out)
 
     return CoDual(primal, shadow), pullback
@@ -129,21 +144,29 @@ def take_number(shadow: DictShadow, k: Any) -> Any:
     return dict.pop(shadow.r, k, 0.0)
 
 
-def _put(d: CoDual, k, x: CoDual):
-    primal, shadow = d.primal, d.fdata
+def _put(d: CoDual, key: CoDual, x: CoDual):
+    primal, shadow, k = d.primal, d.fdata, key.primal
     if holds_number(primal, k):
         was = dict.get(primal, k, _ABSENT)
         primal[k] = x.primal
+        if not are_plain(primal) and was is _ABSENT:
+            keep_key(shadow, k, key.fdata)
 
         def pullback_number(_):
             put_back_value(primal, k, was)
-            return None if shadow is None else (None, None, take_number(shadow, k))
+            if shadow is None:
+                return None
+            dk = None if is_whole(k) else taken_key(shadow, k, was is _ABSENT)
+            return None, dk, take_number(shadow, k)
 
         return None, pullback_number
     old = put_value(primal, shadow, k, x.primal, x.fdata)
+    if not are_plain(primal) and old[0] is _ABSENT:
+        keep_key(shadow, k, key.fdata)
 
     def pullback(_):
-        return None, None, unput_value(primal, shadow, k, old)
+        dx = unput_value(primal, shadow, k, old)
+        return None, None if is_whole(k) else taken_key(shadow, k, old[0] is _ABSENT), dx
 
     return None, pullback
 
@@ -206,9 +229,14 @@ def dict_items(d: CoDual):
         give_items(shadow, keys, part)
         return None
 
-    f = [(None, x) if (x := dict_fdata(shadow, k)) is not None else None for k in keys]
-    part = ListShadow(f, [None] * len(keys))
+    part = ListShadow([item_fdata(d.primal, shadow, k) for k in keys], [None] * len(keys))
     return CoDual(list(d.primal.items()), part), pullback
+
+
+def item_fdata(d: dict, shadow: DictShadow | None, k: Any) -> Any:
+    """The fdata of a key with its value."""
+    fk, fx = key_fdata(d, shadow, k), dict_fdata(shadow, k)
+    return None if fk is None and fx is None else (fk, fx)
 
 
 def give_values(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
@@ -222,6 +250,7 @@ def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
     """The cotangents of the list of a dict's items, to the dict."""
     for i, k in enumerate(keys):
         if part.r[i] is not None:
+            give_key(shadow, k, part.r[i][0])
             add_value(shadow, k, part.r[i][1])
             part.r[i] = None
 
@@ -229,10 +258,15 @@ def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
 def _update(d: CoDual, other: CoDual):
     primal, shadow, source, fsource = d.primal, d.fdata, other.primal, other.fdata
     log = [(k, put_value(primal, shadow, k, source[k], dict_fdata(fsource, k))) for k in source]
+    if not are_whole(source):
+        for k, old in log:
+            if old[0] is _ABSENT:
+                share_key(shadow, fsource, k)
 
     def pullback(_):
         for k, old in reversed(log):
             add_value(fsource, k, unput_value(primal, shadow, k, old))
+            taken_key(shadow, k, old[0] is _ABSENT)  # its source has the tangent as well
         return None
 
     return None, pullback
@@ -268,7 +302,8 @@ def dict_or(a: CoDual, b: CoDual):
     fa, fb = a.fdata, b.fdata
     theirs = dict.fromkeys(b.primal)
     primal = a.primal | b.primal
-    new = DictShadow({k: dict_fdata(fb if k in theirs else fa, k) for k in primal})
+    both = None if are_whole(a.primal) and are_whole(b.primal) else keys_of_both(fa, a.primal, fb, b.primal)
+    new = DictShadow({k: dict_fdata(fb if k in theirs else fa, k) for k in primal}, None, both)
 
     def pullback(_):
         r, new.r = new.r, Sums()
@@ -288,6 +323,7 @@ def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]
     y = dict.__getitem__(d, k)
     base.__delitem__(d, k)
     fy = None if shadow is None else shadow.f.pop(k, None)
+    tangent = None if shadow is None or shadow.keys is None else shadow.keys.pop(k, None)
 
     def put_back(dy: Any) -> None:
         base.__setitem__(d, k, y)
@@ -296,6 +332,8 @@ def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]
                 base.__setitem__(d, key, base.pop(d, key))
         if shadow is not None:
             shadow.f[k] = fy
+            if tangent is not None:
+                shadow.put_key(k, tangent)
             add_value(shadow, k, dy)
 
     return y, fy, put_back
@@ -338,26 +376,32 @@ def _popitem(d: CoDual, last=True):
     if not d.primal:
         raise KeyError("popitem(): dictionary is empty")
     k = next(reversed(d.primal)) if last else next(iter(d.primal))
-    y, fy, put_back = _take_out(d.primal, d.fdata, k)
+    shadow = d.fdata
+    f = item_fdata(d.primal, shadow, k)
+    y, _, put_back = _take_out(d.primal, shadow, k)
 
     def pullback(dy):
         put_back(None if dy is None else dy[1])
+        give_key(shadow, k, None if dy is None else dy[0])
         return None
 
-    return CoDual((k, y), None if fy is None else (None, fy)), pullback
+    return CoDual((k, y), f), pullback
 
 
-def _setdefault(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008  (never written to)
-    primal, shadow = d.primal, d.fdata
+def _setdefault(d: CoDual, key: CoDual, default: CoDual = CoDual(None, None)):  # noqa: B008  (never written to)
+    primal, shadow, k = d.primal, d.fdata, key.primal
     there = k in primal
     old = None if there else put_value(primal, shadow, k, default.primal, default.fdata)
+    if not are_plain(primal) and not there:
+        keep_key(shadow, k, key.fdata)
 
     def pullback(dy):
         add_value(shadow, k, dy)
         if there:
             return None
         assert old is not None
-        return None, None, unput_value(primal, shadow, k, old)
+        dx = unput_value(primal, shadow, k, old)
+        return None, None if is_whole(k) else taken_key(shadow, k, True), dx
 
     return CoDual(dict.__getitem__(primal, k), dict_fdata(shadow, k) if shadow is not None else default.fdata), pullback
 
@@ -367,13 +411,16 @@ def _clear(d: CoDual):
     before = dict(primal)
     fdata = None if shadow is None else dict(shadow.f)
     primal.clear()
+    keys = None if shadow is None else shadow.keys
     if shadow is not None:
         shadow.f.clear()
+        shadow.keys = None
 
     def pullback(_):
         primal.update(before)
         if shadow is not None:
             shadow.f.update(fdata)
+            shadow.keys = keys
         return None
 
     return None, pullback
@@ -416,7 +463,8 @@ def dict_of_dict(d: CoDual):
 @rrule(defaultdict.copy, defaultdict.__copy__, types=(defaultdict,))
 def dict_of(d: CoDual):
     shadow, keys = d.fdata, list(d.primal)
-    new = DictShadow({k: dict_fdata(shadow, k) for k in keys})
+    shared = None if are_whole(d.primal) else keys_shared(shadow, d.primal)
+    new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, None, shared)
 
     def pullback(_):
         r, new.r = new.r, Sums()
@@ -425,74 +473,3 @@ def dict_of(d: CoDual):
         return None
 
     return CoDual(d.primal.copy(), new), pullback
-
-
-zero_derivative(dict.keys, dict.__iter__, dict.__reversed__)
-zero_derivative(OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__)
-
-
-@overlay(dict)
-def dict_(pairs=(), /, **kwargs):
-    d: dict = {}
-    _fill(d, pairs)
-    for k in kwargs:
-        d[k] = kwargs[k]
-    return d
-
-
-@overlay(dict.update, dict.__init__)
-def update_(d, pairs=(), /, **kwargs):
-    if hasattr(pairs, "keys"):
-        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
-            dict.__setitem__(d, k, pairs[k])
-    else:
-        for k, v in pairs:
-            dict.__setitem__(d, k, v)
-    for k in kwargs:
-        dict.__setitem__(d, k, kwargs[k])
-
-
-@overlay(OrderedDict)
-def ordered_(pairs=(), /, **kwargs):
-    d: Any = OrderedDict()
-    _fill(d, pairs)
-    for k in kwargs:
-        d[k] = kwargs[k]
-    return d
-
-
-@overlay(OrderedDict.update, OrderedDict.__init__)
-def update_ordered_(d, pairs=(), /, **kwargs):
-    _fill(d, pairs)
-    for k in kwargs:
-        d[k] = kwargs[k]
-
-
-@overlay(defaultdict, arity=2)
-def defaultdict_(factory, pairs, /):
-    d: Any = defaultdict(factory)
-    _fill(d, pairs)
-    return d
-
-
-@overlay(defaultdict.__init__)
-def defaultdict_init_(d, factory=None, /, *args, **kwargs):
-    d.default_factory = factory
-    dict.update(d, *args, **kwargs)
-
-
-def _fill(d, pairs):
-    if hasattr(pairs, "keys"):
-        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
-            d[k] = pairs[k]
-    else:
-        for k, v in pairs:
-            d[k] = v
-
-
-@overlay(dict.fromkeys)
-def fromkeys_(keys, value=None, /):
-    d: dict = {}
-    for k in keys:
-        d[k] = value
-    return d

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
@@ -22,7 +23,7 @@ from mooncake_py.registry import (
     undoes,
     zero_derivative,
 )
-from mooncake_py.tangents import CoDual, ListShadow, add_rdata
+from mooncake_py.tangents import WHOLE, CoDual, DictShadow, ListShadow, add_rdata
 from mooncake_rules.sequences import give_flat
 
 _f: Any  # what a table registers, one at a time
@@ -267,12 +268,14 @@ maybe_none.add(remove_item)
 
 
 def parts(x: Any, fx: Any) -> tuple[list, list]:
-    """The items of a sequence and their fdata."""
+    """The items of a sequence, or the keys of a dict, and their fdata."""
     items = list(x)
     if isinstance(fx, ListShadow):
         return items, list(fx.f)
     if isinstance(fx, tuple):
         return items, list(fx)
+    if type(fx) is DictShadow:
+        return items, [None if type(k) in WHOLE else fx.of_key(k).f for k in items]
     if fx is not None and isinstance(x, np.ndarray) and x.ndim > 1:
         d = fx.dense()
         return items, [fx.view(d[k]) for k in range(len(items))]
@@ -285,6 +288,11 @@ def give_parts(x: Any, fx: Any, r: list) -> Any:
         for i, t in enumerate(r):
             if t is not None:
                 fx.r[i] = add_rdata(fx.r[i], t)
+        return None
+    if type(fx) is DictShadow:
+        for k, t in zip(x, r, strict=True):
+            if t is not None and type(k) not in WHOLE:
+                fx.of_key(k).add(t)
         return None
     if isinstance(x, np.ndarray):
         if x.ndim == 1 and fx is not None:
@@ -346,7 +354,7 @@ def elements(t: T) -> T:
         return Inst(t.dtype.type, t.act)
     if isinstance(t, Inst) and t.cls is range:
         return Inst(int)
-    return t.key if isinstance(t, Dct) else Top(t.active)
+    return keys_of(t) if isinstance(t, Dct) else Top(t.active)
 
 
 for _f in (ops.list_extend, list.extend, operator.iadd):

@@ -10,8 +10,8 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
-from mooncake_py.iterators import Generator
-from mooncake_py.kinds import Constant
+from mooncake_py.iterators import KEYS_VIEWS, Generator
+from mooncake_py.kinds import Any_, Constant, ConstantKeys
 from mooncake_py.registry import overlay, refuse, register, rrule, zero_derivative
 from mooncake_py.rule import Rule
 from mooncake_py.run import note_change
@@ -107,19 +107,37 @@ def set_clear(s: CoDual):
 
 rrule(set.remove, types=(set, Constant), mutates=(0,))(_changed_by(set.remove))
 for _f in (set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update, ops.set_update):
-    for _of in (set, frozenset, dict):
+    for _of in (set, frozenset, ConstantKeys):
         rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
 for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
     for _of in (set, frozenset):
         rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
 
 
-for _f in (set, frozenset):
-    register(Rule(_f, None, (dict,)))  # its keys, which have no derivative
 for _f in (set.intersection, set.difference, set.union, set.isdisjoint, set.issubset, set.issuperset):
-    for _of in (set, frozenset, dict):
+    for _of in (set, frozenset, ConstantKeys):
         register(Rule(_f, None, (set, _of)))
 refuse("a set holds constants; keep values that have a derivative in a list or dict", set.add, ops.set_add)
+
+
+def _of_keys(f: Any) -> None:
+    @rrule(f, types=(KEYS_VIEWS[0], Any_))
+    @rrule(f, types=(Any_, KEYS_VIEWS[0]))
+    def keys_as_set(a: CoDual, b: CoDual):
+        y = f(a.primal, b.primal)
+        for x in y:
+            if not isinstance(x, Constant.cls):
+                raise UnsupportedError("a number with a derivative in a set", "the call", None, "use a list or dict")
+            _check_known(x)
+
+        def pullback(_):
+            return None
+
+        return CoDual(y, None), pullback
+
+
+for _f in (operator.and_, operator.or_, operator.sub, operator.xor):
+    _of_keys(_f)
 
 
 # -- of other things than sets: whatever gives the items ----------------------------------------------------------

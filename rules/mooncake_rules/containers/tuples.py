@@ -216,7 +216,8 @@ pure.update({part_fdata, spread, item_fdata, slice_shadow})
 def _list_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
     if not args:
         return Lst(BOT)
-    return Lst(elements(args[0]), args[0].active and not isinstance(args[0], Dct))
+    e = elements(args[0])
+    return Lst(e, e.active if isinstance(args[0], Dct) else args[0].active)
 
 
 def _display_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:

@@ -1,0 +1,75 @@
+"""Dicts made of pairs, keys and keywords, as the Python that is differentiated in place of C."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from typing import Any
+
+from mooncake_py.registry import overlay
+
+
+@overlay(dict)
+def dict_(pairs=(), /, **kwargs):
+    d: dict = {}
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+    return d
+
+
+@overlay(dict.update, dict.__init__)
+def update_(d, pairs=(), /, **kwargs):
+    if hasattr(pairs, "keys"):
+        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
+            dict.__setitem__(d, k, pairs[k])
+    else:
+        for k, v in pairs:
+            dict.__setitem__(d, k, v)
+    for k in kwargs:
+        dict.__setitem__(d, k, kwargs[k])
+
+
+@overlay(OrderedDict)
+def ordered_(pairs=(), /, **kwargs):
+    d: Any = OrderedDict()
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+    return d
+
+
+@overlay(OrderedDict.update, OrderedDict.__init__)
+def update_ordered_(d, pairs=(), /, **kwargs):
+    _fill(d, pairs)
+    for k in kwargs:
+        d[k] = kwargs[k]
+
+
+@overlay(defaultdict, arity=2)
+def defaultdict_(factory, pairs, /):
+    d: Any = defaultdict(factory)
+    _fill(d, pairs)
+    return d
+
+
+@overlay(defaultdict.__init__)
+def defaultdict_init_(d, factory=None, /, *args, **kwargs):
+    d.default_factory = factory
+    dict.update(d, *args, **kwargs)
+
+
+def _fill(d, pairs):
+    if hasattr(pairs, "keys"):
+        for k in pairs.keys():  # noqa: SIM118  (a mapping need not be iterable)
+            d[k] = pairs[k]
+    else:
+        for k, v in pairs:
+            d[k] = v
+
+
+@overlay(dict.fromkeys)
+def fromkeys_(keys, value=None, /):
+    d: dict = {}
+    for k in keys:
+        d[k] = value
+    return d
