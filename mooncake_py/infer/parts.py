@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,6 +32,11 @@ from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import constant_classes
 
 _FLOATING = (float, complex, np.inexact)
+# An iterator over keys of a dict that have derivatives is one of unknown type.
+_WITHOUT: tuple[type, ...] = (
+    *(int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_),
+    *(type(iter({})), type(iter(OrderedDict()))),
+)
 
 
 def is_differentiable_class(cls: type) -> bool:
@@ -74,8 +80,7 @@ def activate(t: T, act: bool = True) -> T:
             constant = constant_attributes(c)
             return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
         case Inst(cls=c):
-            plain = issubclass(c, (int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_))
-            return Inst(c, act and not plain)
+            return Inst(c, act and not issubclass(c, _WITHOUT))
         case Real():
             return Real(act)
         case Arr(dtype=d, ndim=n, least=least):

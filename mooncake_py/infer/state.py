@@ -35,7 +35,9 @@ from mooncake_py.infer.types import (
     kind_of,
     widen,
 )
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
+from mooncake_py.iterators import each_key
 from mooncake_py.registry import item_types
 from mooncake_py.run import NOTHING, Wary
 
@@ -126,6 +128,8 @@ class State:
         d = self.shape.defs.get(it) if isinstance(it, Var) else None
         if d is not None and self.type_of(d.fn) == Known(iter) and len(d.args) == 1:
             return self.element_type(d.args[0])
+        if d is not None and is_const(d.fn, each_key):
+            return activate(self.element_type(d.args[0]), False)
         return Top(self.type_of(it).active)
 
     def element_type(self, x: Operand) -> T:

@@ -12,7 +12,7 @@ from typing import Any
 from mooncake_py.infer.parts import is_plain, keys_of
 from mooncake_py.infer.types import Dct, Inst, Known, Real
 from mooncake_py.iterators import each_key, key_in
-from mooncake_py.kinds import Any_, ConstantKeys
+from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import (
     folds,
     incurious,
@@ -98,7 +98,7 @@ def keys_of_both(fa: DictShadow | None, a: dict, fb: DictShadow | None, b: dict)
     return found | (keys_shared(fa, a) or {}) or None
 
 
-@rrule(key_in, types=(dict, Any_))
+@rrule(key_in)
 def _key_in(d: CoDual, k):
     shadow = d.fdata
 
@@ -110,7 +110,7 @@ def _key_in(d: CoDual, k):
 
 
 infer_table[key_in] = lambda args, kwargs: keys_of(args[0]) if isinstance(args[0], Dct) else None
-infer_table[each_key] = lambda args, kwargs: Inst(type(iter({})))
+infer_table[each_key] = lambda args, kwargs: Inst(type(iter(args[0].cls()))) if isinstance(args[0], Dct) else None
 zero_derivative(each_key)
 incurious.update({each_key, key_in})
 
