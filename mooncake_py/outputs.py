@@ -1,7 +1,7 @@
 """`out=`: NumPy functions that are told where to write their result.
 
 `f(x, out=z)` is `f(x)` written into z, and so it needs no rule of its own: the call is taken apart into one without
-`out` and one of `write_out`, whose rule saves what it overwrites and puts it back.
+`out` and one of `write_out`, whose rule saves what it overwrites and puts it back. `out=...` asks for an array.
 """
 
 from __future__ import annotations

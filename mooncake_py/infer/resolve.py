@@ -161,13 +161,18 @@ def _probe(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
 
 
 def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
-    """Call f on samples; where an argument may be of several classes, on samples of each."""
+    """Call f on samples; where an argument may be of several classes, on samples of each, and so with truth values."""
+    out: T = BOT
     for i, t in enumerate(args):
-        if isinstance(t, Real):
-            out: T = BOT
-            for cls in (float, int, np.float64):
-                args[i] = Inst(cls)
-                out = join(out, _probe_all(f, list(args), kwargs))
+        for other in (choices := _choices(t)):
+            args[i] = other
+            out = join(out, _probe_all(f, list(args), kwargs))
+        if choices:
+            return out
+    for k, t in kwargs.items():
+        for other in (choices := _choices(t)):
+            out = join(out, _probe_all(f, list(args), {**kwargs, k: other}))
+        if choices:
             return out
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -179,6 +184,13 @@ def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
         return Top()  # `(1,) * n`: the sample says nothing about the length
     t = abstract(y, False)
     return t if not isinstance(t, Known) or t.value is None else Top()
+
+
+def _choices(t: T) -> tuple[T, ...]:
+    """What a value of the type may be, where one sample says too little."""
+    if isinstance(t, Real):
+        return Inst(float), Inst(int), Inst(np.float64)
+    return (Known(True), Known(False)) if isinstance(t, Inst) and t.cls is bool else ()
 
 
 def _is_tuple(t: T) -> bool:

@@ -218,6 +218,8 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
     rest, kept, out = outputs.split(f, pairs(args, fargs), keyword, (None, None))
     outs = out if isinstance(out, list) else pairs(*_parts(*out)) if type(out[0]) is tuple else [out]
     several = isinstance(f, np.ufunc) and f.nout > 1
+    if several and outs[0][0] is Ellipsis:
+        outs *= f.nout
     if len(outs) != (f.nout if several else 1):
         return f(*args, **given.kwargs), None, None  # NumPy's own error
     xs, fs = tuple(x for x, _ in rest), tuple(fx for _, fx in rest)
@@ -230,7 +232,9 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
     pulls: list[Pull | None] = []
     for i, (z, fz) in enumerate(outs):
         pulls.append(None)
-        if z is not None:
+        if z is Ellipsis:
+            *results[i], pulls[i] = call(np.asarray, None, results[i][:1], results[i][1:])
+        elif z is not None:
             part, fpart = results[i]
             if fz is None and pb is not None and run.is_wary() >= run.ARRAYS:
                 fz = zero_fdata(z)
@@ -249,8 +253,9 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
         parts = list(dy) if several and dy is not None else [dy] * len(outs)
         for i, undo in enumerate(pulls):
             if undo is not None:
-                ds = undo(None)
-                parts[i] = None if ds is None else ds[2]
+                array = outs[i][0] is Ellipsis
+                ds = undo(parts[i] if array else None)
+                parts[i] = None if ds is None else ds[1 if array else 2]
         ds = None if pb is None else pb(tuple(parts) if several else parts[0])
         if ds is None:
             return None

@@ -415,8 +415,10 @@ class _Rewriter(Displays):
         args, keywords, out = outputs.split(f, (s.fn, *s.args) if method else s.args, dict(s.kwargs), Const(None))
         if not any(self.type_of(v).active for v in (*args, *keywords.values())):
             return False
-        outs = out if isinstance(out, list) else self._items_of(out, s.pos)
         several = isinstance(f, np.ufunc) and f.nout > 1
+        outs = out if isinstance(out, list) else self._items_of(out, s.pos)
+        if several and outs is not None and len(outs) == 1 and _is(self.type_of(outs[0]), Ellipsis):
+            outs *= f.nout
         if outs is None or len(outs) != (f.nout if several else 1):
             return False
         y = self.fresh.var()
@@ -424,7 +426,9 @@ class _Rewriter(Displays):
         results: list[Operand] = []
         for i, z in enumerate(outs):
             part: Operand = self.emit(s.pos, operator.getitem, y, Const(i)) if several else y
-            if not _is_none(self.type_of(z)):
+            if _is(self.type_of(z), Ellipsis):
+                part = self.emit(s.pos, np.asarray, part)
+            elif not _is(self.type_of(z), None):
                 where = keywords.get("where", Const(True)) if isinstance(f, np.ufunc) else Const(True)
                 broadcast = Const(isinstance(f, np.ufunc))
                 self.emit(s.pos, outputs.write_out, z, part, broadcast, where)
@@ -434,11 +438,16 @@ class _Rewriter(Displays):
         return True
 
     def _items_of(self, out: Operand, pos: Pos) -> list[Operand] | None:
-        """What is given as `out=`: an array, None or a tuple of them; None where that is not known."""
+        """What is given as `out=`: an array, None, `...` or a tuple of them; None where that is not known."""
         t = self.type_of(out)
         if isinstance(t, Tup):
-            return [self.emit(pos, operator.getitem, out, Const(i)) for i in range(len(t.items))]
-        return [out] if isinstance(t, Arr) or _is_none(t) else None
+            if not all(isinstance(x, Arr) or _is(x, None) for x in t.items):
+                return None
+            return [
+                Const(None) if _is(x, None) else self.emit(pos, operator.getitem, out, Const(i))
+                for i, x in enumerate(t.items)
+            ]
+        return [out] if isinstance(t, Arr) or _is(t, None) or _is(t, Ellipsis) else None
 
     def _merged(self, s: Call) -> bool:
         """A dict of keywords for one call, with those of another dict that is made for it alone."""
@@ -457,8 +466,8 @@ class _Rewriter(Displays):
         return True
 
 
-def _is_none(t: T) -> bool:
-    return isinstance(t, Known) and t.value is None
+def _is(t: T, value: object) -> bool:
+    return isinstance(t, Known) and t.value is value
 
 
 def _is_whole(t: T) -> bool:

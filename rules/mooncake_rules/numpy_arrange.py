@@ -63,12 +63,14 @@ def roll(a, shift, axis=None):
 
 
 def _linear_projection(f: Any) -> None:
-    """triu and tril are their own adjoints."""
+    """triu and tril are their own adjoints; a vector is that of every row."""
 
     @rrule(f, types=(Array,))
     def rule(m, k=0):
+        shape = m.shape
+
         def pullback(dy):
-            return (f(dy, k),)
+            return (unbroadcast(f(dy, k), shape),)
 
         return f(m, k), pullback
 
@@ -401,7 +403,7 @@ def _flat_without_axis(at: int) -> Callable[[Types, dict[str, T]], int | None]:
     return ndim
 
 
-of_same_ndim = infer_table[np.pad] = _ndim_of(_same)
+infer_table[np.pad] = _ndim_of(_same)
 infer_table[np.delete] = _ndim_of(_flat_without_axis(2))
 
 
@@ -424,7 +426,8 @@ _I = np.array([0, 2, 2, 1])
 CASES: list[RuleCase] = [
     case(np.flip, _T), case(np.flip, _T, 1), case(np.flip, _T, axis=(0, 2)), case(np.fliplr, _M), case(np.flipud, _M),
     case(np.rot90, _M), case(np.rot90, _T, 3, (1, 2)), case(np.roll, _V, 2), case(np.roll, _M, 1, axis=1),
-    case(np.roll, _T, (1, 2), axis=(0, 2)), case(np.triu, _T[0]), case(np.tril, _T, -1), case(np.triu, _T, k=1),
+    case(np.roll, _T, (1, 2), axis=(0, 2)), case(np.triu, _T[0]), case(np.triu, _T[0, 0], 1), case(np.tril, _T[0, 0]),
+    case(np.tril, _T, -1), case(np.triu, _T, k=1),
     case(np.diagonal, _M), case(np.diagonal, _T, 1, 1, 2), case(np.ndarray.diagonal, _M, -1), case(np.trace, _M),
     case(np.trace, _T, 1, 2, 1), case(np.ndarray.trace, _M), case(np.diag, _V), case(np.diag, _M),
     case(np.diag, _M, 1), case(np.diag, _V, -2), case(np.diagflat, _M), case(np.repeat, _V, 2),

@@ -32,7 +32,7 @@ _NEW = [
 _INDEX = [np.tril_indices, np.triu_indices, np.diag_indices, np.unravel_index, np.ravel_multi_index, np.ndindex]
 _WINDOWS = [np.hanning, np.hamming, np.blackman, np.bartlett, np.broadcast_shapes, np.finfo, np.iinfo, np.dtype]
 
-zero_derivative(*_NEW, *_INDEX, *_WINDOWS, np.arange)
+zero_derivative(*_NEW, *_INDEX, *_WINDOWS)
 incurious.update(_NEW)  # what they make may be written to: it must be known for an array of this run
 
 _QUERIES = [
@@ -138,23 +138,24 @@ pure.update({np.full, np.full_like})
 
 
 @rrule(np.arange)
-def arange(start, stop=None, step=1):
+def arange(start=0, stop=None, step=None, dtype=None, *, device=None, like=None):
     def pullback(dy):
-        if stop is None:
-            return None
-        return total(dy), None, np.add.reduce(dy * np.arange(len(dy)))
+        right = real_of(np.add.reduce(dy * np.arange(len(dy))), step)
+        return None if stop is None else real_of(total(dy), start), None, right
 
-    if stop is None:
-        return np.arange(start), pullback
-    return np.arange(start, stop, step), pullback
+    if dtype is None:
+        return np.arange(start, stop, step, device=device, like=like), pullback
+    return np.arange(start, stop, step, dtype, device=device, like=like), pullback
 
 
 def _range_type(args: Types, kwargs: dict[str, T]) -> T | None:
-    act = any(t.active for t in args)
-    dtype = kwargs.get("dtype")
-    if dtype is not None:
+    given = [*args[:3], *(t for k, t in kwargs.items() if k in ("start", "stop", "step"))]
+    given = [t for t in given if not (isinstance(t, Known) and t.value is None)]
+    act = any(t.active for t in given)
+    dtype = args[3] if len(args) > 3 else kwargs.get("dtype")
+    if dtype is not None and not (isinstance(dtype, Known) and dtype.value is None):
         return Arr(dtype_of(dtype, None), 1, act)
-    kinds = [element_dtype(t) for t in args]
+    kinds = [element_dtype(t) for t in given]
     known = [d for d in kinds if d is not None]
     return Arr(np.result_type(*known) if len(known) == len(kinds) and known else None, 1, act)
 
@@ -187,7 +188,9 @@ def linspace_general(start, stop, num=50, endpoint=True, retstep=False, dtype=No
 
 @mirrors(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    return np.asarray(base) ** spaced(start, stop, num, endpoint, axis)
+    base = np.asarray(base)
+    exponents = spaced(start + np.zeros(base.shape), stop, num, endpoint, 0)
+    return np.moveaxis(base**exponents, 0, axis)
 
 
 @mirrors(np.geomspace)
@@ -231,5 +234,9 @@ CASES: list[RuleCase] = [
     case(np.logspace, 0.1, 0.5, 5), case(np.logspace, 0.1, 0.5, 4, base=2.0), case(np.geomspace, 0.5, 3.0, 5),
     case(np.geomspace, -0.5, -3.0, 4, endpoint=False), case(np.geomspace, np.array([0.5, 1.0]), 2.0, 3),
     case(np.geomspace, [0.5, 1.0], 2.0, 3, axis=1), case(np.geomspace, 0.5 + 0.2j, _V[:2], 3, axis=-1),
-    case(np.arange, 0.5, 3.0, 0.7), case(np.arange, 3.3),
+    case(np.logspace, 0.1, 0.5, 3, base=_V[:2] ** 2 + 1), case(np.logspace, _V[:2], 0.5, 3, base=2.5, axis=1),
+    case(np.arange, 0.5, 3.0, 0.7), case(np.arange, 3.3), case(np.arange, 0.5, 3.0, 0.7, dtype=float),
+    case(np.arange, 0.5, 3.0, 0.7, float), case(np.arange, 0, 3, step=0.7), case(np.arange, 0.5, 2.2, dtype=None),
+    case(np.arange, 0.5, 2.2, 0.5, dtype=complex), case(lambda h: np.arange(0, 3, step=h), 0.7),
+    case(lambda a, b: np.arange(start=a, stop=b, step=0.25 * a), 0.5, 1.1),
 ]  # fmt: skip

@@ -210,8 +210,10 @@ def svd(a, full_matrices=True, compute_uv=True):
     return np.linalg.svd(a, full_matrices, False), pullback_values
 
 
-def svd_of_hermitian(a, full_matrices=True, compute_uv=True, hermitian=True):
-    """By eigenvalues, largest modulus first."""
+def svd_with_choice(a, full_matrices=True, compute_uv=True, hermitian=False):
+    """Of a Hermitian matrix by eigenvalues, largest modulus first."""
+    if not hermitian:
+        return np.linalg.svd(a, full_matrices) if compute_uv else np.linalg.svd(a, full_matrices, False)
     w, v = np.linalg.eigh(a)
     order = np.argsort(np.abs(w), -1)[..., ::-1]
     w = np.take_along_axis(w, order, -1)
@@ -223,7 +225,7 @@ def svd_of_hermitian(a, full_matrices=True, compute_uv=True, hermitian=True):
     return v, s, np.conjugate(vh)
 
 
-mirrors(_linalg.svd, types=(Array,), fallback=True)(svd_of_hermitian)
+mirrors(_linalg.svd, types=(Array,), fallback=True)(svd_with_choice)
 
 if _TWO:
 
@@ -338,7 +340,10 @@ CASES: list[RuleCase] = [
     case(np.linalg.eigvalsh, _H), case(np.linalg.eigvalsh, _BH), case(np.linalg.eigvalsh, _ZH),
     case(np.linalg.eigvalsh, _H, UPLO="U"), case(np.linalg.eigh, _H), case(_singular, _M), case(_singular, _M.T),
     case(_singular, _A), case(_singular, _Z), case(np.linalg.svd, _M, compute_uv=False),
-    case(np.linalg.svd, _B, True, False), case(np.linalg.svd, _M, False),
+    case(np.linalg.svd, _B, True, False), case(lambda a: np.linalg.svd(a, False, True, False).S, _M),
+    case(np.linalg.svd, _M, compute_uv=False, hermitian=False),
+    *[case(lambda a, x: np.linalg.svd(a, compute_uv=x > 0), _A, x) for x in (-1.0, 1.0)],
+    case(np.linalg.svd, _M, False),
     case(lambda a: np.linalg.svd(a, hermitian=True), _H - 3 * np.eye(3)),
     case(lambda a: np.linalg.svd(a, True, False, True), _BH), case(_factors, _A), case(_factors, _M),
     case(_factors, _M.T), case(_factors, _Z), case(np.linalg.qr, _A, "r"), case(np.linalg.qr, _B), case(_eigen, _A),

@@ -11,7 +11,7 @@ from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.inference import Types, element_dtype, nested, reduces
-from mooncake_rules.numpy_arrange import gathered, of_same_ndim
+from mooncake_rules.numpy_arrange import gathered
 from mooncake_rules.sequences import unstack
 
 # -- picking ----------------------------------------------------------------------------------------------
@@ -108,18 +108,19 @@ def sort(a, axis=-1, kind=None):
 
 
 @rrule(np.partition, types=(Array,))
-def partition(a, kth, axis=-1):
-    order = np.argpartition(a, kth, axis)
+def partition(a, kth, axis=-1, kind="introselect"):
+    order = np.argpartition(a, kth, axis, kind)
 
     def pullback(dy):
+        if axis is None:
+            return (along(dy, (a.size,), order, 0).reshape(a.shape),)
         return (along(dy, a.shape, order, axis),)
 
     return np.take_along_axis(a, order, axis), pullback
 
 
 pure.update({within, along, np.take, np.ndarray.take, np.compress, np.extract, np.partition})
-reduces(np.sort, np.take_along_axis)
-infer_table[np.partition] = of_same_ndim
+reduces(np.sort, np.partition, np.take_along_axis)
 
 
 def _taken(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -151,7 +152,8 @@ CASES: list[RuleCase] = [
     case(np.sort, _M, axis=None), case(np.partition, _V, 2), case(np.take, _M, [0, 5], 1, mode="clip"),
     case(np.ndarray.take, _M, [0, -4], 1, mode="wrap"), case(np.take, _V, _I, out=np.zeros(4)),
     case(np.ndarray.compress, _M, [True, False, True], 1), case(np.compress, [True, False, True], [0.5, 1.0, 2.0]),
-    case(np.partition, _T, 1, axis=1),
+    case(np.partition, _T, 1, axis=1), case(np.partition, _M, 2, axis=None, kind="introselect"),
+    case(lambda a: np.partition(a, 2, axis=None)[2] * a, _M),
     case(lambda x: np.trim_zeros(np.concatenate([np.zeros(2), x, np.zeros(1)])), _V),
     case(np.sort_complex, _V[:3] * (1 + 0.5j)),
 ]  # fmt: skip

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import polyutils
+from numpy.polynomial._polybase import ABCPolyBase
 
 from mooncake_py.kinds import Array, Numeric
-from mooncake_py.registry import pure, rrule
+from mooncake_py.registry import overlay, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, total, unbroadcast
 from mooncake_rules.inference import gives_one
@@ -39,6 +41,15 @@ def polyval(p, x):
         return polyval_cotangents(dy, p, x)
 
     return np.polyval(p, x), pullback
+
+
+@overlay(polyutils.mapdomain)
+def mapdomain(x, old, new):
+    """NumPy's own makes an array of x, one of objects where that is a polynomial."""
+    if not isinstance(x, (ABCPolyBase, int, float, complex, np.generic)):
+        x = np.asarray(x)
+    offset, scale = polyutils.mapparms(old, new)
+    return offset + scale * x
 
 
 # -- products and roots -----------------------------------------------------------------------------------
@@ -134,6 +145,12 @@ def _poly1d(c: np.ndarray, d: np.ndarray, x: np.ndarray) -> Any:
     return product(x), np.polyval(turned, x), p(q).coeffs, (p / q)[1].c, np.poly1d(x, True)[2], np.asarray(q)
 
 
+def _converted(x: np.ndarray, y: np.ndarray) -> Any:
+    p = np.polynomial.Polynomial.fit(x, y, 2)
+    q = p.convert(kind=np.polynomial.Chebyshev)
+    return p.convert().coef, q.coef, p(q).coef, q([0.5, 1.0]), p(0.3)
+
+
 CASES: list[RuleCase] = [
     case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
     case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
@@ -146,6 +163,6 @@ CASES: list[RuleCase] = [
     case(np.polyint, _V, 2, k=0.5), case(np.poly, _W), case(np.poly, _SQUARE), case(np.poly, [0.5, 0.2]),
     case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])), case(np.vander, _V),
     case(np.vander, _V, 3, increasing=True), case(np.vander, _Z), case(np.vander, [0.5, 0.0, 2.0]),
-    case(_object, _W, _V), case(_poly1d, _V, _W, _X), case(np.polyval, _W, [0.5, 0.2]),
+    case(_object, _W, _V), case(_converted, _X, _P), case(_poly1d, _V, _W, _X), case(np.polyval, _W, [0.5, 0.2]),
     case(np.polyval, _SQUARE, _W), case(np.polyval, _SQUARE[:, :1], _W * (1 - 0.2j)), case(np.polyval, _SQUARE, 0.3),
 ]  # fmt: skip

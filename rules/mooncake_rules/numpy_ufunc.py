@@ -343,6 +343,18 @@ def _two_results(x: np.ndarray) -> Any:
     return a * fraction, b
 
 
+def _some_places(x: np.ndarray) -> Any:
+    a = np.ones((2, 4))
+    whole, part = np.divmod(x * 3, 0.7, out=(a[1], None))
+    return a * part, whole
+
+
+def _as_arrays(x: np.ndarray, y: float) -> Any:
+    z = np.sin(y, out=...)
+    z += np.multiply(x, y, out=...)[1]
+    return z, np.modf(y * 3, out=...), np.add.reduce(x, out=...)
+
+
 def _at(x: np.ndarray, v: np.ndarray) -> np.ndarray:
     z = x * 1.0
     np.add.at(z, [0, 1, 1], v[:3])
@@ -364,7 +376,8 @@ CASES: list[RuleCase] = [
     case(np.add, _V.astype(np.float32), _P.astype(np.float32), out=np.zeros(4)),
     case(np.add, _V, _P, out=np.zeros(4, np.float32)), case(np.less, _V, _P, out=np.zeros(4, bool)),
     case(_safe_ratio, _V, np.array([0.5, 0.0, 2.0, 0.0])), case(_buffers, _V, 3), case(_into_a_view, _M),
-    case(_reductions_into, _M), case(_two_results, _V), case(_at, _V, _P), case(np.copyto, _V, _P),
+    case(_reductions_into, _M), case(_two_results, _V), case(_some_places, _V), case(_at, _V, _P),
+    case(np.copyto, _V, _P),
     case(np.copyto, _M, _P), case(np.copyto, _V, 0.5), case(np.copyto, _V, _P, where=_ON),
     case(np.copyto, _V, [0.5, 0.2, 0.1, 0.7]), case(np.copyto, _V, _P.astype(np.float32), "safe"),
     *[case(f.outer, _V[:3], _P) for f in (np.add, np.multiply, np.hypot, np.maximum)], case(np.add.outer, _M, _V),
@@ -385,3 +398,5 @@ CASES: list[RuleCase] = [
     case(np.add.at, _V, 2, 0.5), case(np.add.at, _M, (np.array([0, 2, 0]), 1), _P[:3]),
     case(np.subtract.at, _M, [1, 1], _V), case(np.multiply.at, _V, [0, 0, 3], _P[:3]), case(np.sin.at, _V, [1, 1]),
 ]  # fmt: skip
+if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
+    CASES.append(case(_as_arrays, _V, 0.7))

@@ -1,6 +1,6 @@
 """`where` and `clip`: elements taken from one array or another, for numbers and arrays of every dtype.
 
-Subgradients: at its bounds, `clip` gives all of the cotangent to the clipped array.
+Subgradients: at its bounds, `clip` gives all of the cotangent to the clipped array, and where that is NaN as well.
 """
 
 from __future__ import annotations
@@ -57,13 +57,25 @@ def where_of_sequence(condition, x, y):
 
 
 def inside(a: Any, lo: Any, hi: Any) -> Any:
-    """Where a is not clipped."""
+    """Where a is not clipped; what is not a number is not."""
     if lo is None:
-        return True if hi is None else a <= hi
-    return a >= lo if hi is None else (a >= lo) & (a <= hi)
+        clipped = False if hi is None else a > hi
+    else:
+        clipped = a < lo if hi is None else (a < lo) | (a > hi)
+    return not clipped if type(clipped) is bool else ~clipped
 
 
-pure.add(inside)
+def below(a: Any, lo: Any, hi: Any) -> Any:
+    """Where the result is lo: a lower bound above the upper one counts for nothing."""
+    return a < lo if hi is None else (a < lo) & (lo <= hi)
+
+
+def above(a: Any, lo: Any, hi: Any) -> Any:
+    """Where the result is hi."""
+    return a > hi if lo is None else (a > hi) | (lo > hi)
+
+
+pure.update({inside, below, above})
 probed.update({np.where, np.clip, np.ndarray.clip})
 
 
@@ -72,8 +84,8 @@ def clip_cotangents(dy: Any, a: Any, lo: Any, hi: Any) -> tuple[Any, Any, Any]:
     x = np.asarray(a)
     least, most = (None if v is None else np.asarray(v) for v in (lo, hi))
     da = unstack(unbroadcast(dy * inside(x, least, most), x.shape), a)
-    dl = None if least is None else unstack(unbroadcast(dy * (x < least), least.shape), lo)
-    dh = None if most is None else unstack(unbroadcast(dy * (x > most), most.shape), hi)
+    dl = None if least is None else unstack(unbroadcast(dy * below(x, least, most), least.shape), lo)
+    dh = None if most is None else unstack(unbroadcast(dy * above(x, least, most), most.shape), hi)
     return da, dl, dh
 
 
@@ -95,8 +107,8 @@ def _clip(y: Any, a: Any, lo: Any, hi: Any) -> Any:
 
     def pullback(dy):
         da = onto(dy * inside(a, lo, hi), a, sa)
-        dl = None if lo is None else onto(dy * (a < lo), lo, sl)
-        dh = None if hi is None else onto(dy * (a > hi), hi, sh)
+        dl = None if lo is None else onto(dy * below(a, lo, hi), lo, sl)
+        dh = None if hi is None else onto(dy * above(a, lo, hi), hi, sh)
         return da, dl, dh
 
     return y, pullback
@@ -132,6 +144,7 @@ CASES: list[RuleCase] = [
     case(np.where, _V[:3] > 0, _Z, _P[:3].tolist()),
     case(np.where, _V[:3] > 0, _Z, _P[:3]), case(np.where, _M > 0, _M[:, :1], _M[:1]),
     case(np.clip, _V, -0.5, 0.5), case(np.clip, _M, _P - 1, 1.5), case(np.clip, _V, None, 0.5),
+    case(np.clip, _V, _P - 0.5, 0.45), case(np.clip, 0.3, 1.2, 1.0), case(np.clip, [0.3, 2.0], [1.7, 0.1], 1.5),
     case(np.clip, 0.3, 0.0, 1.0), case(np.clip, [0.3, 2.0], (0.5, 0.1), [1.0, 1.5]),
     case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
     case(np.ndarray.clip, _V, max=0.4),
