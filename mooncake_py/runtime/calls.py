@@ -233,7 +233,8 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
     for i, (z, fz) in enumerate(outs):
         pulls.append(None)
         if z is Ellipsis:
-            *results[i], pulls[i] = call(np.asarray, None, results[i][:1], results[i][1:])
+            part, fpart, pulls[i] = call(np.asarray, None, results[i][:1], results[i][1:])
+            results[i] = (part, fpart)
         elif z is not None:
             part, fpart = results[i]
             if fz is None and pb is not None and run.is_wary() >= run.ARRAYS:

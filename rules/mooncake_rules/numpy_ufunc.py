@@ -345,7 +345,7 @@ def _two_results(x: np.ndarray) -> Any:
 
 def _some_places(x: np.ndarray) -> Any:
     a = np.ones((2, 4))
-    whole, part = np.divmod(x * 3, 0.7, out=(a[1], None))
+    whole, part = np.divmod(x * 3, 0.7, out=(a[1], None))  # type: ignore[arg-type]  # NumPy's own allows None
     return a * part, whole
 
 
