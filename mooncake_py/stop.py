@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mooncake_py.infer.parts import activate
+from mooncake_py.infer.parts import activate, elsewhere
 from mooncake_py.infer.types import T, widen
 from mooncake_py.registry import infer_table, pure, zero_derivative
 
@@ -29,7 +29,7 @@ stop_gradient = no_diff
 
 
 def _type(args: tuple[T, ...], kwargs: dict[str, Any]) -> T | None:
-    return activate(widen(args[0]), False) if len(args) == 1 else None
+    return activate(elsewhere(widen(args[0])), False) if len(args) == 1 else None
 
 
 zero_derivative(no_diff)

@@ -41,3 +41,17 @@ def test_outside_of_a_gradient() -> None:
     y = no_diff(x)
     assert y == x and y is not x
     assert no_diff(2.5) == 2.5
+
+
+def test_functions_and_methods() -> None:
+    class Spring:
+        def __init__(self, k):
+            self.k = k
+
+        def force(self, x):
+            return self.k * x
+
+    assert grad(lambda x: no_diff(Spring(x).force)(x))(3.0) == 3.0
+    assert grad(lambda x: no_diff((Spring(x), x))[0].force(x))(3.0) == 3.0
+    assert grad(lambda x: no_diff(lambda v: 2.0 * v)(x))(3.0) == 2.0
+    assert grad(lambda x: no_diff(lambda v: v + x)(1.0) * x)(3.0) in (4.0, 7.0)  # what it captured is shared

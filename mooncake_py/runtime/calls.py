@@ -143,9 +143,15 @@ def call(
     found = _without_numbers(f, given, protected)
     if found is not None:
         return found
-    if getattr(f, "__module__", None) == "_operator" and all(type(x) in ATOMS or type(x) in _NUMBERS for x in args):
+    if not callable(f) or _changes_nothing(f, args):
         f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
+
+
+def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:
+    """Surely: a function of numbers, or an operator that writes to neither operand?"""
+    known = ATOMS | _NUMBERS | ({list, dict} if f in _READING else set())
+    return getattr(f, "__module__", None) in ("_operator", "math", "cmath") and all(type(x) in known for x in args)
 
 
 def _step_by_step(
@@ -182,6 +188,7 @@ def _of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: b
 
 
 _NUMBERS = frozenset({float, complex, tuple})
+_READING = frozenset({operator.getitem, operator.add, operator.mul, operator.mod, operator.or_})
 _OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 
 

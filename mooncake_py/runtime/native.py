@@ -41,15 +41,16 @@ def native_method(cls: type, bound: Any) -> Any:
 
 def native_attribute(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
     x, name = args[0], args[1]
+    others = (None,) * (len(args) - 1)  # the name, and perhaps a default
     y = getattr(*args)
     if type(y) in (pytypes.MethodType, pytypes.BuiltinFunctionType, pytypes.MethodWrapperType):
         if getattr(y, "__self__", None) is x:
-            return y, fargs[0], lambda dy: (None, dy, None)
+            return y, fargs[0], lambda dy: (None, dy, *others)
     d = class_attribute(type(x), name)
     if is_active(x, fargs[0]):
         if isinstance(x, tuple) and (i := field_index(d)) is not None:
             y, fy, give = field(x, fargs[0], i)
-            return y, fy, lambda dy: (None, give(dy), None)
+            return y, fy, lambda dy: (None, give(dy), *others)
         try:
             rule = find_rule_for_values(d, (x,))
         except TypeError:
@@ -60,7 +61,7 @@ def native_attribute(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
             if rule.fn is None:
                 return y, None, None
             y, fy, pb = run_rule(functools.partial(attribute_of, name), rule, (x,), fargs[:1], {}, ())
-            return y, fy, None if pb is None else (lambda dy: _padded(pb(dy)))
+            return y, fy, None if pb is None else (lambda dy: _padded(pb(dy), others))
         if has_tangent(y):
             raise NoRule(d if callable(d) else getattr, args, fargs)
     return y, None, None
@@ -80,5 +81,5 @@ def attribute_of(name: str, x: Any) -> Any:
     return getattr(x, name)
 
 
-def _padded(ds: Any) -> Any:
-    return None if ds is None else (None, ds[1], None)
+def _padded(ds: Any, others: tuple[None, ...]) -> Any:
+    return None if ds is None else (None, ds[1], *others)

@@ -179,7 +179,9 @@ def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
 
 # -- finding rules ----------------------------------------------------------------------------------------
 
-_cache: dict[Any, DerivedRule] = {}
+_cache: dict[Any, list[DerivedRule]] = {}
+"""By signature: the rule that was used last, and those before it, for names that come to mean again what they meant."""
+_KEPT = 3
 
 
 def rule_for(
@@ -198,23 +200,32 @@ def rule_for(
     mode = None if frame is None else frame.mode
     wary = is_wary()
     key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary, outermost)
-    rule = _cache.get(key)
+    rules = _cache.setdefault(key, [])
     if (told := observer()) is not None:
         told.derived(fn, types, free_types)
-    if rule is None or not rule.valid():
+    rule = next((r for r in rules if r.valid()), None)
+    if rule is None:
         from mooncake_py.pipeline import derive_rule
 
         log = _log_wanted()
-        why = log.why_again(rule, any(k[0] is fn.__code__ for k in _cache)) if log is not None else None
+        others = any(rs for k, rs in _cache.items() if k[0] is fn.__code__)
+        why = log.why_again(rules[0] if rules else None, others) if log is not None else None
         begin = time.perf_counter()
         with _collector_at_rest():
             rule = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
-        _cache[key] = rule
+        _keep(rules, rule)
         if rule.anywhere:
-            _cache[(*key[:-1], not outermost)] = rule
+            _keep(_cache.setdefault((*key[:-1], not outermost), []), rule)
         if log is not None:
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
+    elif rule is not rules[0]:
+        rules.sort(key=lambda r: r is not rule)
     return rule
+
+
+def _keep(rules: list[DerivedRule], rule: DerivedRule) -> None:
+    """Put the rule before those that may hold again; a rule that was registered since ends the others for good."""
+    rules[:] = [rule, *(r for r in rules if r.generation == rule.generation)][:_KEPT]
 
 
 @contextlib.contextmanager

@@ -27,7 +27,9 @@ from mooncake_py.registry import (
 from mooncake_py.shadows import At
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.unwinding import end_handler, users_match
+from mooncake_rules.common import conj
 from mooncake_rules.containers import elements
+from mooncake_rules.containers.sums import sum_of_scalars, summand
 
 _f: Any  # what a table registers, one at a time
 
@@ -240,6 +242,10 @@ def like(xs: Any, ds: list[Any]) -> Any:
     return np.array(ds, dtype=xs.dtype) if isinstance(xs, np.ndarray) else tuple(ds)
 
 
+def conjugates(xs: Any) -> list[Any]:
+    return [conj(x) for x in xs]
+
+
 def of_two(f: Any) -> Any:
     """Registers a rule of f for two lists, tuples or arrays. Iterators are made lists before: they run once."""
 
@@ -271,7 +277,9 @@ if hasattr(math, "sumprod"):
     @of_two(math.sumprod)
     def sumprod(p, q):
         def pullback(dy):
-            return like(p, [dy * b for b in q]), like(q, [dy * a for a in p])
+            dp = [summand(dy * b, a) for a, b in zip(p, conjugates(q), strict=True)]
+            dq = [summand(dy * a, b) for a, b in zip(conjugates(p), q, strict=True)]
+            return like(p, dp), like(q, dq)
 
         return math.sumprod(p, q), pullback
 
@@ -281,8 +289,7 @@ if hasattr(math, "sumprod"):
 
 
 def _product_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-    e = join(elements(args[0]), widen(kwargs.get("start", Known(1))))
-    return Real(e.active) if is_scalar(e) else None
+    return sum_of_scalars(join(elements(args[0]), widen(kwargs.get("start", Known(1)))))
 
 
 infer_table[math.prod] = _product_type
@@ -294,10 +301,11 @@ def prod(xs, *, start=1):
     y = math.prod(items, start=start)
 
     def pullback(dy):
-        before = list(itertools.accumulate(items, operator.mul, initial=dy * start))
-        after = list(itertools.accumulate(reversed(items), operator.mul, initial=1.0))
-        ds = [a * b for a, b in zip(before, reversed(after[:-1]), strict=False)]
-        return like(xs, ds), dy * after[-1] if isinstance(start, float) else None
+        across = conjugates(items)
+        before = list(itertools.accumulate(across, operator.mul, initial=dy * conj(start)))
+        after = list(itertools.accumulate(reversed(across), operator.mul, initial=1.0))
+        ds = [summand(a * b, v) for a, b, v in zip(before, reversed(after[:-1]), items, strict=False)]
+        return like(xs, ds), summand(dy * after[-1], start)
 
     return y, pullback
 
@@ -338,8 +346,10 @@ zero_derivative(ops.import_name, ops.import_from)
 
 _L = [0.3, -1.2, 2.0]
 _V = np.array([0.3, -1.2, 2.0])
+_PAIRS = [(_L, (2.0, 0.7, 1.5)), (_V, _L), ([0.5 + 0.4j, 2.0], [0.7, 1.0 - 1j])]
 CASES: list[RuleCase] = [
     case(math.fsum, _L), case(math.fsum, _V), case(math.dist, _L, (0.5, 1.0, 1.5)), case(math.dist, _V, _L),
+    case(math.prod, [0.5 + 0.4j, 2.0, 1.0 - 1j]), case(math.prod, [0.3, 1.5], start=0.2 + 1j),
     case(math.prod, _L), case(math.prod, _V), case(math.prod, _L, start=0.7), case(math.prod, [0.0, 1.5, 2.0]),
-    *([case(math.sumprod, _L, (2.0, 0.7, 1.5)), case(math.sumprod, _V, _L)] if hasattr(math, "sumprod") else []),
+    *([case(math.sumprod, *pq) for pq in _PAIRS] if hasattr(math, "sumprod") else []),
 ]  # fmt: skip

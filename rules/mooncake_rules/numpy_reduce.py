@@ -39,6 +39,8 @@ def spread(dy: Any, shape: tuple[int, ...], axis: Any) -> np.ndarray:
     if type(dy) is not np.ndarray:
         if type(dy) is float:
             dy = np.float64(dy)
+        elif type(dy) is complex:
+            dy = np.complex128(dy)
         return np.ndarray(shape, dy.dtype, dy, 0, (0,) * len(shape))
     if 0 in shape:
         return np.zeros(shape, dy.dtype)
@@ -54,7 +56,7 @@ def filled(dy: Any, shape: tuple[int, ...], axis: Any) -> np.ndarray:
     """What `spread` gives, as an array of its own."""
     if type(dy) is np.ndarray:
         return np.array(spread(dy, shape, axis))
-    out = np.empty(shape, np.float64 if type(dy) is float else dy.dtype)
+    out = np.empty(shape, type(dy) if type(dy) in (float, complex) else dy.dtype)
     out.fill(dy)
     return out
 

@@ -4,6 +4,7 @@ and it stays."""
 from __future__ import annotations
 
 import enum
+import logging
 import math
 import threading
 import types
@@ -186,3 +187,20 @@ def test_every_call_is_as_a_plain_one(f: Callable[..., Any], debug_mode: bool) -
         assert y == pytest.approx(value, rel=1e-12)
         assert dx == pytest.approx(slope, rel=1e-6, abs=1e-8)
         assert math.isfinite(dx)
+
+
+log: list[float] = []
+
+
+def logged(x):
+    log.append(x)
+    return x * x
+
+
+def test_a_rule_is_used_again_when_a_name_means_again_what_it_meant(caplog: pytest.LogCaptureFixture) -> None:
+    gradient = value_and_grad(logged)
+    with caplog.at_level(logging.INFO, "mooncake_py"):
+        for _ in range(4):
+            log.clear()
+            assert gradient(3.0) == gradient(3.0) == (9.0, 6.0)
+    assert len([r for r in caplog.records if "logged" in r.getMessage()]) <= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from types import BuiltinFunctionType
 
 import numpy as np
@@ -27,7 +28,7 @@ def test_derived_code_verifies(case: Case, monkeypatch: pytest.MonkeyPatch) -> N
     with contextlib.suppress(MissingRule):
         value_and_pullback(case.fn, *case.fresh_args())
     assert rule._cache
-    for derived in rule._cache.values():
+    for derived in itertools.chain.from_iterable(rule._cache.values()):
         for fn in (derived.derived.forward, derived.derived.pullback):
             verify(fn)
             consts: list[object] = []

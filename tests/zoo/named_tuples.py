@@ -361,3 +361,16 @@ def classes_with_default_values_handed_on(x):
 
     made = [make(x) for make in (P, Q, lambda y: P(y, y))]
     return sum([p.a * p.b for p in made]) + Q(2.0).product()
+
+
+def amount(given, otherwise):
+    return getattr(given, "amount", otherwise)
+
+
+@case(1.3)
+def fields_or_default_values(x):
+    P = namedtuple("P", "amount unit")
+    total = 0.0
+    for given in (P(x, 2), x, P(x * x, 3), [x]):
+        total += amount(given, x) * amount(given, 2.0)
+    return total

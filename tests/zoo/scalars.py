@@ -298,3 +298,26 @@ def operators_as_functions(x):
     xs = operator.concat([x], [x * x])
     xs = operator.iconcat(xs, [2.0])
     return operator.call(math.sin, xs[1]) * xs[2] + operator.countOf(xs, x) * x
+
+
+@case(0.5 + 0.4j)
+def complex_sums(z):
+    s = sum([z, z * z], 0j)
+    t = math.prod([z, z * z], start=1.0 + 1j)
+    return cmath.phase(s) + cmath.phase(t) * cmath.phase(np.sum([z, 2.0 * z * z]))
+
+
+@case(0.7)
+def called_if_it_can_be(x):
+    total = 0.0
+    for f in [math.sin, x, 2.0]:
+        try:
+            total += f(x)
+        except TypeError as e:
+            total += f * len(str(e))
+    for wrong in (lambda: math.sin(x, x), lambda: [x][x], lambda: [x] + (x,), lambda: {"a": x} | [x]):
+        try:
+            total += wrong()
+        except TypeError as e:
+            total += x * len(str(e))
+    return total

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.parts import may_be_complex
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, Scalar
@@ -110,13 +111,20 @@ def summand(dy: Any, v: Any) -> Any:
     return t.real if isinstance(v, (float, np.floating)) and isinstance(t, (complex, np.complexfloating)) else t
 
 
+def sum_of_scalars(e: T) -> T | None:
+    """The type of a sum or product of numbers of type e, where they have one: of one complex type, or real."""
+    if not is_scalar(e):
+        return None
+    return widen(e) if may_be_complex(e) else Real(e.active)
+
+
 def _sum_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     t = args[0]
     start = args[1] if len(args) > 1 else kwargs.get("start", Known(0))
     if isinstance(t, Arr) and t.ndim is not None and t.ndim > 1 and isinstance(start, Known):
         return Arr(t.dtype, t.ndim - 1, t.act)
     e = join(elements(t), widen(start))
-    return Real(e.active) if isinstance(e, Real) or is_scalar(e) else None
+    return sum_of_scalars(e)
 
 
 infer_table[sum] = _sum_type
