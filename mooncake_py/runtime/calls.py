@@ -149,9 +149,11 @@ def call(
 
 
 def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:
-    """Surely: a function of numbers, or an operator that writes to neither operand?"""
-    known = ATOMS | _NUMBERS | ({list, dict} if f in _READING else set())
-    return getattr(f, "__module__", None) in ("_operator", "math", "cmath") and all(type(x) in known for x in args)
+    """Is this an operator that writes to neither operand, or a function of numbers that is given some?"""
+    if f in _READING:
+        return True
+    known = all(type(x) in ATOMS or type(x) in _NUMBERS for x in args)
+    return known and getattr(f, "__module__", None) in ("_operator", "math", "cmath")
 
 
 def _step_by_step(
@@ -188,7 +190,13 @@ def _of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: b
 
 
 _NUMBERS = frozenset({float, complex, tuple})
-_READING = frozenset({operator.getitem, operator.add, operator.mul, operator.mod, operator.or_})
+_READING = frozenset(
+    {
+        *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),
+        *(operator.matmul, operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor),
+        *(operator.neg, operator.pos, operator.invert, operator.getitem),
+    }
+)
 _OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 
 

@@ -3,6 +3,7 @@
 import cmath
 import math
 import operator
+import types
 
 import numpy as np
 
@@ -315,7 +316,13 @@ def called_if_it_can_be(x):
             total += f(x)
         except TypeError as e:
             total += f * len(str(e))
-    for wrong in (lambda: math.sin(x, x), lambda: [x][x], lambda: [x] + (x,), lambda: {"a": x} | [x]):
+    for wrong in (
+        lambda: x * types.SimpleNamespace(a=x),
+        lambda: math.sin(x, x),
+        lambda: [x][x],
+        lambda: [x] + (x,),
+        lambda: {"a": x} | [x],
+    ):
         try:
             total += wrong()
         except TypeError as e:
