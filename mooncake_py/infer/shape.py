@@ -148,6 +148,21 @@ class Shape:
         return found
 
     @cached_property
+    def looked_up(self) -> set[Var]:
+        """The dicts that are made here of which nobody asks for the keys: no other code gets them."""
+        found = {s.out for s in self.statements if self._builtin(s.fn) in _MAKE}
+        if not found:
+            return found
+        methods = {s.out: s.args[0] for s in self.statements if _reads_method(s, *_BY_KEY)}
+        for b in self.fn.blocks:
+            found.difference_update(term_operands(b.term))
+            for s in b.stmts:
+                by_key = self._builtin(s.fn) in _LOOK_UP or s.out in methods
+                found.difference_update(s.operands()[2:] if by_key else s.operands())
+        found.difference_update([d for m, d in methods.items() if m in self.escaping])
+        return found
+
+    @cached_property
     def returned(self) -> list[Var]:
         return [v for b in self.fn.blocks if isinstance(b.term, Return) and isinstance(v := b.term.value, Var)]
 
@@ -182,6 +197,14 @@ class Shape:
 _LOOK = frozenset({iter, len, list, tuple, sorted, dict, operator.getitem, operator.contains, DictValues, DictItems})
 _LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", "__len__"})
 """What functions and methods do with a dict that they only look into."""
+
+
+_MAKE = frozenset({ops.build_map, dict})
+_LOOK_UP = frozenset(
+    {operator.getitem, operator.setitem, operator.delitem, operator.contains, ops.map_add, ops.truth, operator.not_, len}
+)
+_BY_KEY = frozenset({"values", "get", "setdefault", "pop", "clear", "__contains__", "__len__"})
+"""What makes dicts, and the functions and methods by which nobody gets a key."""
 
 
 def _names(s: Call) -> list[tuple[str, Operand]] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import types as pytypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.base import interned
@@ -109,7 +109,10 @@ class State:
     def with_forced(self, v: Var, t: T) -> T:
         """The type of v, with what is known to be written into it."""
         f = self.forced.get(v)
-        return interned(t if f is None or isinstance(t, Bot) else _with(t, f))
+        t = t if f is None or isinstance(t, Bot) else _with(t, f)
+        if isinstance(t, Dct) and t.key.active and v in self._shape.looked_up:
+            t = replace(t, key=BOT, act=t.values().active)
+        return interned(t)
 
     def type_of(self, v: Operand) -> T:
         if isinstance(v, Const):
