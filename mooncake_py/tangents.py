@@ -166,7 +166,7 @@ class DictShadow:
 
     def take_key(self, k: Any) -> Any:
         """The cotangent that a key has beside its fdata, where the key leaves the dict."""
-        found = None if self.keys is None else self.keys.pop(k, None)
+        found = (self.keys or {}).pop(k, None)
         return None if found is None else found.r
 
     def add(self, ts: Any) -> None:

@@ -201,7 +201,16 @@ _LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", 
 
 _MAKE = frozenset({ops.build_map, dict})
 _LOOK_UP = frozenset(
-    {operator.getitem, operator.setitem, operator.delitem, operator.contains, ops.map_add, ops.truth, operator.not_, len}
+    {
+        operator.getitem,
+        operator.setitem,
+        operator.delitem,
+        operator.contains,
+        ops.map_add,
+        ops.truth,
+        operator.not_,
+        len,
+    }
 )
 _BY_KEY = frozenset({"values", "get", "setdefault", "pop", "clear", "__contains__", "__len__"})
 """What makes dicts, and the functions and methods by which nobody gets a key."""

@@ -110,8 +110,8 @@ class State:
         """The type of v, with what is known to be written into it."""
         f = self.forced.get(v)
         t = t if f is None or isinstance(t, Bot) else _with(t, f)
-        if isinstance(t, Dct) and t.key.active and v in self._shape.looked_up:
-            t = replace(t, key=BOT, act=t.values().active)
+        if isinstance(t, Dct) and v in self._shape.looked_up:
+            t = replace(t, key=BOT)
         return interned(t)
 
     def type_of(self, v: Operand) -> T:

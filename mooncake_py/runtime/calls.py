@@ -12,6 +12,7 @@ import builtins
 import functools
 import operator
 import types as pytypes
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -289,7 +290,9 @@ def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> 
         return True
     x = args[k]
     if gives_keys(x, fargs[k]):
-        return f is not dict or not isinstance(x, dict)
+        return not (f is dict and isinstance(x, dict)) and (
+            f is not operator.iadd or isinstance(args[0], (list, deque))
+        )
     made = isinstance(x, type) and not is_library(type(x))  # a class has no fdata; its metaclass may know anything
     if not (made or is_active(x, fargs[k])) or not iterates_in_python(x):
         return False

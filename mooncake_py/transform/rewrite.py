@@ -20,6 +20,7 @@ import numpy as np
 from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.parts import keys_of
+from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops, use_counts
@@ -50,6 +51,7 @@ from mooncake_py.transform.unroll import MOST_COPIES
 
 _SAME_LENGTH = (operator.setitem, list.__setitem__)  # where the index is one of an item
 _NOTHING: frozenset[Var] = frozenset()
+_TAKE_DICTS = frozenset({dict, list})
 _KEYS = (dict.keys, OrderedDict.keys)
 _ITEMS = (dict.items, OrderedDict.items)
 _VIEWS = (*_ITEMS, dict.values, OrderedDict.values)
@@ -333,7 +335,9 @@ class _Rewriter(Displays):
             return True
         if s.out in self.iterators and (view := self._looked_through(s.args[0])) is not None:
             new = self.subst.pop(s.out)
-            self.out.append(Call(s.out, Const(each_key if self._keys_carry(view[0]) else iter), (view[0],), (), s.pos))
+            d, method = view
+            unknown = method not in _ITEMS and d in self.inferred.memory.shape.looked_up  # nobody asked for the keys
+            self.out.append(Call(s.out, Const(each_key if unknown or self._keys_carry(d) else iter), (d,), (), s.pos))
             return True
         if s.out in self.iterators:
             self._list_tuples(s.args[0], s.pos)
@@ -351,6 +355,8 @@ class _Rewriter(Displays):
             return True
         if (text := text_of(s, self.type_of)) is not None:
             self.subst[s.out] = text
+            return True
+        if self._of_keys(s):
             return True
         if self._is(s, tuple) and len(s.args) == 1:
             return self._filled(s)
@@ -377,6 +383,17 @@ class _Rewriter(Displays):
         if f in (operator.add, operator.iadd):
             return self._sum(s)
         return f is dict and self._dict(s)
+
+    def _of_keys(self, s: Call) -> bool:
+        """`sum(d)`: the sum of the list of the keys."""
+        t = self.type_of(s.fn)
+        f = t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        k = None if f in _TAKE_DICTS else uses_up(f, list(map(self.type_of, s.args)))
+        if k is None or not self._keys_carry(s.args[k]):
+            return False
+        keys = self.emit(s.pos, list, s.args[k])
+        self.out.append(Call(s.out, s.fn, (*s.args[:k], keys, *s.args[k + 1 :]), s.kwargs, s.pos))
+        return True
 
     def _is_new(self, made: Call, s: Call) -> bool:
         """Has nobody had what is made there when this statement gets it?"""

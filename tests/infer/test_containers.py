@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
 
+from mooncake_py import inspect
+from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
 
 XS = [1.0, 2.0, 3.0]
@@ -147,3 +150,39 @@ def test_operations_that_numbers_refuse() -> None:
 
     assert sites(items, 1.3, 4) == 0
     assert sites(sums, 1.3, 4) == 0
+
+
+def test_loops_over_keys_with_derivatives() -> None:
+    def looped(xs):
+        d = {x: i for i, x in enumerate(xs)}
+        d[xs[0] * 2.0] = 3
+        s = 0.0
+        for k in d:
+            s += k * d[k]
+        for k, v in d.items():
+            s += k * v
+        return s + sum([k * k for k in d.keys()])  # noqa: SIM118
+
+    assert sites(looped, XS) == 0
+
+
+def test_dicts_that_are_looked_up_only_take_nothing_for_their_keys() -> None:
+    def looked_up(x):
+        d = {}
+        for i in range(3):
+            if x * i not in d:
+                d[x * i] = x + i
+        return d.get(0.0, x) * len(d) + d.setdefault(x, 2.0) * d.pop(x * 2)
+
+    def gone_through(x):
+        d = {}
+        for i in range(3):
+            d[x * i] = x + i
+        return sum(d.values()) * sum(d)
+
+    assert sites(looked_up, 0.7) == sites(gone_through, 0.7) == 0
+    assert [_takes_keys(f) for f in (looked_up, gone_through)] == [False, True]
+
+
+def _takes_keys(f: Callable[[float], float]) -> bool:
+    return "taken_key" in to_text(inspect(f, 0.7).derived.pullback)

@@ -280,6 +280,7 @@ def counters(xs):
     c.update(xs.tolist()[:1])
     more = c + Counter({float(xs[0]): 1})
     more.subtract({float(xs[1]): 1})
+    more += Counter({float(xs[2]): 2})
     s = sum(k * n for k, n in c.most_common(2)) + sum(c.elements())
     return s * sum(k * n for k, n in more.items())
 

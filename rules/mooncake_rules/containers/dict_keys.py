@@ -75,7 +75,7 @@ def keep_key(shadow: DictShadow | None, k: Any, fk: Any) -> None:
 
 def taken_key(shadow: DictShadow | None, k: Any, new: bool) -> Any:
     """The cotangent of a key whose writing is undone, which is out of the dict by now if it was new there."""
-    return shadow.take_key(k) if new and shadow is not None else None
+    return shadow.take_key(k) if new and shadow is not None and shadow.keys is not None else None
 
 
 maybe_none.add(taken_key)

@@ -156,7 +156,7 @@ def _put(d: CoDual, key: CoDual, x: CoDual):
             put_back_value(primal, k, was)
             if shadow is None:
                 return None
-            dk = None if is_whole(k) else taken_key(shadow, k, was is _ABSENT)
+            dk = None if is_whole(k) or are_whole(primal) else taken_key(shadow, k, was is _ABSENT)
             return None, dk, take_number(shadow, k)
 
         return None, pullback_number
@@ -166,7 +166,7 @@ def _put(d: CoDual, key: CoDual, x: CoDual):
 
     def pullback(_):
         dx = unput_value(primal, shadow, k, old)
-        return None, None if is_whole(k) else taken_key(shadow, k, old[0] is _ABSENT), dx
+        return None, None if is_whole(k) or are_whole(primal) else taken_key(shadow, k, old[0] is _ABSENT), dx
 
     return None, pullback
 
@@ -401,7 +401,7 @@ def _setdefault(d: CoDual, key: CoDual, default: CoDual = CoDual(None, None)):  
             return None
         assert old is not None
         dx = unput_value(primal, shadow, k, old)
-        return None, None if is_whole(k) else taken_key(shadow, k, True), dx
+        return None, None if is_whole(k) or are_whole(primal) else taken_key(shadow, k, True), dx
 
     return CoDual(dict.__getitem__(primal, k), dict_fdata(shadow, k) if shadow is not None else default.fdata), pullback
 
