@@ -42,6 +42,7 @@ from mooncake_py.transform.suspended import (
 
 MOST_YIELDS = 6
 MOST_COPIED = 4 * MOST_STATEMENTS  # statements of all copies of a generator's body
+MOST_HANDED_ON = 500  # values that blocks hand on: each generator that several loops ask may double them
 
 
 def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
@@ -50,7 +51,11 @@ def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -
     None where there is none.
     """
     search = _Search(inferred, globals_)
-    if not search.roots or sum([len(b.stmts) for b in search.fn.blocks]) > MOST_TOTAL:
+    blocks = search.fn.blocks
+    if not search.roots or sum([len(b.stmts) for b in blocks]) > MOST_TOTAL:
+        return None
+    ways = [e for b in blocks for e in (*edges(b.term), b.handler) if e is not None]
+    if sum([len(e.args) for e in ways]) > MOST_HANDED_ON:
         return None
     for root in search.roots:
         simpler = search.simplified(root, taken)

@@ -12,6 +12,9 @@ import pytest
 import mooncake_py
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.ir.nodes import Call
+from mooncake_py.runtime import rule
+from mooncake_py.transform import asking
 from mooncake_py.transform.suspended import FINISHED, START, next_states, runs_again, yields
 from tests.zoo import generators
 
@@ -87,14 +90,18 @@ def accumulated(xs):
     return sum(v * v for v in itertools.accumulate(generators.sums(xs)))
 
 
+def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
+    inferred = mooncake_py.inspect(f, XS).stages["inferred"]
+    assert isinstance(inferred, Inferred)
+    reached = [s for b in inferred.fn.blocks if b.id in inferred.reached for s in b.stmts]
+    return [s for s in reached if inferred.calls[s.out].kind == "dynamic"]
+
+
 @pytest.mark.parametrize(
     "f", [asked_by_loops, delegated, zipped, shared, accumulated, entered], ids=lambda f: f.__name__
 )
 def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:
-    inferred = mooncake_py.inspect(f, XS).stages["inferred"]
-    assert isinstance(inferred, Inferred)
-    reached = [s for b in inferred.fn.blocks if b.id in inferred.reached for s in b.stmts]
-    assert [s for s in reached if inferred.calls[s.out].kind == "dynamic"] == []
+    assert decided_when_it_runs(f) == []
 
 
 def test_next_states() -> None:
@@ -117,3 +124,11 @@ def test_what_runs_again() -> None:
     first, *others = yields(body)
     assert not runs_again(body, first)
     assert all(runs_again(body, y) for y in others)
+
+
+def test_where_blocks_hand_on_too_much_iterators_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = mooncake_py.value_and_grad(asked_by_loops)(XS)
+    monkeypatch.setattr(asking, "MOST_HANDED_ON", 0)
+    monkeypatch.setattr(rule, "_cache", {})
+    assert decided_when_it_runs(asked_by_loops)
+    assert mooncake_py.value_and_grad(asked_by_loops)(XS) == expected
