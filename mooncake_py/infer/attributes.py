@@ -119,6 +119,9 @@ class Attributes(State):
         ):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
+        if isinstance(t, Native) and name == "args" and self.active():  # a key, say, that has a derivative
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what an exception was made of")
+            return Top(True)
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
         if made is not None and (carries(made, name) or of_metaclass(made, name)):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")

@@ -10,6 +10,7 @@ from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ARGS
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.kinds import Constant
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
 from mooncake_py.structure import is_user_class
@@ -35,6 +36,9 @@ def make_exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple
 def of_exception(exc: BaseException, name: str) -> Result | None:
     """`exc.args`, and `exc.value` of a StopIteration; None for other attributes, and where there is no derivative."""
     shadow = tangent_of(exc)
+    if shadow is None and name == "args" and type(exc) is KeyError and not isinstance(exc.args, Constant.cls):
+        what = "reading back the key in a KeyError that Python raised, which may have a derivative,"
+        raise UnsupportedError(what, "the call", None, "use the key itself")
     if shadow is None or not (name == "args" or (name == "value" and isinstance(exc, StopIteration))):
         return None
     f, r = shadow.f, shadow.r

@@ -117,7 +117,9 @@ for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
 for _f in (set.intersection, set.difference, set.union, set.isdisjoint, set.issubset, set.issuperset):
     for _of in (set, frozenset, ConstantKeys):
         register(Rule(_f, None, (set, _of)))
-refuse("a set holds constants; keep values that have a derivative in a list or dict", set.add, ops.set_add)
+refuse(
+    "a set holds constants; keep values that have a derivative in a list, or as keys of a dict", set.add, ops.set_add
+)
 
 
 def _of_keys(f: Any) -> None:
