@@ -303,6 +303,7 @@ ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any]
     advance: codual_advance,
     **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__)},
     **{cls.__next__: codual_next for cls in KEY_ITERATORS},
+    **{cls.__iter__: _keys_by(iter) for cls in KEYS_VIEWS},
     **{cls.__reversed__: _keys_by(reversed) for cls in KEYS_VIEWS},
     **{f: _keys_by(f) for f in (OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__)},
 }

@@ -49,7 +49,7 @@ def loops_from_both_ends(xs):
     s *= next(it)
     for k in it:
         s += k
-    return s + iter(d).__next__()
+    return s + iter(d).__next__() * d.keys().__iter__().__next__()
 
 
 @case(XS)
@@ -299,6 +299,7 @@ def default_dicts(xs):
 @case(XS)
 def ordered_dicts(xs):
     d = OrderedDict((float(v), i) for i, v in enumerate(xs))
+    d.update(OrderedDict.fromkeys([xs[0] * 2, xs[1]], 5))
     d.move_to_end(xs[0])
     first, _ = d.popitem(last=False)
     last, _ = d.popitem()

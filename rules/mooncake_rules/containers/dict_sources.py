@@ -73,3 +73,11 @@ def fromkeys_(keys, value=None, /):
     for k in keys:
         d[k] = value
     return d
+
+
+@overlay(OrderedDict.fromkeys)
+def ordered_fromkeys_(keys, value=None):
+    d: Any = OrderedDict()
+    for k in keys:
+        d[k] = value
+    return d
