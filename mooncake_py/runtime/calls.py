@@ -204,7 +204,9 @@ _OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 def _without_numbers(f: Any, given: Given, protected: bool) -> Result | None:
     """A call with containers that have fdata, but no number in them, and a result that could not hold on to them."""
     values = given.values
-    if any(map(has_derivative, values)) or inert_parts(values) is None:
+    if any(has_derivative(x, keys=True) for x in values) or inert_parts(values) is None:
+        return None
+    if any(map(gives_keys, values, given.fdata)):
         return None
     result = run_plainly(f, given.args, given.kwargs, given.names, protected)
     return result if type(result[0]) in _OF_CONSTANTS or type(result[0]) is Raised else None

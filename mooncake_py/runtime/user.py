@@ -473,8 +473,8 @@ def all_plain(xs: Iterable[Any]) -> bool:
     return _PLAIN.issuperset(map(type, xs))
 
 
-def has_derivative(x: Any, seen: set[int] | None = None) -> bool:
-    """Is there a float, a complex number or an array of such in x or in what x holds?"""
+def has_derivative(x: Any, keys: bool = False, seen: set[int] | None = None) -> bool:
+    """Is there a float, a complex number or an array of such in x or in what x holds (`keys`: also as a key)?"""
     seen = set() if seen is None else seen
     if isinstance(x, (list, tuple, dict, deque)) or is_user_class(type(x)):
         if id(x) in seen:
@@ -482,6 +482,8 @@ def has_derivative(x: Any, seen: set[int] | None = None) -> bool:
         seen.add(id(x))
         if is_user_class(type(x)):
             constant = constant_attributes(type(x))
-            return any(k not in constant and has_derivative(v, seen) for k, v in attributes(x).items())
-        return any(has_derivative(v, seen) for v in (x.values() if isinstance(x, dict) else x))
+            return any(k not in constant and has_derivative(v, keys, seen) for k, v in attributes(x).items())
+        if keys and isinstance(x, dict) and any(has_derivative(k, keys, seen) for k in x):
+            return True
+        return any(has_derivative(v, keys, seen) for v in (x.values() if isinstance(x, dict) else x))
     return has_tangent(x)

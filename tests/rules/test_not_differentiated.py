@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,9 +97,13 @@ def keys_in_a_set(x):
     return sum(set(d))  # HERE
 
 
-@pytest.mark.parametrize("f", [keys_of_both, keys_in_a_set])
-def test_keys_with_derivatives_in_sets(f: Callable[..., Any]) -> None:
-    with pytest.raises((MissingRule, UnsupportedError), match="dict") as caught:
+def keys_in_bytes(x):
+    return array.array("d", {x[0, 0]: 1})[0]  # HERE
+
+
+@pytest.mark.parametrize("f", [keys_of_both, keys_in_a_set, keys_in_bytes])
+def test_keys_with_derivatives_elsewhere(f: Callable[..., Any]) -> None:
+    with pytest.raises((MissingRule, UnsupportedError), match=r"dict|bytes") as caught:
         grad(f)(M)
     check(caught.value, f)
 
