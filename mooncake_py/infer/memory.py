@@ -94,6 +94,7 @@ class Memory:
         self.types = types
         self.marked: set[Var] = set()
         self.written: set[Var] = set()
+        self.written_inside: set[Var] = set()  # of these, what a call may also have written to what they hold
         self.unseen: dict[Var, list[Var]] = {}  # of calls that are not seen through: what they were given
         self.fn = fn
         self.shape = shape or Shape(fn)
@@ -212,6 +213,8 @@ class Memory:
         assert callee is not None and callee.changes is not None and callee.gives is not None
         for i, v in enumerate(info.args):
             self._mark(v, i in callee.changes)
+            if i in callee.changes and isinstance(v, Var):
+                self.written_inside.add(v)
             if not self.surely and i in callee.gives:
                 self.join(s.out, v)
             for k in () if self.surely else callee.changes:

@@ -21,7 +21,7 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Return, Var, brings_value, edges
+from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Raise, Return, Var, all_edges, brings_value
 from mooncake_py.registry import is_pure, load_packs, rules_of
 from mooncake_py.structure import attributes, is_user_class
 
@@ -112,6 +112,7 @@ class _Arrays:
         self.globals: dict[str, int] = {}
         self.filled: set[tuple[int, Var]] = set()  # parameters that arrays are put into
         self.returned: dict[pytypes.CodeType, int] = {}
+        self.raised: dict[None, int] = {}  # what exceptions bring, whichever
         self.by_name: dict[str, list[Code]] = {}
         self.by_code: dict[pytypes.CodeType, Code] = {c.code: c for c in self.codes}
         self.size = 0
@@ -188,11 +189,15 @@ class _Arrays:
             term = b.term
             if isinstance(term, Return):
                 self.grow(self.returned, c.code, self.kind(c, term.value))
-            for e in edges(term):
+            elif isinstance(term, Raise) and term.exc is not None:
+                self.grow(self.raised, None, self.kind(c, term.exc))
+            for e in all_edges(b):
                 params = params_of[e.target]
-                if brings_value(term, e):
-                    if isinstance(term, ForNext):
+                if e is b.handler or brings_value(term, e):
+                    if isinstance(term, ForNext) and e is term.body:
                         self.hold(c, params[0], _item(self.kind(c, term.iterator)))
+                    else:
+                        self.hold(c, params[0], self.raised.get(None, NOTHING))
                     params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.hold(c, p, self.kind(c, a))

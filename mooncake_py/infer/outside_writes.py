@@ -27,7 +27,19 @@ from mooncake_py.infer.held import (
 from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Operand, Return, Var, edges
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    ForNext,
+    Function,
+    Operand,
+    Raise,
+    Return,
+    Var,
+    all_edges,
+)
 from mooncake_py.registry import rules_of
 from mooncake_py.run import Wary
 
@@ -161,13 +173,16 @@ class _Tracks:
         if not flat:
             self.deep.add(v)
 
-    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock) -> None:
-        """From the end of a block into those that follow it."""
-        first = isinstance(b.term, ForNext)
-        for k, e in enumerate(edges(b.term)):
+    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, raised: bool) -> None:
+        """From the end of a block into those that follow it; has an exception been `raised` with what is followed?"""
+        for e in all_edges(b):
             params = params_of[e.target]
-            if first and k == 0:
-                if b.term.iterator in self.deep:  # type: ignore[union-attr]
+            if isinstance(b.term, ForNext) and e is b.term.body:
+                if b.term.iterator in self.deep:
+                    self.add(params[0])
+                params = params[1:]
+            elif e is b.handler:
+                if raised:
                     self.add(params[0])
                 params = params[1:]
             for p, a in zip(params, e.args, strict=True):
@@ -183,6 +198,7 @@ class Writes:
     def __init__(self, walk: Walk):
         self.walk = walk
         self.returns = False
+        self.raises = False
         self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
         self.class_cells: set[str] = set()  # variables that functions share and that hold a class
         self.given = 0  # how many parameters may get such a thing as a default value
@@ -200,7 +216,7 @@ class Writes:
 
     def _known(self) -> tuple[Any, ...]:
         places = len(self.walk.class_places), len(self.class_cells)
-        return self.returns, self.captured.copy(), self.given, *places
+        return self.returns, self.raises, self.captured.copy(), self.given, *places
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
@@ -213,7 +229,8 @@ class Writes:
                 for s in b.stmts:
                     if self._statement(c, s, tracks, defs):
                         return True
-                tracks.flow(params_of, b)
+                self.raises |= isinstance(b.term, Raise) and b.term.exc in tracks.outside
+                tracks.flow(params_of, b, self.raises)
                 if isinstance(b.term, Return) and b.term.value in tracks.outside:
                     self.returns = True
             if tracks.size() == before:

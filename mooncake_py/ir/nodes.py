@@ -261,6 +261,11 @@ def edges(term: Terminator) -> tuple[Edge, ...]:
     return ()
 
 
+def all_edges(b: CFGBlock) -> tuple[Edge, ...]:
+    """The edges of a block: its terminator's and, as long as no terminator is a Try, that of its exceptions."""
+    return edges(b.term) if b.handler is None else (*edges(b.term), b.handler)
+
+
 def brings_value(term: Terminator, e: Edge) -> bool:
     """Does this edge of `term` bring an item or an exception, the first parameter of its target?"""
     return (isinstance(term, ForNext) and e is term.body) or (isinstance(term, Try) and e is term.handler)

@@ -120,10 +120,9 @@ class ADInfo:
     def is_written_array(self, v: Operand) -> bool:
         """The same for an array, which may be in a list that grows."""
         memory = self._memory()
-        kept = (Lst, Dct, Cell)
-        return not isinstance(v, Var) or memory.find(v) in {
-            memory.find(w) for w in memory.written if not isinstance(self.inferred.types.get(w), kept)
-        }
+        kept, types = (Lst, Dct, Cell), self.inferred.types
+        written = [w for w in memory.written if w in memory.written_inside or not isinstance(types.get(w), kept)]
+        return not isinstance(v, Var) or memory.find(v) in set(map(memory.find, written))
 
     def _memory(self) -> Memory:
         if self.sure_memory is None:

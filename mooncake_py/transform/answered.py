@@ -14,7 +14,7 @@ from mooncake_py.infer.predicates import fold_is, fold_isinstance
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import map_function
-from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Function, Goto, Operand, Var, edges
+from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Function, Goto, Operand, Var, all_edges
 
 _PLAIN = (int, str, bool, type(None))
 
@@ -44,7 +44,7 @@ def answered(body: Function, args: tuple[Operand, ...], types: dict[Var, T]) -> 
     work = [body.entry.id]
     while work:
         b = by_id[work.pop()]
-        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+        for e in all_edges(b):
             if e.target not in reached:
                 reached.add(e.target)
                 work.append(e.target)

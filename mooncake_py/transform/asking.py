@@ -22,7 +22,7 @@ from mooncake_py.ir.nodes import (
     Operand,
     Return,
     Var,
-    edges,
+    all_edges,
 )
 from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or, thrown_into
 from mooncake_py.registry import drained, overlay_of
@@ -54,8 +54,7 @@ def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -
     blocks = search.fn.blocks
     if not search.roots or sum([len(b.stmts) for b in blocks]) > MOST_TOTAL:
         return None
-    ways = [e for b in blocks for e in (*edges(b.term), b.handler) if e is not None]
-    if sum([len(e.args) for e in ways]) > MOST_HANDED_ON:
+    if sum([len(e.args) for b in blocks for e in all_edges(b)]) > MOST_HANDED_ON:
         return None
     for root in search.roots:
         simpler = search.simplified(root, taken)
@@ -150,7 +149,7 @@ class _Search:
 
     def _passed(self, b: CFGBlock) -> Iterator[tuple[Var, Operand | None]]:
         """What a block gives to the parameters of others; None for an item or an exception."""
-        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+        for e in all_edges(b):
             params = self.blocks[e.target].params
             first = len(params) - len(e.args)
             yield from ((p, None) for p in params[:first])

@@ -30,6 +30,7 @@ from mooncake_py.ir.nodes import (
     Terminator,
     Try,
     Var,
+    all_edges,
     edges,
 )
 from mooncake_py.transform.protect import settle
@@ -150,7 +151,7 @@ def _merge_chains(inferred: Inferred, blocks: dict[BlockId, CFGBlock]) -> None:
     """Blocks that only follow one another become one: what was taken in leaves many, and each has a reverse."""
     incoming: dict[BlockId, int] = dict.fromkeys(blocks, 0)
     for b in blocks.values():
-        for e in (*edges(b.term), *(() if b.handler is None else (b.handler,))):
+        for e in all_edges(b):
             incoming[e.target] = incoming.get(e.target, 0) + 1
     subst: dict[Var, Operand] = {}
     for i in list(blocks):

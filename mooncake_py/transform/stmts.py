@@ -66,8 +66,9 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     info.forward.append(Call(s.out, callee, args, info.keywords(s), s.pos))
     f = s.fn.value if isinstance(s.fn, Const) else None
     name = None if call is None else call.named
-    wary = Wary.ARRAYS if isinstance(info.types.get(s.out), Arr) else Wary.OBJECTS
-    if name is not None and info.inferred.wary < wary and info.tree(s.out) != NONE and info.is_written(s.out):
+    is_array = isinstance(info.types.get(s.out), Arr)
+    wary, is_written = (Wary.ARRAYS, info.is_written_array) if is_array else (Wary.OBJECTS, info.is_written)
+    if name is not None and info.inferred.wary < wary and info.tree(s.out) != NONE and is_written(s.out):
         raise UnsupportedError(
             f"writing a value with a derivative into the global {name[1]!r}",
             info.canonical.fn.filename,

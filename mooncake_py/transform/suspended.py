@@ -8,7 +8,18 @@ from mooncake_py.frontend.ssa import Draft
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import liveness
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Function, Return, Var, edges, term_operands
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    ForNext,
+    Function,
+    Return,
+    Var,
+    all_edges,
+    term_operands,
+)
 from mooncake_py.iterators import item_within
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
@@ -108,7 +119,7 @@ def _run(
         b, at = work.pop()
         stop = next((s for s in b.stmts[at:] if s.out in numbers), None)
         run.append((b, at, stop))
-        onward = [] if stop is not None else [*edges(b.term), *([b.handler] if b.handler is not None else [])]
+        onward = [] if stop is not None else all_edges(b)
         for e in onward:
             if e.target not in seen:
                 seen.add(e.target)
@@ -154,7 +165,7 @@ def runs_again(body: Function, s: Call) -> bool:
     work = [home]
     while work:
         b = work.pop()
-        for e in (*edges(b.term), *([b.handler] if b.handler is not None else [])):
+        for e in all_edges(b):
             if e.target not in seen:
                 seen.add(e.target)
                 work.append(by_id[e.target])

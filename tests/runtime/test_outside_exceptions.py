@@ -1,0 +1,134 @@
+"""State from outside that is reached by way of handlers and of exceptions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mooncake_py import value_and_grad
+
+STORE = np.zeros(3)
+LOG: list[Any] = []
+TABLE: dict[str, Any] = {}
+
+
+class Box:
+    v = 0.5
+
+
+class Carrier(Exception):
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+
+BOX = Box()
+
+
+def reset() -> None:
+    STORE[:] = 0.1, -0.2, 0.3
+    LOG[:] = [1.0]
+    TABLE.clear()
+    BOX.v = 0.5
+
+
+def state() -> Any:
+    return copy.deepcopy((STORE, LOG, TABLE, BOX.v))
+
+
+def array_bound_before_it_is_raised(x):
+    a = np.ones(3)
+    try:
+        a = STORE
+        TABLE["missing"]
+    except KeyError:
+        a[::-1] += a * x
+    return STORE.mean() * x
+
+
+def view_bound_before_it_is_raised(x):
+    a = np.ones(3)
+    try:
+        a = STORE.reshape(-1)
+        TABLE["missing"]
+    except KeyError:
+        a[0] = x
+    return STORE.mean() * x
+
+
+def list_bound_before_it_is_raised(x):
+    a = [0.0]
+    try:
+        a = LOG
+        TABLE["missing"]
+    except KeyError:
+        a[0] = x * x
+    return LOG[0] * x
+
+
+def method_bound_before_it_is_raised(x):
+    put = None
+    try:
+        put = LOG.append
+        TABLE["missing"]
+    except KeyError:
+        put(x * x)
+    return LOG[-1] * x
+
+
+def list_that_an_exception_brings(x):
+    try:
+        raise ValueError(LOG)
+    except ValueError as e:
+        e.args[0].append(x * x)
+    return LOG[-1] * x
+
+
+def array_that_an_exception_brings(x):
+    try:
+        raise ValueError(STORE)
+    except ValueError as e:
+        e.args[0][0] = x * x
+    return STORE[0] * x
+
+
+def throws():
+    raise Carrier(LOG)
+
+
+def list_that_an_exception_of_a_callee_brings(x):
+    try:
+        throws()
+    except Carrier as e:
+        e.value.append(x * x)
+    return LOG[-1] * x
+
+
+def array_read_beside_an_object_that_is_written_to(x):
+    BOX.v = x
+    return np.sum(np.outer(STORE, 2)[1]) * x + BOX.v
+
+
+@pytest.mark.parametrize("f", [
+    array_bound_before_it_is_raised, view_bound_before_it_is_raised, list_bound_before_it_is_raised,
+    method_bound_before_it_is_raised, list_that_an_exception_brings, array_that_an_exception_brings,
+    list_that_an_exception_of_a_callee_brings, array_read_beside_an_object_that_is_written_to,
+], ids=lambda f: f.__name__)  # fmt: skip
+def test_state_is_as_after_a_plain_call(f: Callable[[Any], Any]) -> None:
+    def plain(x: float) -> float:
+        reset()
+        return float(f(x))
+
+    x, h = 1.3, 1e-6
+    value, after = plain(x), state()
+    slope = (plain(x + h) - plain(x - h)) / (2.0 * h)
+    for _ in range(2):
+        reset()
+        y, dx = value_and_grad(f)(x)
+        assert y == value
+        assert dx == pytest.approx(slope, rel=1e-7)
+        assert repr(state()) == repr(after)
