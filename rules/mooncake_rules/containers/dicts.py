@@ -258,15 +258,15 @@ def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
 def _update(d: CoDual, other: CoDual):
     primal, shadow, source, fsource = d.primal, d.fdata, other.primal, other.fdata
     log = [(k, put_value(primal, shadow, k, source[k], dict_fdata(fsource, k))) for k in source]
-    if not are_whole(source):
-        for k, old in log:
-            if old[0] is _ABSENT:
-                share_key(shadow, fsource, k)
+    new = [] if are_whole(source) else [k for k, old in log if old[0] is _ABSENT]
+    for k in new:
+        share_key(shadow, fsource, k)
 
     def pullback(_):
         for k, old in reversed(log):
             add_value(fsource, k, unput_value(primal, shadow, k, old))
-            taken_key(shadow, k, old[0] is _ABSENT)  # its source has the tangent as well
+        for k in new:
+            taken_key(shadow, k, True)  # its source has the tangent as well
         return None
 
     return None, pullback
