@@ -451,8 +451,15 @@ def _frame(x):
     return sys._getframe().f_locals["y"] + y
 
 
+def _class_body(x):
+    class Model:
+        locals()["rate"] = x * 2.0
+
+    return Model.rate
+
+
 @pytest.mark.parametrize(("f", "word"), [
-    (_local_variables, "locals"), (_evaluated, "eval"), (_frame, "_getframe"),
+    (_local_variables, "locals"), (_evaluated, "eval"), (_frame, "_getframe"), (_class_body, "locals"),
 ])  # fmt: skip
 def test_code_that_looks_at_its_frame_is_refused(f, word):
     with pytest.raises(UnsupportedError, match=rf"({word}).* is not supported, in .*{HERE}:\d+"):

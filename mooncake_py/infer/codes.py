@@ -14,6 +14,8 @@ from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
 
 OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
+NAMESPACES = frozenset({locals, vars, dir, eval, exec})
+"""Those to which the names in it are all that matters."""
 FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from mooncake_py import outputs, registry, run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.codes import NAMESPACES, OF_FRAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
@@ -93,6 +94,8 @@ def call(
                 return found
         elif f is builtins.__build_class__:
             return handle_build_class(call, args, fargs, kwargs)
+        elif f in NAMESPACES and len(args) < OF_FRAMES[f] and not names:
+            raise UnsupportedError(f"{f.__name__}() without a namespace", "the call", None, "name what it gives")
     if f is getattr and isinstance(args[1], str):
         found = of_exception(args[0], args[1]) if isinstance(args[0], BaseException) else None
         return native_attribute(args, fargs) if found is None else found
