@@ -124,3 +124,10 @@ def namespace_(*mapping, **values):
     for name in values:
         setattr(n, name, values[name])
     return n
+
+
+if hasattr(SimpleNamespace, "__replace__"):
+
+    @overlay(SimpleNamespace.__replace__)
+    def namespace_replaced(self, /, **changes):
+        return type(self)(**{**self.__dict__, **changes})

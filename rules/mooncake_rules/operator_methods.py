@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -194,6 +196,6 @@ def set_union(s, *others):
     return y
 
 
-@overlay(np.ufunc.__call__)
-def ufunc_call(f, *args, **kwargs):
+@overlay(*(kind.__call__ for kind in (np.ufunc, FunctionType, MethodType, BuiltinFunctionType, partial)))
+def called(f, /, *args, **kwargs):
     return f(*args, **kwargs)

@@ -1,8 +1,12 @@
 """`types.SimpleNamespace`: made, changed, carried by loops, compared, in each other."""
 
+import copy
 from types import SimpleNamespace
 
 from tests.zoo.registry import case
+
+#: From CPython 3.13 on.
+replace = getattr(copy, "replace", lambda p, **changes: SimpleNamespace(**{**vars(p), **changes}))
 
 
 @case(1.3)
@@ -43,3 +47,10 @@ def namespaces_in_each_other(x):
     ps.sort(key=lambda p: -p.inner.v)
     ps[0].inner.v *= x
     return sum(p.k * p.inner.v for p in ps) + ps[0].inner.v
+
+
+@case(1.3)
+def namespace_replaced(x):
+    p = SimpleNamespace(a=x, b=2.0)
+    q = replace(p, b=x * x, c=p.a)
+    return q.a * q.b * q.c + p.b * x

@@ -1,5 +1,7 @@
 """Special methods of built-in types, called by name: what operators, loops and brackets call for themselves."""
 
+import functools
+import math
 import operator
 from collections import deque
 
@@ -110,3 +112,15 @@ def items_by_functions_of_operator(x):
     operator.delitem(xs, 1)
     operator.setitem(a, slice(None, 2), xs)
     return operator.getitem(a, 1) * a[0] * operator.itemgetter(0)(xs) * np.sin.__call__(x)
+
+
+def scaled(x, by=2.0):
+    return x * by
+
+
+@case(1.3)
+def calls_by_method(x):
+    kept = [x]
+    kept.append.__call__(x * x)
+    double = functools.partial(scaled, by=x)
+    return scaled.__call__(x) * double.__call__(kept[1]) + math.sin.__call__(x) * type(scaled).__call__(scaled, x, by=x)
