@@ -20,7 +20,7 @@ from mooncake_py.origins import expanded
 _ENGINE = os.path.dirname(os.path.realpath(__file__))
 _BESIDE = os.path.dirname(_ENGINE)
 _PACKS = (os.path.join(_BESIDE, "rules", "mooncake_rules"), os.path.join(_BESIDE, "mooncake_rules"))  # checkout, wheel
-_HIDDEN = tuple(d + os.sep for d in (_ENGINE, *_PACKS))
+_HIDDEN = (*[d + os.sep for d in (_ENGINE, *_PACKS)], "<mooncake_py.")  # the last: code that it writes
 _engine: dict[str, bool] = {}
 _full = os.environ.get("MOONCAKE_TRACEBACK", "").lower() == "full"
 
