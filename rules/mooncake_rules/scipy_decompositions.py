@@ -80,6 +80,11 @@ def rq_cotangent(dy: Any, y: Any, o: Options) -> Any:
     return t.T[::-1]
 
 
+def _leading(r: np.ndarray, k: int) -> np.ndarray:
+    """The real part of the first k diagonal elements."""
+    return np.real(np.einsum("...ii->...i", r[..., :k, :k]))
+
+
 def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
     a, mode = o["a"], o["mode"]
     if mode == "raw":
@@ -91,7 +96,7 @@ def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
     if mode == "r":
         q, r = np.linalg.qr(ordered)
         dq, dr = None, ds[0]
-        sign = np.sign(np.real(np.einsum("...ii->...i", r))) * np.sign(np.real(np.einsum("...ii->...i", items[0])))
+        sign = np.sign(_leading(r, k)) * np.sign(_leading(items[0], k))
         q, r = q * sign[..., None, :], r * sign[..., :, None]
     else:
         q, r = items[0][..., :k], items[1][..., :k, :]
@@ -300,6 +305,7 @@ CASES: list[RuleCase] = [
     case(sl.rq, _A), case(sl.rq, _M, mode="economic"), case(sl.rq, _Z),
     *[case(_qr, a) for a in (_A, _M, _M.T, _Z)], case(_qr, _A, "full"), case(_qr, _A, "economic", True),
     case(_qr, _M.T, "economic", True), case(lambda a: sl.qr(a, mode="r")[0] * np.arange(1.0, 4.0), _A),
+    *[case(lambda a: sl.qr(a, mode="r")[0] ** 2, a) for a in (_M, _M.T)],
     case(_svd, _M), case(_svd, _A), case(_svd, _Z), case(sl.svdvals, _M), case(sl.svd, _M, compute_uv=False),
     case(_eigenvectors, _H), case(_eigenvectors, _ZH), case(_eigenvectors, _H, _K),
     case(_eigenvectors, _H, None, False), case(_eigenvectors, _H, _K, False), case(_eigenvectors, _ZH, _K),

@@ -178,6 +178,14 @@ def _is_single(tck: Any) -> bool:
     return isinstance(tck, (tuple, list)) and isinstance(tck[1], np.ndarray) and tck[1].ndim == 1
 
 
+def ends_cotangent(t: np.ndarray, k: int, x: Any, dx: Any) -> np.ndarray:
+    """Of the knots by those that stand for places beyond them, dx being the cotangent of the places."""
+    dt = np.zeros(t.shape)
+    dt[k] = np.sum(np.where(x < t[k], dx, 0.0))
+    dt[-k - 1] = np.sum(np.where(x > t[-k - 1], dx, 0.0))
+    return dt
+
+
 def _of_tck(tck: Any, dt: Any, dc: Any) -> Any:
     return type(tck)([dt, dc, None])
 
@@ -200,6 +208,8 @@ def splev(x, tck, der=0, ext=0):
         where = np.clip(at, t[k], t[-k - 1]) if ext == 3 else at
         dc, dx = spline_cotangents(t, c, k, where, d, der, True)
         dt = knots_cotangent(t, c, k, where, d, der, True)
+        if ext == 3:
+            dt = dt + ends_cotangent(t, k, at, dx)
         return np.where(inside, dx, 0.0) if ext == 3 else dx, dt, dc
 
     def pullback(dy):
@@ -225,7 +235,7 @@ def splint(a, b, tck, full_output=0):
         ends, free = _clipped(t, k, a, b)
         _, pull = run(formulas.integral, None, (t, c[: len(t) - k - 1], *ends, k), [True, True, True, True, False])
         dt, dc, da, db, _ = pull(np.float64(dy))
-        dt = dt if all(free) else NoDerivative("scipy.interpolate.splint beyond the knots", "the knots")
+        dt = dt + ends_cotangent(t, k, np.array([a, b]), np.array([da, db]))
         dc = np.concatenate([dc, np.zeros(len(c) - len(dc))])
         return da if free[0] else None, db if free[1] else None, _of_tck(tck, dt, dc)
 
@@ -275,13 +285,18 @@ def evaluate(self: CoDual, x, nu=0, ext=None):
             return None
         t, c, k = _parts(spline)
         how = spline.ext if ext is None else {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}.get(ext, ext)
-        at, d = np.asarray(x, float), np.asarray(dy, float)
-        inside = (at >= t[k]) & (at <= t[-k - 1])
+        given, d = np.asarray(x, float), np.asarray(dy, float)
+        inside = (given >= t[k]) & (given <= t[-k - 1])
         if how == 1:
             d = np.where(inside, d, 0.0)
-        at = np.clip(at, t[k], t[-k - 1]) if how == 3 else at
+        at = np.clip(given, t[k], t[-k - 1]) if how == 3 else given
         dc, dx = spline_cotangents(t, c, k, at, d, nu, True)
-        _give(self, dc, lambda: knots_cotangent(t, c, k, at, d, nu, True))
+
+        def of_knots():
+            dt = knots_cotangent(t, c, k, at, d, nu, True)
+            return dt + ends_cotangent(t, k, given, dx) if how == 3 else dt
+
+        _give(self, dc, of_knots)
         return None, fitted(np.where(inside, dx, 0.0) if how == 3 else dx, x)
 
     return CoDual(y, fy), pullback
@@ -303,8 +318,8 @@ def integral(self: CoDual, a, b):
         ends, free = _clipped(t, k, a, b)
         _, pull = run(formulas.integral, None, (t, c[: len(t) - k - 1], *ends, k), [True, True, True, True, False])
         dt, dc, da, db, _ = pull(np.float64(dy))
-        unknown = NoDerivative("the integral of a spline beyond its knots", "the knots")
-        _give(self, np.concatenate([dc, np.zeros(len(c) - len(dc))]), lambda: dt if all(free) else unknown)
+        dt = dt + ends_cotangent(t, k, np.array([a, b]), np.array([da, db]))
+        _give(self, np.concatenate([dc, np.zeros(len(c) - len(dc))]), lambda: dt)
         return None, da if free[0] else None, db if free[1] else None
 
     return CoDual(y, None), pullback
@@ -432,6 +447,11 @@ CASES: list[RuleCase] = [
     case(lambda x, y, q: sip.splev(q, sip.splrep(x, y)), _X, _Y, _Q),
     case(lambda y, q: sip.splev(q, sip.splrep(_X, y, k=2, s=0), der=1), _Y, _Q),
     case(lambda y, q: sip.splev(q, sip.splrep(_X, y), ext=3), _Y, _Q * 2 - 0.5),
+    case(lambda x, y, q: sip.splev(q, sip.splrep(x, y), ext=3), _X, _Y, _Q * 2 - 0.5),
+    case(lambda x, y, q: sip.InterpolatedUnivariateSpline(x, y, ext="const")(q), _X, _Y, _Q * 2 - 0.5),
+    *[case(lambda x, y, a, b: sip.splint(a, b, sip.splrep(x, y)), _X, _Y, a, b)
+      for a, b in ((-0.5, 0.4), (0.3, 1.7), (1.5, 0.2), (-2.0, -1.0))],
+    case(lambda x, y, b: sip.UnivariateSpline(x, y, s=0).integral(-0.3, b), _X, _Y, 1.4),
     case(lambda y, t: sip.splev(_Q, sip.splrep(_X, y, t=t)), _Y, np.array([0.4, 0.6])),
     case(lambda t, c, q: sip.splev(q, (t, c, 3)), sip.splrep(_X, _Y)[0], sip.splrep(_X, _Y)[1], _Q),
     *[case(lambda x, y, w, s=s: sip.UnivariateSpline(x, y, w, s=s)(_Q), _X, _Y, _W) for s in (0.1, 0.02, 5.0)],

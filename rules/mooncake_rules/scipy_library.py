@@ -94,6 +94,13 @@ def only_none(output):
         raise NotDifferentiated("it is differentiated without `output`: write the result into it")
 
 
+def fit_for_output(x, output):
+    """The image x in numbers that hold those of `output`: SciPy computes in these, and does not round before."""
+    if output is None:
+        return x
+    return np.asarray(x, np.result_type(np.asarray(x), output if isinstance(output, np.ndarray) else np.dtype(output)))
+
+
 def as_output(y, output):
     """The result y where SciPy's `output` says that it should be: in an array, or a new one of this dtype."""
     if output is None:
@@ -109,7 +116,7 @@ def as_output(y, output):
 def writes_output(f: Callable[..., Any]) -> None:
     """`f(x, output=z)` is f(x) written into z; z may be the class of the result's numbers as well."""
     spelled, passed = [], []
-    scope: dict[str, Any] = {"f": f, "as_output": as_output, "__name__": __name__}
+    scope: dict[str, Any] = {"f": f, "as_output": as_output, "fit": fit_for_output, "__name__": __name__}
     star = False
     for p in inspect.signature(f).parameters.values():
         if p.kind is p.KEYWORD_ONLY and not star:
@@ -118,7 +125,7 @@ def writes_output(f: Callable[..., Any]) -> None:
         scope[f"default_{p.name}"] = p.default
         spelled.append(p.name if p.default is p.empty else f"{p.name}=default_{p.name}")
         if p.name != "output":
-            passed.append(f"{p.name}={p.name}")
+            passed.append("input=fit(input, output)" if p.name == "input" else f"{p.name}={p.name}")
     source = f"def into_output({', '.join(spelled)}):\n    return as_output(f({', '.join(passed)}), output)\n"
     exec(compile(source, f"<{f.__name__} with output>", "exec"), scope)
     overlay(f)(scope["into_output"])
@@ -136,7 +143,8 @@ def _spread(
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
     out = {k: None if is_constant(o.get(k)) else t for k, t in blank.items()}
-    ds = cotangents(dy, y, o)
+    nothing = type(y) is np.ndarray and not y.size
+    ds = tuple([np.zeros_like(o[k]) for k in given]) if nothing else cotangents(dy, y, o)
     for k, d in zip(given, ds if type(ds) is tuple else (ds,), strict=True):
         out[k] = _fitted(d, like[k])
     return *out.values(), *others
