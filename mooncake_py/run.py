@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from mooncake_py.structure import attributes
+from mooncake_py.structure import attributes, held_items
 
 _R = TypeVar("_R")
 
@@ -111,7 +111,7 @@ class Run:
 
 
 def _parts(x: Any) -> list[Any]:
-    parts = [*x, *x.values()] if isinstance(x, dict) else x if isinstance(x, (list, deque)) else attributes(x).values()
+    parts = held_items(x) if isinstance(x, (dict, list, deque)) else attributes(x).values()
     return [] if _PLAIN.issuperset(map(type, parts)) else [v for v in parts if type(v) not in _PLAIN]
 
 

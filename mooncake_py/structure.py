@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import types as pytypes
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,6 +28,14 @@ def is_user_class(cls: type) -> bool:
             _found[pytypes.SimpleNamespace] = True
         known = _found[cls] = _looks_like_user_class(cls)
     return known
+
+
+def held_items(x: Any) -> list[Any]:
+    """Keys and values of a dict, items of a list, tuple, deque or set, whatever its own class iterates over."""
+    if isinstance(x, dict):
+        return [*dict.keys(x), *dict.values(x)]
+    kind: Any = next(c for c in (list, tuple, deque, set, frozenset) if isinstance(x, c))
+    return [*kind.__iter__(x)]
 
 
 def _looks_like_user_class(cls: type) -> bool:

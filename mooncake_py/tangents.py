@@ -325,7 +325,7 @@ def zero_fdata(x: Any) -> Any:
     elif isinstance(x, dict):
         shadow = DictShadow({})
         here.meet(x, shadow)
-        shadow.f.update({k: zero_fdata(v) for k, v in x.items()})
+        shadow.f.update({k: zero_fdata(v) for k, v in dict.items(x)})
     elif cls is CellType:
         shadow = CellShadow(None)
         here.put(x, shadow)

@@ -14,7 +14,7 @@ from mooncake_py import layout, run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import Shadow, shadow_of
-from mooncake_py.structure import attributes, is_user_class, items_of, store, unstore, with_items
+from mooncake_py.structure import attributes, held_items, is_user_class, items_of, store, unstore, with_items
 from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, made_fdata, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
@@ -199,10 +199,8 @@ def reachable(args: Iterable[Any]) -> set[int]:
         if id(x) in seen or isinstance(x, (float, int, str)):
             continue
         seen.add(id(x))
-        if isinstance(x, (list, tuple, deque, set, frozenset)):
-            work.extend(x)
-        elif isinstance(x, dict):
-            work += [*x, *x.values()]
+        if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
+            work += held_items(x)
         elif is_user_class(type(x)):
             work.extend(attributes(x).values())
             work.append(getattr(x, "__dict__", None))
@@ -231,10 +229,8 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
         if isinstance(x, (float, int, str)) or id(x) in seen:
             continue
         seen.add(id(x))
-        if isinstance(x, (list, tuple, deque, set, frozenset)):
-            work.extend(x)
-        elif isinstance(x, dict):
-            work += [*x, *x.values()]
+        if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
+            work += held_items(x)
         elif is_user_class(type(x)):
             work.extend(attributes(x).values())
         elif not isinstance(x, np.ndarray):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse._base import _spbase
+from scipy.sparse._data import _data_matrix
 
 from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
@@ -23,7 +23,10 @@ from mooncake_rules.common import is_complex
 from mooncake_rules.numpy_linalg import kind_of
 from mooncake_rules.sequences import unstack
 
-Sparse = _spbase
+Sparse = _data_matrix
+"""What keeps its numbers in an array; the others are differentiated by their own Python code, where they can be."""
+_FORMATS = (sp.csr_array, sp.csc_array, sp.coo_array, sp.dia_array, sp.bsr_array)
+_OLD_FORMATS = (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.dia_matrix, sp.bsr_matrix)
 
 
 def places(a: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -110,9 +113,7 @@ def _method(name: str, types: Any) -> Any:
 
 def methods(name: str) -> set[Any]:
     """The functions behind a method of all the formats."""
-    classes = (sp.csr_array, sp.csc_array, sp.coo_array, sp.dia_array, sp.bsr_array)
-    old = (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.dia_matrix, sp.bsr_matrix)
-    return {getattr(c, name) for c in (*classes, *old) if hasattr(c, name)}
+    return {getattr(c, name) for c in (*_FORMATS, *_OLD_FORMATS) if hasattr(c, name)}
 
 
 def _refuse_elementwise(f: Any, a: Any) -> None:
@@ -336,8 +337,10 @@ _rearranged("transpose", True)
 def _to_dense(name: str) -> None:
     def rule_of(f: Any) -> None:
         @rrule(f, types=(Sparse,))
-        def rule(self: CoDual):
-            y = np.asarray(f(self.primal))
+        def rule(self: CoDual, order=None, out=None):
+            if out is not None:
+                raise NotDifferentiated("dense forms of sparse matrices are differentiated without `out`")
+            y = np.asarray(f(self.primal, order))
             fy = zero_fdata(y)
 
             def pullback(dy):
@@ -459,7 +462,15 @@ def _dense(data):
     return sp.csr_array((data, np.array([0, 2, 1, 0]), np.array([0, 2, 3, 4])), shape=(3, 3)).toarray() ** 2
 
 
+def _filled(x, v):
+    a = sp.dok_array((3, 3))
+    a[1, 2] = x
+    a[0, 1] = a.toarray()[1, 2] ** 2
+    return a.toarray(order="F"), a @ v, a.tocsr().sum()
+
+
 CASES: list[RuleCase] = [
+    case(_filled, 0.7, _V),
     *[case(lambda x, a=a: a @ x, x) for a in (_CSR, _CSC, _COO, _DIA) for x in (_V, _M)],
     case(lambda x: x @ _CSR, _V), case(lambda x: x @ _CSR, _M.T), case(lambda x: _CSC * x, _V),
     case(lambda x: _CSR.dot(x), _V), case(lambda x: _CSR.T @ x, _V),

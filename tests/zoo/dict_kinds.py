@@ -305,3 +305,40 @@ def chained_maps(x):
     inner["z"] = x**3
     total = sum(k * c[name] for k, name in enumerate(c, 1)) + sum(inner.values())
     return total * len(inner) + inner["b"] * inner.parents["b"] + dict.__or__(c.maps[0], {"c": x})["c"]
+
+
+class Rows(dict):
+    """A dict that keeps its numbers elsewhere, and whose iteration does not end with them."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.numbers = {}
+
+    @property
+    def kind(self):
+        return type(self)
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __iter__(self):
+        yield self.kind(self.name)
+
+    def items(self):
+        return self.numbers.items()
+
+    def times(self, factor):
+        new = self.kind(self.name)
+        for k, v in self.numbers.items():
+            new.numbers[k] = v * factor
+        return new
+
+
+@case(0.7)
+def dict_that_iterates_in_its_own_way(x):
+    a = Rows("a")
+    a.numbers[1] = x
+    a.numbers[1] += x**2
+    b = a.times(3.0 * x)
+    return b.numbers[1] * len(b) + a.numbers[1]
