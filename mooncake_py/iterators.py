@@ -111,6 +111,9 @@ class SequenceIterator:
         self.position = i + 1
         return i
 
+    def __length_hint__(self) -> int:
+        return 0 if self.sequence is None else max(len(self.sequence) - self.position, 0)
+
 
 class IteratorShadow:
     """The tangent of a `SequenceIterator`: the sequence's fdata; for a tuple, `r` its items' cotangents."""

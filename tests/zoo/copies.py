@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import operator
 from collections import defaultdict, deque
 
 import numpy as np
@@ -161,3 +162,16 @@ def copies_of_a_plant(x, ys):
     shallow.kids.append(Stem(x))
     deep.kids[1].v += stem.kids[0].v
     return stem.v * deep.v + sum(k.v for k in stem.kids) * 2.0 + sum(k.v for k in deep.kids) + shallow.v
+
+
+@case(1.3)
+def copies_of_iterators(x):
+    xs = [x, 2.0 * x, x * x]
+    it = iter(xs)
+    total = next(it) * operator.length_hint(it)
+    other = copy.copy(it)
+    total += next(it) * next(other)
+    xs.append(x)
+    pair = iter((x, 3.0))
+    left = next(pair) * pair.__length_hint__()
+    return total + left * sum(it) - operator.length_hint(it) * x + sum(other)
