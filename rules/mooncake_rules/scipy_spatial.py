@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance as sd
 from scipy.spatial import procrustes
+from scipy.special import rel_entr
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import pure, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_library import fitted, library_rule
 
 Options = dict[str, Any]
@@ -288,6 +290,19 @@ for _name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski",
               "braycurtis", "mahalanobis", "seuclidean"):  # fmt: skip
     _of_two(_name)
 
+
+@mirrors(sd.jensenshannon)
+def jensenshannon(p, q, base=None, axis=0, keepdims=False):
+    """Zero, as the derivatives of norms are, where both are the same distribution."""
+    p, q = np.asarray(p), np.asarray(q)
+    p = p / np.sum(p, axis=axis, keepdims=True)
+    q = q / np.sum(q, axis=axis, keepdims=True)
+    m = (p + q) / 2.0
+    square = np.sum(rel_entr(p, m) + rel_entr(q, m), axis=axis, keepdims=keepdims) / 2.0
+    apart = square > 0.0
+    return np.where(apart, np.sqrt(np.where(apart, square, 1.0) / (1.0 if base is None else np.log(base))), 0.0)
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _A = np.sin(np.arange(12.0)).reshape(4, 3) + 0.07
@@ -312,7 +327,9 @@ CASES: list[RuleCase] = [
     *[case(_with(sd.cdist, m, w=_W), _A, _B) for m in ("euclidean", "sqeuclidean", "cityblock", "cosine", "canberra")],
     case(lambda a, b: sd.cdist(a, b, "seuclidean"), _A, _B), case(sd.pdist, _A, "seuclidean"),
     case(lambda a, b: sd.cdist(a, b, "mahalanobis"), _A, _B + 0.3 * _VI),
-    case(sd.pdist, np.abs(_A) + 0.1, "jensenshannon"),
+    case(sd.pdist, np.abs(_A) + 0.1, "jensenshannon"), case(sd.jensenshannon, [0.2, 0.8], np.array([0.5, 0.7]), 2.0),
+    case(lambda a: sd.jensenshannon(a, a[::-1], axis=1), np.abs(_A[:3]) + 0.1),
+    case(lambda a, b: sd.jensenshannon(a, b, base=2, axis=0, keepdims=True), np.abs(_A) + 0.1, np.abs(_A[::-1]) + 0.2),
     case(lambda a, b: sd.cdist(a, b, "jensenshannon"), np.abs(_A) + 0.1, np.abs(_B) + 0.2),
     *[case(lambda a, b, w, m=m: sd.cdist(a, b, m, w=w), _A, _B, _W)
       for m in ("euclidean", "sqeuclidean", "cityblock", "cosine", "minkowski")],
