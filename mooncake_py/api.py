@@ -15,10 +15,10 @@ from mooncake_py.forward import run_forward
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of_types
 from mooncake_py.infer.held import may_change
-from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.infer.outside import with_answer
 from mooncake_py.infer.types import T
 from mooncake_py.pullback import Pullback
-from mooncake_py.run import Run
+from mooncake_py.run import Run, Wary
 from mooncake_py.runtime.binding import unwrap
 from mooncake_py.runtime.rule import cells_of, rule_for
 from mooncake_py.runtime.user import (
@@ -135,7 +135,11 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
     if type(g) is pytypes.FunctionType and not kwargs and not registry.is_declared(g):
         code = g.__code__
         if len(given) + len(types) == code.co_argcount and not (code.co_flags & 0x0C or code.co_kwonlyargcount):
+
+            def with_wary(wary: Wary) -> None:
+                here.wary = wary
+                all_types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
+                rule_for(g, all_types, tuple(abstract(c, bool(wary)) for c in cells_of(g)), outermost=True)
+
             with Run() as here:
-                here.wary = wary = may_write_outside(g, given, code_of_types(types))
-                types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
-                rule_for(g, types, tuple(abstract(c, bool(wary)) for c in cells_of(g)), outermost=True)
+                with_answer(with_wary, g, given, code_of_types(types))

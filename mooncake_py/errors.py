@@ -66,6 +66,16 @@ class UnsupportedError(MooncakeError):
         self.args = (f"{self.construct} is not supported, in {place}{hint}",)
 
 
+class WritesOutside(UnsupportedError):
+    """What is from outside may be written to after all: the rule is to be derived with that `wary` (`run.Wary`).
+
+    `before_the_run`: it was found when nothing had run yet.
+    """
+
+    wary: int = 0
+    before_the_run = False
+
+
 class DroppedDerivative(UnsupportedError):
     """A derivative would be lost where the code means to keep the number."""
 

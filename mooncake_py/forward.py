@@ -16,11 +16,11 @@ from mooncake_py.errors import MooncakeError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.held import may_change
-from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.infer.outside import with_answer
 from mooncake_py.infer.types import T, Tup
 from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.pullback import Pullback
-from mooncake_py.run import NOTHING, in_run, is_wary
+from mooncake_py.run import NOTHING, Wary, in_run, is_wary
 from mooncake_py.run import current as this_run
 from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
@@ -59,12 +59,20 @@ def run_forward(
 def _run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
+    g, all_args, _ = unwrap(f, args, kwargs)
+    receivers, brought = all_args[: len(all_args) - len(args)], code_of((*args, *kwargs.values()))
+    if type(g) is not pytypes.FunctionType:
+        return _run_wary(f, args, kwargs, active, NOTHING)
+    return with_answer(lambda wary: _run_wary(f, args, kwargs, active, wary), g, receivers, brought)
+
+
+def _run_wary(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...], wary: Wary
+) -> tuple[Any, Pullback]:
+    this_run().wary = wary
     g, all_args, all_kwargs = unwrap(f, args, kwargs)
     extra = len(all_args) - len(args)
     n = len(args)
-    brought = code_of((*args, *kwargs.values()))
-    wary = may_write_outside(g, all_args[:extra], brought) if type(g) is pytypes.FunctionType else NOTHING
-    this_run().wary = wary
     if not current().activity:
         active = (True,) * len(active)
     act = (*(may_change(x, wary) for x in all_args[:extra]), *active[:n])

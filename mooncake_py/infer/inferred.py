@@ -134,3 +134,4 @@ class Inferred:
     reached: set[BlockId] = field(default_factory=set)
     wary: Wary = NOTHING
     relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have
+    outermost: bool = False  # of a function that the user calls

@@ -80,7 +80,16 @@ class Inference(Calls):
             guard = Guard(Lookup(cls), name, ABSENT, abstract(d, False)) if number else Guard(Lookup(cls), name, d)
             self.guards[(id(cls), name)] = guard
         return Inferred(
-            self.fn, self.types, self.calls, result, self.guards, memory, self.reached, self.wary, self.relied
+            self.fn,
+            self.types,
+            self.calls,
+            result,
+            self.guards,
+            memory,
+            self.reached,
+            self.wary,
+            self.relied,
+            self.outermost,
         )
 
     def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:

@@ -13,12 +13,12 @@ import builtins
 import functools
 import sys
 import types as pytypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
-from typing import Any
+from typing import Any, TypeVar
 
-from mooncake_py.errors import MooncakeError
+from mooncake_py.errors import MooncakeError, WritesOutside
 from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
@@ -62,6 +62,7 @@ _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "bu
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
+R = TypeVar("R")
 Name = tuple[Mapping[str, Any], str, Any, Any]
 """What a name stands for where that cannot change by itself, and the summary of it."""
 _CHANGING = object()
@@ -75,8 +76,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     `brought` are the classes and functions that its arguments are of, or hold.
     """
     receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
-    codes = tuple([x.__code__ if isinstance(x, pytypes.FunctionType) else x for x in brought])
-    key = (f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes, _captured(f))
+    key = _call(f, receivers, brought)
     known = _answers.get(key)
     if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
         walk = Walk()
@@ -93,6 +93,32 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
             _answers.clear()
         known = _answers[key] = walk.answer(), walk.relied
     return known[0]
+
+
+def with_answer(
+    run: Callable[[Wary], R], f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[Any]
+) -> R:
+    """What `run` gives with the answer for a call of f.
+
+    Derivation, which is less sure of what is not written to, may find a write that the walk did not see, before
+    anything has run. So it is answered from then on, and tried again.
+    """
+    while True:
+        wary = may_write_outside(f, receivers, brought)
+        try:
+            return run(wary)
+        except WritesOutside as refused:
+            if not refused.before_the_run or refused.wary <= wary:
+                raise
+            found = Wary(refused.wary)
+        key = _call(f, [x for x in receivers if is_data(x) or holds_arrays(x)], brought)
+        _answers[key] = found, _answers[key][1]
+
+
+def _call(f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[Any]) -> tuple[Any, ...]:
+    """What calls have in common that the answer is the same for."""
+    codes = tuple([x.__code__ if isinstance(x, pytypes.FunctionType) else x for x in brought])
+    return f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes, _captured(f)
 
 
 def _name(scope: Mapping[str, Any], name: str, x: Any) -> Name:

@@ -16,13 +16,14 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.inferred import CallInfo, Inferred
-from mooncake_py.infer.outside import may_write_outside
+from mooncake_py.infer.outside import with_answer
 from mooncake_py.infer.types import Known, T
 from mooncake_py.inspection.describe import name_of, type_text
 from mooncake_py.inspection.stages import coloured, difference, stage_text
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Pos
 from mooncake_py.pipeline import derive_rule
+from mooncake_py.run import Wary
 from mooncake_py.runtime.binding import bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of
 from mooncake_py.switches import current
@@ -174,17 +175,20 @@ def inspect(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Inspection:
     params = bind(g, all_args, all_kwargs, g.__defaults__, g.__kwdefaults__)
     code = g.__code__
     plain = len(params) == len(all_args)
-    wary = may_write_outside(g, all_args[:extra], code_of((*args, *kwargs.values())))
-    types = tuple(
-        abstract(v, may_change(v, wary) or (i >= extra if plain else id(v) in given or type(v) is tuple))
-        for i, v in enumerate(params)
-    )
-    free = tuple(abstract(c, bool(wary)) for c in cells_of(g))
-    stages: dict[str, Any] = {}
-    rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__, wary=wary)
     names = (*code.co_varnames[: len(params)], *code.co_freevars)
-    given_types = tuple(zip(names, (*types, *free), strict=False))
-    seen = Inspection(g, given_types, stages, rule, (*params, *cells_of(g)))
+
+    def derived(wary: Wary) -> Inspection:
+        types = tuple(
+            abstract(v, may_change(v, wary) or (i >= extra if plain else id(v) in given or type(v) is tuple))
+            for i, v in enumerate(params)
+        )
+        free = tuple(abstract(c, bool(wary)) for c in cells_of(g))
+        stages: dict[str, Any] = {}
+        rule = derive_rule(g, types, free, options=current(), observe=stages.__setitem__, wary=wary, outermost=True)
+        given_types = tuple(zip(names, (*types, *free), strict=False))
+        return Inspection(g, given_types, stages, rule, (*params, *cells_of(g)))
+
+    seen = with_answer(derived, g, all_args[:extra], code_of((*args, *kwargs.values())))
     _statements(seen)
     _kept(seen)
     for found in seen.lines.values():

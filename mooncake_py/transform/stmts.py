@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 
-from mooncake_py.errors import UnsupportedError
+from mooncake_py.errors import WritesOutside
 from mooncake_py.fields import narrow
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
@@ -69,12 +69,14 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     is_array = isinstance(info.types.get(s.out), Arr)
     wary, is_written = (Wary.ARRAYS, info.is_written_array) if is_array else (Wary.OBJECTS, info.is_written)
     if name is not None and info.inferred.wary < wary and info.tree(s.out) != NONE and is_written(s.out):
-        raise UnsupportedError(
+        refused = WritesOutside(
             f"writing a value with a derivative into the global {name[1]!r}",
             info.canonical.fn.filename,
             s.pos.line,
             "pass the object as an argument, or return what you would store",
         )
+        refused.wary, refused.before_the_run = wary, info.inferred.outermost
+        raise refused
     if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
     if f is ops.build_list and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):

@@ -113,7 +113,16 @@ def array_read_beside_an_object_that_is_written_to(x):
     return np.sum(np.outer(STORE, 2)[1]) * x + BOX.v
 
 
+def array_beside_one_that_is_written_to(x):
+    BOX.v = x
+    a = STORE * x
+    pair = [a, STORE]
+    a /= 2.0
+    return np.sum(pair[0]) + np.sum(pair[1]) * BOX.v
+
+
 @pytest.mark.parametrize("f", [
+    array_beside_one_that_is_written_to,
     array_bound_before_it_is_raised, view_bound_before_it_is_raised, list_bound_before_it_is_raised,
     method_bound_before_it_is_raised, list_that_an_exception_brings, array_that_an_exception_brings,
     list_that_an_exception_of_a_callee_brings, array_read_beside_an_object_that_is_written_to,
