@@ -60,71 +60,73 @@ class Way(NamedTuple):
     small: bool
     """Is what the forward run keeps too little to be freed before the pullback returns?"""
     stacks: bool
+    taken: bool
+    """Does the rule rely on the code of functions that it has taken in?"""
 
 
-CONSTANTS = (
+_CONSTANTS = (
     *("parameters", "function", "code", "fits", "options", "generation", "guards", "valid", "cells", "same_cells"),
     *("forward", "pullback", "one", "one_type", "tree", "stacks"),
 )
 """What differs between calls that are written out the same."""
 
+_SOURCE = """\
+def make({constants}):
+    def call(args, kwargs):
+        if {other_call}: return None
+        {arguments} = args
+        if not ({fitting}): return None
+        if function.__code__ is not code or switches() is not options or registry.generation != generation: return None
+        if {other_cells}: return None
+        for get, name, value in guards:
+            if get(name, ABSENT) is not value and not valid(): return None
+        if {not_valid}: return None
+        outer = begin()
+        try:
+            {run}
+            ds = pullback({captures}, {seed})
+        finally:
+            end(outer)
+        {cotangents} = ds
+        if {twice}: return y, report_all(ds, args, {chosen})
+        return y, {reported}
+    return call
+"""
+
 
 def call_of(way: Way, **constants: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     """The function of `(args, kwargs)` that a warm call is: None where it is not a call of the same signature."""
-    return _maker(way)(*[constants[name] for name in CONSTANTS])
+    return _maker(way)(*[constants[name] for name in _CONSTANTS])
 
 
 @functools.lru_cache(256)
 def _maker(way: Way) -> Callable[..., Any]:
-    specs, chosen = way.specs, way.chosen
-    scope = dict(_ENGINE)
-    tests = [f"fits[{i}](a{i})" for i in range(len(specs))] if way.fitted else _tests(specs, scope)
-    forward = f"forward({', '.join([*(f'a{i}' for i in range(len(specs))), *['*cells'] * way.cells])})"
-    seed = "one if type(y) is one_type else type(y)(1.0)"
-    lines = []
-    if way.filled:
-        lines += ["args = parameters(args, kwargs)", "if args is None:", "    return None"]
-    else:
-        lines += [f"if kwargs or len(args) != {len(specs)}:", "    return None"]
-    lines += [
-        _unpack("a", range(len(specs)), len(specs)) + " = args",
-        f"if not ({' and '.join(tests)}):",
-        "    return None",
-        "if function.__code__ is not code or switches() is not options or registry.generation != generation:",
-        "    return None",
-    ]
-    if way.cells:
-        lines += ["if not same_cells(cells):", "    return None"]
-    lines += [
-        "if guards is None:",
-        "    if not valid():",
-        "        return None",
-        "else:",
-        "    for get, name, value in guards:",
-        "        if get(name, ABSENT) is not value and not valid():",
-        "            return None",
-        "outer = begin()",
-        "try:",
-    ]
-    if not way.scalar:
-        seed = "seed_result(tree, y, fy, (type(y[0])(1.0), None))"
-    if way.small:
-        run = [f"y, fy, captures = {forward}", f"ds = pullback(captures, {seed})"]
-    else:
-        # The captures are given away: the pullback, which runs once, frees each array after its last use.
-        run = [f"y, fy, *captures = {forward}", f"ds = pullback(captures.pop(), {seed})"]
-        if way.stacks:
-            run.insert(1, "captures[0] = read_once(captures[0], stacks)")
-    lines += [*("    " + line for line in run), "finally:", "    end(outer)"]
-    lines.append(_unpack("d", chosen, way.total) + " = ds")
-    result = _reported(way, scope)
+    """`if False:` is nothing in the code."""
+    specs, chosen, scope = way.specs, way.chosen, dict(_ENGINE)
+    numbers = range(len(specs))
     arrays = [f"d{k}" for k in chosen if specs[k][1] is not None]
-    if len(arrays) > 1:
-        ids = ", ".join(f"id({d})" for d in arrays)
-        lines += [f"if len({{{ids}}}) < {len(arrays)}:", f"    return y, report_all(ds, args, {chosen!r})"]
-    lines.append(f"return y, {result}")
-    source = f"def make({', '.join(CONSTANTS)}):\n    def call(args, kwargs):\n"
-    source += "".join(f"        {line}\n" for line in lines) + "    return call\n"
+    inputs = ", ".join([*(f"a{i}" for i in numbers), *["*cells"] * way.cells])
+    # Most captures are given away: the pullback, which runs once, frees each array after its last use.
+    run = f"y, fy, {'' if way.small else '*'}captures = forward({inputs})"
+    source = _SOURCE.format(
+        constants=", ".join(_CONSTANTS),
+        other_call="(args := parameters(args, kwargs)) is None"
+        if way.filled
+        else f"kwargs or len(args) != {len(specs)}",
+        arguments=_unpack("a", numbers, len(specs)),
+        fitting=" and ".join([f"fits[{i}](a{i})" for i in numbers] if way.fitted else _tests(specs, scope)),
+        other_cells="not same_cells(cells)" if way.cells else "False",
+        not_valid="not valid()" if way.taken else "False",
+        run=f"{run}; captures[0] = read_once(captures[0], stacks)" if way.stacks else run,
+        captures="captures" if way.small else "captures.pop()",
+        seed="one if type(y) is one_type else type(y)(1.0)"
+        if way.scalar
+        else "seed_result(tree, y, fy, (type(y[0])(1.0), None))",
+        cotangents=_unpack("d", chosen, way.total),
+        twice=f"len({{{', '.join(f'id({d})' for d in arrays)}}}) < {len(arrays)}" if len(arrays) > 1 else "False",
+        chosen=repr(chosen),
+        reported=_reported(way, scope),
+    )
     exec(compile(source, _FILE, "exec"), scope)
     return scope["make"]
 

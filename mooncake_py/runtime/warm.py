@@ -178,6 +178,7 @@ class WarmCall(Signature):
             scalar=self.scalar,
             small=self.scalar and all(map(_is_small, rule.derived.kept)),
             stacks=bool(self.stacks),
+            taken=bool(self.taken),
         )
         return call_of(
             way,
@@ -187,7 +188,7 @@ class WarmCall(Signature):
             fits=self.fits,
             options=self.options,
             generation=self.generation,
-            guards=None if self.taken else [(get, name, value) for get, name, value, _ in self.guards],
+            guards=() if self.taken else [(get, name, value) for get, name, value, _ in self.guards],
             valid=rule.valid,
             cells=self.cells,
             same_cells=self.same_cells,
