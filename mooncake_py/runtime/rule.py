@@ -179,7 +179,7 @@ def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
 
 # -- finding rules ----------------------------------------------------------------------------------------
 
-_cache: dict[Any, list[DerivedRule]] = {}
+_cache: dict[Any, tuple[DerivedRule, ...]] = {}
 """By signature: the rule that was used last, and those before it, for names that come to mean again what they meant."""
 _KEPT = 3
 
@@ -200,7 +200,7 @@ def rule_for(
     mode = None if frame is None else frame.mode
     wary = is_wary()
     key = (fn.__code__, id(fn.__globals__), types, free_types, aliased, chosen, mode, outcome, wary, outermost)
-    rules = _cache.setdefault(key, [])
+    rules = _cache.get(key, ())
     if (told := observer()) is not None:
         told.derived(fn, types, free_types)
     rule = next((r for r in rules if r.valid()), None)
@@ -208,24 +208,27 @@ def rule_for(
         from mooncake_py.pipeline import derive_rule
 
         log = _log_wanted()
-        others = any(rs for k, rs in _cache.items() if k[0] is fn.__code__)
-        why = log.why_again(rules[0] if rules else None, others) if log is not None else None
+        why = None
+        if log is not None:
+            others = any(k[0] is fn.__code__ for k in list(_cache))
+            why = log.why_again(rules[0] if rules else None, others)
         begin = time.perf_counter()
         with _collector_at_rest():
             rule = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
-        _keep(rules, rule)
+        _keep(key, rule)
         if rule.anywhere:
-            _keep(_cache.setdefault((*key[:-1], not outermost), []), rule)
+            _keep((*key[:-1], not outermost), rule)
         if log is not None:
             log.derived(fn, types, rule, why, time.perf_counter() - begin)
     elif rule is not rules[0]:
-        rules.sort(key=lambda r: r is not rule)
+        _keep(key, rule)
     return rule
 
 
-def _keep(rules: list[DerivedRule], rule: DerivedRule) -> None:
+def _keep(key: Any, rule: DerivedRule) -> None:
     """Put the rule before those that may hold again; a rule that was registered since ends the others for good."""
-    rules[:] = [rule, *(r for r in rules if r.generation == rule.generation)][:_KEPT]
+    others = [r for r in _cache.get(key, ()) if r is not rule and r.generation == rule.generation]
+    _cache[key] = (rule, *others)[:_KEPT]
 
 
 @contextlib.contextmanager
