@@ -228,6 +228,13 @@ class _Arrays:
                 kind |= kinds(getattr(holder, name, None))
             self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
             return False
+        if (
+            any(given)
+            and isinstance(f, pytypes.FunctionType)
+            and hasattr(f, "__wrapped__")
+            and f.__globals__.get("__name__") == "contextlib"
+        ):
+            return True  # it calls a user's function: a context manager made of a generator
         if isinstance(s.fn, Var) and (f is None or self._is_users(f)):
             return self._called(c, s, f, given, defs)
         if f is ops.call_ex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -121,7 +122,23 @@ def array_beside_one_that_is_written_to(x):
     return np.sum(pair[0]) + np.sum(pair[1]) * BOX.v
 
 
+@contextlib.contextmanager
+def replaced(box, key, value):
+    old = box[key]
+    box[key] = value
+    try:
+        yield box
+    finally:
+        box[key] = old
+
+
+def array_that_a_manager_writes_to(x):
+    with replaced(STORE, 1, x * x):
+        return STORE[1] * x
+
+
 @pytest.mark.parametrize("f", [
+    array_that_a_manager_writes_to,
     array_beside_one_that_is_written_to,
     array_bound_before_it_is_raised, view_bound_before_it_is_raised, list_bound_before_it_is_raised,
     method_bound_before_it_is_raised, list_that_an_exception_brings, array_that_an_exception_brings,
