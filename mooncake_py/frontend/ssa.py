@@ -185,7 +185,10 @@ class SSABuilder:
         for block in order:
             block.id = self.fresh.block()
         live = self._live(order, final)
-        return tuple([_build(b, live, final) for b in order])
+        blocks = tuple([_build(b, live, final) for b in order])
+        for block in order:  # blocks refer to each other: what is let go here need not be found by the collector
+            block.preds, block.links, block.handler = [], (), None
+        return blocks
 
     def _drop_unreachable(self) -> None:
         reached = {self.entry}
@@ -343,6 +346,7 @@ class SSABuilder:
             block.handler = block.handler or target.handler
             for link in block.successors():
                 link.source = block
+            target.preds, target.links, target.handler = [], (), None
         return reversed(block.successors())
 
     def _live(self, order: list[Draft], final: dict[Var, Operand]) -> set[Operand]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import registry
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
@@ -92,6 +93,16 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 _OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
 # What it makes longer lists and tuples by, where no operand is an array.
 _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
+
+_IN_C = frozenset({pytypes.BuiltinFunctionType, np.ufunc, type})
+_met: dict[tuple[Any, tuple[T, ...], int], tuple[str, Rule, T]] = {}
+"""What calls with a rule and nothing but numbers mean, by the rules there are: nothing else matters to it."""
+
+
+def _is_number(t: T) -> bool:
+    """Is this a number of a class that is not the user's?"""
+    cls = type(t.value) if isinstance(t, Known) else class_of(t)
+    return isinstance(t, Real) or (cls is not None and cls.__module__ in ("builtins", "numpy") and is_scalar(t))
 
 
 def _has_metaclass(t: T) -> bool:
@@ -204,6 +215,12 @@ class Calls(PythonCalls):
 
     def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a known object."""
+        of_numbers = None
+        if type(f) in _IN_C and not s.kwargs:
+            of_numbers = f, types, registry.generation
+            if (met := _met.get(of_numbers)) is not None:
+                self.calls[s.out] = CallInfo(met[0], f, met[1], args, (), types)
+                return met[2]
         if f in OF_NAMES and (held := self.of_rebound(s, f, args, types)) is not None:
             return held
         if f is ops.load_global:
@@ -320,10 +337,14 @@ class Calls(PythonCalls):
                 why = "the method of an object may be called"
                 self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
                 return activate(t, False)
-            if not act and not rule.mutates and not (f is make_object and self.with_forced(s.out, t).active):
+            plain = not act and not rule.mutates and not (f is make_object and self.with_forced(s.out, t).active)
+            if of_numbers is not None and is_scalar(t) and all(map(_is_number, types)):
+                if len(_met) > 5000:
+                    _met.clear()
+                _met[of_numbers] = "plain" if plain else "rule", rule, t
+            if plain:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
-                return t
-            if s.kwargs and (moved := rule.moved(len(args), [k for k, _ in s.kwargs])):
+            elif s.kwargs and (moved := rule.moved(len(args), [k for k, _ in s.kwargs])):
                 given_kw, typed_kw = dict(s.kwargs), dict(kw)
                 args = (*args, *(given_kw.pop(k) for k in moved))
                 types = (*types, *(typed_kw[k] for k in moved))

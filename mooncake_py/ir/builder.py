@@ -56,9 +56,9 @@ class _Join:
 class Builder:
     """Builds one function; `block` is where statements go."""
 
-    def __init__(self, fresh: Fresh, default: Callable[[Hashable], Operand]):
+    def __init__(self, fresh: Fresh, unwritten: Operand):
         self.fresh = fresh
-        self.default = default
+        self.unwritten = unwritten
         self.blocks: list[Draft] = []
         self._time = 0  # counts writes and edges
         self._written: dict[Hashable, int] = {}  # when each key was written last
@@ -149,6 +149,10 @@ class Builder:
 
     def read(self, key: Hashable) -> Operand:
         return self._read(self.block, key)
+
+    def default(self, key: Hashable) -> Operand:
+        """What a key is that nothing was written to."""
+        return self.unwritten
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
@@ -392,6 +396,7 @@ class Builder:
         return reversed(order)
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
+        """The function; the builder is of no use after it."""
         blocks = tuple(
             [
                 CFGBlock(
@@ -404,6 +409,8 @@ class Builder:
                 for b in self.reachable()
             ]
         )
+        for b in self.blocks:  # blocks refer to each other: what is let go here need not be found by the collector
+            b.preds, b.idom, b.term, b.handler = [], None, None, None
         return Function(name, filename, tuple(params), (), blocks, "function", firstline)
 
 

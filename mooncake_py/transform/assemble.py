@@ -71,7 +71,7 @@ def derive(
     _note_new_params(canonical, inferred.memory)
     note_passing_views(canonical, inferred, lanes)
     drop_useless(canonical, inferred, lanes)
-    builder = Builder(fresh, lambda key: NULL)
+    builder = Builder(fresh, NULL)
     info = ADInfo(
         inferred, canonical, fresh, lanes, builder, types, dynamic_site, static_site, options.specialise, checks=checks
     )
@@ -103,6 +103,7 @@ def derive(
     exit_ = canonical.blocks[canonical.exit].term if canonical.exit is not None else None
     result_tree = lanes.tree(exit_.value) if isinstance(exit_, Return) else NONE
     touched_args, touched_cells, touched_globals = facts.touched()
+    always_zero = facts.always_zero(p, result_tree)
     return Derived(
         forward=builder.finish(fn.name, fn.filename, forward.params, fn.firstline),
         pullback=p.finish(fn.name, fn.filename, [pullback.captures_in, pullback.dy_in], fn.firstline),
@@ -118,7 +119,7 @@ def derive(
         notes=tuple(forward.notes),
         stored=transfer.stored(),
         kept=transfer.kept(),
-        always_zero=facts.always_zero(p, result_tree),
+        always_zero=always_zero,
     )
 
 

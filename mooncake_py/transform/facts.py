@@ -6,7 +6,9 @@ from types import ModuleType
 
 from mooncake_py.infer.types import Cell, Dct, Lst, Obj
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
+    Call,
     Const,
     Operand,
     Return,
@@ -37,17 +39,8 @@ class Facts:
         out = next(b.term.value for b in p.blocks if isinstance(b.term, Return))
         if not isinstance(out, Var) or out not in made:
             return ()
-
-        def zero(v: Operand) -> bool:
-            if isinstance(v, Const):
-                return v.value is None or v.value == 0.0
-            s = made.get(v)
-            return (
-                s is not None and isinstance(s.fn, Const) and s.fn.value is ops.build_tuple and all(map(zero, s.args))
-            )
-
         by_value = [i for i in able if all(kind != REF for _, kind in leaves(self.lanes.tree(params[i])))]
-        return tuple(i for i in by_value if zero(made[out].args[i]))
+        return tuple(i for i in by_value if _is_zero(made[out].args[i], made))
 
     def written_args(self) -> tuple[int, ...]:
         """The parameters whose memory the function itself may write numbers to.
@@ -76,3 +69,10 @@ class Facts:
             tuple(i for i, v in enumerate(fn.free) if memory.find(v) in classes),
             tuple(names),
         )
+
+
+def _is_zero(v: Operand, made: dict[Var, Call]) -> bool:
+    if isinstance(v, Const):
+        return v.value is None or v.value == 0.0
+    s = made.get(v)
+    return s is not None and is_const(s.fn, ops.build_tuple) and all(_is_zero(a, made) for a in s.args)

@@ -17,7 +17,7 @@ import numpy as np
 from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup, Union
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
-from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Operand, Pos, Var
+from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
@@ -59,7 +59,7 @@ class PullbackBuilder(Builder):
         self.home = home
         self.owned = owned
         self.f = f
-        super().__init__(fresh, self._zero)
+        super().__init__(fresh, NULL)
         self.types = types
         self.comms = Comms()
         self.at: BlockId = canonical.fn.entry.id
@@ -182,7 +182,7 @@ class PullbackBuilder(Builder):
 
     # -- cotangents --
 
-    def _zero(self, key: Hashable) -> Operand:
+    def default(self, key: Hashable) -> Operand:
         """What a cotangent is before anything was added to it."""
         if isinstance(key, tuple) and key[0] == "c":
             _, v, path = key
@@ -197,7 +197,7 @@ class PullbackBuilder(Builder):
                     self.types[out] = self.types.get(v, Top())
                     self.nonnull.add(out)
                 return out
-        return NULL
+        return super().default(key)
 
     def _add_param(self, block: Draft, key: Hashable, param: Var) -> None:
         super()._add_param(block, key, param)
@@ -398,6 +398,10 @@ class PullbackBuilder(Builder):
     def set_block(self, u: BlockId, block: Draft, pos: Pos | None = None) -> None:
         self.at = u
         self.block = block
+
+    def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
+        del self.specialiser  # which refers to this
+        return super().finish(name, filename, params, firstline)
 
 
 def keeps_shadows(f: object) -> bool:

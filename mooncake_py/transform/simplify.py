@@ -47,7 +47,8 @@ def infer_simplified(
 ) -> tuple[Inferred, set[pytypes.FunctionType]]:
     """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
 
-    def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
+    def attempt(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]] | Classes:
+        """What is found, or what is to be taken to be so by another attempt."""
         found: dict[Call, list[Found]] = {}
 
         def again(f: Function) -> Inferred:
@@ -69,12 +70,17 @@ def infer_simplified(
             taken |= inferred.relied
             inferred = again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
-                return with_classes(Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own))
+                return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
             inferred = again(settled)
         inferred.guards = guards | inferred.guards
         return without_doubts(inferred), taken | inferred.relied
+
+    def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:
+        while isinstance(found := attempt(classes), Classes):
+            classes = found
+        return found
 
     found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
     if doubts(found[0].fn):

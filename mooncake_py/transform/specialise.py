@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mooncake_py.frontend import normalise
@@ -232,41 +232,48 @@ class Specialiser:
         join = b.new_block()
         outgoing: list[list[Operand]] = [[] for _ in returns]
 
-        def merge(values: list[AV]) -> AV:
-            first = values[0]
-            if all(v is first for v in values):
-                return first
-            self.looked = self.looked or any(type(v) is Slot for v in values)
-            if isinstance(first, Const) and all(isinstance(v, Const) and v.value is first.value for v in values):
-                return first
-            if isinstance(first, VTuple) and all(
-                isinstance(v, VTuple) and len(v.items) == len(first.items) for v in values
-            ):
-                return VTuple(tuple(merge([v.items[i] for v in values]) for i in range(len(first.items))))  # type: ignore[union-attr]
-            if isinstance(first, VAt) and all(isinstance(v, VAt) for v in values):
-                once = all(v.once for v in values)  # type: ignore[union-attr]
-                return VAt(merge([v.index for v in values]), merge([v.value for v in values]), once)  # type: ignore[union-attr]
-            if isinstance(first, VCoDual) and all(isinstance(v, VCoDual) for v in values):
-                return VCoDual(merge([v.primal for v in values]), merge([v.fdata for v in values]))  # type: ignore[union-attr]
-            param = b.fresh.var()
-            join.params.append(param)
+        def param(values: list[AV]) -> Var:
+            made = b.fresh.var()
+            join.params.append(made)
             t: T = BOT
             if any((isinstance(v, Const) and v.value is None) or v in self.maybe_none for v in values):
-                self.maybe_none.add(param)
+                self.maybe_none.add(made)
             for k, ((source, _), v) in enumerate(zip(returns, values, strict=True)):
                 b.block = source
                 outgoing[k].append(self.materialise(v))
                 t = _join(t, self.type_of(v))
-            self.types[param] = t
-            return param
+            self.types[made] = t
+            return made
 
-        value = merge([v for _, v in returns])
+        value = self._merged([v for _, v in returns], param)
         for (source, _), args in zip(returns, outgoing, strict=True):
             b.block = source
             b.goto(join, *args)
         join.sealed = True
         b.block = join
         return value
+
+    def _merged(self, values: list[AV], param: Callable[[list[AV]], Var]) -> AV:
+        """One value for those that meet; `param` makes a parameter for what differs."""
+        first = values[0]
+        if all(v is first for v in values):
+            return first
+        self.looked = self.looked or any(type(v) is Slot for v in values)
+        if isinstance(first, Const) and all(isinstance(v, Const) and v.value is first.value for v in values):
+            return first
+
+        def merged(part: Callable[[Any], AV]) -> AV:
+            return self._merged([part(v) for v in values], param)
+
+        n = len(first.items) if isinstance(first, VTuple) else -1
+        if isinstance(first, VTuple) and all(isinstance(v, VTuple) and len(v.items) == n for v in values):
+            return VTuple(tuple([merged(lambda v, i=i: v.items[i]) for i in range(n)]))  # type: ignore[misc]
+        if isinstance(first, VAt) and all(isinstance(v, VAt) for v in values):
+            once = all(v.once for v in values)  # type: ignore[union-attr]
+            return VAt(merged(lambda v: v.index), merged(lambda v: v.value), once)
+        if isinstance(first, VCoDual) and all(isinstance(v, VCoDual) for v in values):
+            return VCoDual(merged(lambda v: v.primal), merged(lambda v: v.fdata))
+        return param(values)
 
     # -- statements --
 

@@ -91,7 +91,7 @@ _generation = -1
 
 
 def _scratch(types: dict[Var, T], real: bool, names: Dependencies) -> tuple[Builder, Specialiser]:
-    builder = Builder(_FRESH, lambda key: NULL)
+    builder = Builder(_FRESH, NULL)
     sp = Specialiser(builder, types, real)
     sp.names = names
     return builder, sp

@@ -58,6 +58,7 @@ def _join_lines(b: Builder) -> None:
             block.term = after.term
             for t in draft_edges(block.term):  # type: ignore[arg-type]
                 t.target.preds = [(block if q is after else q, e) for q, e in t.target.preds]
+            after.preds, after.term = [], None
             gone.add(after)
     if gone:
         b.blocks = [x for x in blocks if x not in gone]
