@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.fields import same_function
-from mooncake_py.infer.base import T, remembered, type_class
+from mooncake_py.infer.base import T, lasting, remembered, type_class
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
@@ -498,3 +498,7 @@ def is_scalar(t: T) -> bool:
     return isinstance(t, Real) or (
         isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_))
     )
+
+
+for _t in (Real(), Real(True), *[Inst(c, act) for c in (bool, int, float, complex) for act in (False, True)]):
+    lasting[_t] = _t

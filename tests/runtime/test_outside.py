@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import grad, value_and_grad
+from mooncake_py import grad
+from tests.runtime.outside import check_state
 
 LOG: list[Any] = []
 TABLE: dict[str, Any] = {}
@@ -134,19 +135,7 @@ def read_back_from_a_callable_object(x):
     attribute_of_a_callable_object, read_back_from_a_callable_object,
 ])  # fmt: skip
 def test_state_is_as_after_a_plain_call(f: Callable[[Any], Any]) -> None:
-    def plain(x: float) -> float:
-        reset()
-        return float(f(x))
-
-    x, h = 1.3, 1e-6
-    value, after = plain(x), state()
-    slope = (plain(x + h) - plain(x - h)) / (2.0 * h)
-    for _ in range(2):
-        reset()
-        y, dx = value_and_grad(f)(x)
-        assert y == value
-        assert dx == pytest.approx(slope, rel=1e-7)
-        assert repr(state()) == repr(after)
+    check_state(f, reset, state)
 
 
 def test_closures_over_callable_objects() -> None:

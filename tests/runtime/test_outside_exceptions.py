@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import value_and_grad
+from tests.runtime.outside import check_state
 
 STORE = np.zeros(3)
 LOG: list[Any] = []
@@ -145,16 +145,4 @@ def array_that_a_manager_writes_to(x):
     list_that_an_exception_of_a_callee_brings, array_read_beside_an_object_that_is_written_to,
 ], ids=lambda f: f.__name__)  # fmt: skip
 def test_state_is_as_after_a_plain_call(f: Callable[[Any], Any]) -> None:
-    def plain(x: float) -> float:
-        reset()
-        return float(f(x))
-
-    x, h = 1.3, 1e-6
-    value, after = plain(x), state()
-    slope = (plain(x + h) - plain(x - h)) / (2.0 * h)
-    for _ in range(2):
-        reset()
-        y, dx = value_and_grad(f)(x)
-        assert y == value
-        assert dx == pytest.approx(slope, rel=1e-7)
-        assert repr(state()) == repr(after)
+    check_state(f, reset, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import threading
@@ -227,3 +228,25 @@ def test_powers_of_negative_numbers_in_place_warn_of_nothing() -> None:
 
     assert grad(f)(np.array([-1.0, -2.0]), 3).tolist() == [3.0, 12.0]
     assert grad(f)(np.array([-1.0, -2.0]), np.array([2, 3])).tolist() == [-2.0, 12.0]
+
+
+def test_a_derivation_leaves_little_to_the_collector() -> None:
+    def f(x, n):
+        s = 0.0
+        for i in range(n):
+            if i % 2:
+                s += math.sin(x * i)
+            elif s > 1.0:
+                s -= max(x, 1.0) * s
+        return s
+
+    build_rrule(power, 2.0, 3)
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        gc.collect()
+        build_rrule(f, 1.0, 3)
+        assert gc.collect() < 300
+    finally:
+        if running:
+            gc.enable()

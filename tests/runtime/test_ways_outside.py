@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mooncake_py import value_and_grad
+from tests.runtime.outside import check_state
 
 LOG: list[Any] = []
 
@@ -150,18 +150,4 @@ def insertion(x):
     functions_of_operator,
 ])  # fmt: skip
 def test_what_is_read_back_has_its_derivative(f: Callable[[Any], Any]) -> None:
-    def plain(x: float) -> tuple[float, list[float]]:
-        LOG.clear()
-        y = float(f(x))
-        return y, list(LOG)
-
-    x, h = 1.3, 1e-6
-    value, log = plain(x)
-    slope = (plain(x + h)[0] - plain(x - h)[0]) / (2.0 * h)
-    g = value_and_grad(f)
-    for _ in range(2):
-        LOG.clear()
-        y, dx = g(x)
-        assert y == pytest.approx(value)
-        assert dx == pytest.approx(slope, rel=1e-6)
-        assert log == LOG
+    check_state(f, LOG.clear, lambda: list(LOG))
