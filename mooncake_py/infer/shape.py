@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Container
 from functools import cached_property
 
+from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import narrow
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -57,6 +58,12 @@ class Shape:
             for v in s.args:
                 if isinstance(v, Var):
                     self.users[v] |= self.users[s.out]
+        held = {b.id for b in fn.blocks if any(any(is_const(s.fn, f) for f in _OF_HELD) for s in b.stmts)}
+        for s in self.statements if held else ():
+            if is_const(s.fn, ops.make_function) or is_const(s.fn, getattr):  # what these read is found by the type
+                for v in s.args:
+                    if isinstance(v, Var):
+                        self.users[v] |= held
 
     @cached_property
     def tried(self) -> dict[BlockId, BlockId]:
@@ -193,6 +200,8 @@ class Shape:
                         found.append((body.exc if isinstance(body, Raise) else None, p))
         return found
 
+
+_OF_HELD = (cell_of, default_of, receiver_of)
 
 _LOOK = frozenset({iter, len, list, tuple, sorted, dict, operator.getitem, operator.contains, DictValues, DictItems})
 _LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", "__len__"})

@@ -19,6 +19,7 @@ from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos
 from mooncake_py.lowering import lower
 from mooncake_py.run import Wary
+from mooncake_py.transform.doubts import doubt
 
 MOST_KEPT = 5000
 
@@ -80,19 +81,22 @@ def spell_out(inferred: Inferred, taken: set[pytypes.FunctionType], classes: Cla
     if not planned:
         return None
 
-    def spelled(s: Call) -> Call:
+    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+
+    def spelled(s: Call) -> list[Call]:
         plan = planned.get(s.out)
         if plan is None:
-            return s
+            return [s]
         f = plan.function
         found = spelled_function(f, Call(s.out, s.fn, plan.args, s.kwargs, s.pos), inferred.wary)
         if found is None:
             classes.misfits.add(s.out)
-            return s
+            return [s]
         taken.add(f)
-        return Call(s.out, Const(found[0]), found[1], (), s.pos)
+        return [*doubt(inferred, s.fn, fresh, s.pos), Call(s.out, Const(found[0]), found[1], (), s.pos)]
 
-    return replace(fn, blocks=tuple([replace(b, stmts=tuple(map(spelled, b.stmts))) for b in fn.blocks]))
+    blocks = [replace(b, stmts=tuple([x for s in b.stmts for x in spelled(s)])) for b in fn.blocks]
+    return replace(fn, blocks=tuple(blocks))
 
 
 _spelled: dict[tuple[pytypes.CodeType, int, int, tuple[str, ...]], pytypes.FunctionType] = {}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Pos, Var
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
+from mooncake_py.transform.doubts import doubt
 from mooncake_py.transform.kept import viewed
 
 _OF_ANY_SEQUENCE = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.array, np.asarray)
@@ -21,6 +23,7 @@ _OF_ANY_SEQUENCE = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, n
 class Displays:
     """What a rewriter does with statements that put values together or take them apart: emitted into `out`."""
 
+    fn: Function
     inferred: Inferred
     types: dict[Var, T]
     defs: dict[Var, Call]
@@ -108,6 +111,23 @@ class Displays:
             return False
         self.out.append(Call(s.out, f, tuple(items), tuple(keywords), s.pos))
         return True
+
+    def starred(self) -> Function:
+        """The function with the starred calls that are planned."""
+        fn = self.fn
+        blocks: list[CFGBlock] = []
+        for b in fn.blocks:
+            self.out = []
+            for s in b.stmts:
+                info = self.inferred.calls.get(s.out)
+                if info is None or not isinstance(info.target, Starred):
+                    self.out.append(s)
+                    continue
+                self.out += [x for v in s.args[:2] for x in doubt(self.inferred, v, self.fresh, s.pos)]
+                spread = self._call_ex(s)
+                assert spread
+            blocks.append(replace(b, stmts=tuple(self.out)))
+        return replace(fn, blocks=tuple(blocks))
 
     def _mixed(self, s: Call) -> bool:
         """A list of arrays, numbers and lists that only a function gets which takes a tuple as well: that tuple."""

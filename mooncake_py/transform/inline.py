@@ -43,6 +43,7 @@ from mooncake_py.registry import at_run_time, is_declared, overlay_modules, over
 from mooncake_py.run import NOTHING
 from mooncake_py.transform.answered import answered
 from mooncake_py.transform.bound import bound, with_rest
+from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
@@ -124,6 +125,7 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
             continue
         if callee.owner is not None:
             taken.add(callee.owner)
+        fn = doubted(fn, inferred, s, (s.fn,))
         at_block = next(x for x in fn.blocks if s in x.stmts)
         total += n
         fn = splice(fn, at_block, at_block.stmts.index(s), explicit(callee.body), callee.args, callee.closure)

@@ -10,18 +10,20 @@ import inspect
 import math
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
-from mooncake_py.ir.mapping import is_const, map_function
+from mooncake_py.ir.mapping import all_vars, is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
     CFGBlock,
     Const,
     ForNext,
+    Fresh,
     Function,
     Raise,
     Return,
@@ -32,6 +34,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.iterators import DictItems, DictValues
 from mooncake_py.registry import is_pure
+from mooncake_py.transform.doubts import doubt
 
 _VIEWS = (dict.values, dict.items)
 _READS = frozenset({getattr, iter, ops.load_global, ops.make_function, ops.make_cell, ops.build_tuple, ops.build_map})
@@ -66,15 +69,18 @@ def keep_views(inferred: Inferred) -> Function | None:
     if not kept:
         return None
 
-    def live(s: Call) -> Call:
-        if s.out not in kept:
-            return s
-        cls, m = kept[s.out]
-        return Call(s.out, Const(cls), (m.receiver,), (), s.pos)
-
-    blocks = tuple(CFGBlock(b.id, b.params, tuple(map(live, b.stmts)), b.term, b.handler) for b in inferred.fn.blocks)
     fn = inferred.fn
-    return map_function(Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline), lambda v: v)
+    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+
+    def live(s: Call) -> list[Call]:
+        if s.out not in kept:
+            return [s]
+        cls, m = kept[s.out]
+        return [*doubt(inferred, m.receiver, fresh, s.pos), Call(s.out, Const(cls), (m.receiver,), (), s.pos)]
+
+    return replace(
+        fn, blocks=tuple([replace(b, stmts=tuple([x for s in b.stmts for x in live(s)])) for b in fn.blocks])
+    )
 
 
 def viewed(inferred: Inferred, s: Call) -> Meth | None:

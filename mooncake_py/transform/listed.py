@@ -44,6 +44,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.lowering import lower
 from mooncake_py.transform.bound import spelled_function
+from mooncake_py.transform.doubts import doubt
 from mooncake_py.transform.inline import is_used_up, take_in_expression
 from mooncake_py.transform.suspended import only_yields, simple_generator
 
@@ -116,7 +117,7 @@ def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned:
             found = result_of(g, types, simplified=True)
             if found is None or found.changes != {} or not isinstance(found.type, (Lst, Bot)):
                 continue
-            new = _with_list(fn, b, i, Const(g), args)
+            new = _with_list(inferred, b, i, Const(g), args)
             if loop is None or _leaves_alone(again(new), s, loop):
                 return new
     return None
@@ -197,12 +198,14 @@ def _leaves_alone(inferred: Inferred, made: Call, between: list[Call]) -> bool:
     return True
 
 
-def _with_list(fn: Function, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...]) -> Function:
+def _with_list(inferred: Inferred, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...]) -> Function:
+    fn = inferred.fn
     fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
     s = b.stmts[i]
     made = fresh.var()
     stmts = (
         *b.stmts[:i],
+        *doubt(inferred, s.fn, fresh, s.pos),
         Call(made, g, args, (), s.pos),
         Call(s.out, Const(iter), (made,), (), s.pos),
         *b.stmts[i + 1 :],

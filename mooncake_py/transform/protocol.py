@@ -14,10 +14,11 @@ from mooncake_py.infer.partials import partials
 from mooncake_py.infer.protocol import MADE, Plan, exact_class
 from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.special_methods import STAND_INS
-from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T
+from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
+from mooncake_py.transform.doubts import doubt
 
 
 def as_calls(inferred: Inferred) -> Function | None:
@@ -45,6 +46,8 @@ def as_calls(inferred: Inferred) -> Function | None:
         for s in b.stmts:
             if s.out in plans:
                 plan = plans[s.out]
+                for v in s.args[:2] if is_const(s.fn, ops.call_ex) else (s.fn,):
+                    stmts += [] if v in gone else doubt(inferred, v, fresh, s.pos)
                 if plan.lacks is not None:
                     stmts.append(Call(fresh.var(), Const(fields.lacks), plan.lacks, (), s.pos))
                 stmts += _direct(s, plan, fresh, types)
@@ -106,31 +109,6 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
     return [made, Call(fresh.var(), Const(plan.function), given, plan.kwargs, s.pos)]
 
 
-def settle(inferred: Inferred, everything: bool = False) -> Function | None:
-    """The function without the doubts about classes that the types have removed (or without any); None if none goes."""
-    known: dict[Operand, Operand] = {}
-    dead: set[Call] = set()
-    for s in doubts(inferred.fn):
-        x, cls = s.args
-        t = inferred.types.get(x) if isinstance(x, Var) else None  # None: never reached
-        if everything or t is None or isinstance(t, Bot) or _is_surely(t, cls.value):  # type: ignore[union-attr]
-            known[s.out] = known.get(x, x)
-            dead.add(s)
-    return map_function(inferred.fn, lambda v: _last(known, v), dead) if dead else None
-
-
-def _is_surely(t: T, what: object) -> bool:
-    """Are the values of exactly this class, or functions of this code, or methods that are this function?"""
-    if isinstance(t, Fn):
-        return t.code is what
-    return t.func is what if isinstance(t, Meth) else exact_class(t) is what
-
-
-def doubts(fn: Function) -> list[Call]:
-    """Where a plan relies on a class that is not known to be that of the value."""
-    return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
-
-
 def hidden(inferred: Inferred) -> set[tuple[type, str]]:
     """Attributes of objects, by class and name, that a plan took not to be there before all writes were seen."""
     found = set()
@@ -167,12 +145,6 @@ def _taken_to_lack(inferred: Inferred) -> list[tuple[Call, T]]:
         for s in b.stmts
         if is_const(s.fn, fields.lacks)
     ]
-
-
-def _last(known: dict[Operand, Operand], v: Operand) -> Operand:
-    while v in known:
-        v = known[v]
-    return v
 
 
 def _calls_of(fn: Function, v: Operand) -> set[Var]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import outputs
-from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
@@ -60,6 +60,16 @@ _VIEWS = (*_ITEMS, dict.values, OrderedDict.values)
 def rewrite(inferred: Inferred) -> Function | None:
     """The function in simpler terms, None where there is nothing to simplify."""
     return _Rewriter(inferred).run()
+
+
+def spread_starred(inferred: Inferred) -> Function | None:
+    """The function with the starred calls of which inference knows no more than that; None where there is none.
+
+    What they give is not seen before: nothing else may be made of its types.
+    """
+    if not any(isinstance(c.target, Starred) for c in inferred.calls.values()):
+        return None
+    return _Rewriter(inferred).starred()
 
 
 class _Rewriter(Displays):

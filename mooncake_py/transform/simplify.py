@@ -18,6 +18,7 @@ from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
+from mooncake_py.transform.doubts import doubts, settle
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
@@ -25,9 +26,9 @@ from mooncake_py.transform.lift import lift
 from mooncake_py.transform.listed import as_lists, draw, draw_again
 from mooncake_py.transform.merge import merged
 from mooncake_py.transform.primal import promote_cells
-from mooncake_py.transform.protocol import as_calls, doubts, hidden, settle, without_doubts
+from mooncake_py.transform.protocol import as_calls, hidden, without_doubts
 from mooncake_py.transform.raised import own_handlers
-from mooncake_py.transform.rewrite import rewrite
+from mooncake_py.transform.rewrite import rewrite, spread_starred
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import Narrowing, by_options
 from mooncake_py.transform.standins import with_stand_ins
@@ -142,6 +143,9 @@ def simplify(
     plain = without_strict(inferred)
     if plain is not None:
         return plain
+    starred = spread_starred(inferred)
+    if starred is not None:
+        return starred
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler

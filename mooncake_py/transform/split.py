@@ -42,6 +42,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
+from mooncake_py.transform.doubts import stands
 from mooncake_py.transform.protect import protect_all
 from mooncake_py.transform.single import without_single_params
 
@@ -86,7 +87,7 @@ class Narrowing:
         if not self.branches or not any(isinstance(t, Union) for t in types.values()):
             return None
         for b in self.branches:
-            question = _asked(b.term.cond, self.defs, types) if b.id in reached else None  # type: ignore[union-attr]
+            question = _asked(b.term.cond, fn, self.defs, types) if b.id in reached else None  # type: ignore[union-attr]
             if question is None:
                 continue
             assert isinstance(b.term, Branch)
@@ -126,19 +127,22 @@ class _Question:
     kind: Kind | None = None
 
 
-def _asked(cond: Operand, defs: dict[Var, Call], types: Mapping[Var, T]) -> _Question | None:
-    """What a condition asks of a value of one of several types; None where it asks something else."""
+def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Var, T]) -> _Question | None:
+    """What a condition asks of a value of one of several types; None where it asks something else.
+
+    What it asks by has to stand there: what is in a variable may be something else when more is seen.
+    """
     s = defs.get(cond) if isinstance(cond, Var) else None
     if s is None or s.kwargs or not s.args:
         return None
     f, x = _value(s.fn, types), s.args[0]
     if f in (ops.truth, operator.not_, bool) and len(s.args) == 1:
         kinds = _kinds(x, types)
-        found = _Question(x, kinds - {NOTHING}, kinds) if kinds and isinstance(x, Var) else _asked(x, defs, types)
+        found = _Question(x, kinds - {NOTHING}, kinds) if kinds and isinstance(x, Var) else _asked(x, fn, defs, types)
         if found is not None and f is operator.not_:
             return replace(found, holds=found.fails, fails=found.holds)
         return found
-    if len(s.args) != 2:
+    if len(s.args) != 2 or not _stands(s.args[1], fn, defs):
         return None
     if f is isinstance:
         classes = classes_given(_type(s.args[1], types))
@@ -165,6 +169,13 @@ def _asked(cond: Operand, defs: dict[Var, Call], types: Mapping[Var, T]) -> _Que
     yes = frozenset({kind})
     no = kinds if is_local_function(other.value) else kinds - yes  # it may be another one made from the same code
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
+
+
+def _stands(v: Operand, fn: Function, defs: dict[Var, Call]) -> bool:
+    d = defs.get(v) if isinstance(v, Var) else None
+    if d is not None and is_const(d.fn, ops.build_tuple):
+        return all(_stands(x, fn, defs) for x in d.args)
+    return stands(v, fn, defs)
 
 
 def _value(v: Operand, types: Mapping[Var, T]) -> object:

@@ -1,0 +1,109 @@
+"""What plans rely on while other plans are still to be carried out: what those give is not seen yet.
+
+What a plan took a value for is noted beside it (`fields.surely`). Where the types show in the end that it was so the
+note goes; where they do not, the function is inferred again with more care.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mooncake_py import fields
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.protocol import exact_class
+from mooncake_py.infer.types import Bot, Fn, Known, Meth, T, Tup
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.nodes import Call, Const, Fresh, Function, Operand, Pos, Var
+
+
+def doubt(inferred: Inferred, v: Operand, fresh: Fresh, pos: Pos) -> list[Call]:
+    """A note of what v is taken for: a value, the code of a function, the length of a tuple or a class.
+
+    None is needed where no plan can change that, nor for methods: those are read where they are called.
+    """
+    t = inferred.types.get(v) if isinstance(v, Var) else None
+    if t is None or isinstance(t, Meth) or stands(v, inferred.fn, inferred.memory.shape.defs):
+        return []
+    what: object = exact_class(t)
+    match t:
+        case Known():
+            what = t
+        case Fn(code=code):
+            what = code
+        case Tup(items=items):
+            what = len(items)
+    return [] if what is None else [Call(fresh.var(), Const(fields.surely), (v, Const(what)), (), pos)]
+
+
+def doubted(fn: Function, inferred: Inferred, s: Call, relied: Sequence[Operand]) -> Function:
+    """The function with these notes before a statement that is about to be replaced."""
+    if all(stands(v, inferred.fn, inferred.memory.shape.defs) for v in relied):
+        return fn
+    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+    notes = [x for v in relied for x in doubt(inferred, v, fresh, s.pos)]
+    blocks = []
+    for b in fn.blocks:
+        if s in b.stmts:
+            i = b.stmts.index(s)
+            b = replace(b, stmts=(*b.stmts[:i], *notes, *b.stmts[i:]))
+        blocks.append(b)
+    return replace(fn, blocks=tuple(blocks))
+
+
+def stands(v: Operand, fn: Function, defs: Mapping[Var, Call]) -> bool:
+    """Is what is known of this value read off what stands there, and not off what is in a variable or a container?"""
+    while isinstance(v, Var) and v not in fn.params:
+        s = defs.get(v)
+        if s is None:
+            return False
+        if any(is_const(s.fn, f) for f in _STANDING):
+            return True
+        if not any(is_const(s.fn, f) for f in _LEADING):
+            return False
+        v = s.args[0]
+    return True
+
+
+_LEADING = (getattr, ops.check_bound)
+_STANDING = (ops.load_global, ops.make_function, ops.build_map, ops.build_list, ops.build_tuple)
+
+
+def settle(inferred: Inferred, everything: bool = False) -> Function | None:
+    """The function without the doubts that the types have removed (or without any); None if none goes."""
+    known: dict[Operand, Operand] = {}
+    dead: set[Call] = set()
+    for s in doubts(inferred.fn):
+        x, what = s.args
+        t = inferred.types.get(x) if isinstance(x, Var) else None  # None: never reached
+        if everything or t is None or isinstance(t, Bot) or _is_surely(t, what.value):  # type: ignore[union-attr]
+            known[s.out] = known.get(x, x)
+            dead.add(s)
+    return map_function(inferred.fn, lambda v: _last(known, v), dead) if dead else None
+
+
+def _is_surely(t: T, what: object) -> bool:
+    """Are the values of exactly this class, or functions of this code, methods that are this function, this very
+    value, or tuples of this length?"""
+    match what:
+        case Known():
+            return t == what
+        case int():
+            return (isinstance(t, Tup) and len(t.items) == what) or (
+                isinstance(t, Known) and isinstance(t.value, tuple) and len(t.value) == what
+            )
+    if isinstance(t, Fn):
+        return t.code is what
+    return t.func is what if isinstance(t, Meth) else exact_class(t) is what
+
+
+def doubts(fn: Function) -> list[Call]:
+    """What plans relied on, and is not known to be so yet."""
+    return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
+
+
+def _last(known: dict[Operand, Operand], v: Operand) -> Operand:
+    while v in known:
+        v = known[v]
+    return v

@@ -1,0 +1,172 @@
+"""Variables that hold another function, class, method's name or number of arguments each time round a loop."""
+
+import math
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+@case([0.3, 0.9, -0.4, 1.1, 0.2, -0.7, 0.8])
+def a_state_machine(xs):
+    def idle(c, x):
+        c["energy"] += 0.1 * x
+        return "run" if x > 0.5 else "idle"
+
+    def run(c, x):
+        c["energy"] += x * x * c["gain"]
+        c["gain"] *= 0.9
+        return "stop" if x < 0 else "run"
+
+    def stop(c, x):
+        c["energy"] -= math.sin(x)
+        return "idle"
+
+    table = {"idle": idle, "run": run, "stop": stop}
+    c = {"energy": 0.0, "gain": 1.5}
+    state = "idle"
+    for x in xs:
+        state = table[state](c, x)
+    return c["energy"] * c["gain"]
+
+
+class Plain:
+    def __init__(self, x):
+        self.x = x
+
+    def next_class(self):
+        return Squared
+
+
+class Squared:
+    def __init__(self, x):
+        self.x = x * x
+
+    def next_class(self):
+        return Plain
+
+
+@case([0.3, 0.9, -0.4, 1.1])
+def a_class_by_the_last_object(xs):
+    cls, total = Plain, 0.0
+    for x in xs:
+        made = cls(x)
+        total += made.x
+        cls = made.next_class()
+    return total
+
+
+def once(x, *more):
+    return x + sum(more), twice
+
+
+def twice(x, *more):
+    return x * x * sum(more), once
+
+
+@case([0.3, 0.9, -0.4, 1.1])
+def a_function_by_the_last_result(xs):
+    f, total = once, 0.0
+    for x in xs:
+        v, f = f(x, 1.0)
+        total += v
+    return total
+
+
+def power(x, n=3, *more):
+    return x if n == 0 else x * power(x, n - 1)
+
+
+def multiple(x, n=2, *more):
+    return x if n == 0 else x + multiple(x, n - 1)
+
+
+def other_one(f):
+    return multiple if f is power else power
+
+
+@case([0.3, 0.9, -0.4, 1.1])
+def a_recursive_function_by_another(xs):
+    f, total = power, 0.0
+    for x in xs:
+        total += f(x)
+        f = other_one(f)
+    return total
+
+
+def with_another(*args):
+    return (*args, args[0] * 2.0)
+
+
+@case(1.3)
+def more_starred_arguments_each_time(x):
+    args = (x,)
+    for _ in range(3):
+        args = with_another(*args)
+    return sum(v * v for v in args)
+
+
+def same(x):
+    return x
+
+
+@case(1.3, 4)
+def asked_whether_it_is_a_variable(x, n):
+    last, v, total = None, x if n > 2 else None, 0.0
+    for i in range(4):
+        if v is last:
+            total += 1.0 if v is None else v * i
+        last = same(v)
+    return total
+
+
+class Bag:
+    def __init__(self, x):
+        self.x = x
+
+    def values(self):
+        return [self.x, self.x * 2.0]
+
+
+def bag_of(d):
+    return Bag(sum(d.values()))
+
+
+@case(1.3)
+def values_of_a_dict_and_of_something_else(x):
+    d, total = {"a": x, "b": 2.0}, 0.0
+    for i in range(3):
+        shown = d.values()
+        made = bag_of(d)
+        if i == 0:
+            d["a"] = x * x
+        total += sum(shown)
+        d = made
+    return total
+
+
+def doubled(f):
+    return lambda v: f(v) * 2.0
+
+
+@case(1.3)
+def closures_of_closures(x):
+    f, total = lambda v: v * x, 0.0
+    for _ in range(3):
+        total += f(x)
+        f = doubled(f)
+    return total
+
+
+@case(np.array([0.5, 1.5]))
+def a_function_out_of_the_step_before(x):
+    def halve(v):
+        return v * 0.5, (square if np.sum(v) > 1.0 else halve)
+
+    def square(v):
+        return v * v * x, halve
+
+    step, v = halve, x
+    for _ in range(4):
+        v, step = step(v)
+    return np.sum(v)
