@@ -174,7 +174,7 @@ def key_in(d: dict, key: Any) -> Any:
 
 
 KEYS_VIEWS: tuple[Any, ...] = (type({}.keys()), type(OrderedDict().keys()))
-KEY_ITERATORS: frozenset[Any] = frozenset(map(type, (iter({}), reversed({}), iter(OrderedDict()))))
+KEY_ITERATORS: frozenset[Any] = frozenset(map(type, (iter({}), reversed({}), iter(OrderedDict()), iter(set()))))
 
 
 def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> tuple[bool, Any]:

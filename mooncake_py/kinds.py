@@ -57,7 +57,7 @@ class _ConstantClass(metaclass=_Constants):
 
 class _ConstantKeys(type):
     def __instancecheck__(cls, x: object) -> bool:
-        return isinstance(x, dict) and all(isinstance(k, _UNCHANGING) for k in x)
+        return isinstance(x, (dict, set, frozenset)) and all(isinstance(k, _UNCHANGING) for k in x)
 
 
 _UNCHANGING = (int, str, bytes, type(None), enum.Enum, type)
@@ -79,7 +79,7 @@ class _NeverClass(metaclass=_Never):
 Constant = Kind("Constant", _ConstantClass)
 """What has no derivative: no float or complex number, nor a tuple with one."""
 ConstantKeys = Kind("ConstantKeys", _ConstantKeysClass)
-"""A dict none of whose keys has a derivative, nor anything that can be written to."""
+"""A dict or set none of whose keys has a derivative, nor anything that can be written to."""
 Numbers = Kind("Numbers", _NumbersClass)
 """An array, or a list, tuple or set of numbers and arrays: what functions written for numbers run over."""
 Numeric = Kind("Numeric", (int, float, complex, np.number, np.bool_, np.ndarray))
@@ -109,7 +109,7 @@ def matches(want: Pattern, t: T) -> bool | None:
     if want is Constant and not isinstance(t, Known):
         return not t.active
     if want is ConstantKeys and not isinstance(t, Known):
-        return not keys_of(t).active if isinstance(t, Dct) else None if _may_be_dict(t) else False
+        return not keys_of(t).active if isinstance(t, Dct) else None if _may_have_keys(t) else False
     if isinstance(t, Known):
         return isinstance(t.value, want.cls if isinstance(want, Kind) else want)
     if want is Scalar:
@@ -137,8 +137,8 @@ def matches(want: Pattern, t: T) -> bool | None:
     return None if is_real_class(want) or want in (object, np.generic, np.number, np.inexact) else False
 
 
-def _may_be_dict(t: T) -> bool:
-    return isinstance(t, Inst) and issubclass(t.cls, dict)
+def _may_have_keys(t: T) -> bool:
+    return isinstance(t, Inst) and issubclass(t.cls, (dict, set, frozenset))
 
 
 def _are_numbers(t: T) -> bool | None:

@@ -111,7 +111,7 @@ class Run:
 
 
 def _parts(x: Any) -> list[Any]:
-    parts = held_items(x) if isinstance(x, (dict, list, deque)) else attributes(x).values()
+    parts = held_items(x) if isinstance(x, (dict, list, deque, set, frozenset)) else attributes(x).values()
     return [] if _PLAIN.issuperset(map(type, parts)) else [v for v in parts if type(v) not in _PLAIN]
 
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | float, complex, NumPy scalar | none | a number; None is zero |
 | array of floats or complex | `Shadow` | none |
-| list, dict, closure cell | `ListShadow`, `DictShadow`, `CellShadow` | none |
+| list, dict, set, closure cell | `ListShadow`, `DictShadow`, `SetShadow`, `CellShadow` | none |
 | object of a user class | `ObjectShadow` | none |
 | tuple | tuple of its items' fdata, or None where none has any | tuple of its items' rdata; None is zero |
 | int, bool, str, None, ... | none | none |
@@ -129,22 +129,19 @@ class Sums(dict):
         return 0.0
 
 
-class DictShadow:
-    """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r`.
+class SetShadow:
+    """The tangent of a set, or of what a dict has as keys.
 
-    A key that is absent has none in `f`, and a cotangent of zero in `r`. `keys` has the tangents of the keys
-    themselves, of those that somebody has asked for; a copy of the dict shares them.
+    `keys` has the tangents of the items, of those that somebody has asked for; a copy of the set shares them.
     """
 
-    __slots__ = ("f", "keys", "r")
+    __slots__ = ("keys",)
 
-    def __init__(self, f: dict, r: Sums | None = None, keys: dict[Any, CellShadow] | None = None):
-        self.f = f
-        self.r = Sums() if r is None else r
+    def __init__(self, keys: dict[Any, CellShadow] | None = None):
         self.keys = keys
 
     def of_key(self, k: Any) -> CellShadow:
-        """The tangent of a key that is in the dict."""
+        """The tangent of an item that is in the set."""
         keys = self.keys
         if keys is None:
             keys = self.keys = {}
@@ -154,20 +151,35 @@ class DictShadow:
         return found
 
     def of_keys(self, keys: Iterable[Any]) -> dict[Any, CellShadow] | None:
-        """The tangents of those of these keys that may have one, None for none."""
+        """The tangents of those of these items that may have one, None for none."""
         found = {k: self.of_key(k) for k in keys if type(k) not in WHOLE}
         return found or None
 
     def put_key(self, k: Any, tangent: CellShadow) -> None:
-        """Give a key that is new in the dict the tangent that it has elsewhere."""
+        """Give an item that is new in the set the tangent that it has elsewhere."""
         if self.keys is None:
             self.keys = {}
         self.keys.setdefault(k, tangent)
 
     def take_key(self, k: Any) -> Any:
-        """The cotangent that a key has beside its fdata, where the key leaves the dict."""
+        """The cotangent that an item has beside its fdata, where it leaves the set."""
         found = (self.keys or {}).pop(k, None)
         return None if found is None else found.r
+
+
+class DictShadow(SetShadow):
+    """The tangent of a dict: for every key the value's fdata in `f` and its cotangent in `r`.
+
+    A key that is absent has none in `f`, and a cotangent of zero in `r`. The keys themselves have tangents as items
+    of a set do.
+    """
+
+    __slots__ = ("f", "r")
+
+    def __init__(self, f: dict, r: Sums | None = None, keys: dict[Any, CellShadow] | None = None):
+        self.f = f
+        self.r = Sums() if r is None else r
+        self.keys = keys
 
     def add(self, ts: Any) -> None:
         """Add a cotangent for every key of ts."""
@@ -297,7 +309,7 @@ def zero_fdata(x: Any) -> Any:
     if isinstance(x, tuple):
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None
-    if cls is Generator or (cls is not CellType and not isinstance(x, (list, dict, deque)) and not is_user_class(cls)):
+    if cls is Generator or (cls is not CellType and not isinstance(x, _CONTAINERS) and not is_user_class(cls)):
         return None  # as that of a function, what a generator can come to is found in its cells
     if cls is dict and "__builtins__" in x:  # the variables of a module: what is assigned to them has no derivative
         return None
@@ -326,6 +338,11 @@ def zero_fdata(x: Any) -> Any:
         shadow = DictShadow({})
         here.meet(x, shadow)
         shadow.f.update({k: zero_fdata(v) for k, v in dict.items(x)})
+    elif isinstance(x, (set, frozenset)):
+        if isinstance(x, frozenset) and WHOLE.issuperset(map(type, x)):
+            return None
+        shadow = SetShadow()
+        here.meet(x, shadow)
     elif cls is CellType:
         shadow = CellShadow(None)
         here.put(x, shadow)
@@ -371,6 +388,7 @@ def made_fdata(x: Any) -> Any:
 WHOLE = frozenset({int, bool, str, bytes, type(None)})
 """Classes of keys that have no derivative."""
 _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, np.float64, np.float32, np.int64})
+_CONTAINERS = (list, dict, deque, set, frozenset)
 
 
 def take_fdata(fdata: Any, dy: Any) -> Any:

@@ -13,7 +13,7 @@ from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
 from mooncake_py.shadows import At, NoDerivative, Shadow
 from mooncake_py.sums import SumShadow
-from mooncake_py.tangents import CellShadow, DictShadow, FunctionShadow, ListShadow, has_tangent
+from mooncake_py.tangents import CellShadow, DictShadow, FunctionShadow, ListShadow, SetShadow, has_tangent
 
 SOME = 32  # of the items of a long list or dict, so many are looked at
 _REALS = (int, float, np.integer, np.floating, np.bool_)
@@ -109,6 +109,12 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
         if not known <= x.keys():
             return f"the fdata of a dict has keys that the dict has not: {sorted(map(repr, known - x.keys()))}"
         return _first(fdata_wrong(x[k], fx.f[k], depth - 1) for k in list(fx.f)[:SOME])
+    if isinstance(x, (set, frozenset)):
+        if type(fx) is not SetShadow:
+            return f"the fdata of {describe(x)} must be a SetShadow, not {describe(fx)}"
+        if not (fx.keys or {}).keys() <= x:
+            return "the fdata of a set has items that the set has not"
+        return None
     if type(x) is pytypes.CellType:
         return (
             None if type(fx) is CellShadow else f"the fdata of a closure cell must be a CellShadow, not {describe(fx)}"

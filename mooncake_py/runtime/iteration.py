@@ -29,13 +29,15 @@ from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
 from mooncake_py.shadows import Shadow
-from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, add_rdata
+from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
 Call = Callable[..., tuple[Any, Any, Any]]
 Values = tuple[Any, ...]
 
 _MISSING = class_attribute(object, "")
+_KEYED = (dict, set, frozenset)
+_OVER_KEYS = (dict.__iter__, OrderedDict.__iter__, set.__iter__, frozenset.__iter__)
 
 
 def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
@@ -62,8 +64,8 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
             return (None, tuple(r)) if any(t is not None for t in r) else None
 
         return SequenceIterator(tuple.__getitem__(x, slice(None))), shadow, pullback  # whatever x[i] means
-    if cls in KEYS_VIEWS or (isinstance(x, dict) and cls.__iter__ in (dict.__iter__, OrderedDict.__iter__)):
-        return iter(x), fx, None  # whose tangents are found in the dict's shadow
+    if cls in KEYS_VIEWS or (isinstance(x, _KEYED) and cls.__iter__ in _OVER_KEYS):
+        return iter(x), fx, None  # whose tangents are found in the shadow of the dict or set
     method = _method_of_iteration(cls)
     if type(method) is pytypes.FunctionType:
         method = items_of if method.__name__ == "__getitem__" else method
@@ -106,7 +108,7 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
                 item(None if dy is None else dy[1])
 
         return (False, y), None, of_element
-    if cls in KEY_ITERATORS and type(fit) is DictShadow and sent is None and thrown is None:
+    if cls in KEY_ITERATORS and isinstance(fit, SetShadow) and sent is None and thrown is None:
         return _next_key(it, fit)
     if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
         i = it.place()
@@ -147,8 +149,8 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
     return None
 
 
-def _next_key(it: Any, shadow: DictShadow) -> tuple[Any, Any, Any]:
-    """`advance` of an iterator over the keys of a dict with this shadow."""
+def _next_key(it: Any, shadow: SetShadow) -> tuple[Any, Any, Any]:
+    """`advance` of an iterator over the keys of a dict or set with this shadow."""
     done, key = advance(it)
     if done or type(key) in WHOLE:
         return (done, key), None, None
@@ -162,19 +164,19 @@ def _next_key(it: Any, shadow: DictShadow) -> tuple[Any, Any, Any]:
 
 
 def _keys_by(get: Callable[[Any], Any]) -> Callable[[Call, Values, Values, bool], tuple[Any, Any, Any] | None]:
-    """What gives the keys of a dict in one way or other, one by one: with the dict's own shadow."""
+    """What gives the keys of a dict or set in one way or other, one by one: with its own shadow."""
 
     def handle(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
-        return (get(*args), fargs[0], None) if type(fargs[0]) is DictShadow and len(args) == 1 else None
+        return (get(*args), fargs[0], None) if isinstance(fargs[0], SetShadow) and len(args) == 1 else None
 
     return handle
 
 
 def gives_keys(x: Any, fx: Any) -> bool:
-    """Does going through x give keys of a dict that may have derivatives?"""
-    if type(fx) is not DictShadow:
+    """Does going through x give keys of a dict or set that may have derivatives?"""
+    if not isinstance(fx, SetShadow):
         return False
-    return not isinstance(x, ConstantKeys.cls) if isinstance(x, dict) else type(x) in (*KEYS_VIEWS, *KEY_ITERATORS)
+    return not isinstance(x, ConstantKeys.cls) if isinstance(x, _KEYED) else type(x) in (*KEYS_VIEWS, *KEY_ITERATORS)
 
 
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
@@ -301,7 +303,7 @@ ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any]
     next: codual_next,
     SequenceIterator.__next__: codual_next,
     advance: codual_advance,
-    **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__)},
+    **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__, set.__iter__, frozenset.__iter__)},
     **{cls.__next__: codual_next for cls in KEY_ITERATORS},
     **{cls.__iter__: _keys_by(iter) for cls in KEYS_VIEWS},
     **{cls.__reversed__: _keys_by(reversed) for cls in KEYS_VIEWS},

@@ -25,6 +25,7 @@ _MOST = 5000
 _ELSEWHERE = frozenset({ops.call_ex, ops.load_special, builtins.__build_class__, *NATIVE, *ITERATION})
 """What is not run by its rule, or not always."""
 _ARITHMETIC = frozenset({float, complex, int, np.float64})
+_WITH_KEYS = (dict, set, frozenset, *KEYS_VIEWS, *KEY_ITERATORS)
 
 
 class Settled:
@@ -84,9 +85,9 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
 
 
 def _goes_through_keys(f: Any, classes: tuple[type, ...]) -> bool:
-    """May a call use up the keys of a dict, which may have derivatives?"""
+    """May a call use up the keys of a dict or set, which may have derivatives?"""
     k = registry.drained.get(f, len(classes))
-    return f is not dict and k < len(classes) and issubclass(classes[k], (dict, *KEYS_VIEWS, *KEY_ITERATORS))
+    return f is not dict and k < len(classes) and issubclass(classes[k], _WITH_KEYS)
 
 
 _special: set[Any] = set()

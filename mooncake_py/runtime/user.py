@@ -470,8 +470,10 @@ def all_plain(xs: Iterable[Any]) -> bool:
 
 
 def has_derivative(x: Any, keys: bool = False, seen: set[int] | None = None) -> bool:
-    """Is there a float, a complex number or an array of such in x or in what x holds (`keys`: also as a key)?"""
+    """Is a float, a complex number or an array of such in x or in what x holds (`keys`: also in sets and as a key)?"""
     seen = set() if seen is None else seen
+    if keys and isinstance(x, (set, frozenset)):
+        return any(has_derivative(k, keys, seen) for k in x)
     if isinstance(x, (list, tuple, dict, deque)) or is_user_class(type(x)):
         if id(x) in seen:
             return False

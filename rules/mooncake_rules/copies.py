@@ -17,6 +17,7 @@ from mooncake_py.tangents import (
     ListShadow,
     ObjectShadow,
     PartialShadow,
+    SetShadow,
     add_rdata,
 )
 
@@ -90,6 +91,8 @@ class Copies:
             return ListShadow([], [None] * len(fx.f))
         if type(fx) is DictShadow:
             return DictShadow({})
+        if type(fx) is SetShadow:
+            return SetShadow()
         if type(fx) is CellShadow:
             return CellShadow(None)
         if type(fx) is FunctionShadow:
@@ -107,8 +110,6 @@ class Copies:
             copy.f.extend(map(self.of, x, fx.f))
         elif type(fx) is DictShadow:
             copy.f.update({k: self.of(x[k], f) for k, f in fx.f.items()})
-            for k, t in (fx.of_keys(x) or {}).items():
-                copy.put_key(k, CellShadow(self.of(k, t.f)))
         elif type(fx) is CellShadow and fx.f is not None:
             copy.f = self.of(x.cell_contents, fx.f)
         elif type(fx) is FunctionShadow:
@@ -121,11 +122,14 @@ class Copies:
         elif type(fx) is PartialShadow:
             copy.func = self.of(x.func, fx.func)
             copy.args, copy.keywords = self.of(x.args, fx.args), self.of(x.keywords, fx.keywords)
+        if isinstance(fx, SetShadow):
+            for k, t in (fx.of_keys(x) or {}).items():
+                copy.put_key(k, CellShadow(self.of(k, t.f)))
 
     def known_to(self, here: Run) -> None:
         """Let a run find the copies where it meets the objects."""
         for x, fx, copy in self.pairs.values():
-            if type(fx) in (ListShadow, DictShadow, CellShadow, ObjectShadow) and not isinstance(x, tuple):
+            if type(fx) in (ListShadow, DictShadow, SetShadow, CellShadow, ObjectShadow) and not isinstance(x, tuple):
                 here.put(x, copy)
 
     def flatten(self, parts: list[Any]) -> None:
@@ -142,9 +146,6 @@ class Copies:
                 for k, f in copy.f.items():
                     if f is None:
                         flatten(x[k], None, copy.r.get(k), parts)
-                for k, t in (copy.of_keys(x) or {}).items():
-                    flatten(k, t.f, t.r, parts)
-                    t.r = None
             elif type(copy) is CellShadow and copy.f is None:
                 flatten(content(x), None, copy.r, parts)
             elif type(copy) is ObjectShadow:
@@ -153,6 +154,10 @@ class Copies:
                         flatten(v, None, copy.r.get(k), parts)
             elif isinstance(copy, Part):
                 parts.append(copy.numbers())
+            if isinstance(copy, SetShadow):
+                for k, t in (copy.of_keys(x) or {}).items():
+                    flatten(k, t.f, t.r, parts)
+                    t.r = None
 
     def give(self, numbers: list[Any]) -> None:
         """Add such numbers to the originals."""
@@ -167,8 +172,6 @@ class Copies:
                 for k, f in fx.f.items():
                     if f is None:
                         fx.add_item(k, unflatten(x[k], None, numbers))
-                for k, t in (fx.of_keys(x) or {}).items():
-                    t.add(unflatten(k, t.f, numbers))
             elif type(fx) is ObjectShadow:
                 for k, v in attributes(x).items():
                     if fx.fdata(k) is None:
@@ -177,6 +180,9 @@ class Copies:
                 fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
             elif isinstance(fx, Part):
                 fx.give(numbers)
+            if isinstance(fx, SetShadow):
+                for k, t in (fx.of_keys(x) or {}).items():
+                    t.add(unflatten(k, t.f, numbers))
 
 
 def content(cell: Any) -> Any:

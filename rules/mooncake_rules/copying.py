@@ -26,6 +26,7 @@ from mooncake_py.tangents import (
     ListShadow,
     ObjectShadow,
     PartialShadow,
+    SetShadow,
     add_any,
     add_rdata,
     zero_fdata,
@@ -81,7 +82,7 @@ def _shallow(x: CoDual):
     fy = _same_parts(p, fx, y)
 
     def pullback(dy):
-        if fy is fx or type(fy) is tuple or fy is None:
+        if fy is fx or type(fy) in (tuple, SetShadow) or fy is None:
             return (dy,)
         for k in list(fy.r) if isinstance(fy.r, dict) else range(len(fy.r)):
             t = _taken(fy, None, k)
@@ -101,6 +102,8 @@ def _same_parts(x: Any, fx: Any, y: Any) -> Any:
         return ListShadow(list(fx.f), [None] * len(fx.f))
     if type(fx) is DictShadow:
         return DictShadow(dict(fx.f), None, fx.of_keys(x))
+    if type(fx) is SetShadow:
+        return SetShadow(fx.of_keys(x))
     if type(fx) is ObjectShadow:
         return ObjectShadow(y, {k: fx.fdata(k) for k in attributes(x)})
     fy = zero_fdata(y)
@@ -112,11 +115,12 @@ def _same_parts(x: Any, fx: Any, y: Any) -> Any:
 def _of_copy(convert: Any) -> Any:
     def rule(x: CoDual):
         p, fx = x.primal, x.fdata
-        y = convert(p)
-        fy = mirrored(p, fx, y, {})
+        copies: dict[int, Any] = {}  # by the identity of what they are of, where that is told
+        y = convert(p, copies)
+        fy = mirrored(p, fx, y, {}, copies)
 
         def pullback(dy):
-            return (give_back(p, fx, y, fy, dy, set()),)
+            return (give_back(p, fx, y, fy, dy, set(), copies),)
 
         return CoDual(y, fy), pullback
 
@@ -130,6 +134,8 @@ def _pairs(x: Any, y: Any) -> list[tuple[Any, Any, Any, Any]]:
     """
     if isinstance(x, (tuple, list, deque)):
         return [(i, a, i, b) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    if isinstance(x, (set, frozenset)):
+        return []
     if isinstance(x, dict):
         return [(k, v, c, w) for (k, v), (c, w) in zip(x.items(), y.items(), strict=True)]
     held = attributes(x)
@@ -140,9 +146,17 @@ def _pairs(x: Any, y: Any) -> list[tuple[Any, Any, Any, Any]]:
     return [(k, v, k, copied[k]) for k, v in held.items() if k in copied]  # one that is not there came later
 
 
-def _keys(x: Any, fx: Any, y: Any) -> list[tuple[Any, Any]]:
-    """The keys of a dict that may have tangents, each beside its deep copy."""
-    return [(k, c) for k, c in zip(x, y, strict=True) if type(k) not in WHOLE] if type(fx) is DictShadow else []
+def _keys(x: Any, fx: Any, y: Any, copies: dict[int, Any]) -> list[tuple[Any, Any]]:
+    """The keys of a dict or set that may have tangents, each beside its deep copy."""
+    if type(fx) is DictShadow:
+        return [(k, c) for k, c in zip(x, y, strict=True) if type(k) not in WHOLE]
+    if type(fx) is not SetShadow:
+        return []
+    own = {c: c for c in y}  # in another order
+    keys = [(k, copies.get(id(k), k)) for k in x if type(k) not in WHOLE]
+    if any(c not in own and zero_fdata(k) is not None for k, c in keys):
+        raise _refuse("a deep copy, by other means than `copy.deepcopy`,", x)
+    return [(k, own[c]) for k, c in keys if c in own]
 
 
 def _fdata_of(f: Any, key: Any) -> Any:
@@ -154,16 +168,16 @@ def _fdata_of(f: Any, key: Any) -> Any:
     return f.f[key] if type(f) is ListShadow else f.f.get(key)
 
 
-def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any]) -> Any:
+def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any], copies: dict[int, Any]) -> Any:
     """The fdata of y, a deep copy of x: new, one for all places where one thing is; that of x where y is no copy."""
     if y is x:
         return fx
     if id(y) in seen:
         return seen[id(y)]
     if type(y) is pytypes.MethodType:
-        return mirrored(x.__self__, fx, y.__self__, seen)
+        return mirrored(x.__self__, fx, y.__self__, seen, copies)
     if isinstance(y, tuple) and isinstance(x, tuple):
-        fs = tuple([mirrored(a, _fdata_of(fx, k), b, seen) for k, a, _, b in _pairs(x, y)])
+        fs = tuple([mirrored(a, _fdata_of(fx, k), b, seen, copies) for k, a, _, b in _pairs(x, y)])
         return fs if any(f is not None for f in fs) else None
     if type(fx) is PartialShadow:
         if y.func is x.func and all(
@@ -180,11 +194,11 @@ def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any]) -> Any:
     if seen and isinstance(class_attribute(type(x), "__deepcopy__"), pytypes.FunctionType):
         raise _refuse("a deep copy by its own __deepcopy__, in that of what holds it,", x)
     seen[id(y)] = fy
-    for k, c in _keys(x, fx, y):
+    for k, c in _keys(x, fx, y, copies):
         old = fx.of_key(k)
-        fy.put_key(c, old if c is k else CellShadow(mirrored(k, old.f, c, seen)))
+        fy.put_key(c, old if c is k else CellShadow(mirrored(k, old.f, c, seen, copies)))
     for kx, a, ky, b in _pairs(x, y):
-        f = mirrored(a, _fdata_of(fx, kx), b, seen)
+        f = mirrored(a, _fdata_of(fx, kx), b, seen, copies)
         if f is not None:
             fy.f[ky] = f
     return fy
@@ -200,7 +214,7 @@ def _taken(f: Any, r: Any, key: Any) -> Any:
     return f.r.pop(key, None)
 
 
-def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
+def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int], copies: dict[int, Any]) -> Any:
     """Move the cotangent of y, a deep copy of x, to x: into its fdata, else as the rdata that is returned."""
     if y is x:
         return r
@@ -211,27 +225,28 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int]) -> Any:
         return None
     if isinstance(x, tuple):
         ts = [
-            give_back(a, _fdata_of(fx, k), b, _fdata_of(fy, k), _taken(fy, r, k), seen) for k, a, _, b in _pairs(x, y)
+            give_back(a, _fdata_of(fx, k), b, _fdata_of(fy, k), _taken(fy, r, k), seen, copies)
+            for k, a, _, b in _pairs(x, y)
         ]
         return tuple(ts) if any(t is not None for t in ts) else None
     if type(x) is pytypes.MethodType:
-        return give_back(x.__self__, fx, y.__self__, fy, r, seen)
+        return give_back(x.__self__, fx, y.__self__, fy, r, seen, copies)
     if id(y) in seen or fx is None or type(fx) in (PartialShadow, FunctionShadow):
         return r if isinstance(x, (float, complex, np.inexact)) else None
     seen.add(id(y))
-    for k, c in _keys(x, fx, y):
+    for k, c in _keys(x, fx, y, copies):
         if c is not k:
             new, old = fy.of_key(c), fx.of_key(k)
-            old.add(give_back(k, old.f, c, new.f, new.r, seen))
+            old.add(give_back(k, old.f, c, new.f, new.r, seen, copies))
     if isinstance(x, (list, deque, dict)) or is_user_class(type(x)):
         for kx, a, ky, b in _pairs(x, y):
-            t = give_back(a, _fdata_of(fx, kx), b, _fdata_of(fy, ky), _taken(fy, r, ky), seen)
+            t = give_back(a, _fdata_of(fx, kx), b, _fdata_of(fy, ky), _taken(fy, r, ky), seen, copies)
             if t is not None:
                 fx.r[kx] = add_any(fx.r[kx] if type(fx) is ListShadow else fx.r.get(kx), None, t)
     return None
 
 
 rrule(deep)(_of_copy(copy.deepcopy))
-rrule(dataclasses.asdict)(_of_copy(dataclasses.asdict))
-rrule(dataclasses.astuple)(_of_copy(dataclasses.astuple))
+rrule(dataclasses.asdict)(_of_copy(lambda x, _: dataclasses.asdict(x)))
+rrule(dataclasses.astuple)(_of_copy(lambda x, _: dataclasses.astuple(x)))
 maybe_none.add(give_back)

@@ -24,7 +24,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.rule import Rule
-from mooncake_py.tangents import WHOLE, CellShadow, CoDual, DictShadow, ObjectShadow, zero_fdata
+from mooncake_py.tangents import WHOLE, CellShadow, CoDual, DictShadow, ObjectShadow, SetShadow, zero_fdata
 
 _f: Any  # what a table registers, one at a time
 
@@ -55,25 +55,25 @@ def key_fdata(d: dict, shadow: DictShadow | None, k: Any) -> Any:
     return None if are_plain(d) else fdata_of_key(shadow, k)
 
 
-def fdata_of_key(shadow: DictShadow | None, k: Any) -> Any:
+def fdata_of_key(shadow: SetShadow | None, k: Any) -> Any:
     if isinstance(k, (int, float, str)):
         return None
     return zero_fdata(k) if shadow is None else shadow.of_key(k).f
 
 
-def give_key(shadow: DictShadow | None, k: Any, dy: Any) -> None:
+def give_key(shadow: SetShadow | None, k: Any, dy: Any) -> None:
     """Add a cotangent to a key that is in the dict."""
     if dy is not None and shadow is not None and not is_whole(k):
         shadow.of_key(k).add(dy)
 
 
-def keep_key(shadow: DictShadow | None, k: Any, fk: Any) -> None:
+def keep_key(shadow: SetShadow | None, k: Any, fk: Any) -> None:
     """Keep the fdata of a key that is new in the dict, if the run does not know it: a function's."""
     if shadow is not None and fk is not None and type(fk) is not ObjectShadow:
         shadow.put_key(k, CellShadow(fk))
 
 
-def taken_key(shadow: DictShadow | None, k: Any, new: bool) -> Any:
+def taken_key(shadow: SetShadow | None, k: Any, new: bool) -> Any:
     """The cotangent of a key whose writing is undone, which is out of the dict by now if it was new there."""
     return shadow.take_key(k) if new and shadow is not None and shadow.keys is not None else None
 
@@ -81,7 +81,7 @@ def taken_key(shadow: DictShadow | None, k: Any, new: bool) -> Any:
 maybe_none.add(taken_key)
 
 
-def share_key(shadow: DictShadow | None, source: DictShadow | None, k: Any) -> None:
+def share_key(shadow: SetShadow | None, source: SetShadow | None, k: Any) -> None:
     """Let a key that came from another dict have one tangent in both."""
     if shadow is not None and source is not None and not is_whole(k):
         shadow.put_key(k, source.of_key(k))

@@ -1,62 +1,94 @@
-"""Sets hold what has no derivative itself, as objects; what is changed in them is undone.
+"""Sets: what is put in keeps its derivative, and has it when it is taken out or gone through.
 
-An object that is taken out of a set is known to the run, with its shadow.
+The tangent of an item is found in the set's shadow, as that of a key is in a dict's (`dict_keys`); an object that is
+taken out of a set is known to the run. What is changed in a set is undone.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
 from mooncake_py.iterators import KEYS_VIEWS, Generator
-from mooncake_py.kinds import Any_, Constant, ConstantKeys
-from mooncake_py.registry import overlay, refuse, register, rrule, zero_derivative
+from mooncake_py.kinds import Any_, ConstantKeys
+from mooncake_py.registry import overlay, register, rrule
 from mooncake_py.rule import Rule
 from mooncake_py.run import note_change
-from mooncake_py.structure import is_user_class
-from mooncake_py.tangents import CoDual, zero_fdata
+from mooncake_py.tangents import WHOLE, CellShadow, CoDual, SetShadow, zero_fdata
+from mooncake_rules.containers.dict_keys import fdata_of_key, give_key, is_whole, keep_key, taken_key
+
+_f: Any
+_of: Any
+_kind: Any  # what a table registers, one at a time
+Source = tuple[Any, SetShadow | None]
+"""A set, or a dict by its keys, with its shadow."""
+SETS = (set, frozenset)
 
 
-@rrule(set.add, ops.set_add, types=(set, Constant), mutates=(0,))
+def shadow_of_set(s: CoDual) -> SetShadow:
+    """The shadow of a set that something with a derivative is put into."""
+    return zero_fdata(s.primal) if s.fdata is None else s.fdata
+
+
+@rrule(set.add, ops.set_add, types=(set, Any_), mutates=(0,))
 def set_add(s: CoDual, item: CoDual):
     primal, x = s.primal, item.primal
-    if item.fdata is not None or isinstance(x, Generator):
-        _check_known(x)
+    if isinstance(x, Generator):
+        raise UnsupportedError("a generator with a derivative in a set", "the call", None, "use a list or dict")
     new = x not in primal
     primal.add(x)
     note_change(primal)
+    shadow = None if is_whole(x) else shadow_of_set(s)
+    if new:
+        keep_key(shadow, x, item.fdata)
 
     def pullback(_):
-        if new:
-            primal.discard(x)
+        if not new:
+            return None
+        primal.discard(x)
+        return None, taken_key(shadow, x, True)
+
+    return None, pullback
+
+
+def take_out(s: set, shadow: SetShadow | None, x: Any) -> Any:
+    """Take an item out that is in the set; what puts it back."""
+    item = x if type(x) in (int, str) else next(v for v in s if v is x or v == x)
+    s.discard(item)
+    note_change(s)
+    tangent = None if shadow is None or shadow.keys is None else shadow.keys.pop(item, None)
+
+    def put_back() -> None:
+        s.add(item)
+        if shadow is not None and tangent is not None:
+            shadow.put_key(item, tangent)
+
+    return put_back
+
+
+@rrule(set.discard, types=(set,), mutates=(0,))
+def set_discard(s: CoDual, x):
+    put_back = take_out(s.primal, s.fdata, x) if x in s.primal else None
+
+    def pullback(_):
+        if put_back is not None:
+            put_back()
         return None
 
     return None, pullback
 
 
-def _check_known(x: Any) -> None:
-    """Refuse what the run would not know again, when it is taken out: functions, generators and the like."""
-    if isinstance(x, tuple):
-        for v in x:
-            _check_known(v)
-    elif isinstance(x, Generator) or not (is_user_class(type(x)) or isinstance(x, (frozenset, str, int, type(None)))):
-        raise UnsupportedError(
-            f"a {type(x).__name__} with a derivative in a set", "the call", None, "use a list or dict"
-        )
-
-
-@rrule(set.discard, types=(set,), mutates=(0,))
-def set_discard(s: CoDual, x):
-    primal = s.primal
-    there = x in primal
-    primal.discard(x)
-    note_change(primal)
+@rrule(set.remove, types=(set,), mutates=(0,))
+def set_remove(s: CoDual, x):
+    if x not in s.primal:
+        raise KeyError(x)
+    put_back = take_out(s.primal, s.fdata, x)
 
     def pullback(_):
-        if there:
-            primal.add(x)
+        put_back()
         return None
 
     return None, pullback
@@ -64,62 +96,125 @@ def set_discard(s: CoDual, x):
 
 @rrule(set.pop, types=(set,), mutates=(0,))
 def set_pop(s: CoDual):
-    primal = s.primal
+    primal, shadow = s.primal, s.fdata
     x = primal.pop()
-    note_change(primal)
+    primal.add(x)
+    f = fdata_of_key(shadow, x)
+    put_back = take_out(primal, shadow, x)
 
-    def pullback(_):
-        primal.add(x)
+    def pullback(dy):
+        put_back()
+        give_key(shadow, x, dy)
         return None
 
-    return CoDual(x, zero_fdata(x)), pullback
+    return CoDual(x, f), pullback
 
 
-def _put_back(s: set, before: set) -> Any:
-    """The pullback of what changed a set."""
+@rrule(set.clear, types=(set,), mutates=(0,))
+def set_clear(s: CoDual):
+    primal, shadow = s.primal, s.fdata
+    before = primal.copy()
+    primal.clear()
+    return None, _put_back(primal, before, shadow, replaced_keys(shadow, {}))
+
+
+def replaced_keys(shadow: SetShadow | None, keys: dict[Any, CellShadow] | None) -> dict[Any, CellShadow] | None:
+    """Give a set the tangents of other items; those that it had."""
+    if shadow is None:
+        return None
+    before, shadow.keys = shadow.keys, keys
+    return before
+
+
+def _put_back(s: set, before: set, shadow: SetShadow | None, keys: dict[Any, CellShadow] | None) -> Any:
+    """The pullback of what changed a set: its items before, and their tangents."""
     note_change(s)
 
     def pullback(_):
         s.clear()
         s.update(before)
+        replaced_keys(shadow, keys)
         return None
 
     return pullback
 
 
-def _changed_by(f: Any) -> Any:
-    """The rule of what changes a set by another one."""
+def keys_from(items: Iterable[Any], *sources: Source) -> dict[Any, CellShadow] | None:
+    """The tangents of the items of what was put together out of these: of the first that has an item."""
+    keys: dict[Any, CellShadow] = {}
+    for k in items:
+        if type(k) not in WHOLE:
+            found = [shadow for s, shadow in sources if shadow is not None and k in s]
+            if found:
+                keys[k] = found[0].of_key(k)
+    return keys or None
 
-    def rule(s: CoDual, other):
-        before = s.primal.copy()
-        y = f(s.primal, other)
-        return CoDual(y, None), _put_back(s.primal, before)
+
+def _changed_by(f: Any) -> Any:
+    """The rule of what changes a set by another one, or by a dict."""
+
+    def rule(s: CoDual, other: CoDual):
+        primal = s.primal
+        before = primal.copy()
+        y = f(primal, other.primal)
+        keys = keys_from(primal, (before, s.fdata), (other.primal, other.fdata))
+        shadow = s.fdata if keys is None else shadow_of_set(s)
+        pullback = _put_back(primal, before, shadow, replaced_keys(shadow, keys))
+        return CoDual(y, None if y is None else shadow), pullback
 
     return rule
 
 
-@rrule(set.clear, types=(set,), mutates=(0,))
-def set_clear(s: CoDual):
-    before = s.primal.copy()
-    s.primal.clear()
-    return None, _put_back(s.primal, before)
+def _made_of(f: Any) -> Any:
+    """The rule of what makes a set of two sets, or of a set and a dict."""
+
+    def rule(a: CoDual, b: CoDual):
+        y = f(a.primal, b.primal)
+        keys = keys_from(y, (a.primal, a.fdata), (b.primal, b.fdata))
+        return CoDual(y, None if keys is None and isinstance(y, frozenset) else SetShadow(keys)), _nothing
+
+    return rule
 
 
-rrule(set.remove, types=(set, Constant), mutates=(0,))(_changed_by(set.remove))
-for _f in (set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update, ops.set_update):
-    for _of in (set, frozenset, ConstantKeys):
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _made_of_one(f: Any) -> Any:
+    """The rule of what makes a set of one."""
+
+    def rule(s: CoDual):
+        y = f(s.primal)
+        if y is s.primal:
+            return CoDual(y, s.fdata), _nothing
+        keys = keys_from(y, (s.primal, s.fdata))
+        return CoDual(y, None if keys is None and isinstance(y, frozenset) else SetShadow(keys)), _nothing
+
+    return rule
+
+
+_UPDATES = (set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update)
+for _of in (*SETS, ConstantKeys):
+    for _f in (*_UPDATES, ops.set_update):
         rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
-for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
-    for _of in (set, frozenset):
-        rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
-
-
-for _f in (set.intersection, set.difference, set.union, set.isdisjoint, set.issubset, set.issuperset):
-    for _of in (set, frozenset, ConstantKeys):
+    for _f in (set.isdisjoint, set.issubset, set.issuperset):
         register(Rule(_f, None, (set, _of)))
-refuse(
-    "a set holds constants; keep values that have a derivative in a list, or as keys of a dict", set.add, ops.set_add
-)
+    for _f in (frozenset.isdisjoint, frozenset.issubset, frozenset.issuperset):
+        register(Rule(_f, None, (frozenset, _of)))
+    for _f in (set.intersection, set.difference, set.union, set.symmetric_difference):
+        rrule(_f, types=(set, _of))(_made_of(_f))
+    for _f in (frozenset.intersection, frozenset.difference, frozenset.union, frozenset.symmetric_difference):
+        rrule(_f, types=(frozenset, _of))(_made_of(_f))
+for _of in SETS:
+    for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
+        rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
+        rrule(_f, types=(frozenset, _of))(_made_of(_f))
+    for _kind in SETS:
+        for _f in (operator.or_, operator.and_, operator.sub, operator.xor):
+            rrule(_f, types=(_kind, _of))(_made_of(_f))
+    for _f in SETS:
+        rrule(_f, types=(_of,))(_made_of_one(_f))
+    rrule(_of.copy, types=(_of,))(_made_of_one(_of.copy))
 
 
 def _of_keys(f: Any) -> None:
@@ -127,15 +222,14 @@ def _of_keys(f: Any) -> None:
     @rrule(f, types=(Any_, KEYS_VIEWS[0]))
     def keys_as_set(a: CoDual, b: CoDual):
         y = f(a.primal, b.primal)
+        sources = [(x.primal, x.fdata) for x in (a, b) if isinstance(x.primal, (*SETS, KEYS_VIEWS[0]))]
+        keys = keys_from(y, *sources)
         for x in y:
-            if not isinstance(x, Constant.cls):
-                raise UnsupportedError("a number with a derivative in a set", "the call", None, "use a list or dict")
-            _check_known(x)
-
-        def pullback(_):
-            return None
-
-        return CoDual(y, None), pullback
+            if not is_whole(x) and x not in (keys or {}) and zero_fdata(x) is None:
+                raise UnsupportedError(
+                    "a set of keys put together with what is no set", "the call", None, "make a set of it first"
+                )
+        return CoDual(y, SetShadow(keys)), _nothing
 
 
 for _f in (operator.and_, operator.or_, operator.sub, operator.xor):
@@ -167,7 +261,7 @@ def frozen(s: set) -> frozenset:
     return frozenset(s)
 
 
-zero_derivative(frozen)
+rrule(frozen)(_made_of_one(frozen))
 overlay(set, arity=1)(set_)
 
 
@@ -198,20 +292,62 @@ def symmetric_difference_update_(s, other):
 
 @overlay(set.union)
 def union_(s, *others):
-    new = set.copy(s)
+    new = set(s)
     update_(new, *others)
     return new
 
 
 @overlay(set.difference)
 def difference_(s, *others):
-    new = set.copy(s)
+    new = set(s)
     difference_update_(new, *others)
     return new
 
 
 @overlay(set.intersection)
 def intersection_(s, *others):
-    new = set.copy(s)
+    new = set(s)
     intersection_update_(new, *others)
     return new
+
+
+@overlay(set.symmetric_difference)
+def symmetric_difference_(s, other):
+    new = set(s)
+    new ^= set_(other)
+    return new
+
+
+@overlay(frozenset.union)
+def frozen_union_(s, *others):
+    return frozen(union_(s, *others))
+
+
+@overlay(frozenset.difference)
+def frozen_difference_(s, *others):
+    return frozen(difference_(s, *others))
+
+
+@overlay(frozenset.intersection)
+def frozen_intersection_(s, *others):
+    return frozen(intersection_(s, *others))
+
+
+@overlay(frozenset.symmetric_difference)
+def frozen_symmetric_difference_(s, other):
+    return frozen(symmetric_difference_(s, other))
+
+
+@overlay(set.isdisjoint, frozenset.isdisjoint)
+def isdisjoint_(s, other):
+    return all(x not in s for x in other)
+
+
+@overlay(set.issuperset, frozenset.issuperset)
+def issuperset_(s, other):
+    return all(x in s for x in other)
+
+
+@overlay(set.issubset, frozenset.issubset)
+def issubset_(s, other):
+    return s <= set_(other)
