@@ -1,5 +1,5 @@
-"""What functions that were made in the run and bound methods hold: read where their code is taken in, wherever they
-come from."""
+"""What functions and bound methods hold: read where the code of those that were made in the run is taken in, wherever
+they come from."""
 
 from __future__ import annotations
 
@@ -22,3 +22,14 @@ def default_of(f: FunctionType, i: int) -> Any:
 def receiver_of(m: MethodType) -> Any:
     """The object that a method is bound to."""
     return m.__self__
+
+
+def captured(f: FunctionType) -> dict[str, Any]:
+    """What the free variables of a function stand for, by name; those that stand for nothing yet are left out."""
+    held: dict[str, Any] = {}
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=False):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return held

@@ -94,10 +94,10 @@ class Pullback:
 
     def of_arguments(self, cotangent: Any, chosen: Sequence[int]) -> tuple[Any, ...]:
         """The cotangents of some arguments only, by number; keyword arguments count on after the positional ones."""
+        dy = check_cotangent(self._value, cotangent)
         if self._spent and not self.reusable:
             again = None if not self.own_only or self.touched.keys() - reachable(self._args) else self.again
             return self.of_another_run(again, leaves_of(self._value), cotangent, chosen)
-        dy = check_cotangent(self._value, cotangent)
         self._spent = True
         kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
         shadows = self._keep_shadows() if self.reusable and (self._outside or self.wrote) else []

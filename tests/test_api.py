@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import (
+    CotangentError,
     PullbackReuse,
     build_rrule,
     grad,
@@ -545,6 +546,17 @@ def test_what_was_changed_in_place_can_be_undone_once(f: Any) -> None:
     pullback(1.0)
     with pytest.raises(PullbackReuse, match="what it saved is used up"):
         pullback(1.0)
+
+
+def test_a_cotangent_that_does_not_fit_is_told_of_before_reuse() -> None:
+    def f(x: np.ndarray) -> np.ndarray:
+        x *= 2.0
+        return x
+
+    _, pullback = value_and_pullback(f, np.ones(3))
+    pullback(np.ones(3))
+    with pytest.raises(CotangentError, match="shape"):
+        pullback(np.ones(4))
 
 
 def test_a_pullback_that_ended_half_way_is_not_run_again() -> None:

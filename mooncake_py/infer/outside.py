@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
 from typing import Any, TypeVar
 
+from mooncake_py.closures import captured
 from mooncake_py.errors import MooncakeError, WritesOutside
 from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
@@ -136,11 +137,7 @@ def _captured(f: pytypes.FunctionType, depth: int = 3) -> tuple[Any, ...]:
     if not f.__closure__ or not depth:
         return ()
     found: list[Any] = []
-    for cell in f.__closure__:
-        try:
-            x = cell.cell_contents
-        except ValueError:
-            continue
+    for x in captured(f).values():
         found.append((x.__code__, _captured(x, depth - 1)) if isinstance(x, pytypes.FunctionType) else type(x))
     return tuple(found)
 
@@ -297,6 +294,13 @@ class Walk:
             if not isinstance(p, (float, int, str)):
                 self.value(p)
 
+    def wrapped_by(self, f: Any) -> list[pytypes.FunctionType]:
+        """The user's functions that a library's function holds: what `contextlib.contextmanager` made of one, say."""
+        if not isinstance(f, pytypes.FunctionType) or not of_library(f.__globals__.get("__name__") or ""):
+            return []
+        held = [g for g in (*captured(f).values(), getattr(f, "__wrapped__", None)) if type(g) is pytypes.FunctionType]
+        return [g for g in held if (g.__code__, id(g.__globals__)) in self.codes]
+
     def methods(self, cls: type, outside: bool) -> None:
         for k in (*cls.__mro__, *type.mro(type(cls))):
             if of_library(k.__module__):
@@ -368,12 +372,7 @@ class Walk:
     def function(self, f: pytypes.FunctionType) -> Code | None:
         if of_library(f.__module__ or ""):
             return None
-        held: dict[str, Any] = {}
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=False):
-            try:
-                held[name] = cell.cell_contents
-            except ValueError:
-                continue
+        held = captured(f)
         if of_library(f.__globals__.get("__name__") or ""):  # it wraps a function of the user's, and looks after itself
             held = {name: x for name, x in held.items() if not isinstance(x, CONSTANTS_ONLY)}
         c = self.code(f.__code__, f.__globals__, held)

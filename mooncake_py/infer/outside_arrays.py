@@ -228,13 +228,11 @@ class _Arrays:
                 kind |= kinds(getattr(holder, name, None))
             self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
             return False
-        if (
-            any(given)
-            and isinstance(f, pytypes.FunctionType)
-            and hasattr(f, "__wrapped__")
-            and f.__globals__.get("__name__") == "contextlib"
-        ):
-            return True  # it calls a user's function: a context manager made of a generator
+        if any(given):
+            for g in self.walk.wrapped_by(f):  # which may be given them in any order
+                t = self.by_code[g.__code__]
+                self._give(t, 0, [functools.reduce(operator.or_, given)] * len(t.body.params))
+                self.hold(c, s.out, HOLDER | self.returned.get(t.code, NOTHING))
         if isinstance(s.fn, Var) and (f is None or self._is_users(f)):
             return self._called(c, s, f, given, defs)
         if f is ops.call_ex:
@@ -354,6 +352,8 @@ class _Arrays:
             code = made.args[0].value if maker else None  # type: ignore[union-attr]
             targets = [self.by_code[code]] if code in self.by_code else self.codes
         for t in targets:
+            if f is None and t.body.kind == "generator" and any(kind & _ARRAY for kind in given):
+                return True  # if it is this one, its frame will hold the array, and is written to
             for first in (0, 1) if t.code.co_argcount and (method or isinstance(f, type) or f is None) else (0,):
                 self._give(t, first, given[: len(s.args)])
                 for p, v in zip(t.body.params[first:], s.args, strict=False):

@@ -173,8 +173,13 @@ class _Tracks:
         if not flat:
             self.deep.add(v)
 
-    def flow(self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, raised: bool) -> None:
-        """From the end of a block into those that follow it; has an exception been `raised` with what is followed?"""
+    def flow(
+        self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, raised: bool, known: Callable[[Operand], Any]
+    ) -> None:
+        """From the end of a block into those that follow it; has an exception been `raised` with what is followed?
+
+        `known` tells what a name stands for, which is asked of classes: two of them may come to one variable.
+        """
         for e in all_edges(b):
             params = params_of[e.target]
             if isinstance(b.term, ForNext) and e is b.term.body:
@@ -188,7 +193,7 @@ class _Tracks:
             for p, a in zip(params, e.args, strict=True):
                 if a in self.outside:
                     self.add(p, a not in self.deep)
-                if a in self.classes:
+                if a in self.classes or isinstance(known(a), type):
                     self.classes.add(p)
 
 
@@ -230,7 +235,7 @@ class Writes:
                     if self._statement(c, s, tracks, defs):
                         return True
                 self.raises |= isinstance(b.term, Raise) and b.term.exc in tracks.outside
-                tracks.flow(params_of, b, self.raises)
+                tracks.flow(params_of, b, self.raises, lambda v: c.known(v, defs))
                 if isinstance(b.term, Return) and b.term.value in tracks.outside:
                     self.returns = True
             if tracks.size() == before:

@@ -12,7 +12,6 @@ import pytest
 from mooncake_py import (
     ArgumentError,
     CotangentError,
-    MissingRule,
     Tangent,
     differentiable,
     grad,
@@ -267,11 +266,6 @@ def test_list_that_contains_itself() -> None:
         return xs[0] * xs[2][1]
 
     assert np.isclose(grad(f)(0.7), 4 * 0.7)
-
-
-def test_set_of_active_values() -> None:
-    with pytest.raises(MissingRule, match="a set holds constants"):
-        grad(lambda x: sum({x, 2 * x}))(1.0)
 
 
 def test_array_from_outside() -> None:

@@ -21,6 +21,14 @@ class Box:
     v = 0.5
 
 
+class Shared:
+    n = 0.5
+
+
+class Other:
+    n = 0.5
+
+
 class Carrier(Exception):
     def __init__(self, value):
         super().__init__()
@@ -34,11 +42,11 @@ def reset() -> None:
     STORE[:] = 0.1, -0.2, 0.3
     LOG[:] = [1.0]
     TABLE.clear()
-    BOX.v = 0.5
+    BOX.v = Shared.n = Other.n = 0.5
 
 
 def state() -> Any:
-    return copy.deepcopy((STORE, LOG, TABLE, BOX.v))
+    return copy.deepcopy((STORE, LOG, TABLE, BOX.v, Shared.n, Other.n))
 
 
 def array_bound_before_it_is_raised(x):
@@ -79,6 +87,22 @@ def method_bound_before_it_is_raised(x):
     except KeyError:
         put(x * x)
     return LOG[-1] * x
+
+
+def class_bound_before_it_is_raised(x):
+    cls = None
+    try:
+        cls = Shared
+        TABLE["missing"]
+    except KeyError:
+        cls.n = x * x
+    return Shared.n * x
+
+
+def class_that_is_one_of_two(x):
+    cls = Shared if x > 1.0 else Other
+    cls.n = x * x
+    return Shared.n * Other.n * x
 
 
 def list_that_an_exception_brings(x):
@@ -138,7 +162,7 @@ def array_that_a_manager_writes_to(x):
 
 
 @pytest.mark.parametrize("f", [
-    array_that_a_manager_writes_to,
+    array_that_a_manager_writes_to, class_bound_before_it_is_raised, class_that_is_one_of_two,
     array_beside_one_that_is_written_to,
     array_bound_before_it_is_raised, view_bound_before_it_is_raised, list_bound_before_it_is_raised,
     method_bound_before_it_is_raised, list_that_an_exception_brings, array_that_an_exception_brings,

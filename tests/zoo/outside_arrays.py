@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import KeysView
 
@@ -139,3 +140,73 @@ def an_axis_put_before_a_number(x):
     WORK[0] += 1.0
     kept = list(x) if isinstance(x, KeysView) else x  # which is decided when it runs
     return np.sum(np.sum(np.asarray(kept))[..., None] * x)
+
+
+@contextlib.contextmanager
+def _replaced(box, key, value):
+    old = box[key]
+    box[key] = value
+    try:
+        yield box
+    finally:
+        box[key] = old
+
+
+@contextlib.contextmanager
+def _scaled(box, k):
+    yield box * k
+
+
+def _multiples(a, k):
+    for v in a:
+        yield v * k
+
+
+def _sums(a, k):
+    for v in a:
+        yield v + k
+
+
+class Reader:
+    def multiples(self, a, k):
+        for v in a:
+            yield v * k
+
+    @contextlib.contextmanager
+    def replaced(self, a, i, v):
+        old = a[i]
+        a[i] = v
+        yield a
+        a[i] = old
+
+
+KEPT = np.array([0.5, 0.25, 0.125])
+MANAGERS, GENERATORS, READERS = {"scaled": _scaled, "replaced": _replaced}, [_multiples, _sums], [Reader(), Reader()]
+
+
+@case(X3)
+def given_to_a_generator_that_is_chosen(x):
+    total = 0.0
+    for g in GENERATORS:
+        for v in g(KEPT, x[0]):
+            total += v * x[1]
+    return total * sum(GENERATORS[int(x[1])](KEPT, x[2])) + sum(sum(r.multiples(KEPT, x[0])) for r in READERS)
+
+
+@case(X3)
+def given_to_a_manager_that_is_chosen(x):
+    with MANAGERS["scaled"](KEPT, x[0]) as b, MANAGERS["replaced"](KEPT, 1, x[1] ** 2) as c:
+        total = np.sum(b) * c[1]
+    for r in READERS:
+        with r.replaced(KEPT, 1, x[0]) as a:
+            total += a[1] * KEPT[1]
+    with (_replaced if x[1] > 1 else _scaled)(KEPT, 1, x[2]) as a:
+        return total * a[1] * KEPT[1]
+
+
+@case(X3)
+def given_to_managers_by_name_and_on_a_stack(x):
+    with contextlib.ExitStack() as stack:
+        b = stack.enter_context(_scaled(KEPT, x[0]))
+        stack.enter_context(_replaced(box=KEPT, key=1, value=x[0] ** 2))
+        return np.sum(b) * KEPT[1] * x[1]
