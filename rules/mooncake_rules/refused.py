@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import array
 import dataclasses
+import datetime
 import decimal
 import marshal
+import operator
 import pickle
 import struct
 import threading
+import types
 import weakref
+from typing import Any
 
-from mooncake_py.registry import refuse
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.iterators import Generator
+from mooncake_py.kinds import Any_
+from mooncake_py.registry import refuse, rrule
 
 refuse("the code that it runs is not seen; write it as a function", eval, exec)
 refuse(
@@ -30,3 +37,20 @@ refuse(
 refuse("its numbers are integers; use floats", float.as_integer_ratio)
 refuse("its digits are no floats; use floats", decimal.Decimal, decimal.Decimal.from_float)
 refuse("hold the object itself", weakref.ref, weakref.proxy)
+refuse("it is a view; use the dict itself", types.MappingProxyType)
+refuse("it holds whole microseconds; use a float with the seconds", datetime.timedelta)
+
+
+def _of_timedelta(a: Any, b: Any) -> Any:
+    hint = "it holds whole microseconds; use a float with the seconds"
+    raise UnsupportedError("arithmetic of a timedelta and a value that has a derivative", "the call", None, hint)
+
+
+for _f in (operator.mul, operator.truediv):
+    rrule(_f, types=(datetime.timedelta, Any_))(_of_timedelta)
+    rrule(_f, types=(Any_, datetime.timedelta))(_of_timedelta)
+
+
+@rrule(operator.length_hint, types=(Generator,))
+def length_hint(_: Any) -> Any:
+    raise UnsupportedError("the length hint of an iterator that has no list", "the call", None, "make a list of it")

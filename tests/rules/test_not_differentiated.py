@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import array
+import datetime
+import operator
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,3 +122,25 @@ def test_keys_in_errors_of_python() -> None:
     with pytest.raises(UnsupportedError, match="use the key itself") as caught:
         grad(key_of_an_error)(M)
     check(caught.value, key_of_an_error)
+
+
+def times_a_timedelta(x):
+    return (datetime.timedelta(seconds=2) * float(x[0, 0])).total_seconds()  # HERE
+
+
+def length_hint_of_values(x):
+    d = {"a": x[0, 0], "b": x[0, 1]}
+    return operator.length_hint(iter(d.values())) * d["a"]  # HERE
+
+
+def view_of_a_dict(x):
+    return types.MappingProxyType({"a": x[0, 0]})["a"]  # HERE
+
+
+@pytest.mark.parametrize("f, hint", [
+    (times_a_timedelta, "whole microseconds"), (length_hint_of_values, "make a list"), (view_of_a_dict, "the dict itself"),
+], ids=lambda f: getattr(f, "__name__", ""))  # fmt: skip
+def test_hints(f: Callable[..., Any], hint: str) -> None:
+    with pytest.raises((MissingRule, UnsupportedError), match=hint) as caught:
+        grad(f)(M)
+    check(caught.value, f)
