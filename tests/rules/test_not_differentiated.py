@@ -90,23 +90,18 @@ def test_mpmath_for_constants() -> None:
     assert grad(lambda x, n: x * float(mpmath.gamma(n)))(1.5, 4.0) == 6.0
 
 
-def keys_of_both(x):
+def keys_and_a_list(x):
     d = {x[0, 0]: 1.0, x[0, 1]: 2.0}
-    return sum(d.keys() & {x[0, 0]: 1.0}.keys())  # HERE
-
-
-def keys_in_a_set(x):
-    d = {v: 1.0 for v in x[0]}
-    return sum(set(d))  # HERE
+    return sum(d.keys() | [x[0, 2]])  # HERE
 
 
 def keys_in_bytes(x):
     return array.array("d", {x[0, 0]: 1})[0]  # HERE
 
 
-@pytest.mark.parametrize("f", [keys_of_both, keys_in_a_set, keys_in_bytes])
+@pytest.mark.parametrize("f", [keys_and_a_list, keys_in_bytes])
 def test_keys_with_derivatives_elsewhere(f: Callable[..., Any]) -> None:
-    with pytest.raises((MissingRule, UnsupportedError), match=r"dict|bytes") as caught:
+    with pytest.raises((MissingRule, UnsupportedError), match=r"a set of keys|bytes") as caught:
         grad(f)(M)
     check(caught.value, f)
 
@@ -138,7 +133,8 @@ def view_of_a_dict(x):
 
 
 @pytest.mark.parametrize("f, hint", [
-    (times_a_timedelta, "whole microseconds"), (length_hint_of_values, "make a list"), (view_of_a_dict, "the dict itself"),
+    (times_a_timedelta, "whole microseconds"), (length_hint_of_values, "make a list"),
+    (view_of_a_dict, "the dict itself"),
 ], ids=lambda f: getattr(f, "__name__", ""))  # fmt: skip
 def test_hints(f: Callable[..., Any], hint: str) -> None:
     with pytest.raises((MissingRule, UnsupportedError), match=hint) as caught:
