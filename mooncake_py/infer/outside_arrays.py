@@ -111,6 +111,8 @@ class _Arrays:
         self.attributes: dict[str, int] = {}
         self.globals: dict[str, int] = {}
         self.filled: set[tuple[int, Var]] = set()  # parameters that arrays are put into
+        self.joined: dict[tuple[int, Operand], set[Operand]] = {}  # parameters of blocks by what comes to them
+        self.items: dict[tuple[int, Operand], set[Operand]] = {}  # those that are items by what is gone through
         self.returned: dict[pytypes.CodeType, int] = {}
         self.raised: dict[None, int] = {}  # what exceptions bring, whichever
         self.by_name: dict[str, list[Code]] = {}
@@ -196,11 +198,13 @@ class _Arrays:
                 if e is b.handler or brings_value(term, e):
                     if isinstance(term, ForNext) and e is term.body:
                         self.hold(c, params[0], _item(self.kind(c, term.iterator)))
+                        self.items.setdefault((id(c), params[0]), set()).add(term.iterator)
                     else:
                         self.hold(c, params[0], self.raised.get(None, NOTHING))
                     params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.hold(c, p, self.kind(c, a))
+                    self.joined.setdefault((id(c), p), set()).add(a)
         return False
 
     def _statement(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
@@ -233,6 +237,8 @@ class _Arrays:
                 t = self.by_code[g.__code__]
                 self._give(t, 0, [functools.reduce(operator.or_, given)] * len(t.body.params))
                 self.hold(c, s.out, HOLDER | self.returned.get(t.code, NOTHING))
+        if f is None and any(kind & _ARRAY for kind in given) and self._may_be_generator(c, s.fn, defs):
+            return True  # its frame will hold the array, and is written to
         if isinstance(s.fn, Var) and (f is None or self._is_users(f)):
             return self._called(c, s, f, given, defs)
         if f is ops.call_ex:
@@ -268,6 +274,37 @@ class _Arrays:
         else:
             return self._runs(c, s, f, given)
         return False
+
+    def _may_be_generator(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
+        """Is this a callee that is one of several, or an item or method of what a name stands for, and a generator?"""
+        s = defs.get(v)  # type: ignore[arg-type]
+        if s is None:
+            found = [g for a in self.joined.get((id(c), v), ()) for g in self._functions(c.known(a, defs))]
+            found += [g for a in self.items.get((id(c), v), ()) for g in self._functions_in(c, a, defs)]
+        elif isinstance(s.fn, Const) and s.fn.value is getattr and isinstance(s.args[1], Const):
+            return any(t.body.kind == "generator" for t in self.by_name.get(str(s.args[1].value), ()))
+        else:
+            index = isinstance(s.fn, Const) and s.fn.value is operator.getitem
+            found = self._functions_in(c, s.args[0], defs) if index else []
+        return any(self.by_code[g.__code__].body.kind == "generator" for g in found)
+
+    def _functions_in(self, c: Code, v: Operand, defs: dict[Var, Call]) -> list[pytypes.FunctionType]:
+        """The user's functions in a container that a name stands for, or in what goes through one."""
+        x = c.known(v, defs)
+        s = defs.get(v)  # type: ignore[arg-type]
+        if x is None and s is not None:
+            through = s.args[0] if s.args and isinstance(s.fn, Const) else s.fn
+            made = defs.get(through)  # type: ignore[arg-type]
+            if made is not None and isinstance(made.fn, Const) and made.fn.value is getattr:
+                through = made.args[0]
+            return self._functions_in(c, through, defs) if through != v else []
+        items = x.values() if isinstance(x, dict) else x if isinstance(x, _CONTAINERS) else ()
+        return [g for f in itertools.islice(items, MOST_ITEMS) for g in self._functions(f)]
+
+    def _functions(self, f: Any) -> list[pytypes.FunctionType]:
+        """The user's function that this is, or those that a library's holds."""
+        own = isinstance(f, pytypes.FunctionType) and f.__code__ in self.by_code
+        return [*([f] if own else []), *self.walk.wrapped_by(f)]
 
     def _is_users(self, f: Any) -> bool:
         """Is this a function that the walk has the code of, or a class?"""
@@ -352,8 +389,6 @@ class _Arrays:
             code = made.args[0].value if maker else None  # type: ignore[union-attr]
             targets = [self.by_code[code]] if code in self.by_code else self.codes
         for t in targets:
-            if f is None and t.body.kind == "generator" and any(kind & _ARRAY for kind in given):
-                return True  # if it is this one, its frame will hold the array, and is written to
             for first in (0, 1) if t.code.co_argcount and (method or isinstance(f, type) or f is None) else (0,):
                 self._give(t, first, given[: len(s.args)])
                 for p, v in zip(t.body.params[first:], s.args, strict=False):
