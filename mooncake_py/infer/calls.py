@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -103,6 +103,11 @@ def _is_number(t: T) -> bool:
     """Is this a number of a class that is not the user's?"""
     cls = type(t.value) if isinstance(t, Known) else class_of(t)
     return isinstance(t, Real) or (cls is not None and cls.__module__ in ("builtins", "numpy") and is_scalar(t))
+
+
+def _holds_objects(t: T) -> TypeGuard[Arr]:
+    """Is this an array of objects, not of numbers? Derivatives are not followed through these."""
+    return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV"
 
 
 def _has_metaclass(t: T) -> bool:
@@ -331,8 +336,15 @@ class Calls(PythonCalls):
             return t
         if isinstance(rule, Rule):
             t = self.result_type(f, args, types, kw)
-            if act and rule.fn is not None:
-                self.refuse_objects(s, types[0] if rule.mutates and types else t)
+            if act and rule.fn is not None and _holds_objects(result := types[0] if rule.mutates and types else t):
+                if Known(None) in types:
+                    return self.dynamic(s, "None in an array: it may never come to that")
+                raise UnsupportedError(
+                    f"a value with a derivative in an array of dtype {result.dtype}",
+                    self.fn.filename,
+                    s.pos.line,
+                    "use arrays of floats or complex numbers, lists or dicts",
+                )
             if rule.fn is None:
                 why = "the method of an object may be called"
                 self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
@@ -422,16 +434,6 @@ class Calls(PythonCalls):
         if not isinstance(t, Obj) or t.cls.__dictoffset__ == 0 or not is_const(m.site.fn, getattr):
             return None
         return m.receiver, Const(t.cls), m.site.args[1]
-
-    def refuse_objects(self, s: Call, t: T) -> None:
-        """Derivatives are followed through arrays of numbers only."""
-        if isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV":
-            raise UnsupportedError(
-                f"a value with a derivative in an array of dtype {t.dtype}",
-                self.fn.filename,
-                s.pos.line,
-                "use arrays of floats or complex numbers, lists or dicts",
-            )
 
     def structural(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         if f is ops.build_tuple:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py import registry, run
+from mooncake_py import outputs, registry, run
 from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.ir.nodes import Call, Pos
@@ -155,6 +155,9 @@ class DynamicSite:
             kwfdata = known(kwvalues, kwfdata)
         if self.live is not None:
             ff, fargs = self._met(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.live)
+            if ff is None and not self.live_at_all and all(x is None for x in (*fargs, *kwfdata)):
+                if outputs.writes_out(f, len(args), names):
+                    return run_plainly(f, args, dict(zip(names, kwvalues, strict=True)), names, self.protected)
         if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
             return handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
         return call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)

@@ -9,8 +9,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+from mooncake_py import value_and_grad
 from tests.runtime.outside import check_state
 
 LOG: list[Any] = []
@@ -151,3 +153,15 @@ def insertion(x):
 ])  # fmt: skip
 def test_what_is_read_back_has_its_derivative(f: Callable[[Any], Any]) -> None:
     check_state(f, LOG.clear, lambda: list(LOG))
+
+
+def test_constants_written_by_out() -> None:
+    bounds = {"high": 1.2}
+
+    def f(a, x):
+        np.clip(a, -0.9, 0.1 + bounds.get("high", 1.0), out=a)
+        return a.sum() * x
+
+    a = np.array([0.3, 1.6])
+    assert value_and_grad(f, 1)(a, 0.5) == (pytest.approx(0.8), pytest.approx(1.6))
+    assert list(a) == [0.3, 1.6]

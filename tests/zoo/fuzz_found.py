@@ -160,3 +160,14 @@ def loop_that_is_reversed_before_the_one_around_it(p, a, b):
         for _ in b:
             fs = [lambda: b, lambda: 1.0]  # noqa: F841
     return p + a[0] * first
+
+
+@case(1.3, V)
+def none_in_an_array_that_is_never_made(x, a):
+    s = None
+    try:
+        x = s[0]
+    except TypeError:
+        return x * a.sum()
+    a *= np.where(a > 0.0, a, s)
+    return x
