@@ -15,6 +15,7 @@ from mooncake_rules.common import conj, is_complex, real_of, total, unbroadcast
 from mooncake_rules.inference import gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
+from mooncake_rules.numpy_trimmed import dropped
 from mooncake_rules.sequences import ArrayLike, unstack
 
 # -- values -----------------------------------------------------------------------------------------------
@@ -43,6 +44,22 @@ def polyval(p, x):
     return np.polyval(p, x), pullback
 
 
+@overlay(np.polyval)
+def polyval_written_out(p, x):
+    """NumPy's own begins with 0 times a polynomial, and `poly1d` drops what is 0."""
+    coefficients = np.asarray(p)
+    if isinstance(x, np.poly1d) and len(coefficients):
+        y = np.poly1d(coefficients[:1])
+        for c in coefficients[1:]:
+            y = y * x + c
+        return y
+    x = np.asanyarray(x)
+    y = np.zeros_like(x)
+    for c in coefficients:
+        y = y * x + c
+    return y
+
+
 @overlay(polyutils.mapdomain)
 def mapdomain(x, old, new):
     """NumPy's own makes an array of x, one of objects where that is a polynomial."""
@@ -53,18 +70,6 @@ def mapdomain(x, old, new):
 
 
 # -- products and roots -----------------------------------------------------------------------------------
-
-
-def leading_zeros(p: np.ndarray) -> int:
-    """How many coefficients `poly1d` drops."""
-    nonzero = np.flatnonzero(p)
-    return int(nonzero[0]) if len(nonzero) else max(len(p) - 1, 0)
-
-
-@mirrors(np.polymul, types=(ArrayLike, ArrayLike))
-def polymul(a1, a2):
-    a, b = np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2))
-    return np.convolve(a[leading_zeros(a) :], b[leading_zeros(b) :])
 
 
 @mirrors(np.vander)
@@ -94,6 +99,23 @@ def polyint(p, m=1, k=None):
     return y
 
 
+@rrule(np.roots, types=(ArrayLike,))
+def roots(p):
+    """By the implicit function theorem: a root of several has no derivative, and the result is not finite."""
+    y = np.roots(p)
+
+    def pullback(dy):
+        c = np.asarray(p)
+        if c[0] == 0:
+            dropped("np.roots")
+        slopes = np.polyval(np.polyder(c), y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dp = -conj(np.vander(y, len(c)) / slopes[:, None]).T @ dy
+        return unstack(real_of(dp, c), p)
+
+    return y, pullback
+
+
 # -- fits -------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +141,7 @@ def polyfit(x, y, deg):
     return np.polyfit(x, y, deg), pullback
 
 
-pure.update({polyval_cotangents, polyfit_cotangents, leading_zeros})
+pure.update({polyval_cotangents, polyfit_cotangents})
 gives_one(np.polyfit, np.polyval)
 
 

@@ -16,6 +16,19 @@ from mooncake_py.testing import RuleCase, case
 _made = sip.BarycentricInterpolator.__mro__[1].__init__
 
 
+@overlay(sip.lagrange)
+def lagrange(x, w):
+    """The same sums of arrays: `poly1d` would drop the terms of a value that is 0."""
+    total = np.zeros(len(x))
+    for j in range(len(x)):
+        term = w[j] * np.ones(1)
+        for k in range(len(x)):
+            if k != j:
+                term = np.convolve(term, np.array([1.0, -x[k]]) / (x[j] - x[k]))
+        total = total + term
+    return np.poly1d(total)
+
+
 @overlay(sip.BarycentricInterpolator.__init__)
 def barycentric(self, xi, yi=None, axis=0, *, wi=None, rng=None, random_state=None):
     """The weights in one product each: SciPy multiplies in an order drawn at random, which keeps it within range."""
@@ -121,6 +134,7 @@ CASES: list[RuleCase] = [
     case(lambda c, x, q: sip.BPoly(c, x)(q, 1), _C, _X[2::-1], _Y),
     case(lambda c, q: sip.BPoly(c * (1 - 0.3j), _X[:3])(q), _C, _Y),
     case(lambda c, q: sip.BPoly(c, _X[:3], extrapolate="periodic")(q, nu=1), _C, _Y + 0.05),
+    case(lambda x, w, q: sip.lagrange(x, w)(q), _X, np.append(0.0, _Y[1:]), 0.9),
     case(lambda y, q: sip.BPoly.from_derivatives([0.0, 0.7, 1.2], y)(q), np.stack([_Y[:3], _X[:3]], 1), _Y),
 ]
 if "c" in vars(sip.BPoly):  # an older SciPy's derivatives read what the polynomial keeps, and are refused

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import MissingRule, UnsupportedError, grad
+from mooncake_py.errors import NotDifferentiated
 
 M = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
 
@@ -140,3 +141,32 @@ def test_hints(f: Callable[..., Any], hint: str) -> None:
     with pytest.raises((MissingRule, UnsupportedError), match=hint) as caught:
         grad(f)(M)
     check(caught.value, f)
+
+
+def leading_zero(x):
+    return np.poly1d(np.append(0.0, x[0]))(0.5)  # HERE
+
+
+def line_without_slope(x):
+    return np.sum(np.polynomial.legendre.legline(x[0, 0], 0.0 * x[0, 1]))  # HERE
+
+
+def roots_with_a_leading_zero(x):
+    return np.sum(np.roots(np.append(0.0, x[0])))  # HERE
+
+
+@pytest.mark.parametrize("f", [leading_zero, line_without_slope, roots_with_a_leading_zero])
+def test_coefficients_that_are_dropped(f: Callable[..., Any]) -> None:
+    with pytest.raises(NotDifferentiated, match="leading coefficients that are 0") as caught:
+        grad(f)(M)
+    check(caught.value, f)
+
+
+def test_what_series_drop_is_no_number() -> None:
+    """Of what has no derivative, like the zeros of a constant, nothing comes back."""
+    series = np.polynomial.Polynomial
+    c = np.array([2.0, 1.0, 0.0])
+    assert np.array_equal(np.isnan(grad(lambda c: (series(c) * series([1.0, 2.0]))(0.5))(c)), [False, False, True])
+    assert np.allclose(grad(lambda c: series(c)(0.5))(c), [1.0, 0.5, 0.25])
+    d = grad(lambda c: (series.fromroots(c) - series.fromroots([1.0, 2.0, 3.0]))(0.5))(c)
+    assert np.allclose(d, [0.25, 0.75, -0.75])
