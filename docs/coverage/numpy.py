@@ -62,6 +62,6 @@ arrays and `np.matrix` are refused.
 Where a derivative does not exist or is not unique: elements that tie in a maximum or minimum share its cotangent
 evenly; |x| and norms have derivative zero at zero; eigenvectors and singular vectors have derivatives only where the
 values are distinct, and where they are not the result is not finite. So it is where `numpy.polynomial` drops leading
-coefficients that are exactly 0, and something depends on them; `poly1d` refuses such. A function that is refused raises `MissingRule`
-with the reason when it is given something that has a derivative, and is just called otherwise.
+coefficients that are exactly 0 and something depends on them; `poly1d` refuses such. A function that is refused raises
+`MissingRule` with the reason when it is given something that has a derivative, and is just called otherwise.
 """

@@ -120,7 +120,7 @@ def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
     Where nothing says what the results are, NumPy calls the function for the first elements once more.
     """
     names = [k for k in kwargs if not (excluded and k in excluded)]
-    places_of = [i for i in range(len(args)) if not (excluded and i in excluded)]
+    places_of = [i for i in range(len(args)) if not ((excluded and i in excluded) or is_object(args[i]))]
     given = [args[i] for i in places_of] + [kwargs[k] for k in names]
     if len(given) == 0:
         return pyfunc(*args, **kwargs)
@@ -150,6 +150,11 @@ def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
     return stacked(ys, otypes[0] if otypes else None, shape)
 
 
+def is_object(x: Any) -> bool:
+    """Is x one thing that is no number? The `self` of a method that is vectorized, which every call is given."""
+    return not isinstance(x, (np.ndarray, list, tuple)) and np.ndim(x) == 0 and np.asarray(x).dtype == object
+
+
 def stacked(ys, dtype, shape):
     """The results of all calls, in the shape the arguments broadcast to."""
     y = np.array(ys, dtype)
@@ -172,7 +177,7 @@ def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[
     return shape, [np.broadcast_to(np.arange(math.prod(s)).reshape(s), shape).ravel() for s in shapes]
 
 
-zero_derivative(common_places, core_dimensions)
+zero_derivative(common_places, core_dimensions, is_object)
 
 
 @overlay(np.vectorize)

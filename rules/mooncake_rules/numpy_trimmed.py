@@ -1,11 +1,12 @@
 """Polynomials without the coefficients of their highest powers: where these are 0 NumPy drops them, and with them
-the derivatives that they may have. `poly1d` is refused then. `numpy.polynomial` drops what is 0 at every step, mostly
-what has no derivative: there the cotangent of what was dropped is NaN, so that a result that depends on it is not finite."""
+the derivatives that they may have.
+
+`poly1d` is refused then. `numpy.polynomial` drops what is 0 at every step, mostly what has no derivative: there the
+cotangent of what was dropped is NaN, so that the derivative of what depends on it is not finite.
+"""
 
 from __future__ import annotations
 
-import inspect
-import types as pytypes
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from mooncake_py.kinds import Array
 from mooncake_py.registry import overlay, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of
+from mooncake_rules.mirror import as_written
 from mooncake_rules.sequences import ArrayLike, unstack
 
 BASES = {chebyshev: "cheb", hermite: "herm", hermite_e: "herme", laguerre: "lag", legendre: "leg", polynomial: "poly"}
@@ -96,15 +98,9 @@ def bilinear(mul: Any) -> None:
 # -- what makes constants of what is 0 ---------------------------------------------------------------------
 
 
-def body(f: Any) -> Any:
-    """f as it is written, without what it is overlaid with."""
-    f = inspect.unwrap(f)
-    return pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-
-
 def guarded(f: Any, name: str, check: Callable[..., None]) -> None:
     """Differentiate f as it is written where `check`, given its arguments, raises nothing."""
-    written = body(f)
+    written = as_written(f)
 
     @overlay(f)
     def guard(*args, **kwargs):
@@ -131,7 +127,7 @@ for _module, _prefix in BASES.items():
 
 # -- the old class ----------------------------------------------------------------------------------------
 
-_made, _divided = body(np.poly1d.__init__), body(np.polydiv)
+_made, _divided = as_written(np.poly1d.__init__), as_written(np.polydiv)
 
 
 @overlay(np.poly1d.__init__)
@@ -174,5 +170,7 @@ CASES: list[RuleCase] = [
     case(lambda c: (np.poly1d(c) / np.poly1d([1.0, -2.0]))[0](1.7), np.array([1.0, -5.0, 6.0])),
     case(lambda c: np.polydiv(c, [1.0, 0.5, 1.0]), _C), case(lambda c: np.poly1d(c)(1.7) ** 2, np.zeros(1)),
     *(case(_converted, _C, k) for k in (np.polynomial.Chebyshev, np.polynomial.Legendre, np.polynomial.Hermite)),
-    case(polynomial.polytrim, np.append(_C, [0.0, 0.0]), 0.1), case(lambda c: polynomial.polysub(c, [0.0, 1.0, 0.0, 0.0]), np.append(_C, 0.7)), case(np.roots, np.append(_C[::-1], 0.0)),
+    case(polynomial.polytrim, np.append(_C, [0.0, 0.0]), 0.1),
+    case(lambda c: polynomial.polysub(c, [0.0, 1.0, 0.0, 0.0]), np.append(_C, 0.7)),
+    case(np.roots, np.append(_C[::-1], 0.0)),
 ]  # fmt: skip

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import types as pytypes
-from typing import Any
-
 import numpy as np
 import scipy.special as sc
 import scipy.stats as st
@@ -12,6 +9,7 @@ from scipy.integrate import quad
 
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import as_written
 
 
 def infinite_support(dist, args):
@@ -20,14 +18,7 @@ def infinite_support(dist, args):
     return bool(np.all(np.isneginf(low))), bool(np.all(np.isposinf(high)))
 
 
-def _own(f: Any) -> Any:
-    """The function once more, for an overlay that calls it."""
-    same = pytypes.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-    same.__kwdefaults__ = f.__kwdefaults__
-    return same
-
-
-continuous = _own(st.rv_continuous.expect)
+continuous = as_written(st.rv_continuous.expect)
 
 
 @overlay(st.rv_continuous.expect)

@@ -1,0 +1,213 @@
+"""scipy.stats: mean, variance, skewness, kurtosis, moments and entropy of distributions.
+
+By location and scale they have formulas; by the shapes the distribution's own `_stats`, `_munp` and `_entropy` are
+differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+import scipy.stats as st
+from scipy.stats import _distn_infrastructure as infrastructure
+
+from mooncake_py.registry import rrule
+from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import run
+from mooncake_rules.scipy_library import fitted, is_constant
+
+# -- of the distribution with location 0 and scale 1 --------------------------------------------------------
+
+
+def standard(dist, letters, *shapes):
+    """The statistics of the letters in "mvsk", in this order, as `rv_generic.stats` computes them."""
+    if dist._stats_has_moments:
+        mu, mu2, g1, g2 = dist._stats(*shapes, moments=letters)
+    else:
+        mu, mu2, g1, g2 = dist._stats(*shapes)
+    if mu is None and (mu2 is None or g1 is None or g2 is None or "m" in letters):
+        mu = dist._munp(1, *shapes)
+    if mu2 is None and letters != "m":
+        mu2 = dist._munp(2, *shapes) - mu**2
+    if (g1 is None and "s" in letters) or (g2 is None and "k" in letters):
+        mu3 = dist._munp(3, *shapes) - (mu * mu + 3.0 * mu2) * mu if g1 is None else g1 * mu2**1.5
+        if g2 is None and "k" in letters:
+            g2 = (dist._munp(4, *shapes) - ((mu**2 + 6.0 * mu2) * mu + 4.0 * mu3) * mu) / mu2**2 - 3.0
+        g1 = mu3 / mu2**1.5
+    out = []
+    if "m" in letters:
+        out.append(mu)
+    if "v" in letters:
+        out.append(mu2)
+    if "s" in letters:
+        out.append(g1)
+    if "k" in letters:
+        out.append(g2)
+    return out
+
+
+def raw(dist, order, *shapes):
+    """The moment of this order about 0."""
+    mu, mu2, g1, g2 = None, None, None, None
+    if 0 < order < 5:
+        if dist._stats_has_moments:
+            mu, mu2, g1, g2 = dist._stats(*shapes, moments=["m", "v", "vs", "mvsk"][order - 1])
+        else:
+            mu, mu2, g1, g2 = dist._stats(*shapes)
+    return infrastructure._moment_from_stats(order, mu, mu2, g1, g2, dist._munp, shapes)
+
+
+# -- the rules --------------------------------------------------------------------------------------------
+
+Cotangents = tuple[Any, Any, list[Any]]
+"""Those of location, scale and shapes."""
+
+
+def pulled(f: Callable[..., Any], weights: Any, shapes: Sequence[Any], on: Sequence[bool]) -> list[Any]:
+    """The cotangents of the shapes; `f` gives one array, or a list where weights is one."""
+    if not any(on):
+        return [None] * len(shapes)
+    y, pull = run(f, None, shapes, on)
+    if not isinstance(weights, list):
+        return list(pull(_like(weights, y)))
+    return list(pull([_like(w, v) for w, v in zip(weights, y, strict=True)]))
+
+
+def _like(w: Any, y: Any) -> Any:
+    """Moments that do not depend on the shapes are numbers."""
+    w = np.broadcast_to(w, np.shape(y)) if np.ndim(y) else np.sum(w)
+    return np.array(w, float) if isinstance(y, np.ndarray) else float(w) if type(y) is float else None
+
+
+def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Callable[..., Cotangents]) -> Any:
+    """The cotangents of dist, args and kwds; `pull` is given what is well defined, one element after the other."""
+    shapes, loc, scale, *_ = dist._parse_args(*args, **{k: v for k, v in kwds.items() if k != "moments"})
+    whole = np.broadcast_arrays(loc, scale, *shapes, *dys)
+    ls, ss, *rest = whole
+    good = np.asarray(dist._argcheck(*rest[: len(shapes)]), bool) & (ss > 0) & (ls == ls)
+    ls, ss, *rest = (v[good] for v in whole)
+    on = [np.asarray(s).dtype.kind == "f" and not is_constant(s) for s in shapes]
+    parts: Cotangents = (None, None, [None] * len(shapes))
+    if good.any():
+        parts = pull(ls, ss, rest[: len(shapes)], on, *rest[len(shapes) :])
+    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
+    of: dict[str, Any] = {"moments": None}
+    for name, t in zip([*names, "loc", "scale"], [*parts[2], parts[0], parts[1]], strict=True):
+        of[name] = np.zeros(good.shape)
+        of[name][good] = 0.0 if t is None else t
+    order = [*names, *(["loc"] if isinstance(dist, st.rv_discrete) else ["loc", "scale"])]
+    positional = [fitted(of[k], v) for k, v in zip(order, args, strict=False)]
+    return None, *positional, *(None if k == "moments" else fitted(of[k], v) for k, v in kwds.items())
+
+
+def _stats_cotangents(dist: Any, letters: str, dys: list[Any], args: Any, kwds: dict[str, Any]) -> Any:
+    """`dys`: the cotangent of each of the letters, in the order of "mvsk"."""
+
+    def pull(loc: Any, scale: Any, shapes: Any, on: Any, *dys: Any) -> Cotangents:
+        of = dict(zip(letters, dys, strict=True))
+        values = dict(zip(letters, standard(dist, letters, *shapes), strict=True))
+        dscale = np.zeros(len(scale))
+        weights = []
+        for k, dy in of.items():
+            power = {"m": 1, "v": 2}.get(k, 0)
+            weights.append(dy * scale**power)
+            if power:
+                dscale = dscale + dy * power * scale ** (power - 1) * values[k]
+        return of.get("m"), dscale, pulled(lambda *a: standard(dist, letters, *a), weights, shapes, on)
+
+    return _whole(dist, args, kwds, dys, pull)
+
+
+@rrule(st.rv_continuous.stats)
+def stats(self, *args, **kwds):
+    y = self.stats(*args, **kwds)
+    asked = kwds.get("moments", "mv")
+    letters = "".join(k for k in "mvsk" if k in asked)
+
+    def pullback(dy):
+        dys = [0.0 if d is None else d for d in (dy if isinstance(y, tuple) else [dy])]
+        return _stats_cotangents(self, letters, dys, args, kwds)
+
+    return y, pullback
+
+
+def _single(name: str, letter: str) -> None:
+    f = getattr(st.rv_continuous, name)
+
+    @rrule(f)
+    def rule(self, *args, **kwds):
+        y = f(self, *args, **kwds)
+
+        def pullback(dy):
+            dy = dy / (2.0 * y) if name == "std" else dy
+            return _stats_cotangents(self, letter, [dy], args, kwds)
+
+        return y, pullback
+
+
+for _name, _letter in (("mean", "m"), ("var", "v"), ("std", "v")):
+    _single(_name, _letter)
+
+
+@rrule(st.rv_continuous.entropy)
+def entropy(self, *args, **kwds):
+    y = infrastructure.rv_generic.entropy(self, *args, **kwds)
+
+    def pullback(dy):
+        def pull(loc, scale, shapes, on, dy):
+            return None, dy / scale, pulled(self.vecentropy, dy, shapes, on)
+
+        return _whole(self, args, kwds, [dy], pull)
+
+    return y, pullback
+
+
+@rrule(st.rv_continuous.moment)
+def moment(self, order, *args, **kwds):
+    y = self.moment(order, *args, **kwds)
+
+    def pullback(dy):
+        def pull(loc, scale, shapes, on, dy):
+            below = sum(
+                comb(order - 1, k) * scale**k * loc ** (order - 1 - k) * raw(self, k, *shapes) for k in range(order)
+            )
+            here = sum(comb(order, k) * scale**k * loc ** (order - k) * raw(self, k, *shapes) for k in range(order + 1))
+            dshapes: list[Any] = [None] * len(shapes)
+            for k in range(1, order + 1):
+                weight = dy * comb(order, k) * scale**k * loc ** (order - k)
+                if np.any(weight):
+                    ds = pulled(lambda *a, k=k: raw(self, k, *a), weight, shapes, on)
+                    dshapes = [t if d is None else d if t is None else t + d for t, d in zip(dshapes, ds, strict=True)]
+            return dy * order * below, dy * order * (here - loc * below) / scale, dshapes
+
+        dist, *rest = _whole(self, args, kwds, [dy], pull)
+        return dist, None, *rest
+
+    return y, pullback
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_A, _M = np.array([1.7, 2.3]), np.array([0.4, -0.2])
+
+
+def _stats(dist: Any, *shapes: Any, **kwds: Any) -> Any:
+    return dist.stats(*shapes, **kwds, moments="mvsk")
+
+
+CASES: list[RuleCase] = [
+    case(lambda m, s: st.norm.mean(loc=m, scale=s) * st.norm.std(m, s), _M, _A),
+    case(lambda a, s: st.gamma.var(a, scale=s), _A, 0.8), case(lambda a, m: st.gamma.std(a, m), _A, 0.3),
+    case(lambda a, b, m, s: _stats(st.beta, a, b, loc=m, scale=s), _A, 2.2, 0.3, _A[:, None]),
+    case(lambda a, s: _stats(st.weibull_min, a, scale=s), 1.7, 0.8), case(lambda a, m: st.t.stats(a, m), _A + 3, 0.3),
+    case(lambda a, s: st.expon(scale=s).var() * st.lognorm(a).stats("vs")[1], 0.4, 0.8),
+    case(lambda a, m, s: st.gamma.moment(3, a, m, s), 1.7, 0.3, _A), case(lambda s: st.norm.moment(2, scale=s), _A),
+    case(lambda a, s: st.gamma.entropy(a, scale=s), _A, 0.8), case(lambda s: st.norm.entropy(scale=s), _A),
+    case(lambda m: _stats(st.poisson, m, loc=2), _A), case(lambda p: st.binom.entropy(5, p), 0.3),
+    case(lambda n, p: _stats(st.nbinom, n, p), 4.4, 0.5), case(lambda p: _stats(st.bernoulli, p), 0.3),
+    case(lambda m: st.poisson.moment(2, m, loc=1), 1.3), case(lambda p: st.logser.entropy(p), 0.5),
+    case(lambda s: st.gamma.var(np.array([1.7, -1.0]), scale=s)[0], 0.8),
+]  # fmt: skip
