@@ -69,7 +69,7 @@ def put_back(arg: Any, original: Any) -> None:
         arg[...] = original
     elif isinstance(arg, list):
         arg[:] = copy.deepcopy(original)
-    elif isinstance(arg, dict):
+    elif isinstance(arg, (dict, set)):
         arg.clear()
         arg.update(copy.deepcopy(original))
 

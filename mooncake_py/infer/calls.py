@@ -34,6 +34,7 @@ from mooncake_py.infer.predicates import (
     fold_isinstance,
     may_be_asked,
     may_be_iterator,
+    may_be_told,
     may_be_written,
 )
 from mooncake_py.infer.protocol import Plan
@@ -323,7 +324,7 @@ class Calls(PythonCalls):
         given = (*types, *(t for _, t in kw))
         if f in _OF_THE_WHOLE or (f in _PUTS_TOGETHER and all(map(_is_sequence_or_count, given))):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
-        asked = act and f not in incurious and any(map(may_be_asked, given))
+        asked = act and f not in incurious and (any(map(may_be_asked, given)) or may_be_told(f, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items:
                 rule = False  # there may be an object that is asked for a number, or compared

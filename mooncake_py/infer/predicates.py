@@ -15,6 +15,7 @@ from mooncake_py.fields import is_local_function, make_object
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
+from mooncake_py.infer.special_methods import BINARY, SPECIAL
 from mooncake_py.infer.types import (
     Arr,
     Cell,
@@ -58,6 +59,16 @@ def may_be_asked(t: T) -> bool:
             return may_be_asked(elem)
     return False
 
+
+def may_be_told(f: Any, given: Sequence[T]) -> bool:
+    """Could an operand that has no derivative yet be an object whose class does with the other one what it likes?"""
+    if type(f).__hash__ is None or (f not in BINARY and f not in SPECIAL):
+        return False
+    unknown = f in _OF_WHOLE_NUMBERS  # others are for numbers more often than not
+    return any((isinstance(t, Top) and unknown) or (isinstance(t, Inst) and is_user_class(t.cls)) for t in given)
+
+
+_OF_WHOLE_NUMBERS = (operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor)
 
 _UNCHANGEABLE = (int, float, complex, str, bytes, range, slice, np.generic, pytypes.FunctionType)
 

@@ -5,6 +5,7 @@ A stand-in is what Python would do, written out: it is taken in at the place of 
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -61,17 +62,23 @@ STAND_INS |= {item_or_made, item_or_zero}
 
 BINARY: dict[Any, tuple[str, str]] = {}
 IN_PLACE: dict[Any, tuple[str, Any]] = {}
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+for _name in (*_ARITHMETIC, "and_", "or_", "xor", "lshift", "rshift"):
     _bare = _name.strip("_")
     BINARY[getattr(operator, _name)] = f"__{_bare}__", f"__r{_bare}__"
     IN_PLACE[getattr(operator, "i" + _bare)] = f"__i{_bare}__", getattr(operator, _name)
 for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
     BINARY[getattr(operator, _name)] = f"__{_name}__", f"__{_back}__"
+BINARY[divmod] = "__divmod__", "__rdivmod__"
 SPECIAL = {
     operator.neg: "__neg__",
     operator.pos: "__pos__",
     operator.invert: "__invert__",
     abs: "__abs__",
+    round: "__round__",
+    math.floor: "__floor__",
+    math.ceil: "__ceil__",
+    math.trunc: "__trunc__",
     len: "__len__",
     float: "__float__",
     next: "__next__",

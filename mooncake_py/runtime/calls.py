@@ -153,8 +153,8 @@ def call(
 
 
 def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:
-    """Is this an operator that writes to neither operand, or a function of numbers that is given some?"""
-    if f in _READING:
+    """Is this an operator that cannot write to an operand, or a function of numbers that is given some?"""
+    if f in _READING or (f in _WRITING and not hasattr(type(args[0]), _WRITING[f])):
         return True
     known = all(type(x) in ATOMS or type(x) in _NUMBERS for x in args)
     return known and getattr(f, "__module__", None) in ("_operator", "math", "cmath")
@@ -201,6 +201,7 @@ _READING = frozenset(
         *(operator.neg, operator.pos, operator.invert, operator.getitem),
     }
 )
+_WRITING = {operator.setitem: "__setitem__", operator.delitem: "__delitem__"}
 _OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 
 

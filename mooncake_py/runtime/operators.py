@@ -15,7 +15,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.registry import asking_items
-from mooncake_py.runtime.coduals import is_new
+from mooncake_py.runtime.coduals import is_active, is_new
 from mooncake_py.runtime.results import Call, Pull, Result, dropping
 from mooncake_py.runtime.stored import ABSENT, read_stored
 from mooncake_py.structure import attributes, is_user_class
@@ -175,6 +175,20 @@ def _special(name: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Re
         return None if method is None else call(method, None, args, fargs)
 
     return run_special
+
+
+def _whole(name: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+    """A function that gives whole numbers, unless a class says otherwise."""
+    special = _special(name)
+
+    def run_whole(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        found = special(call, args, fargs)
+        if found is not None and type(found[0]) is not Raised and is_active(*found[:2]):
+            what = f"{name} that gives a value with a derivative, of an object whose class is not seen before it runs"
+            raise UnsupportedError(what, "the call", None, "call the method directly")
+        return found
+
+    return run_whole
 
 
 def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -355,12 +369,14 @@ _OPERATORS["__divmod__"] = divmod
 for _f, _name in (
     (operator.neg, "__neg__"), (operator.pos, "__pos__"), (operator.invert, "__invert__"), (abs, "__abs__"),
     (operator.abs, "__abs__"), (float, "__float__"), (int, "__int__"), (complex, "__complex__"), (round, "__round__"),
-    (math.floor, "__floor__"), (math.ceil, "__ceil__"), (math.trunc, "__trunc__"), (len, "__len__"),
+    (len, "__len__"),
     (operator.setitem, "__setitem__"), (operator.delitem, "__delitem__"),
     (operator.contains, "__contains__"), (hash, "__hash__"), (reversed, "__reversed__"),
     (repr, "__repr__"), (operator.index, "__index__"),
 ):  # fmt: skip
     PROTOCOL[_f] = _special(_name)
+PROTOCOL[math.floor], PROTOCOL[math.ceil] = _whole("__floor__"), _whole("__ceil__")
+PROTOCOL[math.trunc] = _whole("__trunc__")
 for _f in vars(math).values():
     if callable(_f) and _f not in PROTOCOL and _f not in (math.fsum, math.prod, math.dist):
         PROTOCOL[_f] = _of_numbers(_f)

@@ -982,3 +982,18 @@ def causes_of_exceptions(x):
             s += cause.args[0]
             cause = cause.__cause__
         return s * e.__context__.args[0]
+
+
+@case(1.3)
+def item_of_a_tuple_that_is_added_to(x):
+    xs = [x]
+    pair = (xs, 2.0)
+    try:
+        pair[0] += [x * x]
+    except TypeError:
+        xs.append(x**3)
+    try:
+        del pair[1]
+    except TypeError:
+        return sum(xs)
+    return 0.0

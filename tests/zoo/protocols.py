@@ -534,3 +534,79 @@ def texts_joined(d):
     word = Tiring(d["a"], "ab")
     text = "-".join(word) + "".join(d) + ", ".join(k for k in d if d[k] > 1.0)
     return len(text) * word.x * d["b"]
+
+
+class Stack:
+    """Operators that write to the object, and say nothing about its numbers."""
+
+    def __init__(self):
+        self.items = []
+
+    def __lshift__(self, v):
+        self.items.append(v)
+        return self
+
+    def __rshift__(self, n):
+        return [self.items.pop() for _ in range(n)]
+
+    def __or__(self, v):
+        self.items.append(v * 2)
+
+    def __contains__(self, v):
+        self.items.append(v * 3)
+        return True
+
+    def __eq__(self, v):
+        self.items.append(v * 4)
+        return True
+
+    __hash__ = None
+
+
+class Whole:
+    def __init__(self, v):
+        self.v = v
+
+    def __lshift__(self, o):
+        return self.v * o
+
+    def __rrshift__(self, o):
+        return self.v**2 * o
+
+    def __ilshift__(self, o):
+        self.v *= o
+        return self
+
+    def __divmod__(self, o):
+        return self.v, self.v * o
+
+    def __floor__(self):
+        return self.v * 2
+
+    def __ceil__(self):
+        return self.v * 3
+
+    def __trunc__(self):
+        return self.v * 5
+
+    def __round__(self, n=1):
+        return self.v * 7 * n
+
+
+@case(np.array([1.3, 2.2, 0.7]))
+def shifts_that_write_to_an_object(x):
+    s, t = Stack(), [Stack()][0]
+    s << x[0] << x[1] << x[2]
+    t << x[1]
+    t | x[0]
+    a, b = s >> 2
+    n = (x[2] in t) + (t == x[0])
+    return a * b * s.items[0] + sum(i * v for i, v in enumerate(t.items)) * n
+
+
+@case(1.3, 0.45)
+def shifts_and_whole_numbers_as_a_class_says(x, y):
+    k = Whole(x)
+    total = (k << y) + (y >> k) * divmod(k, y)[1] + math.floor(k) * math.ceil(k) + math.trunc(k) + round(k)
+    k <<= y
+    return total * round(k, 2) + k.v
