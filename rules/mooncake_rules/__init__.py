@@ -144,6 +144,7 @@ for _module, _packs in {
         "scipy_fitpack",
         "scipy_curves",
         "scipy_polynomials",
+        "scipy_knots",
     ),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
@@ -134,17 +133,21 @@ pure.update({einsum_cotangent, einsum_cotangents})
 
 
 @overlay(np.einsum)
-def einsum_of_lists(*operands, optimize=False, **kwargs):
-    """`einsum(a, [0, 1], b, [1, 2], [0, 2])` and what is not an array."""
-    if kwargs:
-        raise NotDifferentiated(f"einsum is differentiated without {', '.join(kwargs)}")
+def einsum_of_lists(*operands, optimize=False, dtype=None, casting="safe", order="K"):
+    """`einsum(a, [0, 1], b, [1, 2], [0, 2])` and what is not an array, or shall be of another dtype."""
     if isinstance(operands[0], str):
         spec, arrays = operands[0], operands[1:]
     else:
         n = len(operands) // 2
         spec = written_out([operands[2 * k + 1] for k in range(n)], operands[-1] if len(operands) % 2 else None)
         arrays = tuple([operands[2 * k] for k in range(n)])
-    return np.einsum(spec, *[np.asarray(x) for x in arrays], optimize=optimize)
+    xs = [np.asarray(x) for x in arrays]
+    if order == "A":
+        order = "F" if all([x.flags.fnc for x in xs]) else "C"
+    if dtype is not None:
+        xs = [x.astype(dtype, casting=casting) for x in xs]
+    y = np.einsum(spec, *xs, optimize=optimize)
+    return y if order == "K" or np.ndim(y) == 0 else np.asarray(y, order=order)
 
 
 def written_out(terms: list[Any], result: Any) -> str:
@@ -247,5 +250,9 @@ CASES: list[RuleCase] = [
     case(np.einsum, _M, [0, 1], _M, [0, 1]), case(np.einsum, _T, [Ellipsis, 0], [Ellipsis]),
     case(np.einsum, "i,i", [0.5, 1.0, 2.0], _V), case(np.einsum, "ij,jk->ik", _M, _A, out=np.zeros((2, 3))),
     case(np.einsum, "i,i->i", _V, 2 * _V, optimize="greedy"), case(np.einsum, "i,j", np.array([1, 2, 3]), _V),
-    case(np.tensordot, [0.5, 1.0, 2.0], _V, 1),
+    case(np.tensordot, [0.5, 1.0, 2.0], _V, 1), case(np.einsum, "ij,jk->ik", _M, _A, order="F"),
+    case(np.einsum, "ij,jk->ik", _M, _A, dtype=complex, casting="same_kind", order="A"),
+    case(np.einsum, "ii->i", _A, order="C"),
+    case(np.einsum, "ij,j->i", _M.astype(np.float32), _V.astype(np.float32), dtype=np.float64, optimize=True),
+    case(np.einsum, "ij->", _M, dtype=np.float32, casting="same_kind"), case(np.einsum, "ij->", _M, casting="no"),
 ]  # fmt: skip

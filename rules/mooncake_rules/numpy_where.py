@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.kinds import Any_, Sequence_
-from mooncake_py.registry import inline, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_number, real_of, total, unbroadcast
 from mooncake_rules.sequences import SEQUENCES, unstack
@@ -130,6 +130,14 @@ def clip(a, a_min, a_max):
     return _clip(np.clip(a, a_min, a_max), a, a_min, a_max)
 
 
+@overlay(np.ndarray.clip)
+def clip_in_dtype(self, min=None, max=None, *, dtype=None, casting="same_kind"):
+    def cast(v):
+        return v if v is None else np.asarray(v).astype(dtype, casting=casting)
+
+    return np.clip(cast(self), cast(min), cast(max))
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _V = np.array([0.6, -0.8, 0.9, 0.3])
@@ -147,5 +155,7 @@ CASES: list[RuleCase] = [
     case(np.clip, _V, _P - 0.5, 0.45), case(np.clip, 0.3, 1.2, 1.0), case(np.clip, [0.3, 2.0], [1.7, 0.1], 1.5),
     case(np.clip, 0.3, 0.0, 1.0), case(np.clip, [0.3, 2.0], (0.5, 0.1), [1.0, 1.5]),
     case(np.ndarray.clip, _V, -0.5, 0.5), case(np.ndarray.clip, _V, min=0.0),
+    case(np.clip, _V, -0.5, 0.5, dtype=complex), case(np.clip, _V.astype(np.float32), -0.5, _P - 0.55, dtype=float),
+    case(np.clip, _V, min=0.1, dtype=np.float64),
     case(np.ndarray.clip, _V, max=0.4),
 ]  # fmt: skip

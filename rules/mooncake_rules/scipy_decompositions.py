@@ -128,8 +128,8 @@ def singular_values_cotangent(dy: Any, y: Any, o: Options) -> Any:
 def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, Any]:
     """A v = w B v with V^H B V = 1; of a part of the spectrum the other vectors are found anew."""
     a, b, lower = o["a"], o["b"], o["lower"]
-    if o["type"] != 1:
-        raise NotDifferentiated("scipy.linalg.eigh is differentiated for problems of type 1")
+    if o["type"] != 1 and b is not None:
+        return product_eigh_cotangents(dw, dv, w, v, o)
     whole_w, whole_v = sl.eigh(a, b, lower=lower)
     if len(w) != len(whole_w):
         first = int(np.argmin(np.abs(whole_w - w[0])))
@@ -154,6 +154,20 @@ def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, 
     da = v @ inner @ adjoint(v)
     db = -(v @ (inner * w[None, :] + own) @ adjoint(v))
     return one_triangle((da + adjoint(da)) / 2, lower), one_triangle((db + adjoint(db)) / 2, lower)
+
+
+def product_eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, Any]:
+    """A B v = w v and B A v = w v are A u = w C u with C = B^-1: there u = B v, here u = v."""
+    b, lower = o["b"], o["lower"]
+    whole = np.tril(b) + adjoint(np.tril(b, -1)) if lower else np.triu(b) + adjoint(np.triu(b, 1))
+    c = np.linalg.inv(whole)
+    turned = o["type"] == 2
+    u, du = (whole @ v, None if dv is None else c @ dv) if turned and v is not None else (v, dv)
+    da, dc = eigh_cotangents(dw, du, w, u, {**o, "b": c, "type": 1})
+    dc = (dc + adjoint(dc)) / 2
+    if turned and dv is not None:
+        dc = dc + (dv @ adjoint(u) + u @ adjoint(dv)) / 2
+    return da, one_triangle(-(c @ dc @ c), lower)
 
 
 def scipy_eigh_cotangents(dy: Any, y: Any, o: Options) -> Any:
@@ -265,6 +279,11 @@ def _eigenvectors(a: Any, b: Any = None, lower: bool = True) -> Any:
     return np.abs(v) ** 2 * w
 
 
+def _product_eigenvectors(a: Any, b: Any, type: int, lower: bool = True) -> Any:
+    w, v = sl.eigh(a, b, type=type, lower=lower)
+    return np.abs(v) ** 2 * w, sl.eigvalsh(a, b, type=type, lower=lower, subset_by_index=[0, 1])
+
+
 def _some_eigenvectors(a: Any) -> Any:
     w, v = sl.eigh(a, subset_by_index=[1, 2])
     return np.abs(v) ** 2 * w
@@ -300,6 +319,7 @@ def _tridiagonal(d: Any, e: Any) -> Any:
 
 
 CASES: list[RuleCase] = [
+    *[case(_product_eigenvectors, a, b, t, w) for a, b, w in ((_K, _H, True), (_ZH, _H, False)) for t in (2, 3)],
     *[case(sl.cholesky, a, lower=w) for a in (_H, _ZH, _H.astype(_F32)) for w in (False, True)],
     *[case(_via_cholesky, a, b, w) for a, b in ((_H, _V), (_H, _M.T), (_ZH, _V)) for w in (False, True)],
     case(sl.rq, _A), case(sl.rq, _M, mode="economic"), case(sl.rq, _Z),

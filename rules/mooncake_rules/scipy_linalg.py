@@ -167,8 +167,19 @@ def single(a: Arrays, name: str) -> None:
         raise NotDifferentiated(f"scipy.linalg.{name} of stacks of matrices is not differentiated: loop over them")
 
 
+def each(cotangent: Any, dy: Any, y: Any, o: Options) -> Any:
+    """The cotangents of a stack of matrices, one after the other."""
+    a = o["a"]
+    out = np.zeros(a.shape, np.result_type(a, *[d for d in dy if d is not None]))
+    for i in np.ndindex(a.shape[:-2]):
+        t = cotangent(tuple([None if d is None else d[i] for d in dy]), tuple([v[i] for v in y]), {**o, "a": a[i]})
+        out[i] = 0.0 if t is None else t
+    return out
+
+
 def lu_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
-    single(o["a"], "lu_factor")
+    if o["a"].ndim > 2:
+        return each(lu_factor_cotangent, dy, y, o)
     if dy[0] is None:
         return None
     k = min(y[0].shape)
@@ -196,7 +207,8 @@ def lu_solve_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]
 
 def lu_cotangent(dy: Any, y: Any, o: Options) -> Any:
     a = o["a"]
-    single(a, "lu")
+    if a.ndim > 2:
+        return each(lu_cotangent, dy, y, o)
     if o["permute_l"]:
         up = y[1]
         p, lo, _ = sl.lu(a)
@@ -354,6 +366,8 @@ def _lu_indices(a: Any) -> Any:
 
 
 CASES: list[RuleCase] = [
+    *[case(f, np.stack([_A, _H])) for f in (_lu, _pl_u, _lu_indices)], case(_lu, np.stack([_Z[:2], _ZH[:2]])),
+    case(lambda a: sl.lu_factor(a)[0] * 2.0, np.stack([_A, _H])),
     *[case(f, x) for f in (sl.inv, sl.det, sl.pinv, sl.expm) for x in (_A, _Z, _A.astype(_F32), _B)],
     *[case(sl.solve, a, b) for a, b in ((_A, _V), (_A, _M.T), (_Z, _V), (_A, _Z), (_B, _A))],
     *[case(sl.solve, _H, _V, assume_a=s, lower=w) for s in ("sym", "pos", "gen") for w in (False, True)],

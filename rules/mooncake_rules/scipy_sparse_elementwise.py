@@ -62,6 +62,33 @@ for _f in methods("__mul__"):
     _multiplied(_f, True)
 
 
+def _extremum(f: Any, sign: float) -> None:
+    """The larger, or smaller, of two matrices element by element; where they tie each has half of the cotangent."""
+
+    @rrule(f, types=(Sparse, Sparse))
+    def rule(self: CoDual, other: CoDual):
+        a, b = self.primal, other.primal
+        y = complete(f(a, b), pattern(a) + pattern(b))
+        fy = tangent_of(y)
+
+        def pullback(dy):
+            d = take_fdata(fy.f["data"], None)
+            if d is not None:
+                t = matrix_of(y, d)
+                lead = sp.csr_array(sign * (a - b)).reshape((1, *a.shape)[-2:]).tocsr()
+                give(self, lambda r, c: entries(t, r, c) * np.heaviside(entries(lead, r, c), 0.5))
+                give(other, lambda r, c: entries(t, r, c) * np.heaviside(-entries(lead, r, c), 0.5))
+            return None
+
+        return CoDual(y, fy), pullback
+
+
+for _f in methods("maximum"):
+    _extremum(_f, 1.0)
+for _f in methods("minimum"):
+    _extremum(_f, -1.0)
+
+
 def _with_dense(name: str, sign: float, dense_sign: float) -> None:
     def rule_of(f: Any) -> None:
         @rrule(f, types=(Sparse, Array))
@@ -120,7 +147,18 @@ def _of_formats(d):
     return a.sum(), sp.dia_array(a).toarray(), abs(a.tocsr()).sum(), np.absolute(-a).sum(), np.sqrt(a).toarray()
 
 
+def _extrema(d, e):
+    a, b = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)), sp.coo_array((e, (_COL, _ROW)), shape=(3, 3)).tocsc()
+    old = sp.csc_matrix((d, (_ROW, _COL)), shape=(3, 3))
+    return (
+        a.maximum(b).toarray(),
+        a.minimum(b).sum(),
+        old.minimum(old.T * 0.7).toarray(),
+        b.maximum(a - 2.0 * b).data.sum(),
+    )
+
+
 CASES: list[RuleCase] = [
-    case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
+    case(_extrema, _D - 2.0, _D[::-1] - 1.7), case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
     case(lambda d: sp.dia_array((d.reshape(2, 3), np.array([0, 1])), shape=(3, 3)) @ _M, _D),
 ]  # fmt: skip
