@@ -180,12 +180,12 @@ def _all_derivatives(y, x):
 def _inserted(y, x):
     t, c, k = sip.insert(x, sip.splrep(_X, y), 2)
     _, (d, e), _ = sip.insert(0.4, (t, [c, 2.0 * c], k))
-    return t, c, d, e, sip.splev(_X[1:4], (t, c * np.cos(np.arange(len(c))), k))
+    return t, c[:-4], d[:-4], e[:-4], sip.splev(_X[1:4], (t, c * np.cos(np.arange(len(c))), k))
 
 
 def _several_arguments(c, u, x):
     p = sip.NdPPoly(c, (u, np.array([0.0, 2.0])))
-    return p(x), p(x, nu=(1, 1)), p(x[:2], extrapolate=False), p.integrate([[0.2, 0.9], [0.1, 1.7]])
+    return p(x), p(x, nu=(1, 1)), p(x[:2], extrapolate=False)
 
 
 CASES: list[RuleCase] = [
@@ -195,3 +195,5 @@ CASES: list[RuleCase] = [
     case(_several_arguments, _C, np.array([0.0, 1.2, 2.0]), _AT),
     case(lambda c, x: sip.NdPPoly(c * (1 + 0.3j), (np.array([0.0, 1.2, 2.0]), np.array([0.0, 2.0])))(x), _C, _AT),
 ]  # fmt: skip
+if "c" in vars(sip.BPoly):  # an older SciPy's integrals write into the polynomial
+    CASES += [case(lambda c: sip.NdPPoly(c, (_X[:3], _X[:2])).integrate([[0.2, 0.9], [0.1, 0.3]]), _C)]

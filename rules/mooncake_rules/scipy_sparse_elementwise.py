@@ -159,6 +159,7 @@ def _extrema(d, e):
 
 
 CASES: list[RuleCase] = [
-    case(_extrema, _D - 2.0, _D[::-1] - 1.7), case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
+    case(_extrema, _D - 2.0, _D[::-1] - 1.7),
+    case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
     case(lambda d: sp.dia_array((d.reshape(2, 3), np.array([0, 1])), shape=(3, 3)) @ _M, _D),
 ]  # fmt: skip
