@@ -56,9 +56,11 @@ from mooncake_py.infer.types import (
     Meth,
     Obj,
     Real,
+    SetOf,
     T,
     Top,
     Tup,
+    Union,
     is_scalar,
     widen,
 )
@@ -166,7 +168,7 @@ class Calls(PythonCalls):
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
-        if info is not None and info.kind == "dynamic" and self.may_be_known(s) and self.waits(s):
+        if info is not None and self.may_be_known(s, info, t) and self.waits(s):
             t, info = self.planned(s, Awaited()), self.calls[s.out]
         if s.out in self.waiting:
             return t
@@ -324,6 +326,8 @@ class Calls(PythonCalls):
         given = (*types, *(t for _, t in kw))
         if f in _OF_THE_WHOLE or (f in _PUTS_TOGETHER and all(map(_is_sequence_or_count, given))):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
+        if f is operator.contains and isinstance(types[0], (Dct, SetOf)) and self.is_told_by_identity(types[1]):
+            given = ()
         asked = act and f not in incurious and (any(map(may_be_asked, given)) or may_be_told(f, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items:
@@ -392,6 +396,15 @@ class Calls(PythonCalls):
         pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
+
+    def is_told_by_identity(self, t: T) -> bool:
+        """Does nobody ask objects of this type, where they are keys, whether they are equal?"""
+        if isinstance(t, Union):
+            return all(map(self.is_told_by_identity, t.options))
+        if not isinstance(t, Obj) or self.classes is None:
+            return not may_be_asked(t)
+        look = self.classes.look
+        return look(t.cls, "__eq__") is object.__eq__ and look(t.cls, "__hash__") is object.__hash__
 
     def result_of_kept(self, python: Any, types: tuple[T, ...]) -> T:
         """What a cache of this function's results gives for constants: a number, or it is not known.

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.narrowing import only
-from mooncake_py.infer.parts import activate, with_parts
+from mooncake_py.infer.parts import activate, set_of, with_parts
 from mooncake_py.infer.recursive import Around, fold, folded_in, read
 from mooncake_py.infer.types import (
     BOT,
@@ -26,6 +26,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Obj,
+    SetOf,
     T,
     Top,
     Tup,
@@ -100,7 +101,7 @@ def _reaches(t: Lst | Cell | Dct, e: Effect, apart: bool | None) -> bool:
 
 def holds(t: T) -> bool:
     """Has it a type of what is in it? To others a write does no more than make them active."""
-    return isinstance(t, (Tup, Lst, Cell, Dct, Obj)) or (isinstance(t, Union) and any(map(holds, t.options)))
+    return isinstance(t, (Tup, Lst, Cell, Dct, Obj, SetOf)) or (isinstance(t, Union) and any(map(holds, t.options)))
 
 
 DEPTH = 5
@@ -152,6 +153,8 @@ def between(
         case Tup(), Tup():
             for a, b in zip(before.items, now.items, strict=True):
                 yield from between(a, b, seen, within=within)
+        case SetOf(), SetOf(elem=b):
+            yield Effect(before, b, False, seen, origin)
         case (Bot(), _) | (_, Bot()) | (Known(), _):  # what is in its place now does not change it
             return
         case (Union(), _) | (_, Union()):
@@ -202,6 +205,8 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
             put = fold(e.put, around) if known else Dct(t.cls, anything, (), anything, t.act, Top())
             assert isinstance(put, Dct)
             return join(t, replace(put, cls=t.cls, act=t.act or put.key.active))
+    if isinstance(t, SetOf):
+        return set_of(join(t.elem, e.put)) if not apart and may_be(t, e.target) else t
     return _put_into_object(t, e, around) if isinstance(t, Obj) else t
 
 
@@ -251,4 +256,6 @@ def _kind(t: T) -> str:
         return t.cls.__name__
     if isinstance(t, (Cell, Dct, Arr)):
         return type(t).__name__
+    if isinstance(t, Inst) and t.cls is set:
+        return "set"
     return "number" if is_scalar(t) else "other"

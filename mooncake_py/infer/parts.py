@@ -21,6 +21,7 @@ from mooncake_py.infer.types import (
     Meth,
     Obj,
     Real,
+    SetOf,
     T,
     Top,
     Tup,
@@ -35,7 +36,7 @@ _FLOATING = (float, complex, np.inexact)
 # An iterator over keys of a dict that have derivatives is one of unknown type.
 _WITHOUT: tuple[type, ...] = (
     *(int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_),
-    *(type(iter({})), type(iter(OrderedDict()))),
+    *(type(iter({})), type(iter(OrderedDict())), type(iter(set()))),
 )
 
 
@@ -79,6 +80,8 @@ def activate(t: T, act: bool = True) -> T:
         case Obj(cls=c, fields=fields, sure=sure):
             constant = constant_attributes(c)
             return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
+        case SetOf():
+            return Top(True) if act else t
         case Inst(cls=c):
             return Inst(c, act and not issubclass(c, _WITHOUT))
         case Real():
@@ -119,6 +122,11 @@ def is_plain(t: T) -> bool:
         case Inst(cls=c):
             return is_scalar(t) or issubclass(c, (str, bytes, range, type(None), enum.Enum, *constant_classes))
     return False
+
+
+def set_of(elem: T) -> T:
+    """The type of a set of such items: nothing is known of one that holds anything but plain constants."""
+    return SetOf(set, False, widen(elem)) if is_plain(elem) and not elem.active else Top(True)
 
 
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:

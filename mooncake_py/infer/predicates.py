@@ -28,6 +28,7 @@ from mooncake_py.infer.types import (
     Obj,
     Real,
     Rec,
+    SetOf,
     T,
     Top,
     Tup,
@@ -93,7 +94,7 @@ def tells_content(t: T) -> bool:
     """Does the type say what is in a value in which it may change?"""
     if isinstance(t, (Tup, Union)):
         return any(map(tells_content, t.items if isinstance(t, Tup) else t.options))
-    return isinstance(t, (Lst, Dct, Obj, Cell))
+    return isinstance(t, (Lst, Dct, Obj, Cell, SetOf))
 
 
 def may_be_iterator(t: T) -> bool:

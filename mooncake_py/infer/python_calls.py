@@ -23,19 +23,24 @@ from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_nu
 from mooncake_py.infer.types import (
     BOT,
     Bot,
+    Dct,
     Fn,
     Known,
+    Lst,
     Obj,
     T,
     Top,
     Union,
 )
 from mooncake_py.ir.nodes import Call, Operand
-from mooncake_py.registry import (
-    infer_table,
-)
+from mooncake_py.registry import infer_table
 
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+def _is_blank(t: T) -> bool:
+    """Is it a list or dict that is not yet seen to have anything in it?"""
+    return (isinstance(t, Lst) and isinstance(t.elem, Bot)) or (isinstance(t, Dct) and isinstance(t.values(), Bot))
 
 
 class PythonCalls(Attributes):
@@ -72,12 +77,14 @@ class PythonCalls(Attributes):
         self.waiting.add(s.out)
         return True
 
-    def may_be_known(self, s: Call) -> bool:
-        """May a call that is to be decided when it runs be known when more is, by what others write, of its operands?
+    def may_be_known(self, s: Call, info: CallInfo, t: T) -> bool:
+        """May more be known of a call, or of what it gives, when more is of its operands by what others write?
 
         What it would give, and may write, says nothing of anything: it must not be put beside what is known by then.
         """
-        return self.calls[s.out].why == "call" and any(may_grow(self.type_of(v)) for v in s.operands())
+        if info.kind == "dynamic" and info.why == "call":
+            return any(may_grow(self.type_of(v)) for v in s.operands())
+        return type(t) is Top and info.rule is not None and any(_is_blank(self.type_of(v)) for v in s.args)
 
     def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""

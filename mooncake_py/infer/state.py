@@ -27,6 +27,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Obj,
+    SetOf,
     T,
     Top,
     Tup,
@@ -170,7 +171,7 @@ class State:
                 return Inst(str)
             case Arr():
                 return row_of(t)
-            case Lst(elem=e):
+            case Lst(elem=e) | SetOf(elem=e):
                 return e
             case Dct():
                 return keys_of(t)
@@ -212,6 +213,8 @@ def _with(t: T, f: T) -> T:
             return Inst(t.cls, t.act or f.active)
         fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
         return Obj.of(t.cls, t.act or f.act, fields, t.sure & f.sure)  # what is written is not taken away
+    if isinstance(t, SetOf):
+        return join(t, f) if isinstance(f, SetOf) else activate(t)
     if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
         return unknown_items(t, t.act or f.act)
     if isinstance(t, (Lst, Dct, Cell, Tup)):

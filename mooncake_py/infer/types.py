@@ -89,6 +89,13 @@ class Obj(Inst):
 
 
 @type_class
+class SetOf(Inst):
+    """A set of plain constants; `elem` is the join of everything that may be in it."""
+
+    elem: T = BOT
+
+
+@type_class
 class Rec(T):
     """Within the type of an object of this class: any of the objects that this type is of (`infer/recursive.py`)."""
 
@@ -462,6 +469,8 @@ def _join(a: T, b: T) -> T:
             mine, others = dict(a.fields), dict(b.fields)
             fields = {k: join(mine.get(k, BOT), others.get(k, BOT)) for k in (*mine, *others)}
             return Obj.of(a.cls, act, fields, a.sure & b.sure)
+        if isinstance(a, SetOf) and isinstance(b, SetOf):
+            return SetOf(a.cls, False, join(a.elem, b.elem))
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
         dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.parts import keys_of
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Real, T, Top, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Arr, Dct, Inst, Known, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar, Sequence_
 from mooncake_py.registry import (
@@ -95,7 +95,7 @@ def _iter(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
         return Inst(type(iter(np.empty(0))))
     if len(args) == 1 and isinstance(args[0], Dct) and not keys_of(args[0]).active:
         return Inst(type(iter(args[0].cls())))
-    return None
+    return Inst(type(iter(set()))) if len(args) == 1 and isinstance(args[0], SetOf) else None
 
 
 infer_table[iter] = _iter

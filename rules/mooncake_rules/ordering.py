@@ -9,10 +9,12 @@ import bisect
 import heapq
 from typing import Any
 
-from mooncake_py.infer.types import Inst, Lst
+from mooncake_py.infer.types import Inst, Known, Lst, T, join
 from mooncake_py.iterators import advance
 from mooncake_py.registry import asking_items, infer_table, overlay, zero_derivative
 from mooncake_rules.containers.rearranged import places_in_order, put_in_order
+
+_f: Any
 
 
 @overlay(sorted)
@@ -167,6 +169,19 @@ def heappushpop_(heap, item):
     return item
 
 
+def _of_heap(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """The type of what a heap gives: one of its items, or what is put into it."""
+    if kwargs or not args or not isinstance(args[0], Lst):
+        return None
+    return join(args[0].elem, args[1]) if len(args) > 1 else args[0].elem
+
+
+for _f in (heapq.heappop, heapq.heapreplace, heapq.heappushpop):
+    infer_table[_f] = _of_heap
+for _f in (heapq.heappush, heapq.heapify):
+    infer_table[_f] = lambda args, kwargs: Known(None)
+
+
 @overlay(heapq.heapify)
 def heapify_(heap):
     for i in range(len(heap) // 2 - 1, -1, -1):
@@ -260,7 +275,6 @@ def insort_left_(xs, x, lo=0, hi=None, *, key=None):
     xs.insert(bisect.bisect_left(xs, mark, lo, len(xs) if hi is None else hi, key=key), x)
 
 
-_f: Any
 for _f in (place_of_greatest, place_of_least, place_left, place_right):
     zero_derivative(_f)
     asking_items.add(_f)

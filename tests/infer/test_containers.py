@@ -186,3 +186,25 @@ def test_dicts_that_are_looked_up_only_take_nothing_for_their_keys() -> None:
 
 def _takes_keys(f: Callable[[float], float]) -> bool:
     return "taken_key" in to_text(inspect(f, 0.7).derived.pullback)
+
+
+def test_sets_of_constants_are_seen_through() -> None:
+    def visited(xs: list[float]) -> float:
+        seen, total = set(), 0.0
+        for i, x in enumerate(xs):
+            if i // 2 not in seen:
+                seen.add(i // 2)
+                total += x * x
+        for k in seen | {1}:
+            total += xs[k]
+        return total
+
+    def made(xs: list[float]) -> float:
+        best = max([x * xs[0] for x in xs])
+        ways = {"a": best}
+        for _ in range(2):
+            ways = {k: max([v + x for x in xs]) * best for k, v in ways.items()}
+        return ways["a"]
+
+    for f in (visited, made):
+        assert "decided when it runs" not in str(inspect(f, [1.0, 2.0, 0.5]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, T, Top, Tup, dict_of, join, widen
+from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, SetOf, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import element_effects, infer_table
 from mooncake_rules.containers.lists import elements
@@ -88,6 +88,8 @@ def _put(types: Any) -> T:
 
 
 def _updated(types: Any) -> T:
+    if isinstance(types[0], SetOf):
+        return elements(types[1])
     return types[1] if isinstance(types[1], Dct) else Top(any(t.active for t in types))
 
 
