@@ -179,6 +179,8 @@ def _awake(t: T) -> T:
         return replace(t, items=tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
     if isinstance(t, Union):
         return t.mapped(_awake)
+    if isinstance(t, SetOf):
+        return t  # what is put into it says so
     return replace(t, act=True) if isinstance(t, _HOLDERS) else activate(t)
 
 

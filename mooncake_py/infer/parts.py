@@ -81,7 +81,7 @@ def activate(t: T, act: bool = True) -> T:
             constant = constant_attributes(c)
             return Obj(c, act, tuple([(k, x if k in constant else activate(x, act)) for k, x in fields]), sure)
         case SetOf():
-            return Top(True) if act else t
+            return t if act is t.act else Top(act)
         case Inst(cls=c):
             return Inst(c, act and not issubclass(c, _WITHOUT))
         case Real():
@@ -125,8 +125,18 @@ def is_plain(t: T) -> bool:
 
 
 def set_of(elem: T) -> T:
-    """The type of a set of such items: nothing is known of one that holds anything but plain constants."""
-    return SetOf(set, False, widen(elem)) if is_plain(elem) and not elem.active else Top(True)
+    """The type of a set of such items: nothing is known of one that holds anything but plain constants and objects."""
+    elem = widen(elem)
+    if is_plain(elem) and not elem.active:
+        return SetOf(set, False, elem)
+    options = elem.options if isinstance(elem, Union) else (elem,)
+    of_objects = all(isinstance(t, Obj) or (is_plain(t) and not t.active) for t in options)
+    return SetOf(set, True, elem) if of_objects else Top(True)
+
+
+def taken_out_of(t: SetOf) -> T:
+    """The type of what is taken out of a set: what an object among it carries is found when it runs."""
+    return t.elem if is_plain(t.elem) else Top(True)
 
 
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:

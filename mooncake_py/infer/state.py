@@ -13,7 +13,7 @@ from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
 from mooncake_py.infer.narrowing import only
-from mooncake_py.infer.parts import activate, keys_of, unknown_items, unseen
+from mooncake_py.infer.parts import activate, keys_of, taken_out_of, unknown_items, unseen
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -171,8 +171,10 @@ class State:
                 return Inst(str)
             case Arr():
                 return row_of(t)
-            case Lst(elem=e) | SetOf(elem=e):
+            case Lst(elem=e):
                 return e
+            case SetOf():
+                return taken_out_of(t)
             case Dct():
                 return keys_of(t)
             case Tup(items=items):
@@ -214,7 +216,7 @@ def _with(t: T, f: T) -> T:
         fields = {**dict(f.fields), **{k: join(x, f.field(k) or BOT) for k, x in t.fields}}
         return Obj.of(t.cls, t.act or f.act, fields, t.sure & f.sure)  # what is written is not taken away
     if isinstance(t, SetOf):
-        return join(t, f) if isinstance(f, SetOf) else activate(t)
+        return join(t, f) if isinstance(f, SetOf) else Top(True)
     if isinstance(t, (Lst, Dct, Cell)) and isinstance(f, Top):  # it has grown for too long
         return unknown_items(t, t.act or f.act)
     if isinstance(t, (Lst, Dct, Cell, Tup)):

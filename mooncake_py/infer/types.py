@@ -90,7 +90,7 @@ class Obj(Inst):
 
 @type_class
 class SetOf(Inst):
-    """A set of plain constants; `elem` is the join of everything that may be in it."""
+    """A set of plain constants, with objects if it is active; `elem` is the join of everything that may be in it."""
 
     elem: T = BOT
 
@@ -470,7 +470,7 @@ def _join(a: T, b: T) -> T:
             fields = {k: join(mine.get(k, BOT), others.get(k, BOT)) for k in (*mine, *others)}
             return Obj.of(a.cls, act, fields, a.sure & b.sure)
         if isinstance(a, SetOf) and isinstance(b, SetOf):
-            return SetOf(a.cls, False, join(a.elem, b.elem))
+            return SetOf(a.cls, act, join(a.elem, b.elem))
         return Inst(a.cls, act)
     if isinstance(a, Arr) and isinstance(b, Arr):
         dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.parts import keys_of
+from mooncake_py.infer.parts import keys_of, taken_out_of
 from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
@@ -341,8 +341,10 @@ def list_iadd(xs: CoDual, ys: CoDual):
 
 def elements(t: T) -> T:
     """The join of the types of a sequence's items."""
-    if isinstance(t, (Lst, SetOf)):
+    if isinstance(t, Lst):
         return t.elem
+    if isinstance(t, SetOf):
+        return taken_out_of(t)
     if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str)):
         t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
     if isinstance(t, Tup):

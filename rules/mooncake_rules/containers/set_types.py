@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mooncake_py.infer.parts import set_of
+from mooncake_py.infer.parts import set_of, taken_out_of
 from mooncake_py.infer.types import BOT, Known, SetOf, T, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import element_effects, infer_table
@@ -58,7 +58,7 @@ for _f in (set, set.copy, set.union, set.symmetric_difference):
     infer_table[_f] = _combined
 for _f in (set.difference, set.intersection):
     infer_table[_f] = _less
-infer_table[set.pop] = lambda args, kwargs: args[0].elem if isinstance(args[0], SetOf) else None
+infer_table[set.pop] = lambda args, kwargs: taken_out_of(args[0]) if isinstance(args[0], SetOf) else None
 for _f in (operator.or_, operator.xor):
     _of_sets(_f, _combined)
 for _f in (operator.and_, operator.sub):
