@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mooncake_py import inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
+from tests.zoo import visited_objects
 
 XS = [1.0, 2.0, 3.0]
 
@@ -208,3 +209,8 @@ def test_sets_of_constants_are_seen_through() -> None:
 
     for f in (visited, made):
         assert "decided when it runs" not in str(inspect(f, [1.0, 2.0, 0.5]))
+
+
+def test_visited_objects_are_seen_through() -> None:
+    for f in (visited_objects.breadth_first, visited_objects.distances_by_object):
+        assert "decided when it runs" not in str(inspect(f, visited_objects.XS))

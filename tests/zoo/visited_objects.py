@@ -1,0 +1,131 @@
+"""Graphs of objects walked with sets and dicts that say which of them have been visited."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from tests.zoo.registry import case
+
+
+class Node:
+    def __init__(self, w):
+        self.w = w
+        self.edges = []
+
+
+def graph(xs):
+    nodes = [Node(w) for w in xs]
+    for i, n in enumerate(nodes):
+        n.edges.append(nodes[(3 * i + 1) % len(nodes)])
+        n.edges.append(nodes[(2 * i + 2) % len(nodes)])
+    return nodes
+
+
+XS = [0.5, -0.3, 1.25, 0.75]
+
+
+@case(XS)
+def breadth_first(xs):
+    nodes = graph(xs)
+    seen, todo, total = set(), deque([(nodes[0], 1.0)]), 0.0
+    while todo:
+        n, s = todo.popleft()
+        if n in seen:
+            continue
+        seen.add(n)
+        total += n.w * s
+        for m in n.edges:
+            todo.append((m, s * 0.9 + n.w))
+    return total + len(seen)
+
+
+@case(XS)
+def distances_by_object(xs):
+    nodes = graph(xs)
+    seen, todo, total = {nodes[0]: 1.0}, [nodes[0]], 0.0
+    while todo:
+        n = todo.pop()
+        total += n.w * seen[n]
+        for m in n.edges:
+            if m not in seen:
+                seen[m] = seen[n] * 0.9 + n.w
+                todo.append(m)
+    return total
+
+
+@case(XS)
+def changed_while_in_a_set(xs):
+    nodes = graph(xs)
+    marked = {nodes[0]}
+    marked.add(nodes[2])
+    for n in nodes:
+        if n in marked:
+            n.w = n.w * n.w
+        elif n not in {nodes[1]}:
+            marked.discard(nodes[0])
+            n.w = n.w * xs[0]
+    for n in marked:
+        n.w = n.w * 2.0
+    return sum(n.w for n in nodes) * len(marked)
+
+
+@case(XS)
+def taken_out_and_changed(xs):
+    nodes = graph(xs)
+    rest = set(nodes) - {nodes[3]}
+    rest |= {nodes[0]}
+    while rest:
+        n = rest.pop()
+        n.w = n.w * 2.0
+    return sum(n.w**2 for n in nodes)
+
+
+class Keeper:
+    def __init__(self, parts=()):
+        self.parts = set(parts)
+
+    def total(self, n):
+        return n.w if n in self.parts else 0.5
+
+
+@case(XS)
+def sets_that_objects_hold(xs):
+    nodes = graph(xs)
+    keeper, other = Keeper((nodes[0], nodes[1])), Keeper()
+    other.parts.add(nodes[2])
+    return sum(keeper.total(n) * other.total(n) for n in nodes) + sum(n.w for n in keeper.parts)
+
+
+class Number:
+    """Objects that are equal where what they hold is."""
+
+    asked = 0
+
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        Number.asked += 1
+        return self.v == other.v
+
+    def __hash__(self):
+        return 7
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float
+
+
+@case(XS)
+def objects_that_say_what_they_are_equal_to(xs):
+    numbers, points = [Number(x) for x in xs], {Point(xs[0], 1.0): xs[1]}
+    found, total = {numbers[0]}, 0.0
+    for x in (*xs, xs[0]):
+        n = Number(x)
+        if n not in found:
+            found.add(n)
+            total += n.v * x
+        if Point(x, 1.0) in points:
+            total += points[Point(x, 1.0)] * x
+    return total
