@@ -186,16 +186,6 @@ def dict_ior(a, b):
     return a
 
 
-@overlay(set.union)
-def set_union(s, *others):
-    """Of dicts, the keys: constants."""
-    y = set.copy(s)
-    for x in others:
-        for k in x:
-            y.add(k)
-    return y
-
-
 @overlay(*(kind.__call__ for kind in (np.ufunc, FunctionType, MethodType, BuiltinFunctionType, partial)))
 def called(f, /, *args, **kwargs):
     return f(*args, **kwargs)

@@ -114,8 +114,9 @@ infer_table[each_key] = lambda args, kwargs: Inst(type(iter(args[0].cls()))) if 
 zero_derivative(each_key)
 incurious.update({each_key, key_in})
 
-for _f in (iter, dict.keys, dict.__iter__, dict.__reversed__, set, frozenset):
-    register(Rule(_f, None, (ConstantKeys,)))
-for _f in (OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__):
+for _f in (
+    *(iter, dict.keys, dict.__iter__, dict.__reversed__, set, frozenset),
+    *(OrderedDict.keys, OrderedDict.__iter__, OrderedDict.__reversed__),
+):
     register(Rule(_f, None, (ConstantKeys,)))
 infer_table[dict.keys] = lambda args, kwargs: Inst(type({}.keys())) if isinstance(args[0], Dct) else None

@@ -58,6 +58,11 @@ def take_out(s: set, shadow: SetShadow | None, x: Any) -> Any:
     """Take an item out that is in the set; what puts it back."""
     item = x if type(x) in (int, str) else next(v for v in s if v is x or v == x)
     s.discard(item)
+    return taken_out(s, shadow, item)
+
+
+def taken_out(s: set, shadow: SetShadow | None, item: Any) -> Any:
+    """What puts an item back that was just taken out."""
     note_change(s)
     tangent = None if shadow is None or shadow.keys is None else shadow.keys.pop(item, None)
 
@@ -98,9 +103,8 @@ def set_remove(s: CoDual, x):
 def set_pop(s: CoDual):
     primal, shadow = s.primal, s.fdata
     x = primal.pop()
-    primal.add(x)
     f = fdata_of_key(shadow, x)
-    put_back = take_out(primal, shadow, x)
+    put_back = taken_out(primal, shadow, x)
 
     def pullback(dy):
         put_back()
