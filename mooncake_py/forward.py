@@ -59,18 +59,24 @@ def run_forward(
 def _run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
-    g, all_args, _ = unwrap(f, args, kwargs)
-    receivers, brought = all_args[: len(all_args) - len(args)], code_of((*args, *kwargs.values()))
+    unwrapped = unwrap(f, args, kwargs)
+    g, all_args, _ = unwrapped
     if type(g) is not pytypes.FunctionType:
-        return _run_wary(f, args, kwargs, active, NOTHING)
-    return with_answer(lambda wary: _run_wary(f, args, kwargs, active, wary), g, receivers, brought)
+        return _run_wary(f, unwrapped, args, kwargs, active, NOTHING)
+    receivers, brought = all_args[: len(all_args) - len(args)], code_of((*args, *kwargs.values()))
+    return with_answer(lambda wary: _run_wary(f, unwrapped, args, kwargs, active, wary), g, receivers, brought)
 
 
 def _run_wary(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...], wary: Wary
+    f: Any,
+    unwrapped: tuple[Any, tuple[Any, ...], dict[str, Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    active: tuple[bool, ...],
+    wary: Wary,
 ) -> tuple[Any, Pullback]:
     this_run().wary = wary
-    g, all_args, all_kwargs = unwrap(f, args, kwargs)
+    g, all_args, all_kwargs = unwrapped
     extra = len(all_args) - len(args)
     n = len(args)
     if not current().activity:
