@@ -222,7 +222,7 @@ def test_constant_containers_of_other_types_go_the_long_way() -> None:
     for w in (2.0, np.array([3.0, 4.0]), np.ones((3, 2)), 2.0):
         for _ in range(2):
             _, g = df(x, [w])
-            assert g.tolist() == (np.ones((3, 2)) * w).sum(0).tolist() if np.ndim(w) == 2 else (x * 0 + w).tolist()
+            assert g.tolist() == (w.sum(0) if np.ndim(w) == 2 else w * np.ones(2)).tolist()
 
 
 def test_arguments_that_share_memory() -> None:
