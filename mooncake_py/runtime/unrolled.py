@@ -101,7 +101,7 @@ def call_of(way: Way, **constants: Any) -> Callable[[tuple[Any, ...], dict[str, 
 
 @functools.lru_cache(256)
 def _maker(way: Way) -> Callable[..., Any]:
-    """What makes such calls of their constants. A question that need not be asked is `if False:`, which costs nothing."""
+    """What makes such calls of constants; a question that need not be asked is `if False:`, which costs nothing."""
     specs, chosen, scope = way.specs, way.chosen, dict(_ENGINE)
     numbers = range(len(specs))
     arrays = [f"d{k}" for k in chosen if specs[k][1] is not None]
