@@ -12,7 +12,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.callables import part_of_partial
-from mooncake_py.runtime.coduals import is_active
+from mooncake_py.runtime.coduals import BOUND, is_active
 from mooncake_py.runtime.exceptions import read_args, write_args
 from mooncake_py.runtime.native import NoRule, field
 from mooncake_py.runtime.results import Call, Result, dropping, of_receiver, through
@@ -59,7 +59,7 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     if is_user_class(cls):
         return _object_attribute(call, x, fx, name)
     if isinstance(x, (type, pytypes.ModuleType, pytypes.FunctionType)):
-        return _class_attribute(call, x, name)
+        return _class_attribute(call, x, fx, name)
     if cls is super:
         return _super_attribute(call, x, fx, name)
     if type(fx) is PartialShadow:
@@ -147,7 +147,7 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
         found = bind_descriptor(call, d, x, fx, cls)
         if found is not None or hasattr(type(d), "__get__"):
             return found
-        return _class_attribute(call, cls, name)
+        return _class_attribute(call, cls, None, name)
     hook = class_attribute(cls, "__getattr__")
     if fallback and _is_hook(hook):
         return of_receiver(call(hook, None, (x, name), (fx, None)))
@@ -171,8 +171,8 @@ def bind_descriptor(call: Call, d: Any, x: Any, fx: Any, cls: type) -> Result | 
     return None
 
 
-def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
-    """An attribute of a class or module: a constant, if the run did not set it."""
+def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
+    """An attribute of a class, module or function: a constant, if the run did not set it and it is no method of x."""
     if isinstance(x, enum.EnumMeta):
         return getattr(x, name), None, None
     meta: Any = type(x)
@@ -192,7 +192,10 @@ def _class_attribute(call: Call, x: Any, name: str) -> Result | None:
     if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:
         return of_receiver(call(p.fget, None, (x,), (None,)))
     y = getattr(x, name, ABSENT)
-    return None if y is ABSENT else (y, met(y), None)
+    if y is ABSENT:
+        return None
+    own = fx is not None and type(y) in BOUND and getattr(y, "__self__", None) is x
+    return y, fx if own else met(y), None
 
 
 def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
@@ -208,7 +211,7 @@ def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
                 return d.__get__(None, cls) if isinstance(d, pytypes.FunctionType) else getattr(s, name), None, None
             found = bind_descriptor(call, d, x, fx, cls)
             if found is None and not hasattr(type(d), "__get__"):
-                return _class_attribute(call, k, name)
+                return _class_attribute(call, k, None, name)
             return found if found is not None else _super_native(s, d, x, fx, name)
     return None
 

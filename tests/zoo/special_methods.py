@@ -124,3 +124,10 @@ def calls_by_method(x):
     kept.append.__call__(x * x)
     double = functools.partial(scaled, by=x)
     return scaled.__call__(x) * double.__call__(kept[1]) + math.sin.__call__(x) * type(scaled).__call__(scaled, x, by=x)
+
+
+@case(1.3)
+def calls_of_closures_by_method(x):
+    by_default = lambda v, k=x: v * k  # noqa: E731
+    calls = [(lambda v: v * x).__call__, by_default.__call__, (lambda s, v: s * v).__get__(x * x)]
+    return sum(f(2.0) for f in calls) * sum(map((lambda v: v * x).__call__, [x, 2.0]))
