@@ -14,9 +14,9 @@ import dataclasses
 import operator
 import types as pytypes
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from mooncake_py import fields
@@ -136,8 +136,10 @@ class Classes:
         cautious: bool = False,
         wary: bool = False,
         own: Set[tuple[type, str]] = frozenset(),
+        told: Mapping[Var, T] = MappingProxyType({}),
     ) -> None:
         self.own = own  # names that are looked up in objects of a class even where nothing is known to set them
+        self.told = told  # what values may be as well: what they were taken for has turned out to be too little
         self.wary = wary  # the data that classes hold may be written to
         self.globals = globals_  # of the functions that are made in this one
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give

@@ -74,6 +74,7 @@ class State:
         outermost: bool = False,
     ):
         self.classes = classes  # where attributes of objects are looked into
+        self.told = {} if classes is None else classes.told
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.ready: set[Var] = set()  # calls of functions that are looked into
         self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
@@ -111,6 +112,8 @@ class State:
         """The type of v, with what is known to be written into it."""
         f = self.forced.get(v)
         t = t if f is None or isinstance(t, Bot) else _with(t, f)
+        if self.told and v in self.told and not isinstance(t, Bot):
+            t = join(t, self.told[v])
         if isinstance(t, Dct) and v in self._shape.looked_up:
             t = replace(t, key=BOT)
         return interned(t)

@@ -6,13 +6,13 @@ note goes; where they do not, the function is inferred again with more care.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from mooncake_py import fields
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import exact_class
-from mooncake_py.infer.types import Bot, Fn, Known, Meth, T, Tup
+from mooncake_py.infer.types import BOT, Bot, Cell, Dct, Fn, Known, Lst, Meth, Obj, T, Top, Tup, Union, join
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, is_const, map_function
 from mooncake_py.ir.nodes import Call, Const, Fresh, Function, Operand, Pos, Var
@@ -101,6 +101,34 @@ def _is_surely(t: T, what: object) -> bool:
 def doubts(fn: Function) -> list[Call]:
     """What plans relied on, and is not known to be so yet."""
     return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
+
+
+def better_told(inferred: Inferred, told: Mapping[Var, T], of: Collection[Var]) -> dict[Var, T]:
+    """What the values that are still in doubt have turned out to be as well, as far as that is known of them.
+
+    Of these, others than `of` stand for something else in another attempt.
+    """
+    more: dict[Var, T] = {}
+    for s in doubts(inferred.fn):
+        x = s.args[0]
+        t = inferred.types.get(x) if isinstance(x, Var) and x in of else None
+        if t is not None and _is_known_elsewhere(t) and t != told.get(x):  # type: ignore[arg-type]
+            more[x] = join(told.get(x, BOT), t)  # type: ignore[arg-type, index]
+    return more
+
+
+def _is_known_elsewhere(t: T) -> bool:
+    """Does it say anything, and that without the statements of this attempt?"""
+    match t:
+        case Fn() | Meth():
+            return False
+        case Union(options=parts) | Tup(items=parts):
+            return all(map(_is_known_elsewhere, parts))
+        case Lst(elem=e) | Cell(elem=e):
+            return _is_known_elsewhere(e)
+        case Obj(fields=fields):
+            return all(_is_known_elsewhere(x) for _, x in fields)
+    return not isinstance(t, (Top, Dct))
 
 
 def _last(known: dict[Operand, Operand], v: Operand) -> Operand:

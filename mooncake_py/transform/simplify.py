@@ -10,6 +10,7 @@ from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import T
+from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import BlockId, Call, Function, Var
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
@@ -18,7 +19,7 @@ from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
-from mooncake_py.transform.doubts import doubts, settle
+from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
@@ -34,6 +35,8 @@ from mooncake_py.transform.split import Narrowing, by_options
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
+
+MOST_ATTEMPTS = 3  # to find out what values that plans rely on may be
 
 
 def infer_simplified(
@@ -71,7 +74,7 @@ def infer_simplified(
             taken |= inferred.relied
             inferred = again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
-                return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own)
+                return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own, classes.told)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             guards |= inferred.guards
             inferred = again(settled)
@@ -84,6 +87,12 @@ def infer_simplified(
         return found
 
     found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
+    told: dict[Var, T] = {}
+    for _ in range(MOST_ATTEMPTS if outermost else 0):  # others are inferred many times for one derivation
+        if not (more := better_told(found[0], told, all_vars(primal))):
+            break
+        told |= more
+        found = with_classes(Classes(fn.__globals__, wary=bool(wary), told=told))
     if doubts(found[0].fn):
         found = with_classes(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
     return found

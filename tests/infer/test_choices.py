@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later, recursive_results
+from tests.zoo import filled_later, recursive_results, told_later
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,11 @@ def test_a_matrix_of_rows_that_are_copied_and_swapped() -> None:
 )
 def test_trees_that_recursive_calls_make(f: Callable[..., Any], n: int) -> None:
     assert sites(f, 0.7, n) == 0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [told_later.states_that_give_the_next_one, told_later.a_function_by_the_last_result, told_later.a_state_machine],
+)
+def test_what_the_last_call_gave_is_called(f: Callable[..., Any]) -> None:
+    assert sites(f, [0.3, 0.9, -0.4, 1.1]) == 0

@@ -170,3 +170,30 @@ def a_function_out_of_the_step_before(x):
     for _ in range(4):
         v, step = step(v)
     return np.sum(v)
+
+
+class Open:
+    def __init__(self, x, steps=0):
+        self.x, self.steps = x, steps
+
+    def run(self, y):
+        return self.x * y, Shut(self.x + y) if y > 0.5 else Open(self.x * 2.0, self.steps + 1)
+
+
+class Shut:
+    def __init__(self, x):
+        self.x = x
+        self.seen = [x]
+
+    def run(self, y):
+        self.seen.append(y)
+        return self.x * sum(self.seen), Open(y)
+
+
+@case([0.3, 0.9, -0.4, 1.1, 0.7])
+def states_that_give_the_next_one(xs):
+    state, total = Open(1.5), 0.0
+    for x in xs:
+        v, state = state.run(x)
+        total += v
+    return total * state.x
