@@ -175,6 +175,8 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     """An attribute of a class, module or function: a constant, if the run did not set it and it is no method of x."""
     if isinstance(x, enum.EnumMeta):
         return getattr(x, name), None, None
+    if name == "__dict__" and isinstance(x, pytypes.FunctionType):
+        return x.__dict__, vars_shadow(x, None), None
     meta: Any = type(x)
     owners: tuple[Any, ...] = (*x.__mro__, *meta.__mro__) if isinstance(x, type) else (x,)
     for k in owners:

@@ -12,8 +12,8 @@ from mooncake_py.kinds import Any_
 from mooncake_py.registry import drained, overlay, register, rrule
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.classes import adopt, note_dataclass, share_cells
-from mooncake_py.runtime.stored import writable_shadow
-from mooncake_py.tangents import CoDual
+from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
+from mooncake_py.tangents import CoDual, add_rdata
 from mooncake_rules.containers.lists import give_parts, parts
 
 
@@ -21,12 +21,22 @@ from mooncake_rules.containers.lists import give_parts, parts
 def update_wrapper(
     wrapper: CoDual, wrapped: CoDual, assigned=functools.WRAPPER_ASSIGNMENTS, updated=functools.WRAPPER_UPDATES
 ):
+    y = functools.update_wrapper(wrapper.primal, wrapped.primal, assigned, updated)
+    source: Any = shadow_of_attributes(wrapped.primal, None)
+    shadow: Any = None if source is None and wrapped.fdata is None else writable_shadow(y, None)
+    copied = list(wrapped.primal.__dict__) if source is not None and "__dict__" in updated else []
+    for name in copied:
+        shadow.f[name] = source.fdata(name)
+    if shadow is not None:
+        shadow.f["__wrapped__"] = wrapped.fdata
+
     def pullback(_):
+        for name in copied:
+            t = shadow.r.pop(name, None)
+            if t is not None:
+                source.r[name] = add_rdata(source.r[name], t)
         return None
 
-    y = functools.update_wrapper(wrapper.primal, wrapped.primal, assigned, updated)
-    if wrapped.fdata is not None:
-        writable_shadow(y, wrapper.fdata).f["__wrapped__"] = wrapped.fdata
     return CoDual(y, wrapper.fdata), pullback
 
 

@@ -137,3 +137,19 @@ def a_cache_asked_and_cleared(x):
     total = chebyshev(7) * chebyshev.cache_info().hits
     chebyshev.cache_clear()
     return total * chebyshev(3) + chebyshev.cache_info().misses + chebyshev.cache_info().currsize
+
+
+@case(1.3)
+def attributes_of_functions(x):
+    def f(v):
+        return v * f.scale
+
+    f.scale = x
+    f.__dict__["shift"] = x * x
+
+    @functools.wraps(f)
+    def g(v):
+        return f(v) + g.shift
+
+    g.shift *= 2.0
+    return g(x) * g.scale + f.__dict__["scale"] * f.shift + g.__wrapped__(2.0)
