@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from mooncake_py.errors import MooncakeError, UnsupportedError
+from mooncake_py.ir import ops
 
 _KEY = "__mooncake_partial__"
 
@@ -61,6 +62,8 @@ def forget(exc: BaseException) -> None:
     """The exception leaves the engine: nobody is there any more to reverse anything."""
     vars(exc).pop(_KEY, None)
     vars(exc).pop(_TANGENT, None)
+    for inner in exc.exceptions if isinstance(exc, BaseExceptionGroup) else ():
+        forget(inner)
 
 
 class ArgsShadow:
@@ -107,6 +110,15 @@ def users_match(exc: BaseException, matched: bool) -> bool:
     if matched and _KEY in vars(exc):
         _refuse(exc)
     return matched and not isinstance(exc, MooncakeError)
+
+
+def users_kinds(exc: BaseException, kinds: Any) -> Any:
+    """What `except* kinds` may catch of exc: nothing of what the engine refuses with."""
+    if isinstance(exc, MooncakeError):
+        return ()
+    if _KEY in vars(exc) and ops.exc_group_match(exc, kinds)[1] is not None:
+        _refuse(exc)
+    return kinds
 
 
 def end_handler(exc: BaseException) -> None:

@@ -377,6 +377,15 @@ def check_exc_match(ev: Evaluator, arg: int) -> None:
     as_bool(ev, ev.emit(_EXC_MATCH, (ev.stack[-1], kinds)))  # type: ignore[arg-type]
 
 
+def check_eg_match(ev: Evaluator, arg: int) -> None:
+    pair = ev.emit(_EXC_GROUP_MATCH, popn(ev, 2))
+    ev.stack += [ev.emit(_PART_OF_GROUP, (ev.emit(GETITEM, (pair, Const(k))),)) for k in range(2)]
+
+
+def prep_reraise_star(ev: Evaluator) -> None:
+    ev.stack.append(ev.emit(_RAISED_AGAIN, popn(ev, 2)))
+
+
 def reraise(ev: Evaluator, arg: int) -> None:
     ev.raise_(pop(ev), None, reraise=True)
 
@@ -398,6 +407,8 @@ def with_except_start(ev: Evaluator, arg: int) -> None:
 
 _PUSH_EXC_INFO, _POP_EXCEPT = Const(ops.push_exc_info), Const(ops.pop_except)
 _EXC_MATCH, _TYPE = Const(ops.exc_match), Const(type)
+_EXC_GROUP_MATCH, _PART_OF_GROUP = Const(ops.exc_group_match), Const(ops.part_of_group)
+_RAISED_AGAIN = Const(ops.raised_again)
 
 
 # -- patterns ---------------------------------------------------------------------------------------------
@@ -481,7 +492,7 @@ HANDLERS: dict[str, Handler] = {
     "MATCH_KEYS": peeks(ops.match_keys, 2),
     "SETUP_ANNOTATIONS": setup_annotations,
     **dict.fromkeys(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"), jump),
-    "CHECK_EG_MATCH": refused("except*"),
+    "CHECK_EG_MATCH": check_eg_match,
     "GET_AWAITABLE": refused("await"),
     **dict.fromkeys(("GET_AITER", "GET_ANEXT", "END_ASYNC_FOR"), refused("async for")),
     "BEFORE_ASYNC_WITH": refused("async with"),

@@ -140,7 +140,7 @@ VERSION = Version(
         **dict.fromkeys(("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NONE"), jump_if_none(True)),
         **dict.fromkeys(("POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE"), jump_if_none(False)),
         "PRINT_EXPR": refused("an interactive statement"),
-        "PREP_RERAISE_STAR": refused("except*"),
+        "PREP_RERAISE_STAR": lambda ev, arg: common.prep_reraise_star(ev),
         "ASYNC_GEN_WRAP": refused("async generator"),
     },
     effects={

@@ -32,7 +32,7 @@ _INTRINSICS_2 = {
     4: "SET_FUNCTION_TYPE_PARAMS",
     5: "SET_TYPEPARAM_DEFAULT",
 }
-_REFUSED_2 = {1: "except*"}
+_PREP_RERAISE_STAR = 1
 
 _INTRINSIC = Const(ops.intrinsic)
 _DICT_OR_DEREF = Const(ops.load_dict_or_deref)
@@ -98,8 +98,9 @@ def call_intrinsic_1(ev: Evaluator, arg: int) -> None:
 
 
 def call_intrinsic_2(ev: Evaluator, arg: int) -> None:
-    if arg in _REFUSED_2:
-        ev.refuse(_REFUSED_2[arg])
+    if arg == _PREP_RERAISE_STAR:
+        common.prep_reraise_star(ev)
+        return
     ev.stack.append(ev.emit(_INTRINSIC, (Const(_INTRINSICS_2[arg]), *popn(ev, 2))))
 
 

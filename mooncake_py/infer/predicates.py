@@ -63,7 +63,7 @@ def may_be_asked(t: T) -> bool:
 
 def may_be_told(f: Any, given: Sequence[T]) -> bool:
     """Could an operand that has no derivative yet be an object whose class does with the other one what it likes?"""
-    if type(f).__hash__ is None or (f not in BINARY and f not in SPECIAL):
+    if type(f).__hash__ is None or (f not in BINARY and f not in SPECIAL and f is not operator.ne):
         return False
     unknown = f in _OF_WHOLE_NUMBERS  # others are for numbers more often than not
     return any((isinstance(t, Top) and unknown) or (isinstance(t, Inst) and is_user_class(t.cls)) for t in given)

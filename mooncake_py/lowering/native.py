@@ -108,6 +108,7 @@ def _plain_table() -> dict[int, Plain]:
     add(ops.push_exc_info, 1, (("PUSH_EXC_INFO", None, 1), POP))
     add_void(ops.pop_except, 1, (("POP_EXCEPT", None, -1),))
     add(ops.exc_match, 2, (("CHECK_EXC_MATCH", None, 0), *DROP_BENEATH))
+    add(ops.exc_group_match, 2, (("CHECK_EG_MATCH", None, 0), ("BUILD_TUPLE", 2, -1)))  # and handles what it caught
     add(ops.match_mapping, 1, (("MATCH_MAPPING", None, 1), *DROP_BENEATH))
     add(ops.match_sequence, 1, (("MATCH_SEQUENCE", None, 1), *DROP_BENEATH))
     add(ops.match_keys, 2, (("MATCH_KEYS", None, 1), ("SWAP", 3, 0), POP, POP))
@@ -307,7 +308,7 @@ IN_FRAME = {
     for f in (
         *(ops.load_global, ops.store_global, ops.delete_global, ops.load_name, ops.store_name, ops.delete_name),
         *(ops.load_locals, ops.import_name, ops.import_from, ops.import_star, ops.classderef, ops.make_function),
-        *(ops.push_exc_info, ops.pop_except, ops.exc_group_match, ops.match_class, ops.match_mapping),
+        *(ops.push_exc_info, ops.pop_except, ops.match_class, ops.match_mapping),
         *(ops.match_sequence, ops.match_keys, ops.yield_, ops.get_yield_from_iter, ops.yield_from),
         *(ops.load_dict_or_global, ops.setup_annotations, ops.intrinsic),
     )

@@ -106,6 +106,11 @@ def _for_users(b: CFGBlock, handled: dict[Var, Operand], fresh: Fresh) -> tuple[
             out.append(Call(matched, s.fn, s.args, (), s.pos))
             out.append(Call(s.out, Const(unwinding.users_match), (s.args[0], matched), (), s.pos))
             continue
+        if is_const(s.fn, ops.exc_group_match):
+            kinds = fresh.var()
+            out.append(Call(kinds, Const(unwinding.users_kinds), s.args, (), s.pos))
+            out.append(Call(s.out, s.fn, (s.args[0], kinds), (), s.pos))
+            continue
         out.append(s)
         if is_const(s.fn, ops.pop_except) and not (isinstance(b.term, Raise) and b.term.reraise):
             exc = handled[s.args[0]]  # type: ignore[index]

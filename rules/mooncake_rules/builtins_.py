@@ -25,8 +25,9 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.shadows import At
+from mooncake_py.tangents import CoDual, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_py.unwinding import end_handler, users_match
+from mooncake_py.unwinding import end_handler, users_kinds, users_match
 from mooncake_rules.common import conj
 from mooncake_rules.containers import elements
 from mooncake_rules.containers.sums import sum_of_scalars, summand
@@ -55,7 +56,16 @@ asking_items.update({
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
 incurious.update(
-    {ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler, ops.check_length, ops.check_least}
+    {
+        ops.push_exc_info,
+        ops.pop_except,
+        ops.exc_match,
+        users_match,
+        users_kinds,
+        end_handler,
+        ops.check_length,
+        ops.check_least,
+    }
 )
 incurious.update({ops.check_fields, ops.check_arguments, ops.check_unchanged, BaseException.add_note})
 incurious.update({ops.import_name, ops.import_from, ops.load_assertion_error, ops.build_string})
@@ -331,7 +341,33 @@ def _slice(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 infer_table[slice] = _slice
 # -- exceptions -------------------------------------------------------------------------------------------
 
-zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, end_handler)
+zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, users_kinds, end_handler)
+
+
+@rrule(ops.part_of_group)
+def part_of_group(exc: CoDual):
+    """Each exception has its own tangent."""
+
+    def pullback(_):
+        return None
+
+    return CoDual(exc.primal, zero_fdata(exc.primal)), pullback
+
+
+@rrule(ops.raised_again)
+def raised_again(exc: CoDual, raised):
+    def pullback(_):
+        return None
+
+    y = ops.raised_again(exc.primal, raised)
+    return CoDual(y, zero_fdata(y)), pullback
+
+
+zero_derivative(ops.exc_group_match)
+incurious.add(ops.exc_group_match)
+infer_table[ops.exc_group_match] = lambda args, kwargs: Tup((Top(), Top()))
+for _f in (ops.part_of_group, ops.raised_again):
+    infer_table[_f] = lambda args, kwargs: Top(True)
 for _f in (ops.exc_match, users_match):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 for _f in (ops.pop_except, end_handler):

@@ -137,6 +137,11 @@ class _Frame:
         if fn is ops.pop_except:
             self.handled.pop()
             return None
+        if fn is ops.exc_group_match:
+            rest, caught = fn(*args)
+            if caught is not None:
+                self.handled[-1] = caught
+            return rest, caught
         if fn is ops.get_yield_from_iter:
             return iter(args[0])
         if fn is ops.match_sequence:

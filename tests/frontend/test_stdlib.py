@@ -15,7 +15,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.ir.verify import verify
 
-REFUSED = {"async def", "async for", "async generator", "except*"}
+REFUSED = {"async def", "async for", "async generator"}
 ASYNC = {"async def", "async for", "async generator"}
 SAMPLE = max(1, int(os.environ.get("MOONCAKE_STDLIB_SAMPLE", "1")))
 """Take every n-th file only."""

@@ -600,7 +600,7 @@ def shifts_that_write_to_an_object(x):
     t << x[1]
     t | x[0]
     a, b = s >> 2
-    n = (x[2] in t) + (t == x[0])
+    n = (x[2] in t) + (t == x[0]) + (t != x[1])
     return a * b * s.items[0] + sum(i * v for i, v in enumerate(t.items)) * n
 
 
