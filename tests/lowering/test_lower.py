@@ -335,8 +335,8 @@ def test_argument_names_and_refusals() -> None:
     assert f(p=1, q=2) == 2
     with pytest.raises(ValueError, match="names were given"):
         build("fn f(%0):\nbb0():\n  return %0\n", argnames=[])
-    with pytest.raises(UnsupportedError, match="load_global"):
-        build("fn f(%0):\nbb0():\n  %1 = ops.load_global(%0)\n  return %1\n")
+    with pytest.raises(UnsupportedError, match="classderef"):
+        build("fn f(%0):\nbb0():\n  %1 = ops.classderef(%0, %0)\n  return %1\n")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="superinstructions are written out in 3.13")
