@@ -27,6 +27,8 @@ def construct(
     meta = class_attribute(type(cls), "__call__")
     if isinstance(cls, enum.EnumMeta):
         return None
+    if meta is dict:  # a class of typed dicts
+        return call(dict, None, *given)
     if type(meta) is pytypes.FunctionType:
         return without_first(call(meta, None, *given.after(cls, None)))
     if meta is not TYPE_CALL or not (cls.__flags__ & 1 << 9 or cls is defaultdict):

@@ -1,6 +1,7 @@
 """Dicts of `collections`: those that make what is missing, those in order, counters; and classes derived from them."""
 
 from collections import ChainMap, Counter, OrderedDict, defaultdict
+from typing import TypedDict
 
 import numpy as np
 
@@ -342,3 +343,15 @@ def dict_that_iterates_in_its_own_way(x):
     a.numbers[1] += x**2
     b = a.times(3.0 * x)
     return b.numbers[1] * len(b) + a.numbers[1]
+
+
+class Rates(TypedDict):
+    up: float
+    down: float
+
+
+@case(1.3, 0.4)
+def typed_dicts(x, y):
+    rates = Rates(up=x, down=y)
+    rates["up"] *= 2
+    return rates["up"] * rates["down"] * len(Rates(rates))
