@@ -30,6 +30,7 @@ from mooncake_py.infer.types import T
 from mooncake_py.kinds import Pattern
 from mooncake_py.outputs import writes_out
 from mooncake_py.rule import Rule
+from mooncake_py.structure import constant_packages, of_constant_package, package_of
 
 _rules: dict[Any, list[Rule]] = {}
 infer_table: dict[Any, Callable[..., T | None]] = {}
@@ -208,7 +209,7 @@ def seen_through(
         return found
     while (wrapped := wrappers.get(type(f))) is not None:
         f = wrapped(f)
-    return f if isinstance(f, pytypes.FunctionType) else None
+    return f if isinstance(f, pytypes.FunctionType) and not of_constant_package(f) else None
 
 
 def refuse(why: str, *targets: Any) -> None:
@@ -226,7 +227,7 @@ def refusal(f: Any) -> str | None:
         return None
     if f in opaque:
         return "it is declared a primitive, and no rule of it takes this call"
-    return refused.get(f)
+    return refused.get(f) or constant_packages.get(package_of(f))
 
 
 def rules_of(f: Any) -> list[Rule]:

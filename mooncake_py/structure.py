@@ -13,7 +13,19 @@ HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
 
 constant_classes: list[type] = []
 """Classes whose objects carry no derivative, whatever they hold."""
+constant_packages: dict[str, str] = {}
+"""Packages whose objects hold no derivative and whose code is not looked into, with what to do instead."""
 _found: dict[type, bool] = {pytypes.SimpleNamespace: True}
+
+
+def package_of(x: Any) -> str:
+    """The package that a function or class comes from."""
+    return (getattr(x, "__module__", None) or "").partition(".")[0]
+
+
+def of_constant_package(x: Any) -> bool:
+    """Does a function or class come from one of the `constant_packages`?"""
+    return package_of(x) in constant_packages
 
 
 def is_user_class(cls: type) -> bool:
@@ -40,6 +52,8 @@ def held_items(x: Any) -> list[Any]:
 
 def _looks_like_user_class(cls: type) -> bool:
     if issubclass(cls, (type, enum.Enum, *constant_classes)) or isinstance(cls, enum.EnumMeta):
+        return False
+    if any(map(of_constant_package, cls.__mro__)):
         return False
     for k in cls.__mro__:
         if k is object or k is BaseException or k.__module__ == "builtins":

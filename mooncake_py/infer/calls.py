@@ -82,7 +82,7 @@ from mooncake_py.registry import (
 from mooncake_py.rule import Rule
 from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
-from mooncake_py.structure import is_user_class
+from mooncake_py.structure import is_user_class, of_constant_package
 
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
@@ -391,7 +391,7 @@ class Calls(PythonCalls):
             why = "a class" if isinstance(f, type) else "it may give what is outside"
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
-        writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f)
+        writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f) or of_constant_package(f)
         users = _is_users(f)  # it may keep functions and generators that it makes, or give them
         pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")

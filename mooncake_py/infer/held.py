@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.infer.outside_arrays import kinds
 from mooncake_py.registry import changed, rules_of
 from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import attributes, constant_packages, is_user_class
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
@@ -114,7 +114,8 @@ def is_kept_by(holder: Any, name: str, wary: Wary = OBJECTS) -> bool:
 
 
 def of_library(module: str) -> bool:
-    return module.partition(".")[0] in _LIBRARIES
+    package = module.partition(".")[0]
+    return package in _LIBRARIES or package in constant_packages
 
 
 _rebound: dict[int, dict[str, bool]] = {}

@@ -52,6 +52,7 @@ from mooncake_py.ir.ops import load_global, load_special
 from mooncake_py.iterators import item_within
 from mooncake_py.registry import element_effects, is_pure, rules_of
 from mooncake_py.run import ARRAYS, NOTHING, Wary
+from mooncake_py.structure import of_constant_package
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -198,6 +199,7 @@ class Memory:
         elif (
             info.kind == "plain"
             and self.identity(s.out)
+            and not of_constant_package(info.target)
             and (
                 id(info.target) in _HANDS_ON
                 or not is_pure(info.target, len(info.args), [k for k, _ in info.kwargs])

@@ -20,6 +20,7 @@ from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, decides
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Result
+from mooncake_py.structure import of_constant_package
 
 _MOST = 5000
 _ELSEWHERE = frozenset({ops.call_ex, ops.load_special, builtins.__build_class__, *NATIVE, *ITERATION})
@@ -101,7 +102,7 @@ def is_ordinary(f: pytypes.FunctionType) -> bool:
     if _special_generation != registry.generation:
         _special = registry.declared() | _ELSEWHERE | PROTOCOL.keys()
         _special_generation = registry.generation
-    return f not in _special
+    return f not in _special and not of_constant_package(f)
 
 
 def _by_identity(f: Any) -> bool:

@@ -204,8 +204,9 @@ class DynamicSite:
             return y, fy, pb
         except NoRule as e:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative
-            if self.live is not None and not any(self.live) and ff is None and not names and not is_active(bound, None):
-                return run_plainly(f, args, {}, ())  # numbers, but none that has a derivative
+            if self.live is not None and ff is None and not names and not is_active(bound, None):
+                if not any(on and is_active(x, fx) for on, x, fx in zip(self.live, args, fargs, strict=True)):
+                    return run_plainly(f, args, {}, ())  # numbers, but none that has a derivative
             why = registry.refusal(e.f)
             if why is not None and e.f not in registry.opaque:
                 raise MissingRule(

@@ -7,6 +7,7 @@ from mooncake_py.registry import when_imported
 from mooncake_rules import (
     builtins_,
     cmath_,
+    constants,
     containers,
     contextlib_,
     copying,
@@ -55,6 +56,7 @@ from mooncake_rules import (
 __all__ = [
     "builtins_",
     "cmath_",
+    "constants",
     "containers",
     "contextlib_",
     "copying",
@@ -105,7 +107,6 @@ numpy_arraylike.serve()
 for _module, _packs in {
     "concurrent.futures": ("refused_pools",),
     "json": ("json_",),
-    "mpmath": ("refused_mpmath",),
     "pprint": ("pprint_",),
     "random": ("random_",),
     "re": ("re_",),

@@ -10,6 +10,7 @@ import numpy as np
 from mooncake_py.errors import MissingRule
 from mooncake_py.kinds import Array
 from mooncake_py.registry import overlay, rrule, rules_of, zero_derivative
+from mooncake_py.structure import constant_packages, package_of
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
@@ -33,6 +34,11 @@ def _is_object(x):
     return hasattr(x, "__array__") and not hasattr(x, "__array_ufunc__")
 
 
+def _is_converted(x):
+    """Is x of a class that leaves functions of arrays to NumPy, which asks it for an array?"""
+    return hasattr(x, "__array__") and not hasattr(x, "__array_function__")
+
+
 def _one(f: Any) -> None:
     python = f._implementation
     method = f in (np.squeeze, np.transpose)  # these ask scalars of NumPy for their method
@@ -51,7 +57,7 @@ def _two(f: Any) -> None:
 
     @overlay(f)
     def array_like(a, b, *args, **kwargs):
-        if isinstance(a, _LIKE) or isinstance(b, _LIKE) or _is_object(a) or _is_object(b):
+        if isinstance(a, _LIKE) or isinstance(b, _LIKE) or _is_converted(a) or _is_converted(b):
             return f(np.asarray(a), np.asarray(b), *args, **kwargs)
         return python(a, b, *args, **kwargs)
 
@@ -64,6 +70,9 @@ def _ufunc(f: np.ufunc) -> None:
         if not any([isinstance(x, _LISTED) or _is_object(x) for x in args]):
             if len(args) == 1 and not kwargs and not isinstance(args[0], _NUMERIC):
                 return of_itself(args[0])
+            for why in [constant_packages.get(package_of(type(x))) for x in args]:
+                if why is not None:
+                    raise MissingRule(f"np.{f.__name__} is not differentiated: {why}")
             raise MissingRule(
                 f"np.{f.__name__} is not differentiated with these keyword arguments: {', '.join(kwargs)}"
             )
