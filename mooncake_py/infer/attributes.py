@@ -29,7 +29,7 @@ from mooncake_py.iterators import items_left, iterating
 from mooncake_py.registry import find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
-from mooncake_py.structure import is_user_class
+from mooncake_py.structure import is_user_class, of_constant_package
 from mooncake_py.unwinding import users_match
 
 OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete_global: delete_name}
@@ -122,6 +122,9 @@ class Attributes(State):
         if isinstance(t, Native) and name == "args" and self.active():  # a key, say, that has a derivative
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what an exception was made of")
             return Top(True)
+        if isinstance(t, Inst) and of_constant_package(t.cls) and (self.wary or attribute(t, name, s) is None):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what it gives may be held there")
+            return Top(bool(self.wary))
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
         if made is not None and (carries(made, name) or of_metaclass(made, name)):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")

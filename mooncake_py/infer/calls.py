@@ -113,6 +113,22 @@ def _holds_objects(t: T) -> TypeGuard[Arr]:
     return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV"
 
 
+def _may_be_run(t: T) -> bool:
+    """Is this a function of the user's, or something that may hold one?"""
+    match t:
+        case Known(value=v):
+            return callable(v) and not is_library(v)
+        case Tup(items=items):
+            return any(map(_may_be_run, items))
+        case Lst(elem=elem):
+            return _may_be_run(elem)
+        case Dct():
+            return _may_be_run(t.values())
+        case Inst(cls=c):
+            return c is pytypes.FunctionType or is_user_class(c)
+    return not isinstance(t, (Arr, Real, Bot))
+
+
 def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
@@ -387,11 +403,15 @@ class Calls(PythonCalls):
         t = self.result_type(f, args, types, kw)
         if type(f) is functools._lru_cache_wrapper and not (act or kw or self.wary):
             t = self.result_of_kept(f.__wrapped__, types)
-        if self.wary and ((isinstance(f, type) and f.__flags__ & 1 << 9) or not is_library(f)):
+        constants = of_constant_package(f)
+        if constants and isinstance(f, type) and f.__new__ is object.__new__:  # type: ignore[comparison-overlap]
+            t = Inst(f)
+        if self.wary and ((isinstance(f, type) and f.__flags__ & 1 << 9) or constants or not is_library(f)):
             why = "a class" if isinstance(f, type) else "it may give what is outside"
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
-        writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f) or of_constant_package(f)
+        writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f)
+        writes_nothing = writes_nothing or (constants and not any(map(_may_be_run, types)))
         users = _is_users(f)  # it may keep functions and generators that it makes, or give them
         pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")

@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.infer.outside_arrays import kinds
 from mooncake_py.registry import changed, rules_of
 from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
-from mooncake_py.structure import attributes, constant_packages, is_user_class
+from mooncake_py.structure import attributes, constant_packages, is_user_class, of_constant_package
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
@@ -75,6 +75,8 @@ def may_change(x: Any, wary: Wary) -> bool:
         return False
     if is_data(x):
         return not (isinstance(x, CONSTANTS_ONLY) or rules_of(x))  # libraries have functions that are objects
+    if of_constant_package(type(x)):
+        return True  # it may give a container that it holds
     return wary >= ARRAYS and holds_arrays(x)
 
 

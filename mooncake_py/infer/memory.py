@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 def has_identity(t: T) -> bool:
     """May the value be changed through another name?"""
     if isinstance(t, Inst):
-        return not is_scalar(t) and t.cls not in (str, bytes, range, slice)
+        return not (is_scalar(t) or t.cls in (str, bytes, range, slice) or of_constant_package(t.cls))
     if isinstance(t, Tup):
         return any(map(has_identity, t.items))
     return isinstance(t, _OBJECTS)

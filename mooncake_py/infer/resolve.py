@@ -34,7 +34,7 @@ from mooncake_py.infer.types import (
     join,
 )
 from mooncake_py.registry import infer_table, probed
-from mooncake_py.structure import constant_classes
+from mooncake_py.structure import constant_classes, of_constant_package
 
 _MISSING = object()
 _CODE_LIKE = (
@@ -90,7 +90,7 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
     assert cls is not None
     d = class_attribute(cls, name)
     if _is_method(d):
-        if not _may_have_dict(cls) or cls in constant_classes or isinstance(t, Dct):
+        if not _may_have_dict(cls) or cls in constant_classes or of_constant_package(cls) or isinstance(t, Dct):
             return Meth(d, site, t.active, by_value=isinstance(t, Tup) or is_scalar(t)), None
         return None
     if isinstance(d, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)) and not _may_have_dict(cls):

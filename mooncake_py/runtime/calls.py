@@ -35,13 +35,14 @@ from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, check_unchanged, decides, defines
 from mooncake_py.runtime.operators import asked as asked_by
-from mooncake_py.runtime.plain import all_it_reaches, inert_parts, run_plainly
+from mooncake_py.runtime.plain import all_it_reaches, inert_parts, refuse_functions, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given, Pull, Result, of_bound, through
 from mooncake_py.runtime.settled import is_ordinary, settled_for
 from mooncake_py.runtime.user import has_derivative
 from mooncake_py.spelling import given_by_name
+from mooncake_py.structure import of_constant_package
 from mooncake_py.tangents import ListShadow, add_rdata, zero_fdata
 from mooncake_py.unwinding import Raised, note_missing
 
@@ -139,6 +140,8 @@ def call(
         if type(d) is pytypes.FunctionType or (type(d).__hash__ is not None and registry.rules_of(d)):
             return of_bound(call(d, None, *given.after(f, ff), protected))
     if not active:
+        if of_constant_package(f):
+            refuse_functions(f, given.values)
         return run_plainly(f, args, kwargs, names, protected)
     if isinstance(f, type) and issubclass(f, BaseException) and not names:
         found = make_exception(f, args, fargs)

@@ -6,6 +6,7 @@ reached that has a derivative: `json.dumps` of a dict of strings need not be dif
 
 from __future__ import annotations
 
+import functools
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.held import is_library
-from mooncake_py.registry import is_pure
-from mooncake_py.run import changed_in_place, note_change
+from mooncake_py.infer.outside import stands_alone
+from mooncake_py.registry import is_pure, name_of
+from mooncake_py.run import changed_in_place, is_wary, note_change
 from mooncake_py.runtime.user import all_plain
-from mooncake_py.structure import attributes
+from mooncake_py.structure import attributes, constant_packages, is_user_class, package_of
 from mooncake_py.unwinding import Raised
 
 MOST = 300
@@ -88,6 +91,22 @@ def _same(x: Any, old: Any) -> bool:
     if isinstance(x, dict):
         return list(x) == list(old) and all(a is b for a, b in zip(x.values(), old.values(), strict=True))
     return bool(x == old)
+
+
+def refuse_functions(f: Any, values: Iterable[Any]) -> None:
+    """Refuse to give functions of the user's, which may read what this run wrote outside, to one that is not looked
+    into."""
+    wary = is_wary()
+    for x in values if wary else ():
+        if isinstance(x, (list, tuple, set, dict)):
+            refuse_functions(f, x.values() if isinstance(x, dict) else x)
+        elif isinstance(x, pytypes.FunctionType) and (is_library(x) or stands_alone(x, wary)):
+            continue
+        elif isinstance(x, (pytypes.FunctionType, pytypes.MethodType, functools.partial)) or is_user_class(type(x)):
+            raise UnsupportedError(
+                f"giving {name_of(f)} a function that may read what was written outside", "the call", None,
+                constant_packages[package_of(f)].rpartition("; ")[2],
+            )  # fmt: skip
 
 
 def all_it_reaches(f: pytypes.FunctionType, values: Iterable[Any]) -> list[Any] | None:
