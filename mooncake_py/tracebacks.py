@@ -40,7 +40,14 @@ def is_engine(filename: str) -> bool:
 
 
 def tidy(e: BaseException) -> None:
-    """Take the engine's frames out of a traceback that is about to leave it; say where, in an error of ours."""
+    """Take the engine's frames out of a traceback that is about to leave it; say where, in an error of ours.
+
+    Where an item is stored that has no derivative, NumPy raises a ValueError of its own over ours: ours is raised.
+    """
+    if type(e) is ValueError and isinstance(e.__cause__, MooncakeError):
+        ours = e.__cause__.with_traceback(e.__traceback__)
+        tidy(ours)
+        raise ours from None
     kept: list[TracebackType] = []
     tb = e.__traceback__
     while tb is not None:

@@ -67,11 +67,18 @@ def give(a: CoDual, t: Any) -> None:
         shadow.add(kind_of(d, a.primal.data).astype(a.primal.dtype, copy=False))
 
 
-def tangent_of(a: Any) -> ObjectShadow:
-    """The fdata of a sparse matrix that was just made."""
-    shadow = ObjectShadow(a, {"data": zero_fdata(a.data)})
+def tangent_of(a: Any, data: Shadow | None = None) -> ObjectShadow:
+    """The fdata of a sparse matrix that was just made; `data`: that of the array that its numbers stay in."""
+    shadow = ObjectShadow(a, {"data": zero_fdata(a.data) if data is None else data})
     run.current().made[id(a)] = a, shadow
     return shadow
+
+
+def _is_same_memory(a: np.ndarray, b: Any) -> bool:
+    """SciPy keeps the numbers where they are, if it can: what is written to the one is written to the other."""
+    if not isinstance(b, np.ndarray) or a.dtype != b.dtype:
+        return False
+    return a.ctypes.data == b.ctypes.data and a.shape == b.shape and a.strides == b.strides
 
 
 def matrix_of(y: Any, d: Any) -> Any:
@@ -309,18 +316,17 @@ def _rearranged(name: str, turned: bool = False) -> None:
             y = f(self.primal, *plain, **options)
             if y is self.primal:
                 return CoDual(y, self.fdata), lambda dy: None
-            fy = tangent_of(y)
+            held = data_shadow(self) if _is_same_memory(y.data, self.primal.data) else None
+            fy = tangent_of(y, held)
 
             def pullback(dy):
+                if held is not None:
+                    return None
                 d = take_fdata(fy.f["data"], None)
                 if d is not None:
-                    shadow = data_shadow(self)
-                    if turned and shadow is not None and d.shape == shadow.shape and self.primal.format != "bsr":
-                        shadow.add(d)  # the numbers are where they were
-                    else:
-                        t = matrix_of(y, d)
-                        t = t.T.tocsr() if turned else t
-                        give(self, lambda r, c: entries(t, r, c))
+                    t = matrix_of(y, d)
+                    t = t.T.tocsr() if turned else t
+                    give(self, lambda r, c: entries(t, r, c))
                 return None
 
             return CoDual(y, fy), pullback
@@ -361,7 +367,7 @@ _to_dense("toarray")
 def _summed(f: Any) -> None:
     @rrule(f, types=(Sparse,))
     def rule(self: CoDual, axis=None, dtype=None, out=None):
-        ordered = dtype is None and self.primal.format != "coo"
+        ordered = dtype is None and getattr(self.primal, "has_canonical_format", True)
         a = self.primal if ordered else self.primal.copy()  # it would put its numbers in order
         y = a.sum(axis, dtype, out)
         if out is not None:
@@ -398,12 +404,16 @@ def _constructor(cls: type) -> None:
     """From (data, (row, column)), (data, indices, indptr), a dense or a sparse matrix."""
 
     @rrule(cls)
+    @rrule(cls, types=(tuple,), alias=(0,))
     def rule(arg1: CoDual, shape=None, dtype=None, copy=False, **options):
         given = arg1.primal
         y = cls(given.copy() if isinstance(given, Sparse) else given, shape, dtype, copy, **options)
-        fy = tangent_of(y)
+        held = arg1.fdata[0] if type(arg1.fdata) is tuple and _is_same_memory(y.data, given[0]) else None
+        fy = tangent_of(y, held)
 
         def pullback(dy):
+            if held is not None:
+                return None
             d = take_fdata(fy.f["data"], None)
             if d is None:
                 return None

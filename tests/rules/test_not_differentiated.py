@@ -13,6 +13,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 from mooncake_py import MissingRule, UnsupportedError, grad
 from mooncake_py.errors import NotDifferentiated
@@ -137,6 +138,17 @@ def test_hints(f: Callable[..., Any], hint: str) -> None:
     with pytest.raises((MissingRule, UnsupportedError), match=hint) as caught:
         grad(f)(M)
     check(caught.value, f)
+
+
+def density_of_items(x):
+    return stats.landau.pdf(1.2, x[0, 0], x[0, 1])  # HERE
+
+
+def test_items_of_which_the_derivative_is_not_known() -> None:
+    with pytest.raises(MissingRule, match=r"landau_gen\._pdf") as caught:
+        grad(density_of_items)(M)
+    check(caught.value, density_of_items)
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
 def leading_zero(x):

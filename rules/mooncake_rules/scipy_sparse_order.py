@@ -1,0 +1,135 @@
+"""scipy.sparse: the numbers of a compressed matrix put in order, which SciPy does in place before it reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy._lib._util import _prune_array
+from scipy.sparse import _sparsetools
+
+from mooncake_py.errors import NotDifferentiated
+from mooncake_py.registry import overlay, rrule, zero_derivative
+from mooncake_py.tangents import CoDual
+from mooncake_py.testing import RuleCase, case
+
+_sort, _add_up, _eliminate = (
+    _sparsetools.csr_sort_indices,
+    _sparsetools.csr_sum_duplicates,
+    _sparsetools.csr_eliminate_zeros,
+)
+
+
+def keeps_too_much(array):
+    """Is it a small part of the memory that it is a view of?"""
+    return array.base is not None and array.size < array.base.size // 2
+
+
+zero_derivative(keeps_too_much)
+
+
+@overlay(_prune_array)
+def prune_array(array):
+    return array.copy() if keeps_too_much(array) else array
+
+
+def _put_back(olds: list[np.ndarray], arrays: list[CoDual], back: Callable[[np.ndarray], np.ndarray]) -> None:
+    """What the arrays held; the cotangent of the last, the numbers, is what `back` makes of that of the new ones."""
+    for a, old in zip(arrays, olds, strict=True):
+        a.primal[...] = old
+    fdata: Any = arrays[-1].fdata
+    t = None if fdata is None else fdata.take()
+    if t is not None:
+        fdata.add(back(np.asarray(t)))
+
+
+@rrule(_sort, mutates=(2, 3))
+def sort_indices(n, indptr, indices: CoDual, data: CoDual):
+    olds = [a.primal.copy() for a in (indices, data)]
+    order = np.arange(len(data.primal), dtype=np.int64)
+    _sort(n, indptr, indices.primal.copy(), order)
+    _sort(n, indptr, indices.primal, data.primal)
+
+    def back(t):
+        d = np.empty_like(t)
+        d[order] = t
+        return d
+
+    def pullback(_):
+        _put_back(olds, [indices, data], back)
+
+    return None, pullback
+
+
+@rrule(_add_up, mutates=(2, 3, 4))
+def sum_duplicates(n_row, n_col, indptr: CoDual, indices: CoDual, data: CoDual):
+    olds = [a.primal.copy() for a in (indptr, indices, data)]
+    row = np.repeat(np.arange(n_row), np.diff(olds[0]))
+    col = olds[1][: len(row)]
+    first = np.ones(len(row), bool)
+    first[1:] = (np.diff(row) != 0) | (np.diff(col) != 0)
+    place = np.cumsum(first) - 1
+    _add_up(n_row, n_col, indptr.primal, indices.primal, data.primal)
+
+    def back(t):
+        """Behind the sums stands what was there before."""
+        d = np.zeros_like(t)
+        d[: len(place)] = t[place]
+        n = int(first.sum())
+        d[n:] += t[n:]
+        return d
+
+    def pullback(_):
+        _put_back(olds, [indptr, indices, data], back)
+
+    return None, pullback
+
+
+@rrule(_eliminate, mutates=(2, 3, 4))
+def eliminate_zeros(n_row, n_col, indptr: CoDual, indices: CoDual, data: CoDual):
+    if not np.all(data.primal[: indptr.primal[-1]]):
+        raise NotDifferentiated(
+            "eliminate_zeros drops numbers that are 0, and their derivatives with them: leave them in"
+        )
+
+    def pullback(_):
+        return None
+
+    return None, pullback
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_ROW, _COL = np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 1, 2])
+_D = np.array([0.5, 0.7, 1.2, 0.9, 1.5])
+
+
+def _of_products(d):
+    a = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3))
+    b = (a @ a).tocsc() @ a.T
+    return (a @ a).sum(), abs(a @ a).max(), np.sqrt(b @ b).sum(), sp.linalg.norm(a @ a, 1), (a @ a).power(2).sum(axis=0)
+
+
+def _in_one_memory(d):
+    data = d * 1.0
+    a = sp.coo_array((data, (_ROW, _COL)), shape=(3, 3))
+    data[0] = d[1] ** 2
+    a.data *= 2.0
+    b = sp.csr_array((data, np.array([2, 0, 1, 2, 1]), np.array([0, 3, 3, 5])), shape=(3, 3))
+    b.T.data[1:] *= 3.0
+    b.tocoo(copy=False).data[2] = d[0]
+    return a.toarray(), b @ _D[:3], data * _D
+
+
+def _in_order(d):
+    a = sp.csr_array((d * 1.0, np.array([2, 0, 0, 1, 1]), np.array([0, 3, 3, 5])), shape=(3, 3))
+    a.sum_duplicates()
+    b = sp.csr_array((d * 2.0, np.array([2, 0, 1, 2, 1]), np.array([0, 3, 3, 5])), shape=(3, 3))
+    b.sort_indices()
+    b.eliminate_zeros()
+    return a.data * np.arange(1.0, 4.0), b.data * _D, a.sum()
+
+
+CASES: list[RuleCase] = [case(_of_products, _D), case(_in_order, _D), case(_in_one_memory, _D)]
