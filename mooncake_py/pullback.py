@@ -167,7 +167,10 @@ class Pullback:
         """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
         mine = reachable(self._args)
         outside = [x for k, x in self.touched.items() if k not in mine]
-        return contents((self._value, *self.newcomers, *self.arrays), self._args) + snapshot((*self._outside, *outside))
+        arrays = [x for x in outside if isinstance(x, np.ndarray)]  # they may be views of the arguments'
+        others = [x for x in outside if not isinstance(x, np.ndarray)]
+        held = contents((self._value, *self.newcomers, *self.arrays, *arrays), self._args)
+        return held + snapshot((*self._outside, *others))
 
 
 def leaves_of(value: Any) -> list[Any]:

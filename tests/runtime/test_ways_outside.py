@@ -165,3 +165,14 @@ def test_constants_written_by_out() -> None:
     a = np.array([0.3, 1.6])
     assert value_and_grad(f, 1)(a, 0.5) == (pytest.approx(0.8), pytest.approx(1.6))
     assert list(a) == [0.3, 1.6]
+
+
+def test_views_of_constant_arguments_are_put_back() -> None:
+    def f(x, a):
+        np.tanh(a[:-1], out=a[1:])
+        LOG.append(x)
+        return LOG[-1] * 2.0
+
+    a = np.array([1.0, 2.0, 3.0])
+    assert value_and_grad(f)(1.5, a) == (3.0, 2.0)
+    assert list(a) == [1.0, 2.0, 3.0]
