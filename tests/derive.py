@@ -17,15 +17,15 @@ from mooncake_py.runtime.site import DynamicSite
 
 
 def rule_of(f: Callable[..., Any], *args: Any, anew: bool = False) -> DerivedRule:
-    """The rule of a Python function for these arguments, all active: the one in use, or one derived anew."""
+    """The rule of a function that the user calls with these arguments, all active: the one in use, or one made anew."""
     registry.load_packs()
     types = tuple(abstract(x, True) for x in args)
     with Run() as here:
         here.wary = wary = may_write_outside(f)  # type: ignore[arg-type]
         free = tuple(abstract(c, bool(wary)) for c in cells_of(f))  # type: ignore[arg-type]
         if anew:
-            return derive_rule(f, types, free, wary=wary)  # type: ignore[arg-type]
-        return rule_for(f, types, free)  # type: ignore[arg-type]
+            return derive_rule(f, types, free, wary=wary, outermost=True)  # type: ignore[arg-type]
+        return rule_for(f, types, free, outermost=True)  # type: ignore[arg-type]
 
 
 def sites(f: Callable[..., Any], *args: Any) -> int:

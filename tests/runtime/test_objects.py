@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,10 @@ from mooncake_py import (
     ArgumentError,
     CotangentError,
     Tangent,
+    UnsupportedError,
     differentiable,
     grad,
+    options,
     value_and_grad,
     value_and_pullback,
 )
@@ -307,3 +310,29 @@ def test_a_long_chain_of_tuples() -> None:
         return total
 
     assert grad(f)(1.0) == pytest.approx(2.0)
+
+
+class Whole:
+    """Says itself what its whole numbers are."""
+
+    def __init__(self, v: Any):
+        self.v = v
+
+    def __floor__(self):
+        return self.v * 2
+
+    def __ceil__(self):
+        return self.v * 3
+
+    def __trunc__(self):
+        return self.v * 5
+
+
+def test_whole_numbers_as_a_class_says() -> None:
+    def f(x):
+        k = Whole(x)
+        return math.floor(k) * math.ceil(k) + math.trunc(k)
+
+    assert value_and_grad(f)(1.3) == (pytest.approx(16.64), pytest.approx(20.6))
+    with options(objects=False), pytest.raises(UnsupportedError, match="class is not seen"):
+        grad(f)(1.3)

@@ -580,15 +580,6 @@ class Whole:
     def __divmod__(self, o):
         return self.v, self.v * o
 
-    def __floor__(self):
-        return self.v * 2
-
-    def __ceil__(self):
-        return self.v * 3
-
-    def __trunc__(self):
-        return self.v * 5
-
     def __round__(self, n=1):
         return self.v * 7 * n
 
@@ -607,6 +598,6 @@ def shifts_that_write_to_an_object(x):
 @case(1.3, 0.45)
 def shifts_and_whole_numbers_as_a_class_says(x, y):
     k = Whole(x)
-    total = (k << y) + (y >> k) * divmod(k, y)[1] + math.floor(k) * math.ceil(k) + math.trunc(k) + round(k)
+    total = (k << y) + (y >> k) * divmod(k, y)[1] + round(k)
     k <<= y
     return total * round(k, 2) + k.v
