@@ -111,7 +111,7 @@ class DynamicSite:
         rule = find_rule_for_values(f, args, given.names) if type(f).__hash__ is not None else None
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
-        if any(map(_carries, live, given.values, given.fdata)):
+        if _carries(live, given):
             if run.is_wary() >= (ARRAYS if array else OBJECTS) and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
             raise UnsupportedError(
@@ -197,7 +197,7 @@ class DynamicSite:
             if type(y) is Raised:
                 leave(y.exc, pb)
             if fy is None:
-                if f is getattr and of_constant_package(type(args[0])):
+                if found is None and f is getattr and of_constant_package(type(args[0])):
                     return y, fy, pb  # what that holds is not new: nothing with a derivative is to be put into it
                 if self.live_at_all or run.is_wary():
                     inner = type(y) is tuple and f is operator.getitem  # of one that has none: it may be a long chain
@@ -209,7 +209,7 @@ class DynamicSite:
             bound = getattr(f, "__self__", None)  # of a method of a number nobody knows whether it has a derivative
             if self.live is not None and ff is None and not is_active(bound, None):
                 given = Given(args, fargs, names, kwvalues, kwfdata)
-                if not any(map(_carries, self.live, given.values, given.fdata)):
+                if not _carries(self.live, given):
                     return run_plainly(f, args, given.kwargs, names)  # numbers, but none that has a derivative
             why = registry.refusal(e.f)
             if why is not None and e.f not in registry.opaque:
@@ -222,9 +222,9 @@ class DynamicSite:
             raise MissingRule(missing_rule(e.f, e.given, names, e.active, self._where(), why)) from None
 
 
-def _carries(live: bool, x: Any, fx: Any) -> bool:
-    """Has this argument a derivative, which it may have if it is `live`?"""
-    return live and is_active(x, fx)
+def _carries(live: tuple[bool, ...], given: Given) -> bool:
+    """Has one of the arguments a derivative, which those may have that are `live`?"""
+    return any(on and is_active(x, fx) for on, x, fx in zip(live, given.values, given.fdata, strict=True))
 
 
 def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import grad, options, value_and_grad
+from tests.runtime.outside import check_state
 
 SWITCHES = ("specialise", "recompute", "trip_counts", "activity", "stack_folding", "objects", "tidy")
 
@@ -294,20 +295,7 @@ FUNCTIONS = [
 
 
 def check(f: Callable[[Any], Any]) -> None:
-    def run(x: float) -> float:
-        reset()
-        return float(f(x))
-
-    x, h = 1.3, 1e-6
-    value, after = run(x), state()
-    slope = (run(x + h) - run(x - h)) / (2.0 * h)
-    g = value_and_grad(f)
-    for _ in range(2):
-        reset()
-        y, dx = g(x)
-        assert y == pytest.approx(value, rel=1e-12)
-        assert dx == pytest.approx(slope, rel=1e-6)
-        assert state() == after
+    check_state(f, reset, state)
     reset()
 
 
