@@ -82,8 +82,12 @@ def call(
             if callable(d):
                 return of_bound(call(d, None, *given.after(self, ff), protected))
     k = registry.drained.get(f) if type(f).__hash__ is not None else None
-    if k is not None and k < len(args) and _runs_out(f, k, args, fargs):
-        return drain(call, k, f, given, protected)
+    if k is not None and k < len(args):
+        if _runs_out(f, k, args, fargs):
+            return drain(call, k, f, given, protected)
+        if type(args[k]) in _SETS and fargs[k] is not None:  # none of its items has a derivative to be told of
+            rest = call(f, ff, args, (*fargs[:k], None, *fargs[k + 1 :]), names, kwvalues, kwfdata, protected=protected)
+            return through(rest, lambda ds: (*ds[: k + 1], None, *ds[k + 2 :]))
     if f is ops.call_ex:
         return _call_ex(args, fargs, protected)
     if f is ops.load_special:
@@ -197,6 +201,7 @@ def _of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: b
 
 
 _NUMBERS = frozenset({float, complex, tuple})
+_SETS = frozenset({set, frozenset})
 _READING = frozenset(
     {
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),

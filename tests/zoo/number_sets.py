@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import operator
+import statistics
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -251,3 +252,19 @@ def a_global_set(xs):
 def of_several_kinds(xs):
     s = {1, True, 1.0, xs[0], "a", None}
     return sum(v for v in s if isinstance(v, float)) * len(s)
+
+
+@case(XS)
+def sets_without_a_number_to_tell(xs):
+    s, counts = set(), set()
+    for v in xs[:0]:
+        s.add(v)
+        counts.add(v)
+    for v in xs[::-1]:
+        s.add(v)
+        counts.add(int(v))
+    rest = s - {xs[0]}
+    s.clear()
+    total = sum(s) + math.fsum(s) + math.prod(s) + sum(s, xs[1]) + max(s, default=xs[2])
+    total += sum(counts, 1.5) + max(counts) * statistics.mean(counts) + statistics.fmean(counts)
+    return total * xs[0] * len(rest) + sum(rest)
