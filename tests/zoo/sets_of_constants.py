@@ -131,3 +131,15 @@ def constants_put_into_one_that_is_given(w, s):
             s.add(i // 2)
             total += x * x
     return total * len(s)
+
+
+@case([0.4, 1.3, 2.2])
+def common_items_are_those_of_the_smaller_set(xs):
+    whole, other = {int(x) for x in xs}, {float(len(xs)) - 1.0}
+    total = 0.0
+    for v in whole & other:
+        total += xs[0] if isinstance(v, int) else xs[0] * xs[1]
+    for v in whole.intersection(other):
+        total *= xs[2] if isinstance(v, int) else xs[2] * xs[1]
+    whole &= other
+    return total * (xs[1] if isinstance(whole.pop(), int) else xs[1] ** 3)

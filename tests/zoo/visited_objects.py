@@ -129,3 +129,25 @@ def objects_that_say_what_they_are_equal_to(xs):
         if Point(x, 1.0) in points:
             total += points[Point(x, 1.0)] * x
     return total
+
+
+class Town:
+    def __init__(self, name, size):
+        self.name = name
+        self.size = size
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+@case(0.3, 0.7)
+def equal_objects_in_two_sets(x, y):
+    some = [Town("a", x), Town("b", 3 * x), Town("c", x * y)]
+    few = [Town("a", 2 * y)]
+    total = sum(t.size for t in set(some).intersection(few)) + 3 * sum(t.size for t in set(few).intersection(some))
+    total += 5 * sum(t.size for t in frozenset(some) & frozenset(few)) * sum(t.size for t in set(few) | set(some))
+    pairs, other = {(t.name, t) for t in some}, {(t.name, t) for t in few}
+    return total + 7 * sum(t.size for _, t in pairs & other) + 11 * sum(t.size for _, t in other & pairs)

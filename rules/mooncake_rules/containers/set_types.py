@@ -54,23 +54,22 @@ def _of_sets(f: Any, typed: Callable[[Types, dict[str, T]], T | None]) -> None:
 
 
 infer_table[ops.build_set] = _display
-for _f in (set, set.copy, set.union, set.symmetric_difference):
+for _f in (set, set.copy, set.union, set.symmetric_difference, set.intersection):  # that may take its items from either
     infer_table[_f] = _combined
-for _f in (set.difference, set.intersection):
-    infer_table[_f] = _less
+infer_table[set.difference] = _less
 infer_table[set.pop] = lambda args, kwargs: taken_out_of(args[0]) if isinstance(args[0], SetOf) else None
-for _f in (operator.or_, operator.xor):
+for _f in (operator.or_, operator.xor, operator.and_):
     _of_sets(_f, _combined)
-for _f in (operator.and_, operator.sub):
-    _of_sets(_f, _less)
+_of_sets(operator.sub, _less)
 
 for _f in (set.add, ops.set_add):
     element_effects[_f] = lambda types: widen(types[1])
-for _f in (set.update, ops.set_update, set.symmetric_difference_update, operator.ixor):
+for _f in (
+    *(set.update, ops.set_update, set.symmetric_difference_update, set.intersection_update),
+    *(operator.ixor, operator.iand),
+):
     element_effects[_f] = lambda types: _joined([elements(t) for t in types[1:]])
-for _f in (set.discard, set.remove, set.pop, set.clear, operator.iand, operator.isub):
-    element_effects[_f] = lambda types: BOT
-for _f in (set.intersection_update, set.difference_update):
+for _f in (set.discard, set.remove, set.pop, set.clear, set.difference_update, operator.isub):
     element_effects[_f] = lambda types: BOT
 for _f in (set.add, ops.set_add, set.update, ops.set_update, set.discard, set.remove, set.clear):
     infer_table[_f] = lambda args, kwargs: Known(None)

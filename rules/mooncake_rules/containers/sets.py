@@ -144,13 +144,22 @@ def _put_back(s: set, before: set, shadow: SetShadow | None, keys: dict[Any, Cel
 
 
 def keys_from(items: Iterable[Any], *sources: Source) -> dict[Any, CellShadow] | None:
-    """The tangents of the items of what was put together out of these: of the first that has an item."""
+    """The tangents of the items of what was put together out of these: of the one that an item came from.
+
+    Several may have an equal item: an intersection takes those of the smaller set, which is Python's own affair.
+    """
     keys: dict[Any, CellShadow] = {}
+    own: list[set[int]] | None = None
     for k in items:
-        if type(k) not in WHOLE:
-            found = [shadow for s, shadow in sources if shadow is not None and k in s]
-            if found:
-                keys[k] = found[0].of_key(k)
+        if type(k) in WHOLE:
+            continue
+        found = [i for i, (s, _) in enumerate(sources) if k in s]
+        if len(found) > 1:
+            own = [set(map(id, s)) for s, _ in sources] if own is None else own
+            found = [i for i in found if id(k) in own[i]] or found
+        shadow = sources[found[0]][1] if found else None
+        if shadow is not None:
+            keys[k] = shadow.of_key(k)
     return keys or None
 
 
@@ -286,7 +295,12 @@ def difference_update_(s, *others):
 @overlay(set.intersection_update)
 def intersection_update_(s, *others):
     for other in others:
-        s &= set_(other)
+        if isinstance(other, (set, frozenset)):
+            s &= other
+        else:  # whatever is the smaller one, the items are those that are given
+            both = [x for x in other if x in s]
+            s.clear()
+            update_(s, both)
 
 
 @overlay(set.symmetric_difference_update)
