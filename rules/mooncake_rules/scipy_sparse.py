@@ -81,6 +81,11 @@ def _is_same_memory(a: np.ndarray, b: Any) -> bool:
     return a.ctypes.data == b.ctypes.data and a.shape == b.shape and a.strides == b.strides
 
 
+def shared_shadow(y: Any, a: CoDual) -> Shadow | None:
+    """The fdata of the numbers of a, if those of y are in the same memory."""
+    return data_shadow(a) if _is_same_memory(y.data, a.primal.data) else None
+
+
 def matrix_of(y: Any, d: Any) -> Any:
     """The sparse matrix of the cotangents d of the numbers of y; numbers at one place have one cotangent."""
     row, col = (v.ravel() for v in places(y))
@@ -316,7 +321,7 @@ def _rearranged(name: str, turned: bool = False) -> None:
             y = f(self.primal, *plain, **options)
             if y is self.primal:
                 return CoDual(y, self.fdata), lambda dy: None
-            held = data_shadow(self) if _is_same_memory(y.data, self.primal.data) else None
+            held = shared_shadow(y, self)
             fy = tangent_of(y, held)
 
             def pullback(dy):
@@ -403,12 +408,19 @@ _ZEROS = NoDerivative(
 def _constructor(cls: type) -> None:
     """From (data, (row, column)), (data, indices, indptr), a dense or a sparse matrix."""
 
+    own = cls((1, 1)).format
+
     @rrule(cls)
     @rrule(cls, types=(tuple,), alias=(0,))
+    @rrule(cls, types=(Sparse,), alias=(0,))
     def rule(arg1: CoDual, shape=None, dtype=None, copy=False, **options):
         given = arg1.primal
-        y = cls(given.copy() if isinstance(given, Sparse) else given, shape, dtype, copy, **options)
-        held = arg1.fdata[0] if type(arg1.fdata) is tuple and _is_same_memory(y.data, given[0]) else None
+        ordered = own == "dia" and isinstance(given, Sparse) and given.format == "coo"  # SciPy does that in place
+        y = cls(given.copy() if ordered else given, shape, dtype, copy, **options)
+        if isinstance(given, Sparse):
+            held = shared_shadow(y, arg1)
+        else:
+            held = arg1.fdata[0] if type(arg1.fdata) is tuple and _is_same_memory(y.data, given[0]) else None
         fy = tangent_of(y, held)
 
         def pullback(dy):

@@ -132,4 +132,18 @@ def _in_order(d):
     return a.data * np.arange(1.0, 4.0), b.data * _D, a.sum()
 
 
-CASES: list[RuleCase] = [case(_of_products, _D), case(_in_order, _D), case(_in_one_memory, _D)]
+def _of_one_another(d):
+    a = sp.csr_array((d * 1.0, (_ROW, _COL)), shape=(3, 3))
+    b, row, whole, listed = sp.csr_array(a), a.reshape((1, 9)), a.reshape((3, 3)), sp.coo_array(a)
+    b.data[0] = d[1] ** 2
+    row.data *= 2.0
+    whole.data[1] = d[0]
+    apart, again = sp.csr_array(a, copy=True), sp.coo_array(listed)
+    apart.data[2] = 0.5
+    again.data[3] *= d[4]
+    return a.toarray(), b.sum(), row.toarray()[0] * np.arange(9.0), whole.data, listed @ _D[:3], apart @ _D[:3]
+
+
+CASES: list[RuleCase] = [
+    case(_of_products, _D), case(_in_order, _D), case(_in_one_memory, _D), case(_of_one_another, _D),
+]  # fmt: skip

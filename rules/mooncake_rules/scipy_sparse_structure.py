@@ -22,6 +22,7 @@ from mooncake_rules.scipy_sparse import (
     matrix_of,
     methods,
     places,
+    shared_shadow,
     tangent_of,
 )
 
@@ -43,6 +44,11 @@ def numbered(a: Any, start: int) -> tuple[Any, np.ndarray, np.ndarray]:
 def rearranged(f: Any, given: list[CoDual], build: Any) -> tuple[Any, Any]:
     """The value and pullback of `build(matrices)`, which does nothing but pick and place their numbers."""
     y = build([a.primal for a in given])
+    for a in given if sp.issparse(y) else ():
+        if y is a.primal:
+            return CoDual(y, a.fdata), _nothing
+        if (held := shared_shadow(y, a)) is not None:
+            return CoDual(y, tangent_of(y, held)), _nothing
     start, like, spots = 1, [], []
     for a in given:
         p, r, c = numbered(a.primal, start)
@@ -84,14 +90,18 @@ def rearranged(f: Any, given: list[CoDual], build: Any) -> tuple[Any, Any]:
     return CoDual(y, fy), pullback
 
 
-def _picked(f: Any) -> None:
-    """A method of one matrix; what it is given besides says what to pick."""
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _picked(f: Any, orders: bool = True) -> None:
+    """A method of one matrix; what it is given besides says what to pick. `orders`: it may put the matrix in order."""
 
     @rrule(f, types=(Sparse,))
     def rule(self: CoDual, *args, **kwargs):
         plain = [v.primal if type(v) is CoDual else v for v in args]
         options = {k: v.primal if type(v) is CoDual else v for k, v in kwargs.items()}
-        return rearranged(f, [self], lambda ms: f(_unshared(ms[0]), *plain, **options))
+        return rearranged(f, [self], lambda ms: f(_unshared(ms[0]) if orders else ms[0], *plain, **options))
 
 
 def _unshared(a: Any) -> Any:
@@ -99,9 +109,11 @@ def _unshared(a: Any) -> Any:
     return a.copy() if a.format == "coo" else a
 
 
-for _name in ("__getitem__", "diagonal", "todense", "reshape", "tobsr", "todia", "getrow", "getcol"):
+for _name in ("__getitem__", "diagonal", "todense", "tobsr", "todia", "getrow", "getcol"):
     for _f in methods(_name):
         _picked(_f)
+for _f in methods("reshape"):
+    _picked(_f, orders=False)
 for _f in (sp.tril, sp.triu):
     _picked(_f)
 
