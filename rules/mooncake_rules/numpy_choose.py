@@ -119,8 +119,8 @@ def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
 
     Where nothing says what the results are, NumPy calls the function for the first elements once more.
     """
-    names = [k for k in kwargs if not (excluded and k in excluded)]
-    places_of = [i for i in range(len(args)) if not ((excluded and i in excluded) or is_object(args[i]))]
+    names = [k for k in kwargs if goes_through(k, kwargs[k], excluded, signature)]
+    places_of = [i for i in range(len(args)) if goes_through(i, args[i], excluded, signature)]
     given = [args[i] for i in places_of] + [kwargs[k] for k in names]
     if len(given) == 0:
         return pyfunc(*args, **kwargs)
@@ -150,9 +150,13 @@ def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
     return stacked(ys, otypes[0] if otypes else None, shape)
 
 
-def is_object(x: Any) -> bool:
-    """Is x one thing that is no number? The `self` of a method that is vectorized, which every call is given."""
-    return not isinstance(x, (np.ndarray, list, tuple)) and np.ndim(x) == 0 and np.asarray(x).dtype == object
+def goes_through(key: int | str, x: Any, excluded: Any, signature: str | None) -> bool:
+    """Is each call given its own element of this argument? One thing that is no number, a `self`, goes to all."""
+    if excluded and key in excluded:
+        return False
+    if signature is not None or isinstance(x, (np.ndarray, list, tuple)):
+        return True
+    return np.ndim(x) > 0 or np.asarray(x).dtype != object
 
 
 def stacked(ys, dtype, shape):
@@ -177,7 +181,7 @@ def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[
     return shape, [np.broadcast_to(np.arange(math.prod(s)).reshape(s), shape).ravel() for s in shapes]
 
 
-zero_derivative(common_places, core_dimensions, is_object)
+zero_derivative(common_places, core_dimensions, goes_through)
 
 
 @overlay(np.vectorize)
@@ -215,7 +219,8 @@ def _rows(m: np.ndarray, k: float) -> Any:
 def _vectorized(x: np.ndarray, k: float) -> Any:
     f = np.vectorize(lambda a, b: a * b if a > 0 else a**2 * k)
     g = np.vectorize(lambda a, b: a * b[1], otypes=[float], excluded={1})
-    return f(x, 0.5), f(x[:, None], x[::-1]), g(x, x)
+    h = np.vectorize(lambda a, d: a * d["k"] + d["k"])
+    return f(x, 0.5), f(x[:, None], x[::-1]), g(x, x), h(x, {"k": k}), h(x, d={"k": k * 2.0})
 
 
 def _signed(m: np.ndarray, k: float) -> Any:
