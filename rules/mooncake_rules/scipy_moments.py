@@ -19,6 +19,8 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_library import fitted, is_constant
 
+Base = infrastructure.rv_generic
+
 # -- of the distribution with location 0 and scale 1 --------------------------------------------------------
 
 
@@ -84,7 +86,10 @@ def _like(w: Any, y: Any) -> Any:
 
 def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Callable[..., Cotangents]) -> Any:
     """The cotangents of dist, args and kwds; `pull` is given what is well defined, one element after the other."""
-    shapes, loc, scale, *_ = dist._parse_args(*args, **{k: v for k, v in kwds.items() if k != "moments"})
+    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
+    order = [*names, *(["loc"] if isinstance(dist, st.rv_discrete) else ["loc", "scale"])]
+    given = args[: len(order)]  # behind these may stand which moments are asked for
+    shapes, loc, scale, *_ = dist._parse_args(*given, **{k: v for k, v in kwds.items() if k != "moments"})
     whole = np.broadcast_arrays(loc, scale, *shapes, *dys)
     ls, ss, *rest = whole
     good = np.asarray(dist._argcheck(*rest[: len(shapes)]), bool) & (ss > 0) & (ls == ls)
@@ -93,13 +98,12 @@ def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Cal
     parts: Cotangents = (None, None, [None] * len(shapes))
     if good.any():
         parts = pull(ls, ss, rest[: len(shapes)], on, *rest[len(shapes) :])
-    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
     of: dict[str, Any] = {"moments": None}
     for name, t in zip([*names, "loc", "scale"], [*parts[2], parts[0], parts[1]], strict=True):
         of[name] = np.zeros(good.shape)
         of[name][good] = 0.0 if t is None else t
-    order = [*names, *(["loc"] if isinstance(dist, st.rv_discrete) else ["loc", "scale"])]
-    positional = [fitted(of[k], v) for k, v in zip(order, args, strict=False)]
+    positional = [fitted(of[k], v) for k, v in zip(order, given, strict=False)]
+    positional += [None] * (len(args) - len(given))
     return None, *positional, *(None if k == "moments" else fitted(of[k], v) for k, v in kwds.items())
 
 
@@ -121,10 +125,10 @@ def _stats_cotangents(dist: Any, letters: str, dys: list[Any], args: Any, kwds: 
     return _whole(dist, args, kwds, dys, pull)
 
 
-@rrule(st.rv_continuous.stats)
+@rrule(Base.stats)
 def stats(self, *args, **kwds):
-    y = self.stats(*args, **kwds)
-    asked = kwds.get("moments", "mv")
+    y = Base.stats(self, *args, **kwds)
+    *_, asked = self._parse_args_stats(*args, **kwds)
     letters = "".join(k for k in "mvsk" if k in asked)
 
     def pullback(dy):
@@ -135,7 +139,7 @@ def stats(self, *args, **kwds):
 
 
 def _single(name: str, letter: str) -> None:
-    f = getattr(st.rv_continuous, name)
+    f = getattr(Base, name)
 
     @rrule(f)
     def rule(self, *args, **kwds):
@@ -152,9 +156,9 @@ for _name, _letter in (("mean", "m"), ("var", "v"), ("std", "v")):
     _single(_name, _letter)
 
 
-@rrule(st.rv_continuous.entropy)
+@rrule(Base.entropy)
 def entropy(self, *args, **kwds):
-    y = infrastructure.rv_generic.entropy(self, *args, **kwds)
+    y = Base.entropy(self, *args, **kwds)
 
     def pullback(dy):
         def pull(loc, scale, shapes, on, dy):
@@ -165,9 +169,9 @@ def entropy(self, *args, **kwds):
     return y, pullback
 
 
-@rrule(st.rv_continuous.moment)
+@rrule(Base.moment)
 def moment(self, order, *args, **kwds):
-    y = self.moment(order, *args, **kwds)
+    y = Base.moment(self, order, *args, **kwds)
 
     def pullback(dy):
         def pull(loc, scale, shapes, on, dy):
@@ -205,6 +209,7 @@ CASES: list[RuleCase] = [
     case(lambda a, s: _stats(st.weibull_min, a, scale=s), 1.7, 0.8), case(lambda a, m: st.t.stats(a, m), _A + 3, 0.3),
     case(lambda a, s: st.expon(scale=s).var() * st.lognorm(a).stats("vs")[1], 0.4, 0.8),
     case(lambda a, m, s: st.gamma.moment(3, a, m, s), 1.7, 0.3, _A), case(lambda s: st.norm.moment(2, scale=s), _A),
+    case(lambda m, s: st.norm.stats(m, s, "mvk"), _A, 0.8), case(lambda m: st.poisson.stats(m, 2, "vs"), 1.3),
     case(lambda a, s: st.gamma.entropy(a, scale=s), _A, 0.8), case(lambda s: st.norm.entropy(scale=s), _A),
     case(lambda m: _stats(st.poisson, m, loc=2), _A), case(lambda p: st.binom.entropy(5, p), 0.3),
     case(lambda n, p: _stats(st.nbinom, n, p), 4.4, 0.5), case(lambda p: _stats(st.bernoulli, p), 0.3),
