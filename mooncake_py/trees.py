@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types as pytypes
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -160,3 +161,36 @@ def describe(x: Any, depth: int = 4) -> str:
         return "[" + ", ".join(words) + "]"
     name = type(x).__name__ if type(x) is not tuple else ""
     return f"{name}({', '.join(words)}{',' if len(words) == 1 and not name else ''})"
+
+
+def same(a: Any, b: Any, seen: set[tuple[int, int]] | None = None) -> bool:
+    """Equal in type, structure and value, as far as values can be compared; NaN equals NaN."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    pa, pb = _named(a), _named(b)
+    if pa is not None and pb is not None:
+        seen = set() if seen is None else seen
+        if (id(a), id(b)) in seen:
+            return True
+        seen.add((id(a), id(b)))
+        return len(pa) == len(pb) and all(same(p, q, seen) for p, q in zip(pa, pb, strict=True))
+    equals: Any = type(a).__eq__
+    if equals is object.__eq__:  # a copy of an object in C, a lock or generator, is never equal to it
+        return True
+    return bool(np.all(a == b)) or bool(np.all(a != a) and np.all(b != b))
+
+
+def _named(x: Any) -> list[Any] | None:
+    """The parts of x, with keys or names where there are such; None where x is a leaf."""
+    if isinstance(x, pytypes.MethodType):
+        return [x.__func__, x.__self__]
+    parts = children(x)
+    if isinstance(x, (dict, Tangent)) and parts is not None:
+        return [*x, *parts]
+    if parts is None or isinstance(x, (tuple, list, deque)):
+        return parts
+    names = list(attributes(x))
+    order = sorted(range(len(names)), key=names.__getitem__)  # which a copy may have otherwise
+    return [*(names[i] for i in order), *(parts[i] for i in order)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from scipy.optimize import least_squares, minimize, root
 
 from mooncake_py import jacobian, ravel, value_and_grad, value_and_pullback
 from mooncake_py.testing import check_grads
-from mooncake_py.trees import describe
+from mooncake_py.trees import describe, same
 
 
 class Pair(NamedTuple):
@@ -35,18 +36,6 @@ TREES: list[Any] = [
     Pair(1.0, np.ones(2)), Squared(3.0), {"n": 3, "s": "x", "w": np.ones((2, 2)), 7: None, "ints": np.arange(3)}, (),
     {}, (np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(8.0)[::2]),
 ]  # fmt: skip
-
-
-def same(a: Any, b: Any) -> bool:
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b))
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(map(same, a.values(), b.values()))
-    return bool(a == b)
 
 
 @pytest.mark.parametrize("tree", TREES, ids=describe)
@@ -170,6 +159,21 @@ def test_a_pullback_called_again_starts_from_zero() -> None:
 def test_checks_of_objects() -> None:
     check_grads(lambda s: s.energy(), (system(),))
     check_grads(lambda x: Body(2.0 * x, x * np.ones(2)), (3.0,))
+
+
+def shuffled(x: Any) -> Any:
+    y = copy.copy(x)
+    y.__dict__ = dict(reversed(x.__dict__.items()))
+    return y
+
+
+def test_what_is_the_same() -> None:
+    one, other = system(), shuffled(system())
+    assert same(one, other) and same(one.energy, other.energy)  # whatever order the attributes are in
+    assert same({"a": [np.nan], "b": np.ones(2)}, {"a": [np.nan], "b": np.ones(2)})
+    other.here = 1.0
+    assert not same(one, other) and not same(one.energy, other.energy)
+    assert not same({"a": 1.0}, {"b": 1.0}) and not same([1.0], [1]) and not same([1.0], [1.0, 2.0])
 
 
 def test_structures_of_objects_are_described() -> None:

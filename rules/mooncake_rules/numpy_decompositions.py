@@ -6,10 +6,11 @@ algebra" (2017); for eig C. Boeddeker et al., "On the computation of complex-val
 `eigh` read one triangle of their argument, and so their cotangent has zeros in the other: that is the derivative of
 what is computed, and equals the symmetric one along symmetric directions.
 
-Eigenvectors and singular vectors have derivatives where their values are distinct from all others: where one that has a
-cotangent belongs to a value that is there twice, the pullback divides by zero, and its result is not finite.
-Eigenvalues and singular values alone may repeat: what the pullback gives is then the derivative of their sums.
-Singular values of zero have none with respect to the vectors.
+Eigenvectors and singular vectors are determined where their values are distinct. Those of equal values may be turned
+into one another. What no such turn changes, and does not depend on the values either (a projector, `u @ vh`), has its
+derivative all the same; of what depends on both (`v @ diag(f(w)) @ v.T`) the cotangents no longer tell it, and the
+pullback refuses. Eigenvalues and singular values alone may repeat: what the pullback gives is then the derivative of
+their sums. Singular values of zero have none with respect to the vectors.
 """
 
 from __future__ import annotations
@@ -83,11 +84,32 @@ if _TWO:
 # -- eigenvalues ------------------------------------------------------------------------------------------
 
 
-def _over_gaps(p: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The antihermitian part of p off its diagonal, twice, over w_j - w_i: equal values matter where it is not zero."""
-    p = p - adjoint(p)
+def over_gaps(p: np.ndarray, w: np.ndarray, sizes: np.ndarray, dw: Any) -> np.ndarray:
+    """p over w_j - w_i off the diagonal.
+
+    Where the values w are equal but for rounding there is nothing to divide by. `sizes` says how much the cotangents of
+    the vectors have of one along another, which in p cancels where it is a turn that changes nothing; `dw` is the
+    cotangent of the values, None where they are not used. Raises NotDifferentiated where there is a derivative, or may
+    be, that these do not tell.
+    """
+    n = w.shape[-1]
     gaps = np.broadcast_to(w[..., None, :] - w[..., :, None], p.shape)
-    return np.divide(p, gaps, out=np.zeros_like(p), where=(p != 0) & (np.eye(w.shape[-1]) == 0))
+    off = np.eye(n) == 0
+    rounding = np.finfo(w.dtype).eps
+    near = (np.abs(gaps) <= n * rounding * np.max(np.abs(w), -1, initial=0.0)[..., None, None]) & off
+    if np.any(near):
+        most = np.max(sizes, (-2, -1), keepdims=True)
+        matters = (np.abs(p) if dw is None else sizes) > np.sqrt(rounding) * most
+        if dw is not None:  # as where f(w) = 0
+            change = np.max(np.abs(dw * w), -1, initial=0.0)[..., None, None]
+            matters |= (most <= np.sqrt(rounding) * change) & (dw[..., None, :] != 0)
+        if np.any(matters & near):
+            raise NotDifferentiated(
+                "the vectors of equal eigenvalues or singular values are not determined, and so is the derivative by "
+                "the matrix of what depends on them and on these values: take functions of a matrix from scipy.linalg "
+                "(sqrtm, logm, expm, polar), or solve instead of decomposing"
+            )
+    return np.divide(p, gaps, out=np.zeros(p.shape, np.result_type(p, gaps)), where=off & ~near)
 
 
 def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) -> np.ndarray:
@@ -97,7 +119,8 @@ def eigh_cotangent(dw: Any, dv: Any, w: np.ndarray, v: np.ndarray, lower: bool) 
     inner: Any = 0.0
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
-    inner = inner + _over_gaps(vh @ dv, w) / 2
+    p = vh @ dv
+    inner = inner + over_gaps(p - adjoint(p), w, np.abs(p), dw) / 2
     return one_triangle(v @ inner @ vh, lower)
 
 
@@ -133,8 +156,10 @@ def eig_cotangent(dw: Any, dv: Any, a: np.ndarray, w: np.ndarray, v: np.ndarray)
             turned = np.take_along_axis(g, largest, -2) + 1j * along.imag / np.take_along_axis(v, largest, -2).real
             np.put_along_axis(g, largest, turned, -2)
         p = vh @ g
-        gaps = np.broadcast_to(np.conjugate(w[..., None, :] - w[..., :, None]), p.shape)
-        inner = inner + np.divide(p, gaps, out=np.zeros(p.shape, inner.dtype), where=(p != 0) & (np.eye(n) == 0))
+        p = p * (1 - np.eye(n))
+        # what the inverse of v has may have cancelled what v has along a turn: the rest of the column tells of that
+        sizes = np.broadcast_to(np.max(np.abs(p), -2, keepdims=True, initial=0.0), p.shape)
+        inner = inner + over_gaps(p, np.conjugate(w), sizes, dw)
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
     return kind_of(np.linalg.solve(vh, inner @ vh), a)
@@ -178,18 +203,27 @@ def svd_cotangent(
     t: Any = 0.0
     if ds is not None:
         t = t + (u * ds[..., None, :]) @ vh
+    left: Any = np.zeros(s.shape + (k,), u.dtype)
+    right = left
     if du is not None:
         du = du[..., :k]
-        p = uh @ du
+        left = uh @ du
         scaled = du / s[..., None, :]
-        t = t + (u @ (_over_gaps(p, s * s) * s[..., None, :]) + scaled - u @ (uh @ scaled)) @ vh
+        t = t + (scaled - u @ (uh @ scaled)) @ vh
         if a.dtype.kind == "c":  # the phases, which only gauge-invariant functions may depend on (Wan and Zhang 2019)
-            t = t + (u * (1j * np.imag(np.einsum("...ii->...i", p)) / s)[..., None, :]) @ vh
+            t = t + (u * (1j * np.imag(np.einsum("...ii->...i", left)) / s)[..., None, :]) @ vh
     if dvh is not None:
         dv = adjoint(dvh[..., :k, :])
-        p = adjoint(v) @ dv
+        right = adjoint(v) @ dv
         scaled = adjoint(dv) / s[..., :, None]
-        t = t + u @ (s[..., :, None] * _over_gaps(p, s * s) @ vh + scaled - (scaled @ v) @ vh)
+        t = t + u @ (scaled - (scaled @ v) @ vh)
+    # Townsend's F of s_j^2 - s_i^2 in partial fractions: one part divides by s_j - s_i, the other does not
+    a_left, a_right = left - adjoint(left), right - adjoint(right)
+    together, apart = a_left + a_right, a_left - a_right
+    sizes = np.maximum(np.abs(left), np.abs(right))
+    sums = np.broadcast_to(s[..., None, :] + s[..., :, None], apart.shape)
+    inner = np.divide(apart, sums, out=np.zeros_like(apart), where=(apart != 0) & (np.eye(k) == 0))
+    t = t + u @ ((over_gaps(together, s, sizes, ds) + inner) / 2) @ vh
     return kind_of(np.asarray(t), a)
 
 
@@ -333,7 +367,17 @@ def _apart(a: Any) -> Any:
     return v[:, -1] * np.sign(v[-1, -1]) * w[-1], u[:, :1] @ vh[:1] * s[0]
 
 
+def _turned(a: Any) -> Any:
+    """What does not depend on how vectors of equal values are turned: the nearest rotation, projectors."""
+    u, _, vh = np.linalg.svd(a)
+    v = np.linalg.eigh(a @ a.T + np.diag([0.0, 0.0, 1.0]))[1]
+    return u @ vh, v[:, :2] @ v[:, :2].T
+
+
+_ROTATION = np.linalg.qr(_A)[0]
+
 CASES: list[RuleCase] = [
+    case(_turned, _ROTATION), case(_turned, 2 * np.eye(3)),
     case(_apart, np.diag([1.0, 1.0, 3.0]) + 0.0), case(_apart, np.diag([1.0, 1.0, 1.0, 3.0]) + 0.5),
     case(np.linalg.cholesky, _H), case(np.linalg.cholesky, _BH), case(np.linalg.cholesky, _H.astype(np.float32)),
     case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),

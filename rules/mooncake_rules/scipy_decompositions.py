@@ -12,7 +12,14 @@ import scipy.linalg as sl
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.numpy_decompositions import cholesky_cotangent, eigh_cotangent, qr_cotangent, svd_cotangent
+from mooncake_rules.numpy_decompositions import (
+    cholesky_cotangent,
+    eig_cotangent,
+    eigh_cotangent,
+    over_gaps,
+    qr_cotangent,
+    svd_cotangent,
+)
 from mooncake_rules.numpy_linalg import (
     adjoint,
     one_triangle,
@@ -144,16 +151,15 @@ def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, 
         v = whole_v
     if b is None:
         return eigh_cotangent(dw, dv, w, v, lower), None
-    n = len(w)
-    inner = np.diag(np.zeros(n) if dw is None else np.asarray(dw)).astype(v.dtype)
-    own: Any = 0.0
+    inner = np.diag(np.zeros(len(w)) if dw is None else np.asarray(dw)).astype(v.dtype)
+    lengths: Any = 0.0  # B has a say in them
     if dv is not None:
         m = adjoint(v) @ dv
-        inner = inner + m * (1 - np.eye(n)) / (w[None, :] - w[:, None] + np.eye(n))
-        own = np.diag(np.diag(m)) / 2
+        inner = inner + over_gaps(m - adjoint(m), w, np.abs(m), dw) / 2
+        lengths = (m + adjoint(m)) / 4
     da = v @ inner @ adjoint(v)
-    db = -(v @ (inner * w[None, :] + own) @ adjoint(v))
-    return one_triangle((da + adjoint(da)) / 2, lower), one_triangle((db + adjoint(db)) / 2, lower)
+    db = -(v @ (inner * (w[None, :] + w[:, None]) / 2 + lengths) @ adjoint(v))
+    return one_triangle(da, lower), one_triangle(db, lower)
 
 
 def product_eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, Any]:
@@ -184,31 +190,8 @@ def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
     d, e = o["d"], o["e"]
     w, v = sl.eigh_tridiagonal(d, e) if values else y
     dw, dv = (dy, None) if values else dy
-    inner: Any = np.zeros((len(w), len(w)))
-    if dw is not None:
-        inner = inner + np.diag(dw)
-    if dv is not None:
-        inner = inner + (v.T @ dv) * (1 - np.eye(len(w))) / (w[None, :] - w[:, None] + np.eye(len(w)))
-    t = v @ inner @ v.T
-    return np.diag(t), np.diag(t, 1) + np.diag(t, -1)
-
-
-def eig_cotangent(dw: Any, dv: Any, w: Arrays, v: Arrays) -> Arrays:
-    """Eigenvectors have norm 1 and, as LAPACK has it, their largest component is real (C. Boeddeker et al. 2017)."""
-    n = len(w)
-    vh = adjoint(v)
-    inner = np.zeros((n, n), complex) if dw is None else np.diag(np.asarray(dw, complex))
-    if dv is not None:
-        g = np.array(dv, complex)
-        top = np.argmax(np.abs(v), axis=0)
-        cols = np.arange(n)
-        turn = np.real(np.sum(np.conjugate(g) * (-1j * v), axis=0))
-        g[top, cols] += 1j / v[top, cols].real * turn
-        m = vh @ g
-        m = m - (vh @ v) * np.real(np.diag(m))[None, :]
-        gaps = w[None, :] - w[:, None] + np.eye(n)
-        inner = inner + m * (1 - np.eye(n)) / np.conjugate(gaps)
-    return np.linalg.solve(vh, inner @ vh)
+    t = eigh_cotangent(dw, dv, w, v, True)
+    return np.diag(t), np.diag(t, -1)
 
 
 def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
@@ -219,15 +202,15 @@ def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
     b = o["b"]
     both = a if b is None else np.linalg.solve(b, a)
     if type(y) is tuple:
-        w, v, (dw, dv) = y[0], np.asarray(y[1], complex), dy
+        w, v, (dw, dv) = y[0], y[1], dy
         if b is not None and dv is not None:
             _phases_are_known(v, np.asarray(dv))
-        t = eig_cotangent(dw, dv, w, v)
+        t = eig_cotangent(dw, dv, both, w, v)
     else:
         w, v = np.linalg.eig(both)
         left = list(range(len(w)))
         order = [left.pop(int(np.argmin(np.abs(w[left] - u)))) for u in y]
-        t = eig_cotangent(dy, None, y, np.asarray(v[:, order], complex))
+        t = eig_cotangent(dy, None, both, y, v[:, order])
     if b is None:
         return t, None
     da = np.linalg.solve(adjoint(b), t)

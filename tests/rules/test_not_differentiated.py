@@ -13,7 +13,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import linalg, stats
 
 from mooncake_py import MissingRule, UnsupportedError, grad
 from mooncake_py.errors import NotDifferentiated
@@ -54,6 +54,45 @@ def test_place(f: Callable[..., Any], debug_mode: bool) -> None:
         grad(f, debug_mode=debug_mode)(M)
     check(caught.value, f)
     assert caught.value.chain[-1][1] == caught.value.line
+
+
+def function_of_matrix(x):
+    w, v = np.linalg.eigh(x)  # HERE
+    return np.sum(M * ((v * np.sqrt(w)) @ v.T))
+
+
+def logarithm(x):
+    w, v = np.linalg.eigh(x / 2)  # HERE
+    return np.sum(M * ((v * np.log(w)) @ v.T))
+
+
+def one_vector(x):
+    return M[0] @ np.linalg.eigh(x)[1][:, 0]  # HERE
+
+
+def product_of_factors(x):
+    u, s, vh = np.linalg.svd(x)  # HERE
+    return np.sum(M * ((u * s**2) @ vh))
+
+
+def function_by_inverse(x):
+    w, v = np.linalg.eig(x)  # HERE
+    return np.sum(M * ((v * w**2) @ np.linalg.inv(v))).real
+
+
+def generalized(x):
+    w, v = linalg.eigh(x, np.eye(3))  # HERE
+    return np.sum(M * ((v * w**2) @ v.T))
+
+
+@pytest.mark.parametrize("a", [np.diag([2.0, 2.0, 2.0]), np.diag([2.0, 2.0 + 4e-16, 2.0])])
+@pytest.mark.parametrize(
+    "f", [function_of_matrix, logarithm, one_vector, product_of_factors, function_by_inverse, generalized]
+)
+def test_vectors_of_equal_values(f: Callable[..., Any], a: np.ndarray) -> None:
+    with pytest.raises(NotDifferentiated, match="not determined") as caught:
+        grad(f)(a)
+    check(caught.value, f)
 
 
 def field_of_records(x):
