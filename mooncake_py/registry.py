@@ -43,6 +43,9 @@ incurious: set[Any] = set()
 """Functions without derivative that ask nothing of the classes of their arguments, and nothing of their items."""
 asking_items: set[Any] = set()
 """Functions in C that call methods of the items that they are given: to compare them, or for their text."""
+in_steps: dict[Any, Any] = {}
+"""function in C that compares what it is given -> what does it step by step (`runtime/compared.py`), each comparison a
+call that is derived: for objects whose methods may change something."""
 element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
 """callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
 drained: dict[Any, int] = {}
@@ -60,6 +63,12 @@ def is_pure(f: Any, n: int = 1, keywords: Iterable[str] = ()) -> bool:
     except TypeError:
         return False
     return known and not writes_out(f, n, keywords)
+
+
+def of_numpy(f: Any) -> bool:
+    """Is this a function of NumPy's, or a method of its arrays?"""
+    owner = getattr(f, "__objclass__", f)
+    return isinstance(f, np.ufunc) or (getattr(owner, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 def register(rule: Rule, fallback: bool = False) -> None:

@@ -32,10 +32,12 @@ from mooncake_py.infer.predicates import (
     fold_hasattr,
     fold_is,
     fold_isinstance,
+    holds_objects,
     may_be_asked,
     may_be_iterator,
     may_be_told,
     may_be_written,
+    may_change_as_index,
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
@@ -75,6 +77,7 @@ from mooncake_py.registry import (
     find_rule,
     incurious,
     is_pure,
+    of_numpy,
     probed,
     rules_of,
     seen_through,
@@ -94,6 +97,7 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 # What a container answers without asking its items.
 _OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
+_BY_INDEX = frozenset({operator.getitem, operator.setitem, operator.delitem})
 # What it makes longer lists and tuples by, where no operand is an array.
 _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
 
@@ -339,6 +343,9 @@ class Calls(PythonCalls):
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"
             )
+        if act and (f is slice or (f in incurious and of_numpy(f))) and any(map(may_change_as_index, types)):
+            what = f"{f.__name__} of an object whose __index__ may change something"
+            raise UnsupportedError(what, self.fn.filename, s.pos.line, "give it operator.index(x)")
         given = (*types, *(t for _, t in kw))
         if f in _OF_THE_WHOLE or (f in _PUTS_TOGETHER and all(map(_is_sequence_or_count, given))):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
@@ -346,8 +353,10 @@ class Calls(PythonCalls):
             given = ()
         asked = act and f not in incurious and (any(map(may_be_asked, given)) or may_be_told(f, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
-            if f in probed or f in asking_items:
+            if f in probed or f in asking_items or (of_numpy(f) and any(map(holds_objects, given))):
                 rule = False  # there may be an object that is asked for a number, or compared
+            elif f in _BY_INDEX and isinstance(types[0], (Arr, Lst, Tup)) and holds_objects(types[1]):
+                rule = False  # it is asked for a whole number
         if (
             (f is next or f is item_within)
             and len(args) == 1

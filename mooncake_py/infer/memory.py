@@ -259,7 +259,7 @@ class Memory:
                 filled.update([self.find(v) for v in given if isinstance(v, Var) and isinstance(self._type(v), Fn)])
             if info.kind == "dynamic":
                 act = any(self._type(v).active for v in s.operands())
-                for v in s.operands():
+                for v in (*s.operands(), *[v for v in info.args if v not in s.args]):  # the object of a method, too
                     called = v is s.fn and isinstance(self._type(v), Known)
                     if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
                         t = self._type(v)

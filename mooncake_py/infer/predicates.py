@@ -14,6 +14,7 @@ import numpy as np
 from mooncake_py.fields import is_local_function, make_object
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers
+from mooncake_py.infer.quiet import is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
 from mooncake_py.infer.special_methods import BINARY, SPECIAL
 from mooncake_py.infer.types import (
@@ -59,6 +60,35 @@ def may_be_asked(t: T) -> bool:
         case Lst(elem=elem):
             return may_be_asked(elem)
     return False
+
+
+def holds_objects(t: T) -> bool:
+    """Is this an object of a class written in Python, or are there some in a tuple or list?"""
+    match t:
+        case Union(options=parts) | Tup(items=parts):
+            return any(map(holds_objects, parts))
+        case Lst(elem=elem):
+            return holds_objects(elem)
+        case Inst(cls=cls):
+            return is_user_class(cls)
+    return False
+
+
+def holds_unknown(t: T) -> bool:
+    """Is it not known what this is, or what is in it?"""
+    match t:
+        case Union(options=parts) | Tup(items=parts):
+            return any(map(holds_unknown, parts))
+        case Lst(elem=elem):
+            return holds_unknown(elem)
+    return isinstance(t, Top)
+
+
+def may_change_as_index(t: T) -> bool:
+    """May an object of this type change something where it is asked for a whole number?"""
+    if isinstance(t, (Union, Tup)):
+        return any(map(may_change_as_index, t.options if isinstance(t, Union) else t.items))
+    return isinstance(t, Inst) and is_user_class(t.cls) and not is_quiet(t.cls, {"__index__"})
 
 
 def may_be_told(f: Any, given: Sequence[T]) -> bool:

@@ -25,6 +25,9 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.registry import find_rule_for_values, rules_of
+from mooncake_py.rule import Rule
+from mooncake_py.runtime.asked import asked as asked_by
+from mooncake_py.runtime.asked import watched
 from mooncake_py.runtime.callables import call_object
 from mooncake_py.runtime.classes import handle_build_class
 from mooncake_py.runtime.coduals import ATOMS, is_active
@@ -33,8 +36,7 @@ from mooncake_py.runtime.exceptions import make_exception, of_exception
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, gives_keys, iterates_in_python
 from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
-from mooncake_py.runtime.operators import PROTOCOL, check_unchanged, decides, defines
-from mooncake_py.runtime.operators import asked as asked_by
+from mooncake_py.runtime.operators import PROTOCOL, decides, defines
 from mooncake_py.runtime.plain import all_it_reaches, inert_parts, refuse_functions, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
@@ -108,15 +110,12 @@ def call(
     rule = find_rule_for_values(f, args, names)
     if rule is not None:
         asked = asked_by(f, args, kwargs) if active and f not in registry.incurious else []
-        if rule.fn is None or (not active and not rule.mutates):
-            result: Result = f(*args, **kwargs), None, None
-            if active and (told := run.observer()) is not None:
-                told.stopped(f, result[0])
-        else:
-            result = run_rule(f, rule, args, fargs, kwargs, kwfdata)
-        if asked:
-            check_unchanged(f, asked)
-        return result
+        if not asked:
+            return _by_rule(f, rule, active, given)
+        steps = registry.in_steps.get(f)
+        if steps is not None and (found := steps(alike, args, fargs, kwargs)) is not None:
+            return found
+        return watched(f, args, kwargs, asked, functools.partial(_by_rule, f, rule, active, given))
     if outputs.writes_out(f, len(args), names) and outputs.can_be_split(f):
         return _written(f, ff, given)
     if active and registry.refusal(f) is not None:
@@ -157,6 +156,16 @@ def call(
     if not callable(f) or _changes_nothing(f, args):
         f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
+
+
+def _by_rule(f: Any, rule: Rule, active: bool, given: Given) -> Result:
+    """A call for which there is this rule."""
+    if rule.fn is None or (not active and not rule.mutates):
+        y = f(*given.args, **given.kwargs)
+        if active and (told := run.observer()) is not None:
+            told.stopped(f, y)
+        return y, None, None
+    return run_rule(f, rule, given.args, given.fargs, given.kwargs, given.kwfdata)
 
 
 def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Operators and builtins that ask the class of an object, and functions in C that may call its methods."""
+"""Operators and builtins that ask the class of an object."""
 
 from __future__ import annotations
 
@@ -14,67 +14,13 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
-from mooncake_py.registry import asking_items
+from mooncake_py.runtime.asked import check_bounds
 from mooncake_py.runtime.coduals import is_active, is_new
 from mooncake_py.runtime.results import Call, Pull, Result, dropping
 from mooncake_py.runtime.stored import ABSENT, read_stored
-from mooncake_py.structure import attributes, is_user_class
-from mooncake_py.tangents import add_any, has_tangent, zero_fdata
+from mooncake_py.structure import is_user_class
+from mooncake_py.tangents import add_any, zero_fdata
 from mooncake_py.unwinding import Raised
-
-Asked = list[tuple[Any, dict[Any, Any]]]
-
-
-def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
-    """The objects whose methods f, which is written in C, may call, with what they store."""
-    given = [*args, *kwargs.values()]
-    if type(f).__hash__ is not None and f in asking_items:
-        for x in args:
-            if isinstance(x, (list, tuple, dict)):
-                given += x.values() if isinstance(x, dict) else x
-    objects = [x for x in given if is_user_class(type(x))]
-    found = [(x, attributes(x)) for x in objects]
-    return found + [(x, content(x)) for cls in {type(x) for x in objects} for x in captured(cls)]
-
-
-def captured(cls: type) -> list[Any]:
-    """The cells, lists and dicts that special methods of a class, which was made in a function, may write to."""
-    cells = [
-        cell
-        for k in cls.__mro__
-        for name, d in k.__dict__.items()
-        if name[:2] == "__" and type(d) is pytypes.FunctionType and d.__closure__
-        for cell in d.__closure__
-    ]
-    held = [cell.cell_contents for cell in cells if content(cell)]
-    return cells + [x for x in held if isinstance(x, (list, dict))]
-
-
-def content(x: Any) -> dict[Any, Any]:
-    """What a cell, list or dict holds."""
-    if isinstance(x, pytypes.CellType):
-        try:
-            return {"it captured": x.cell_contents}
-        except ValueError:
-            return {}
-    return dict(x) if isinstance(x, dict) else dict(enumerate(x))
-
-
-def check_unchanged(f: Any, asked: Asked) -> None:
-    """Refuse what such a method did to its object: nobody has derived it."""
-    for x, old in asked:
-        of_object = is_user_class(type(x))
-        new = attributes(x) if of_object else content(x)
-        for name in old.keys() | new.keys():
-            if old.get(name) is not new.get(name) and (has_tangent(old.get(name)) or has_tangent(new.get(name))):
-                what = f"the attribute {name!r}" if of_object else f"a {type(x).__name__} that it captured"
-                whose = type(x).__name__ if of_object else "an object"
-                raise UnsupportedError(
-                    f"{f.__name__}: a method of {whose} that it calls changes {what}, which",
-                    "the call",
-                    None,
-                    "call the method directly, or make the change before",
-                )
 
 
 def defines(x: Any, name: str) -> bool:
@@ -387,4 +333,5 @@ PROTOCOL[ops.format_value] = _formatted
 PROTOCOL[operator.getitem] = _by_index(operator.getitem, _item)
 for _f in (operator.setitem, operator.delitem):
     PROTOCOL[_f] = _by_index(_f, PROTOCOL[_f])
+PROTOCOL[slice] = check_bounds
 PROTOCOL[pow] = PROTOCOL[operator.pow]

@@ -26,6 +26,7 @@ _MOST = 5000
 _ELSEWHERE = frozenset({ops.call_ex, ops.load_special, builtins.__build_class__, *NATIVE, *ITERATION})
 """What is not run by its rule, or not always."""
 _ARITHMETIC = frozenset({float, complex, int, np.float64})
+_HOLD = (list, tuple)
 _WITH_KEYS = (dict, set, frozenset, *KEYS_VIEWS, *KEY_ITERATORS)
 
 
@@ -37,7 +38,8 @@ class Settled:
     def __init__(self, f: Any, rule: Rule, classes: tuple[type, ...]):
         self.rule = rule
         self.atoms = ATOMS.issuperset(classes)  # no run knows any of the arguments by its identity
-        self.asks_items = f in registry.asking_items and not self.atoms  # then these have a say in it
+        items = f in registry.asking_items or (registry.of_numpy(f) and any(issubclass(c, _HOLD) for c in classes))
+        self.asks_items = items and not self.atoms  # then these have a say in it
         self.numbers = any(issubclass(c, (float, complex, np.inexact)) for c in classes)  # may have derivatives
         self.looks_inside = any(issubclass(c, tuple) or c in BOUND for c in classes)  # so may what these hold
         self.writes = 0 in rule.mutates

@@ -15,7 +15,7 @@ from typing import Any
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Known, T, Tup
-from mooncake_py.ir.graph import loops, use_counts
+from mooncake_py.ir.graph import loops, rpo, use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Edge, ForNext, Function, Operand, Var
 from mooncake_py.transform.inline import MOST_TOTAL
@@ -99,7 +99,8 @@ class _Copies(Rebuild):
         body = tuple(b for b in fn.blocks if b.id in inside)
         self.turns = [replace(fn, blocks=body) for _ in items]
         self.last = replace(fn, blocks=(header,))
-        self.outer = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in inside))
+        reached = set(rpo(fn.blocks))  # what nobody comes to may lead into the body
+        self.outer = replace(fn, blocks=tuple(b for b in fn.blocks if b.id in reached - inside))
 
     def function(self) -> Function:
         fn, builder = self.fn, self.builder

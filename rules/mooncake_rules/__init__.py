@@ -7,6 +7,7 @@ from mooncake_py.registry import when_imported
 from mooncake_rules import (
     builtins_,
     cmath_,
+    compared,
     constants,
     containers,
     contextlib_,
@@ -56,6 +57,7 @@ from mooncake_rules import (
 __all__ = [
     "builtins_",
     "cmath_",
+    "compared",
     "constants",
     "containers",
     "contextlib_",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.predicates import holds_objects, holds_unknown
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
 from mooncake_py.registry import at_run_time, folds, infer_table, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.shadows import Shadow
+from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import CoDual, ListShadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype, real_of
@@ -36,7 +38,24 @@ def refuse_objects(y: Any) -> None:
 
 folds[may_hold_objects] = lambda t: t.dtype.kind in "OV" if isinstance(t, Arr) and t.dtype is not None else None
 
-pure.add(may_hold_objects)
+
+def may_ask(x: Any) -> bool:
+    """Are there objects of classes written in Python in a list or tuple, which NumPy asks for numbers?"""
+    if isinstance(x, (list, tuple, deque)):
+        return any(map(may_ask, x))
+    return is_user_class(type(x))
+
+
+def refuse_asked() -> None:
+    raise UnsupportedError(
+        "an array of what objects of a class written in Python say they are", "numpy.array", None,
+        "give it the numbers: [float(x) for x in ...]",
+    )  # fmt: skip
+
+
+folds[may_ask] = lambda t: None if holds_objects(t) or holds_unknown(t) else False
+
+pure.update({may_hold_objects, may_ask})
 
 
 def _array_of(f: Any) -> None:
@@ -51,6 +70,8 @@ def _array_of(f: Any) -> None:
         y = f(x, dtype)
         if may_hold_objects(y):
             refuse_objects(y)
+        if dtype is not None and may_ask(x):
+            refuse_asked()
 
         def pullback(dy):
             return (unstack(dy if least == 0 else np.reshape(dy, np.shape(x)), x),)
@@ -119,6 +140,8 @@ def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, 
     y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     if may_hold_objects(y):
         refuse_objects(y)
+    if dtype is not None and may_ask(object):
+        refuse_asked()
 
     def pullback(dy):
         return (unstack(np.reshape(dy, np.shape(object)), object),)
@@ -131,6 +154,8 @@ def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
     y = np.asarray(a, dtype, order)
     if may_hold_objects(y):
         refuse_objects(y)
+    if dtype is not None and may_ask(a):
+        refuse_asked()
 
     def pullback(dy):
         return (unstack(dy, a),)

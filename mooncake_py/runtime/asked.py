@@ -1,0 +1,184 @@
+"""Objects whose special methods C code calls, where nobody derives them: what these change must not go unnoticed."""
+
+from __future__ import annotations
+
+import functools
+import types as pytypes
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.held import is_library, is_namespace
+from mooncake_py.infer.quiet import COMPARISONS, is_quiet
+from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.registry import asking_items, in_steps, of_numpy
+from mooncake_py.runtime.results import Result
+from mooncake_py.runtime.user import put_back, snapshot
+from mooncake_py.structure import attributes, held_items, is_user_class
+from mooncake_py.tangents import has_tangent
+
+_HOLD = (list, tuple, dict, deque, set, frozenset)
+
+
+def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The objects whose methods f, which is written in C, may call, and which may change something."""
+    known = type(f).__hash__ is not None
+    names = COMPARISONS if known and f in in_steps else None
+    within = known and f in asking_items
+    loud: dict[type, bool] = {}
+    found = []
+    for x in _given((*args, *kwargs.values()), within or of_numpy(f), 3):
+        cls = type(x)
+        if cls not in loud:
+            loud[cls] = is_user_class(cls) and not is_quiet(cls, names)
+            if is_user_class(cls) and not within and of_numpy(f) and _gives_numbers(cls) and not _is_among(x, args):
+                raise UnsupportedError(
+                    f"{f.__name__} of {cls.__name__} objects, which are asked for numbers,", "the call", None,
+                    "give it the numbers: [float(x) for x in ...]",
+                )  # fmt: skip
+        if loud[cls]:
+            found.append(x)
+    return found
+
+
+def _is_among(x: Any, values: Iterable[Any]) -> bool:
+    return any(x is v for v in values)
+
+
+def _gives_numbers(cls: type) -> bool:
+    return any(type(class_attribute(cls, name)) is pytypes.FunctionType for name in ("__float__", "__complex__"))
+
+
+def check_bounds(call: Any, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """`slice(a, b)`: the bounds are asked for whole numbers later, where nobody sees it."""
+    if not all(is_quiet(type(x), {"__index__"}) for x in args if is_user_class(type(x))):
+        what = "slice of an object whose __index__ may change something"
+        raise UnsupportedError(what, "the call", None, "give it operator.index(x)")
+    return None
+
+
+def _given(values: Iterable[Any], within: bool, depth: int) -> Iterator[Any]:
+    """What f is given: with the bounds of slices, the items of tuples, and those of lists and dicts `within`."""
+    for x in values:
+        if type(x) is slice:
+            yield from (x.start, x.stop, x.step)
+        elif depth and (isinstance(x, tuple) or (within and isinstance(x, (list, dict, deque)))):
+            yield from _given(dict.values(x) if isinstance(x, dict) else held_items(x), within, depth - 1)
+        else:
+            yield x
+
+
+def reached(objects: Iterable[Any]) -> list[Any]:
+    """What the special methods of these objects may come to, and change."""
+    seen: set[int] = set()
+    found: list[Any] = []
+    work = list(objects)
+    while work:
+        x = work.pop()
+        cls = type(x)
+        if cls in _PLAIN or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, _HOLD):
+            work += held_items(x)
+        elif is_user_class(cls):
+            work += attributes(x).values()
+            if id(cls) not in seen:
+                seen.add(id(cls))
+                work += [d for k in cls.__mro__ if not is_library(k) for d in k.__dict__.values() if callable(d)]
+        elif cls is pytypes.FunctionType:
+            if not is_library(x):
+                work += [*(x.__closure__ or ()), *(x.__defaults__ or ()), *_global_data(x)]
+            continue
+        elif cls is pytypes.CellType:
+            try:
+                work.append(x.cell_contents)
+            except ValueError:
+                continue
+        elif cls is pytypes.MethodType:
+            work += [x.__func__, x.__self__]
+            continue
+        elif isinstance(x, functools.partial):
+            work += [x.func, *x.args, *x.keywords.values()]
+            continue
+        elif not isinstance(x, np.ndarray):
+            continue
+        found.append(x)
+    return found
+
+
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type, pytypes.BuiltinFunctionType})
+
+
+def _global_data(f: pytypes.FunctionType) -> list[Any]:
+    """The containers, objects and functions that a function names."""
+    named = [f.__globals__[name] for name in f.__code__.co_names if name in f.__globals__]
+    return [x for x in named if not is_namespace(x) and not isinstance(x, (type, pytypes.ModuleType))]
+
+
+def watched(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], objects: list[Any], run_it: Any) -> Result:
+    """What `run_it` gives, a call of f that may call methods of these objects: they are not derived.
+
+    Refused where they changed what has a derivative. What else they changed is undone by the pullback.
+    """
+    inside = {id(x) for x in (*args, *kwargs.values()) if isinstance(x, _HOLD)}  # f itself may write to these
+    before = snapshot([x for x in reached(objects) if id(x) not in inside])
+    y, fy, pb = run_it()
+    changed = [(x, old) for x, old in before if _differs(f, x, old)]
+    if not changed:
+        return y, fy, pb
+    run.changed_in_place()
+    for x, _ in changed:
+        run.note_change(x)
+
+    def pullback(dy: Any) -> Any:
+        put_back(changed)
+        return None if pb is None else pb(dy)
+
+    return y, fy, pullback
+
+
+def _differs(f: Any, x: Any, old: Any) -> bool:
+    """Has x changed? Refused where what it held or holds has a derivative."""
+    if isinstance(x, np.ndarray):
+        if x.shape == old.shape and x.tobytes() == old.tobytes():
+            return False
+        if x.dtype.kind not in "fcO":
+            return True
+        what = "an array"
+    else:
+        now = _content(x)
+        then = (
+            old if isinstance(old, dict) else dict(enumerate(held_items(old))) if isinstance(old, _HOLD) else {0: old}
+        )
+        if now.keys() == then.keys() and all(v is then[k] for k, v in now.items()):
+            return False
+        changed = [k for k in now.keys() | then.keys() if now.get(k) is not then.get(k)]
+        if not any(has_tangent(v.get(k)) for v in (now, then) for k in changed):
+            return True
+        of_object = is_user_class(type(x))
+        what = (
+            f"the attribute {changed[0]!r} of a {type(x).__name__}" if of_object else _NAMES.get(type(x), "a container")
+        )
+    raise UnsupportedError(
+        f"{f.__name__}: a method that it calls changes {what}, which", "the call", None,
+        "call the method directly, or make the change before",
+    )  # fmt: skip
+
+
+_NAMES = {pytypes.CellType: "a variable that it captured", list: "a list", dict: "a dict"}
+
+
+def _content(x: Any) -> dict[Any, Any]:
+    """What a container, cell or object holds."""
+    if isinstance(x, dict):
+        return dict(x)
+    if isinstance(x, _HOLD):
+        return dict(enumerate(held_items(x)))
+    if type(x) is pytypes.CellType:
+        return {0: x.cell_contents}
+    return attributes(x)
