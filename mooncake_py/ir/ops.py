@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn
 
+from mooncake_py import exception_groups
+
 
 class _Sentinel:
     def __init__(self, name: str):
@@ -353,19 +355,7 @@ def exc_match(exc: BaseException, kinds: Any) -> bool:
 
 def exc_group_match(exc: BaseException, kinds: Any) -> tuple[BaseException | None, BaseException | None]:
     """What `except* kinds` leaves of exc for others, and what it catches: a group, or None."""
-    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
-        if isinstance(kind, type) and issubclass(kind, BaseExceptionGroup):
-            raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
-    if isinstance(exc, kinds):
-        if isinstance(exc, BaseExceptionGroup):
-            return None, exc
-        group = BaseExceptionGroup("", [exc])
-        group.__traceback__ = exc.__traceback__
-        return None, group
-    if not isinstance(exc, BaseExceptionGroup):
-        return exc, None
-    caught, rest = exc.split(kinds)
-    return rest, caught
+    return exception_groups.parted(exc, kinds)
 
 
 def part_of_group(exc: BaseException | None) -> BaseException | None:
@@ -375,24 +365,7 @@ def part_of_group(exc: BaseException | None) -> BaseException | None:
 
 def raised_again(exc: BaseException, raised: list) -> BaseException | None:
     """What is raised at the end of the handlers of exc with `except*`: what they raised themselves, what is left."""
-    raised = [e for e in raised if e is not None]
-    if not isinstance(exc, BaseExceptionGroup) or not raised:
-        return raised[0] if raised else None
-    leaves = set(map(id, _leaves(exc)))
-    left = [e for e in raised if isinstance(e, BaseExceptionGroup) and all(id(x) in leaves for x in _leaves(e))]
-    own = [e for e in raised if e not in left]
-    kept = {id(x) for e in left for x in _leaves(e)}
-    rest = exc.subgroup(lambda x: id(x) in kept) if kept else None
-    if rest is not None:
-        own.append(rest)
-    return own[0] if len(own) == 1 else BaseExceptionGroup("", own)
-
-
-def _leaves(exc: BaseException) -> list[BaseException]:
-    """The exceptions in a group, however deep, or exc itself."""
-    if not isinstance(exc, BaseExceptionGroup):
-        return [exc]
-    return [x for e in exc.exceptions for x in _leaves(e)]
+    return exception_groups.put_together(exc, raised)
 
 
 # -- patterns ---------------------------------------------------------------------------------------------
