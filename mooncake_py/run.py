@@ -41,6 +41,7 @@ class Run:
         "assigned",
         "at_end",
         "before",
+        "exceptions",
         "in_place",
         "made",
         "memory",
@@ -63,6 +64,7 @@ class Run:
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.at_end: list[Callable[[], None]] = []  # what is to be checked when the run is over
         self.outer: Run | None = None
+        self.exceptions = False  # does one of them bring what has a derivative?
         self.in_place = False  # was something changed that the pullback undoes?
         self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
         self.wary = Wary.NOTHING

@@ -31,6 +31,7 @@ from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import NoDerivative, Shadow, shadow_of
 from mooncake_py.structure import attributes, is_user_class, items_of, stored
+from mooncake_py.unwinding import tangent_of
 
 
 class CoDual:
@@ -310,7 +311,8 @@ def zero_fdata(x: Any) -> Any:
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None
     if cls is Generator or (cls is not CellType and not isinstance(x, _CONTAINERS) and not is_user_class(cls)):
-        return None  # as that of a function, what a generator can come to is found in its cells
+        # as that of a function, what a generator can come to is found in its cells
+        return tangent_of(x) if isinstance(x, BaseException) else None
     if cls is dict and "__builtins__" in x:  # the variables of a module: what is assigned to them has no derivative
         return None
     here = run.current()
@@ -355,7 +357,7 @@ def zero_fdata(x: Any) -> Any:
 
 
 def met_fdata(x: Any, here: run.Run) -> Any:
-    """fdata of what the run has met before: an object, a view of an array's memory, a cell that holds one of them."""
+    """fdata of what the run has met before: an object, an exception, a view of an array's memory, a cell."""
     if type(x) is np.ndarray:
         met: dict[int, Any] = here.arrays if here.wary >= run.Wary.ARRAYS else here.memory
         return zero_fdata(x) if id(layout.owner_of(x)) in met else None
@@ -364,6 +366,8 @@ def met_fdata(x: Any, here: run.Run) -> Any:
         with contextlib.suppress(ValueError):  # an empty cell
             if met_fdata(x.cell_contents, here) is not None:
                 return zero_fdata(x)
+    if found is None and here.exceptions and isinstance(x, BaseException):
+        return tangent_of(x)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.ir import ops
 
@@ -88,6 +89,7 @@ _TANGENT = "__mooncake_tangent__"
 def give_tangent(exc: BaseException, fargs: tuple[Any, ...]) -> ArgsShadow:
     """The tangent of a new exception whose arguments have this fdata; handlers find it with the exception."""
     shadow = vars(exc)[_TANGENT] = ArgsShadow(fargs)
+    run.current().exceptions = True
     return shadow
 
 

@@ -26,7 +26,7 @@ def known(args: tuple[Any, ...], fargs: tuple[Any, ...]) -> tuple[Any, ...]:
     if None not in fargs:
         return fargs
     here = run.current()
-    if not (here.objects or here.made or here.memory or here.arrays):
+    if not (here.objects or here.made or here.memory or here.arrays or here.exceptions):
         return fargs
     return tuple(
         [met_fdata(x, here) if fx is None and type(x) not in ATOMS else fx for x, fx in zip(args, fargs, strict=True)]

@@ -147,3 +147,63 @@ def not_caught(x):
             pass
     except ZeroDivisionError:
         return x * 2
+
+
+def nested(x):
+    inner = ExceptionGroup("in", [ValueError(x[0] * x[1]), KeyError(x[2])])
+    return ExceptionGroup("all", [ValueError(x[0]), KeyError(x[1]), inner])
+
+
+def weighed(e, x):
+    if isinstance(e, BaseExceptionGroup):
+        total = 0.0
+        for i, part in enumerate(e.exceptions):
+            total = total * 1.7 + (i + 1) * weighed(part, x)
+        return total + len(e.exceptions) * x[2] + len(e.message)
+    return e.args[0] * 1.3 if isinstance(e, ValueError) else e.args[0]
+
+
+@case(XS)
+def walked_by_a_function_that_calls_itself(x):
+    return weighed(nested(x), x)
+
+
+def raised_from(x, how):
+    try:
+        try:
+            raise nested(x)
+        except* ValueError as group:
+            if how == "anew":
+                raise ExceptionGroup("new", group.exceptions) from None
+            if how == "by name":
+                raise group
+            if how == "from none":
+                raise group from None
+            if how == "noted":
+                group.add_note("seen")
+            if how != "not":
+                raise
+    except ExceptionGroup as group:
+        return weighed(group, x)
+
+
+@case(XS)
+def what_handlers_raise_beside_what_is_left(x):
+    total = 0.0
+    for how in ("again", "anew", "by name", "from none", "noted", "not"):
+        total = total * 1.3 + raised_from(x, how)
+    return total
+
+
+def depth(e, n):
+    return depth(e, n - 1) if n else e.args[0]
+
+
+@case(XS)
+def builtin_exceptions_handed_on(x):
+    errors = [ValueError(x[0]), KeyError(x[1] * x[2])]
+    total = depth(errors[int(x[0] > 9)], 2)
+    try:
+        raise errors[1]
+    except KeyError as e:
+        return total * depth(e, int(x[1] > 0)) + depth((e,)[0], len(errors))
