@@ -15,6 +15,7 @@ from mooncake_py.kinds import Any_
 from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import taken_back
 from mooncake_rules.mirror import mirrors
 
 # -- FITPACK's own ----------------------------------------------------------------------------------------
@@ -151,8 +152,7 @@ def evaluate_several(c, xs, ks, x, nu, extrapolate, out: CoDual):
     _several(c, xs, ks, x, nu, extrapolate, out.primal)
 
     def pullback(_):
-        out.primal[...] = old
-        t = None if out.fdata is None else out.fdata.take()
+        t = taken_back(out, old)
         if t is None:
             return None
         if not extrapolate:

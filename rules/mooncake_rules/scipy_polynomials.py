@@ -12,6 +12,7 @@ from scipy.interpolate import _ppoly
 from mooncake_py.registry import overlay, rrule
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import taken_back
 
 _made = sip.BarycentricInterpolator.__mro__[1].__init__
 
@@ -108,8 +109,7 @@ def bernstein(c, x, at, nu, extrapolate, out: CoDual):
     _bernstein(c, x, at, nu, extrapolate, out.primal)
 
     def pullback(_):
-        out.primal[...] = old
-        t = None if out.fdata is None else out.fdata.take()
+        t = taken_back(out, old)
         if t is None:
             return None
         if not extrapolate:

@@ -14,6 +14,7 @@ from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import taken_back
 
 _sort, _add_up, _eliminate = (
     _sparsetools.csr_sort_indices,
@@ -37,12 +38,10 @@ def prune_array(array):
 
 def _put_back(olds: list[np.ndarray], arrays: list[CoDual], back: Callable[[np.ndarray], np.ndarray]) -> None:
     """What the arrays held; the cotangent of the last, the numbers, is what `back` makes of that of the new ones."""
-    for a, old in zip(arrays, olds, strict=True):
-        a.primal[...] = old
-    fdata: Any = arrays[-1].fdata
-    t = None if fdata is None else fdata.take()
-    if t is not None:
-        fdata.add(back(np.asarray(t)))
+    ts = [taken_back(a, old) for a, old in zip(arrays, olds, strict=True)]
+    if ts[-1] is not None:
+        data: Any = arrays[-1].fdata
+        data.add(back(np.asarray(ts[-1])))
 
 
 @rrule(_sort, mutates=(2, 3))
