@@ -356,6 +356,8 @@ def part_of_group(exc: CoDual):
 
 @rrule(ops.raised_again)
 def raised_again(exc: CoDual, raised):
+    """A group of some of the exceptions, which bring what they brought."""
+
     def pullback(_):
         return None
 

@@ -38,12 +38,12 @@ refuse("its numbers are integers; use floats", float.as_integer_ratio)
 refuse("its digits are no floats; use floats", decimal.Decimal, decimal.Decimal.from_float)
 refuse("hold the object itself", weakref.ref, weakref.proxy)
 refuse("it is a view; use the dict itself", types.MappingProxyType)
-refuse("it holds whole microseconds; use a float with the seconds", datetime.timedelta)
+_SECONDS = "it holds whole microseconds; use a float with the seconds"
+refuse(_SECONDS, datetime.timedelta)
 
 
 def _of_timedelta(a: Any, b: Any) -> Any:
-    hint = "it holds whole microseconds; use a float with the seconds"
-    raise UnsupportedError("arithmetic of a timedelta and a value that has a derivative", "the call", None, hint)
+    raise UnsupportedError("arithmetic of a timedelta and a value that has a derivative", "the call", None, _SECONDS)
 
 
 for _f in (operator.mul, operator.truediv):

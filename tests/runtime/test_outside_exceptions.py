@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.runtime.outside import check_state
+from tests.zoo.outside_arrays import replaced
 
 STORE = np.zeros(3)
 LOG: list[Any] = []
@@ -144,16 +144,6 @@ def array_beside_one_that_is_written_to(x):
     pair = [a, STORE]
     a /= 2.0
     return np.sum(pair[0]) + np.sum(pair[1]) * BOX.v
-
-
-@contextlib.contextmanager
-def replaced(box, key, value):
-    old = box[key]
-    box[key] = value
-    try:
-        yield box
-    finally:
-        box[key] = old
 
 
 def array_that_a_manager_writes_to(x):

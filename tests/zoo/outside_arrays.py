@@ -143,7 +143,7 @@ def an_axis_put_before_a_number(x):
 
 
 @contextlib.contextmanager
-def _replaced(box, key, value):
+def replaced(box, key, value):
     old = box[key]
     box[key] = value
     try:
@@ -181,7 +181,7 @@ class Reader:
 
 
 KEPT = np.array([0.5, 0.25, 0.125])
-MANAGERS, GENERATORS, READERS = {"scaled": _scaled, "replaced": _replaced}, [_multiples, _sums], [Reader(), Reader()]
+MANAGERS, GENERATORS, READERS = {"scaled": _scaled, "replaced": replaced}, [_multiples, _sums], [Reader(), Reader()]
 
 
 @case(X3)
@@ -200,7 +200,7 @@ def given_to_a_manager_that_is_chosen(x):
     for r in READERS:
         with r.replaced(KEPT, 1, x[0]) as a:
             total += a[1] * KEPT[1]
-    with (_replaced if x[1] > 1 else _scaled)(KEPT, 1, x[2]) as a:
+    with (replaced if x[1] > 1 else _scaled)(KEPT, 1, x[2]) as a:
         return total * a[1] * KEPT[1]
 
 
@@ -208,5 +208,5 @@ def given_to_a_manager_that_is_chosen(x):
 def given_to_managers_by_name_and_on_a_stack(x):
     with contextlib.ExitStack() as stack:
         b = stack.enter_context(_scaled(KEPT, x[0]))
-        stack.enter_context(_replaced(box=KEPT, key=1, value=x[0] ** 2))
+        stack.enter_context(replaced(box=KEPT, key=1, value=x[0] ** 2))
         return np.sum(b) * KEPT[1] * x[1]
