@@ -39,6 +39,8 @@ from mooncake_py.switches import current
 FEW = 64
 """Items of a list that are looked at one by one."""
 DEEP = 12
+NARROW = 16
+"""With this for `most`, objects in objects are not looked at either: what is asked again and again is soon said."""
 
 
 FILLED = frozenset({defaultdict, Counter})
@@ -68,7 +70,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
 
     What is in a list of more than `most` items is not looked at, nor what lies deeper than `depth`: a list may hold
     itself. Objects in one of their own class (`within`: those around the value) are of one type with it; with `most`
-    they are not looked at.
+    they are not looked at, and where that is `NARROW` no objects in objects are.
     """
     cls = type(value)
     if cls is float or cls is complex:
@@ -91,9 +93,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Top(True)
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):
         return Known(value)
-    if cls is pytypes.FunctionType:  # one with cells is new each time it is made: known by its class only
-        carries = act and (value.__defaults__ or value.__kwdefaults__)
-        return Inst(cls, act) if carries or value.__closure__ is not None else Known(value)
+    if cls is pytypes.FunctionType:
+        return Inst(cls, act) if is_of_its_own(value, act) else Known(value)
     if cls is pytypes.CellType:
         try:
             return Cell(abstract(value.cell_contents, act, most, depth - 1, within) if depth else Top(act), act)
@@ -115,9 +116,16 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     if typed and cls in within and most is None:
         within[cls].meet(value)
         return Rec(cls)
+    if typed and most == NARROW and within:
+        return Top(act)
     if typed and cls not in within and len(within) < NESTED:
         return _object(value, act, most, depth, within)
     return Inst(cls, act)
+
+
+def is_of_its_own(f: pytypes.FunctionType, act: bool) -> bool:
+    """Has a function cells, or default values with derivatives? Each is another then, and known by its class only."""
+    return f.__closure__ is not None or (act and bool(f.__defaults__ or f.__kwdefaults__))
 
 
 def is_of_class_made_anew(x: Any) -> bool:

@@ -380,11 +380,11 @@ def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
         raise TypeError("called match pattern must be a class")
     if not isinstance(subject, cls):
         return None
-    values = []
+    values: tuple[Any, ...] = ()  # not a list, whose items would all be of one type
     if n_positional:
         given = getattr(cls, "__match_args__", ())
         if not given and n_positional == 1 and issubclass(cls, _MATCH_THEMSELVES):
-            values.append(subject)
+            values = (subject,)
         elif n_positional > len(given):
             raise TypeError(f"{cls.__name__}() accepts {len(given)} positional sub-patterns ({n_positional} given)")
         else:
@@ -392,8 +392,8 @@ def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
     for name in names:
         if not hasattr(subject, name):
             return None
-        values.append(getattr(subject, name))
-    return tuple(values)
+        values = (*values, getattr(subject, name))
+    return values
 
 
 def match_mapping(x: Any) -> bool:

@@ -64,12 +64,15 @@ def is_active(x: Any, fdata: Any) -> bool:
     return isinstance(x, tuple) and any(is_active(v, None) for v in items_of(x))
 
 
-def abstract_codual(x: Any, fx: Any) -> Any:
-    """The type of a value with this fdata: things with identity are active where they have some."""
+def abstract_codual(x: Any, fx: Any, most: int = MOST) -> Any:
+    """The type of a value with this fdata: things with identity are active where they have some.
+
+    `most`: up to how many items of a list are looked at.
+    """
     if isinstance(x, tuple) and is_item_by_item(x):
         fs = fx if fx is not None else (None,) * len(x)
-        return Tup(tuple([abstract_codual(v, fv) for v, fv in zip(x, fs, strict=True)]), type(x))
-    t = abstract(x, is_active(x, fx), MOST)
+        return Tup(tuple([abstract_codual(v, fv, most) for v, fv in zip(x, fs, strict=True)]), type(x))
+    t = abstract(x, is_active(x, fx), most)
     if type(t) is Obj and not t.fields and id(x) in run.current().made:
         return Obj(t.cls, t.act, new=True)
     return t

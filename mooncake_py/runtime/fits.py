@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.abstraction import FEW, abstract, is_of_class_made_anew
+from mooncake_py.fields import is_function, is_local_function
+from mooncake_py.infer.abstraction import FEW, NARROW, abstract, is_of_class_made_anew, is_of_its_own
 from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Top, Tup, Union
 from mooncake_py.structure import reader
 
@@ -86,6 +87,8 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
                 return None
             asked.append(found)
             return (lambda x, w: type(x) is cls and w.meet(x, found)) if is_linked(t) else found
+        case Known(value=pytypes.FunctionType() as f) if is_local_function(f):  # made anew in every run
+            return lambda x, w: is_function(x, f)
         case Known(value=value):
             return lambda x, w: x is value
         case Arr(dtype=np.dtype() as dtype, ndim=int(ndim)):
@@ -94,6 +97,10 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
             return lambda x, w: type(x) is np.ndarray and x.ndim >= least and (x.dtype is dtype or x.dtype == dtype)
         case Tup(items=items, cls=cls):
             return _tuple(cls, [_part(x, around, most) for x in items])
+        case Top(act=act) if most == NARROW and type(t) is Top:  # what holds it says whether it has a derivative
+            return lambda x, w: act or not is_of_class_made_anew(x)
+        case Lst(elem=Top(act=act) as elem, cls=cls) if most == NARROW and type(elem) is Top:
+            return lambda x, w: type(x) is cls and (act or len(x) > most or not any(map(is_of_class_made_anew, x)))
         case Lst(elem=Top() as elem, cls=cls) if most is not None and type(elem) is Top:
             return _list_not_looked_at(cls, elem.act == t.act, elem.act, most)
         case Lst(elem=elem, cls=cls):
@@ -103,8 +110,8 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
             return _dict(t, around, most)
         case Union(options=options):
             return _one_of(options, [_part(x, around, most) for x in options])
-        case Inst(cls=pytypes.FunctionType) if most is not None:  # another is known by itself
-            return lambda x, w: type(x) is pytypes.FunctionType and x.__closure__ is not None
+        case Inst(cls=pytypes.FunctionType, act=act) if most is not None:  # another is known by itself
+            return lambda x, w: type(x) is pytypes.FunctionType and is_of_its_own(x, act)
         case Inst(cls=pytypes.BuiltinFunctionType) if most is not None:
             return None
         case Inst(cls=cls):  # a number, or what is not looked into where it stands

@@ -14,8 +14,8 @@ from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
 from mooncake_py.runtime.binding import Slots, bind
-from mooncake_py.runtime.coduals import MOST, abstract_codual, known
-from mooncake_py.runtime.recent import recent_rule, remember
+from mooncake_py.runtime.coduals import abstract_codual, known
+from mooncake_py.runtime.recent import most_looked_at, recent_rule, remember
 from mooncake_py.runtime.results import Given, Result
 from mooncake_py.runtime.rule import DerivedRule, cells_of, lift, rule_for, settle
 from mooncake_py.tangents import DictShadow, zero_fdata
@@ -133,13 +133,14 @@ def _rule(
     outcome: bool,
 ) -> DerivedRule:
     """The rule for the types of these arguments and cells with their fdata."""
-    types = tuple(abstract_codual(x, fx) for x, fx in zip(inputs, fdatas, strict=True))
-    free = tuple(abstract(c, fc is not None, MOST) for c, fc in zip(cells, cell_f, strict=True))
+    most = most_looked_at(f.__code__)
+    types = tuple(abstract_codual(x, fx, most) for x, fx in zip(inputs, fdatas, strict=True))
+    free = tuple(abstract(c, fc is not None, most) for c, fc in zip(cells, cell_f, strict=True))
     try:
         rule = rule_for(f, types, free, outcome=outcome)
     except UnsupportedError as e:
         raise NotDerived(e) from None
-    remember(f, rule, types, free, inputs, fdatas, cell_f, outcome)
+    remember(f, rule, types, free, inputs, fdatas, cell_f, outcome, most)
     return rule
 
 

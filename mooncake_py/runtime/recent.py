@@ -6,7 +6,9 @@ run are mostly like others before them.
 
 from __future__ import annotations
 
+import contextlib
 import types as pytypes
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,18 +17,21 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import same_function
-from mooncake_py.infer.abstraction import is_of_class_made_anew
+from mooncake_py.infer.abstraction import NARROW, is_of_class_made_anew, is_of_its_own
 from mooncake_py.infer.types import BOT, Cell, Known, Obj, T, Top, Tup
 from mooncake_py.runtime.coduals import BOUND, MOST
 from mooncake_py.runtime.fits import fit_of
 from mooncake_py.runtime.rule import DerivedRule
-from mooncake_py.structure import attributes
+from mooncake_py.runtime.user import all_plain
+from mooncake_py.structure import attributes, held_items, is_user_class
 from mooncake_py.switches import current
 
 Asks = Callable[[Any, Any], bool]
 """Is a value with this fdata of a type?"""
 
 _KEPT, _MISSES = 12, 200
+_TYPES, _OFTEN, _LARGE = 8, 128, 64
+"""Code that ran for so many types, or so often and was given so much that one question takes long."""
 
 
 class Recent:
@@ -41,15 +46,26 @@ class Recent:
 
 
 class _OfCode:
-    """The rules of functions of one code. Of those of very many types no more are kept than can be gone through."""
+    """The rules of functions of one code. Of those of very many types no more are kept than can be gone through.
 
-    __slots__ = ("kept", "missed")
+    First it is looked at all that arguments hold, for then all is known of it. Where that shows ever other types, as it
+    does of expressions and other trees, or takes longer than the call, objects in objects are not looked at any more.
+    """
+
+    __slots__ = ("calls", "kept", "missed", "most")
 
     def __init__(self) -> None:
         self.kept: tuple[Recent, ...] = ()
-        self.missed = 0
+        self.missed = self.calls = 0
+        self.most = MOST
+
+    def look_at_less(self) -> None:
+        self.kept, self.most = (), NARROW
 
     def keep(self, new: Recent) -> None:
+        if len(self.kept) >= _TYPES and self.most == MOST:
+            self.look_at_less()
+            return
         if len(self.kept) < _KEPT:
             self.kept = (new, *self.kept)
             return
@@ -73,6 +89,9 @@ def recent_rule(
     known = _of_code.get(f.__code__)
     if known is None or not _unwatched():
         return None
+    known.calls += 1
+    if not known.calls % _OFTEN and known.most == MOST and _are_large((*inputs, *cells)):
+        known.look_at_less()
     options, wary = current(), run.is_wary()
     for x in known.kept:
         if x.outcome is outcome and x.scope is f.__globals__ and x.options is options and x.wary == wary:
@@ -97,8 +116,9 @@ def remember(
     fdatas: Sequence[Any],
     cell_f: Sequence[Any],
     outcome: bool,
+    most: int = MOST,
 ) -> None:
-    """Keep the rule for calls with arguments and cells like these, of these types."""
+    """Keep the rule for calls with arguments and cells like these, of these types, which were looked at so far."""
     if not _unwatched():
         return
     known = _of_code.get(f.__code__)
@@ -108,9 +128,33 @@ def remember(
         known = _of_code[f.__code__] = _OfCode()
     elif any([x.rule is rule for x in known.kept]):  # what it holds for cannot be asked in this way
         return
-    asks = [_of_codual(t, x, fx) for t, x, fx in zip(types, inputs, fdatas, strict=True)]
-    cells = [_of_cell(t, fc) for t, fc in zip(free_types, cell_f, strict=True)]
+    if known.most != most:
+        return
+    asks = [_of_codual(t, x, fx, most) for t, x, fx in zip(types, inputs, fdatas, strict=True)]
+    cells = [_of_cell(t, fc, most) for t, fc in zip(free_types, cell_f, strict=True)]
     known.keep(Recent(f, rule, outcome, [a or _never for a in asks], [a or _never for a in cells]))
+
+
+def most_looked_at(code: pytypes.CodeType) -> int:
+    """Up to how many items of a list that functions of this code are given are looked at; see `abstract`."""
+    known = _of_code.get(code)
+    return MOST if known is None else known.most
+
+
+def _are_large(values: Sequence[Any]) -> bool:
+    """Do they hold many containers and objects? Those of numbers are soon looked at, however long they are."""
+    work, seen = list(values), set()
+    while work and len(seen) <= _LARGE:
+        x = work.pop()
+        if isinstance(x, pytypes.CellType):
+            with contextlib.suppress(ValueError):  # an empty cell
+                work.append(x.cell_contents)
+        elif id(x) not in seen and (is_user_class(type(x)) or isinstance(x, (list, tuple, dict, deque))):
+            seen.add(id(x))
+            held = attributes(x).values() if is_user_class(type(x)) else held_items(x)
+            if not all_plain(held):
+                work += held
+    return len(seen) > _LARGE
 
 
 def _unwatched() -> bool:
@@ -122,11 +166,11 @@ def _never(x: Any, fx: Any) -> bool:
     return False
 
 
-def _of_codual(t: T, x: Any, fx: Any) -> Asks | None:
+def _of_codual(t: T, x: Any, fx: Any, most: int = MOST) -> Asks | None:
     """What asks whether values are of the type t that `abstract_codual` found for x; None where that takes as long."""
     cls = type(x)
     if type(t) is Tup:
-        return _of_tuple(t, x, fx)
+        return _of_tuple(t, x, fx, most)
     if isinstance(x, (float, complex, np.inexact)):
         return lambda x, fx: type(x) is cls
     if type(t) is Top and is_of_class_made_anew(x):
@@ -139,24 +183,22 @@ def _of_codual(t: T, x: Any, fx: Any) -> Asks | None:
         return lambda y, fy: (
             (fy is not None) is active and type(y) is cls and y.__code__ is code and (y is x or same_function(x, y))
         )
-    if cls is pytypes.FunctionType:  # one with cells is known by its class only
-        if x.__closure__ is None:
-            return None
-        return lambda y, fy: type(y) is cls and y.__closure__ is not None and (fy is not None) is active
+    if cls is pytypes.FunctionType:
+        return lambda y, fy: type(y) is cls and is_of_its_own(y, active) and (fy is not None) is active
     if type(t) is Obj and not t.fields:
         if not t.new:
             return None
         return lambda x, fx: (
             type(x) is cls and (fx is not None) is active and id(x) in run.current().made and not attributes(x)
         )
-    fit = fit_of(t, MOST)
+    fit = fit_of(t, most)
     return None if fit is None else lambda x, fx: (fx is not None) is active and fit(x)
 
 
-def _of_tuple(t: Tup, x: Any, fx: Any) -> Asks | None:
+def _of_tuple(t: Tup, x: Any, fx: Any, most: int) -> Asks | None:
     cls, n, none = t.cls, len(t.items), (None,) * len(t.items)
     fs = none if fx is None else fx
-    parts = [_of_codual(item, v, fv) for item, v, fv in zip(t.items, x, fs, strict=True)]
+    parts = [_of_codual(item, v, fv, most) for item, v, fv in zip(t.items, x, fs, strict=True)]
     if cls.__dictoffset__ or any([asks is None for asks in parts]):
         return None
 
@@ -170,11 +212,11 @@ def _of_tuple(t: Tup, x: Any, fx: Any) -> Asks | None:
     return asks_all
 
 
-def _of_cell(t: T, fc: Any) -> Asks | None:
+def _of_cell(t: T, fc: Any, most: int = MOST) -> Asks | None:
     if type(t) is not Cell or t.elem is BOT:
         return None
-    made_anew = type(t.elem) is Top
-    fit = is_of_class_made_anew if made_anew else fit_of(t.elem, MOST)
+    made_anew = type(t.elem) is Top and most != NARROW
+    fit = is_of_class_made_anew if made_anew else fit_of(t.elem, most)
     if fit is None:
         return None
     active = fc is not None

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from mooncake_py import grad
-from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.abstraction import NARROW, abstract
 from mooncake_py.infer.types import join
 from mooncake_py.run import Run, current
 from mooncake_py.runtime.coduals import MOST, abstract_codual
-from mooncake_py.runtime.recent import _of_cell, _of_codual
+from mooncake_py.runtime.python import run_python
+from mooncake_py.runtime.recent import _KEPT, _of_cell, _of_code, _of_codual
+from mooncake_py.runtime.results import Given
 from mooncake_py.structure import MANY
 from mooncake_py.tangents import ObjectShadow, zero_fdata
 from tests.runtime.test_fits import VALUES, Plain
@@ -26,6 +28,10 @@ def with_default(x, y=2.0):
 
 def maker(captured):
     return lambda x: x * captured
+
+
+def fresh():
+    return lambda x: x
 
 
 def class_of_its_own():
@@ -49,6 +55,14 @@ MORE: list[Any] = [
     [1.0, "s"] * MOST,
     [None, 1.0],
     Plain(a=[1.0] * (MOST + 1)),
+    Plain(a=[Plain(a=1.0)] * 3),
+    Plain(a=[Plain(a=1.0)] * (NARROW + 1)),
+    Plain(a=None),
+    Plain(a={"b": Plain(a=1.0), "c": 1.0}),
+    Plain(f=maker(1.0)),
+    Plain(f=with_default),
+    Plain(f=fresh()),
+    Plain(f=fresh()),
     ((1.0, Plain(a=1.0)), [1.0]),
     *(cls() for cls in MADE_ANEW),
     *([cls()] for cls in MADE_ANEW[-2:]),
@@ -65,13 +79,14 @@ def with_fdata() -> list[tuple[Any, Any]]:
     return [*pairs, (new, shadow), ((1.0, Plain()), (None, None)), ((1.0, x := Plain(a=1.0)), (None, zero_fdata(x)))]
 
 
-def test_what_fits_is_of_the_type() -> None:
+@pytest.mark.parametrize("most", [MOST, NARROW])
+def test_what_fits_is_of_the_type(most: int) -> None:
     with Run():
         values = with_fdata()
-        types = [abstract_codual(x, fx) for x, fx in values]
+        types = [abstract_codual(x, fx, most) for x, fx in values]
         asked = 0
         for (x, fx), t in zip(values, types, strict=True):
-            asks = _of_codual(t, x, fx)
+            asks = _of_codual(t, x, fx, most)
             if asks is None:
                 continue
             asked += 1
@@ -81,24 +96,106 @@ def test_what_fits_is_of_the_type() -> None:
         assert asked > len(values) / 2
 
 
-def test_what_fits_is_of_the_type_of_a_cell() -> None:
+@pytest.mark.parametrize("most", [MOST, NARROW])
+def test_what_fits_is_of_the_type_of_a_cell(most: int) -> None:
     with Run():
         values = [(pytypes.CellType(x), fx) for x, fx in with_fdata()] + [(pytypes.CellType(), None)]
-        types = [abstract(c, fx is not None, MOST) for c, fx in values]
+        types = [abstract(c, fx is not None, most) for c, fx in values]
         for (_, fx), t in zip(values, types, strict=True):
-            asks = _of_cell(t, fx)
+            asks = _of_cell(t, fx, most)
             if asks is not None:
                 for (d, fy), u in zip(values, types, strict=True):
                     if asks(d, fy):
                         assert join(t, u) == t
 
 
-@pytest.mark.parametrize("x", [1.0, [1.0], Plain(a=1.0), (1.0, [2.0]), {"a": 1.0}, with_default])
+@pytest.mark.parametrize("x", [1.0, [1.0], Plain(a=1.0), (1.0, [2.0]), {"a": 1.0}, with_default, maker(1.0)])
 def test_a_value_fits_itself(x: Any) -> None:
     with Run():
         for fx in (None, zero_fdata(x)):
             asks = _of_codual(abstract_codual(x, fx), x, fx)
             assert asks is not None and asks(x, fx)
+
+
+@pytest.mark.parametrize("f", [fresh, lambda: maker(1.0), lambda: with_default], ids=["local", "cells", "defaults"])
+@pytest.mark.parametrize("most", [MOST, NARROW])
+def test_objects_that_hold_functions_are_of_one_type(f: Any, most: int) -> None:
+    """A rule was looked up by its types, which takes long, for each of them."""
+    with Run():
+        for act in (False, True):
+            x, y = Plain(f=f(), a=1.0), Plain(f=f(), a=2.0)
+            fx, fy = (zero_fdata(x), zero_fdata(y)) if act else (None, None)
+            t = abstract_codual(x, fx, most)
+            assert t == abstract_codual(y, fy, most)
+            asks = _of_codual(t, x, fx, most)
+            assert asks is not None and asks(y, fy)
+
+
+class Leaf:
+    def __init__(self, value):
+        self.value = value
+
+
+class Plus:
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+
+class Minus(Plus):
+    pass
+
+
+class Times(Plus):
+    pass
+
+
+def evaluated(e):
+    if isinstance(e, Leaf):
+        return e.value
+    left, right = evaluated(e.left), evaluated(e.right)
+    return left * right if isinstance(e, Times) else left - right if isinstance(e, Minus) else left + right
+
+
+def tree(shape, x):
+    return shape[0](*[tree(part, x) for part in shape[1:]]) if isinstance(shape, tuple) else Leaf(x * shape)
+
+
+def of_many_trees(x, shapes):
+    total = 0.0
+    for shape in shapes:
+        total = total + [evaluated][0](tree(shape, x))
+    return total
+
+
+def shapes_of(n: int) -> list[Any]:
+    found: list[Any] = [1.0, 0.5]
+    for i in range(n):
+        found.append(((Plus, Minus, Times)[i % 3], found[-1 - i % 2], found[-1 - i % 5 % len(found)]))
+    return found
+
+
+def test_code_that_meets_ever_other_trees_looks_at_less_of_them() -> None:
+    shapes, e = shapes_of(9), 1e-6
+    expected = (of_many_trees(0.7 + e, shapes) - of_many_trees(0.7 - e, shapes)) / (2 * e)
+    for _ in range(3):
+        assert grad(of_many_trees)(0.7, shapes) == pytest.approx(expected, rel=1e-6)
+    known = _of_code[evaluated.__code__]
+    assert known.most == NARROW and len(known.kept) <= 6
+
+
+def grown_by(nodes, x):
+    nodes.append(Leaf(x + nodes[-1].value))
+
+
+def test_code_that_is_often_given_much_looks_at_less_of_it() -> None:
+    nodes, x = [Leaf(0.5)], 1.0
+    with Run():
+        shadow = zero_fdata(nodes)
+        back = [run_python(grown_by, None, Given((nodes, x), (shadow, None)), False)[2] for _ in range(150)]
+        assert _of_code[grown_by.__code__].most == NARROW
+        current().shadow(nodes[-1]).r["value"] = 1.0
+        assert sum(pull(None)[2] for pull in reversed(back) if pull is not None) == 150.0
+    assert len(nodes) == 1
 
 
 class Held:
@@ -157,8 +254,6 @@ def test_a_function_that_was_replaced_is_not_run_by_its_old_rule() -> None:
 
 
 def test_many_kinds_of_arguments_are_not_kept_for_ever() -> None:
-    from mooncake_py.runtime.recent import _KEPT, _of_code
-
     def through(x, n):
         total = 0.0
         for i in range(n):
