@@ -30,6 +30,7 @@ from mooncake_py.tangents import ObjectShadow, PartialShadow, add_any, has_tange
 from mooncake_py.unwinding import Raised
 
 _MISSING = class_attribute(object, "")
+_NOTHING: dict[str, Any] = {}
 
 
 def _is_hook(d: Any) -> bool:
@@ -230,19 +231,25 @@ def _super_native(s: Any, d: Any, x: Any, fx: Any, name: str) -> Result:
     return y, None, None
 
 
-def read_quickly(x: Any, fx: Any, name: Any) -> Result | None:
-    """`getattr(x, name)` where x stores that, and its class has nothing to say; None where it may have."""
+def stored_plainly(x: Any, name: Any) -> Any:
+    """What an object stores as an attribute of which its class has nothing to say; ABSENT where it may have."""
     cls = type(x)
     if not is_user_class(cls):
-        return None
+        return ABSENT
     for k in cls.__mro__:
         d = k.__dict__
-        if name in d or ("__getattribute__" in d and type(d["__getattribute__"]) is pytypes.FunctionType):
-            return None
-    held = getattr(x, "__dict__", None)
-    if held is None or name not in held:
+        if "__getattribute__" in d and type(d["__getattribute__"]) is pytypes.FunctionType:
+            return ABSENT
+        if name in d and (hasattr(kind := type(d[name]), "__set__") or hasattr(kind, "__delete__")):
+            return ABSENT  # what has neither stands behind what the object stores
+    return getattr(x, "__dict__", _NOTHING).get(name, ABSENT)
+
+
+def read_quickly(x: Any, fx: Any, name: Any) -> Result | None:
+    """`getattr(x, name)` where x stores that, and its class has nothing to say; None where it may have."""
+    y = stored_plainly(x, name)
+    if y is ABSENT:
         return None
-    y = held[name]
     shadow = fx if type(fx) is ObjectShadow else run.current().shadow(x)
     if type(shadow) is not ObjectShadow:
         return y, None if type(y) in _NUMBERS else met(y), None

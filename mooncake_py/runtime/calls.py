@@ -70,7 +70,7 @@ def call(
     if type(f) is pytypes.MethodType:
         return of_bound(call(f.__func__, None, *given.after(f.__self__, ff), protected))
     if type(f) is pytypes.FunctionType and is_ordinary(f):
-        return _of_python(f, ff, given, protected)
+        return of_python(f, ff, given, protected)
     alike = call_protected if protected else call
     if not names and type(f).__hash__ is not None:
         found = _step_by_step(f, ff, args, fargs, alike, protected)
@@ -125,7 +125,7 @@ def call(
         return found
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
-        return _of_python(python, ff, given, protected, f)
+        return of_python(python, ff, given, protected, f)
     found = call_object(alike, f, ff, given) if active or isinstance(f, functools.partial) else None
     if found is not None:
         return found
@@ -195,7 +195,7 @@ def _step_by_step(
     return None
 
 
-def _of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: bool, f: Any = None) -> Result:
+def of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: bool, f: Any = None) -> Result:
     """A call of a Python function, or of what is differentiated as one (f)."""
     active = ff is not None or any(map(is_active, given.values, given.fdata))
     plainly = python if f is None else f

@@ -30,7 +30,7 @@ Asks = Callable[[Any, Any], bool]
 """Is a value with this fdata of a type?"""
 
 _KEPT, _MISSES = 12, 200
-_TYPES, _OFTEN, _LARGE = 8, 128, 64
+_TYPES, _OFTEN, _LARGE = 8, 128, NARROW
 """Code that ran for so many types, or so often and was given so much that one question takes long."""
 
 

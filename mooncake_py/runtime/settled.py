@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import types as pytypes
 from typing import Any
 
@@ -27,6 +28,9 @@ _ELSEWHERE = frozenset({ops.call_ex, ops.load_special, builtins.__build_class__,
 """What is not run by its rule, or not always."""
 _ARITHMETIC = frozenset({float, complex, int, np.float64})
 _HOLD = (list, tuple)
+_KEEP = {operator.setitem: 2, list.append: 1, list.insert: 2}
+"""How many arguments of these are asked anything where lists and dicts keep the last."""
+_KEEPERS = frozenset({list, dict})
 _WITH_KEYS = (dict, set, frozenset, *KEYS_VIEWS, *KEY_ITERATORS)
 
 
@@ -81,7 +85,8 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
     found = None
     if f not in _ELSEWHERE and ITERATORS.isdisjoint(classes) and not _goes_through_keys(f, classes):
         rule = find_rule_for_values(f, args)
-        if rule is not None and not any(map(decides, args)) and not any(map(_asks_values, rules_of(f))):
+        asked = args[: _KEEP[f]] if classes and classes[0] in _KEEPERS and f in _KEEP else args
+        if rule is not None and not any(map(decides, asked)) and not any(map(_asks_values, rules_of(f))):
             found = Settled(f, rule, classes)
     _settled[key] = found
     return found

@@ -17,14 +17,14 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import find_rule_for_values, name_of
 from mooncake_py.run import ARRAYS, OBJECTS
-from mooncake_py.runtime.attributes import handle_setattr, read_quickly
-from mooncake_py.runtime.calls import call, call_protected
+from mooncake_py.runtime.attributes import handle_setattr, read_quickly, stored_plainly
+from mooncake_py.runtime.calls import call, call_protected, of_python
 from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active, is_new, known
 from mooncake_py.runtime.native import NoRule, native_method
 from mooncake_py.runtime.plain import run_plainly
 from mooncake_py.runtime.results import Given, Result
-from mooncake_py.runtime.settled import Settled, settled_for
-from mooncake_py.runtime.stored import named
+from mooncake_py.runtime.settled import Settled, is_ordinary, settled_for
+from mooncake_py.runtime.stored import ABSENT, named
 from mooncake_py.structure import of_constant_package
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, met_fdata, zero_fdata
 from mooncake_py.unwinding import Raised, leave
@@ -176,6 +176,8 @@ class DynamicSite:
         settled = found = None
         if f is getattr and not names and len(args) == 2:
             found = read_quickly(args[0], fargs[0], args[1])
+        elif f is hasattr and len(args) == 2 and not names and stored_plainly(*args) is not ABSENT:
+            return True, None, None
         elif not names and ff is None:
             classes = tuple(map(type, args))
             last, classes_then, settled, generation = self.last
@@ -190,6 +192,8 @@ class DynamicSite:
                 y, fy, pb = found
             elif settled is not None:
                 y, fy, pb = self._run_settled(settled, f, args, fargs)
+            elif type(f) is pytypes.FunctionType and self.live_at_all and not names and is_ordinary(f):
+                y, fy, pb = of_python(f, ff, Given(args, known(args, fargs)), self.protected)
             else:
                 y, fy, pb = self._run(f, ff, args, fargs, names, kwvalues, kwfdata)
             if type(y) in ATOMS:

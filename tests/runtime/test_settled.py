@@ -33,6 +33,21 @@ def settled(f: Any, *args: Any) -> Any:
     return settled_for(f, args, tuple(map(type, args)))
 
 
+class Index(Own):
+    def __index__(self):
+        return 0
+
+
+def test_what_lists_and_dicts_keep_is_not_asked() -> None:
+    assert settled(operator.setitem, [1.0], 0, Own(1.0)).writes
+    assert settled(operator.setitem, {"a": 1.0}, "a", Own(1.0)).writes
+    assert settled(list.append, [1.0], Own(1.0)).writes
+    assert settled(operator.setitem, [1.0], Index(1.0), 2.0) is None
+    assert settled(operator.setitem, {}, Index(1.0), 2.0) is None
+    assert settled(operator.setitem, Own(1.0), 0, 2.0) is None
+    assert settled(list.insert, [1.0], Index(1.0), 2.0) is None
+
+
 def test_what_is_settled() -> None:
     assert settled(operator.add, 1.0, 2.0).numeric is not None
     assert settled(operator.eq, "a", "b").numeric is None
