@@ -100,7 +100,7 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
         case Top(act=act) if most == NARROW and type(t) is Top:  # what holds it says whether it has a derivative
             return lambda x, w: act or not is_of_class_made_anew(x)
         case Lst(elem=Top(act=act) as elem, cls=cls) if most == NARROW and type(elem) is Top:
-            return lambda x, w: type(x) is cls and (act or len(x) > most or not any(map(is_of_class_made_anew, x)))
+            return _list_of_anything(cls, act)
         case Lst(elem=Top() as elem, cls=cls) if most is not None and type(elem) is Top:
             return _list_not_looked_at(cls, elem.act == t.act, elem.act, most)
         case Lst(elem=elem, cls=cls):
@@ -207,6 +207,11 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
 
 def _not_longer(cls: type[Any], most: int, fits: Part) -> Part:
     return lambda x, w: type(x) is cls and len(x) <= most and fits(x, w)
+
+
+def _list_of_anything(cls: type[Any], act: bool) -> Part:
+    """A list of whose items nothing is asked but that none of a class made anew is in one without derivative."""
+    return lambda x, w: type(x) is cls and (act or len(x) > NARROW or not any(map(is_of_class_made_anew, x)))
 
 
 def _list_not_looked_at(cls: type[Any], long: bool, made_anew: bool, most: int) -> Part:

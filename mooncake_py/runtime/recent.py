@@ -143,7 +143,7 @@ def most_looked_at(code: pytypes.CodeType) -> int:
 
 def _are_large(values: Sequence[Any]) -> bool:
     """Do they hold many containers and objects? Those of numbers are soon looked at, however long they are."""
-    work, seen = list(values), set()
+    work, seen = list(values), set[int]()
     while work and len(seen) <= _LARGE:
         x = work.pop()
         if isinstance(x, pytypes.CellType):
