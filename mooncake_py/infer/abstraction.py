@@ -31,7 +31,7 @@ from mooncake_py.infer.types import (
     dict_of,
     join,
 )
-from mooncake_py.iterators import Generator, SequenceIterator
+from mooncake_py.iterators import KEY_ITERATORS, Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import HEAP, attributes, is_made_anew, is_user_class
 from mooncake_py.switches import current
@@ -47,6 +47,7 @@ FILLED = frozenset({defaultdict, Counter})
 """Dicts that a look may put something into, which only `infer/protocol.py` sees: without it they are not known."""
 OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
 """Classes whose objects have a tangent of another kind."""
+_CARRYING = (list, dict, deque, set, frozenset, tuple, np.ndarray, np.inexact, float, complex)
 
 
 class Met:
@@ -87,8 +88,10 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls)
     if isinstance(value, np.generic):
         return Inst(cls, act and issubclass(cls, np.inexact))
-    if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, (list, dict, deque)):
-        return Inst(cls, act)  # a method of a container that carries derivatives
+    if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, _CARRYING):
+        return Inst(cls, act)  # a method of what carries derivatives
+    if cls is staticmethod or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none
+        return Top(True)
     if isinstance(value, type) and value.__flags__ & HEAP and is_made_anew(value):
         return Top(True)
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):

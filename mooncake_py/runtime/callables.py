@@ -25,6 +25,8 @@ def call_object(
         return _partial(call, f, ff, given)
     if type(f) is functools._lru_cache_wrapper:
         return _cached(call, f, ff, given)
+    if type(f) is staticmethod:
+        return call(f.__func__, None, *given)
     if type(f) is _KEYS:  # it only compares, by a function that knows nothing with a derivative
         return f(*given.args, **given.kwargs), None, None
     if type(f) in _GETTERS and not given.names:

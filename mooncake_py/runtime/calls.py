@@ -126,7 +126,8 @@ def call(
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
     if python is not None and (active or python is f):
         return of_python(python, ff, given, protected, f)
-    found = call_object(alike, f, ff, given) if active or isinstance(f, functools.partial) else None
+    brings = isinstance(f, (functools.partial, staticmethod))  # what has a derivative, perhaps
+    found = call_object(alike, f, ff, given) if active or brings else None
     if found is not None:
         return found
     if f is TYPE_CALL:  # a metaclass has it called
