@@ -135,7 +135,13 @@ for _module, _packs in {
     "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records"),
     "scipy.integrate": ("scipy_integrate", "scipy_ivp"),
-    "scipy.sparse": ("scipy_sparse", "scipy_sparse_structure", "scipy_sparse_elementwise", "scipy_sparse_order"),
+    "scipy.sparse": (
+        "scipy_sparse",
+        "scipy_sparse_made",
+        "scipy_sparse_structure",
+        "scipy_sparse_elementwise",
+        "scipy_sparse_order",
+    ),
     "scipy.sparse.linalg": ("scipy_sparse_solve", "scipy_sparse_eigen"),
     "scipy.interpolate": (
         "scipy_interpolate",

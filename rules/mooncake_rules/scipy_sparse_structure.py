@@ -22,9 +22,9 @@ from mooncake_rules.scipy_sparse import (
     matrix_of,
     methods,
     places,
-    shared_shadow,
     tangent_of,
 )
+from mooncake_rules.scipy_sparse_made import shared_shadow
 
 
 def numbered(a: Any, start: int) -> tuple[Any, np.ndarray, np.ndarray]:
