@@ -60,8 +60,11 @@ methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` of ufuncs. Arrays o
 arrays and `np.matrix` are refused.
 
 Where a derivative does not exist or is not unique: elements that tie in a maximum or minimum share its cotangent
-evenly; |x| and norms have derivative zero at zero; eigenvectors and singular vectors have derivatives only where the
-values are distinct, and where they are not the result is not finite. So it is where `numpy.polynomial` drops leading
-coefficients that are exactly 0 and something depends on them; `poly1d` refuses such. A function that is refused raises
-`MissingRule` with the reason when it is given something that has a derivative, and is just called otherwise.
+evenly; |x| and norms have derivative zero at zero. Eigenvectors and singular vectors are determined where their
+values are distinct; where values are equal (but for rounding), what does not change when their vectors are turned
+into one another is differentiated (projectors, `u @ vh`), and what depends on such vectors and on the values (`v @
+diag(f(w)) @ v.T`) is refused by the pullback: `scipy.linalg` has `sqrtm`, `logm`, `expm` and `polar`. Where
+`numpy.polynomial` drops leading coefficients that are exactly 0 and something depends on them, the result is not
+finite; `poly1d` refuses such. A function that is refused raises `MissingRule` with the reason when it is given
+something that has a derivative, and is just called otherwise.
 """

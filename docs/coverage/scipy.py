@@ -78,12 +78,13 @@ differentiated by as well.
 
 `scipy.stats`: `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf` of the continuous distributions, and
 `pmf`, `logpmf`, `cdf`, `logcdf`, `sf` and `logsf` of the discrete ones, by argument, location, scale and shapes, by
-each distribution's own Python code, frozen or not; `multivariate_normal.pdf` and `.logpdf`. Statistics and tests of
-samples (`zscore`, `skew`, `pearsonr`, `linregress`, `ttest_ind` and the like) by their own code too; what they compute
-from ranks alone is constant.
+each distribution's own Python code, frozen or not; so are `mean`, `var`, `std`, `stats`, `moment`, `entropy` and
+`expect`; `multivariate_normal.pdf` and `.logpdf`. Statistics and tests of samples (`zscore`, `skew`, `pearsonr`,
+`linregress`, `ttest_ind` and the like) by their own code too; what they compute from ranks alone is constant.
 
-`scipy.sparse`: products, sums, conversions, slices, diagonals, triangles and stacks of matrices, CSR, CSC or COO, by
-the numbers stored and by dense operands; systems by `spsolve`, `splu` and `factorized`, and by the iterative methods.
+`scipy.sparse`: products, sums, extrema, conversions, slices, diagonals, triangles and stacks of matrices of every
+format that keeps its numbers in an array, by the numbers stored and by dense operands; systems by `spsolve`, `splu`
+and `factorized`, and by the iterative methods.
 
 `scipy.interpolate`: by values and places of the data, by weights, penalties and knots, and by where it is evaluated.
 FITPACK's smoothing until a given residual (`s`) is differentiated as the iteration that it is, and the penalty that
