@@ -47,6 +47,12 @@ def test_links(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_every_page_is_in_the_menu_and_on_the_first_page(page: Path) -> None:
+    assert f": {page.name}" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert page.name == "index.md" or f"({page.name})" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
 def test_the_reference_has_every_public_name() -> None:
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     listed = re.findall(r"^::: (\S+)", text, flags=re.M)
