@@ -161,6 +161,8 @@ class Code:
     free: dict[str, Any]
     params: set[int] = field(default_factory=set)
     defaults: dict[int, Any] = field(default_factory=dict)
+    wrapped: dict[str, list[pytypes.FunctionType]] = field(default_factory=dict)
+    """Of a library's function, which wraps functions of the user's: what these are by its free variables."""
 
     def known(self, v: Operand, defs: dict[Var, Call]) -> Any:
         """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
@@ -373,9 +375,14 @@ class Walk:
         if of_library(f.__module__ or ""):
             return None
         held = captured(f)
-        if of_library(f.__globals__.get("__name__") or ""):  # it wraps a function of the user's, and looks after itself
+        wraps = of_library(f.__globals__.get("__name__") or "")  # a function of the user's, and looks after itself
+        if wraps:
             held = {name: x for name, x in held.items() if not isinstance(x, CONSTANTS_ONLY)}
         c = self.code(f.__code__, f.__globals__, held)
+        if wraps and c is not None:
+            for name, x in held.items():
+                if isinstance(x, pytypes.FunctionType):
+                    c.wrapped.setdefault(name, []).append(x)
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)
             c.defaults.update(enumerate(f.__defaults__, first))

@@ -11,6 +11,7 @@ import heapq
 import operator
 import types as pytypes
 from collections.abc import Callable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,7 @@ _WRITES = frozenset(
     | {getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")}
 ) - {operator.invert, operator.index, operator.is_, operator.is_not, operator.inv}
 _TO_SCALARS = frozenset(
-    {len, isinstance, type, float, int, str, repr, bool, hash, print, operator.contains, operator.not_, ops.truth}
+    {len, isinstance, type, id, float, int, str, repr, bool, hash, print, operator.contains, operator.not_, ops.truth}
     | {operator.is_, operator.is_not, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
 
@@ -80,6 +81,7 @@ _MAKES_NEW = frozenset(
 _GIVES_NEW = frozenset({"copy", "get", "index", "count"})
 _GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
 
+_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 Place = tuple[pytypes.CodeType | None, int | str]
@@ -319,11 +321,31 @@ class Writes:
             return False
         if flat and _is_comprehension(defs.get(s.fn)):  # type: ignore[arg-type]
             return False
+        if f is None and self._is_wrapped(c, s, tracks, defs):
+            return False
         if f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs):
             return True
         if named is None or named not in _TO_SCALARS:
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
         return False
+
+    def _is_wrapped(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+        """Does a library's function call what it was made for, as `repr` of a data class does? It is followed there."""
+        got = defs.get(s.fn)  # type: ignore[arg-type]
+        if not c.wrapped or s.kwargs or got is None or not is_const(got.fn, ops.cell_get):
+            return False
+        names: dict[Operand, str] = dict(zip(c.body.free, c.code.co_freevars, strict=False))
+        functions = c.wrapped.get(names.get(got.args[0], ""), [])
+        found = [self.walk.codes.get((g.__code__, id(g.__globals__))) for g in functions]
+        given = {i for i, v in enumerate(s.args) if v in tracks.outside}
+        for inner in found:
+            if inner is None or inner.code.co_flags & _SUSPENDED or len(s.args) > inner.code.co_argcount:
+                return False
+            self.given += len(given - inner.params)
+            inner.params |= given
+        if self.returns:
+            tracks.add(s.out)
+        return bool(found)
 
     def _holds_classes(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
         """Is it a container of classes, by the name of a global or of an attribute?"""

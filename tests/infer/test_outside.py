@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from reprlib import recursive_repr
 from typing import Any
 
 import numpy as np
@@ -164,13 +165,43 @@ def by_a_name(x, name="step"):
     return getattr(MODEL, name)(x)
 
 
+@dataclass
+class Layer:
+    weight: float
+    bias: float = 0.1
+
+
+@dataclass
+class Counted:
+    shown: int = 0
+
+    @recursive_repr()
+    def __repr__(self):
+        self.shown += 1
+        return f"shown {self.shown} times"
+
+
+LAYERS = [Layer(0.5), Layer(1.5)]
+COUNTED = Counted()
+
+
+def reads_data_classes(x):
+    for layer in LAYERS:
+        x = x * layer.weight + layer.bias
+    return x
+
+
+def shows_what_counts(x):
+    return x * LAYERS[0].weight * len(repr(COUNTED))
+
+
 READS = [
     *(goes_through, goes_through_with_a_generator, goes_through_with_a_list, copies),
-    *(uses_the_model, makes_a_data_class),
+    *(uses_the_model, makes_a_data_class, reads_data_classes),
 ]
 WRITES = [
     *(appends, writes_one_of_two, appends_in_a_display, appends_to_rows, hands_on, keeps, gets_from_a_function),
-    *(greatest, fits_the_model, steps, sets_a_property, by_a_name),
+    *(greatest, fits_the_model, steps, sets_a_property, by_a_name, shows_what_counts),
 ]
 
 
