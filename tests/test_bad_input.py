@@ -563,6 +563,28 @@ def test_objects_that_change_while_c_code_asks_them_are_refused(ask, what):
         grad(f)(1.3)
 
 
+def test_parts_of_groups_that_get_values_of_their_own_are_refused():
+    class Group(ExceptionGroup):
+        def derive(self, excs):
+            part = Group(self.message, excs)
+            part.weight = self.weight * 2
+            return part
+
+    def f(x):
+        group = Group("both", [ValueError(x), KeyError(x)])
+        group.weight = x
+        try:
+            raise group
+        except* ValueError as part:
+            y = part.weight
+        except* KeyError:
+            pass
+        return y
+
+    with pytest.raises(UnsupportedError, match=rf"derive\(\) of Group that sets attributes.*weight.*{HERE}:\d+"):
+        grad(f)(1.3)
+
+
 def test_setting_the_default_values_of_a_function_is_refused():
     def f(x):
         def g(a=2.0 * x):

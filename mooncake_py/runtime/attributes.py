@@ -9,6 +9,7 @@ from typing import Any
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.callables import part_of_partial
@@ -20,6 +21,7 @@ from mooncake_py.runtime.stored import (
     ABSENT,
     delete_stored,
     met,
+    namespace_of,
     read_stored,
     shadow_of_attributes,
     vars_shadow,
@@ -178,6 +180,8 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return getattr(x, name), None, None
     if name == "__dict__" and isinstance(x, pytypes.FunctionType):
         return x.__dict__, vars_shadow(x, None), None
+    if name == "__dict__" and isinstance(x, type) and not is_library(x):
+        return *namespace_of(x), None
     meta: Any = type(x)
     owners: tuple[Any, ...] = (*x.__mro__, *meta.__mro__) if isinstance(x, type) else (x,)
     for k in owners:
@@ -395,8 +399,10 @@ def generic_delete(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
 
 
 def handle_vars(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    if len(args) != 1 or not is_user_class(type(args[0])):
+    if len(args) != 1 or not (is_user_class(type(args[0])) or isinstance(args[0], type)):
         return None
+    if isinstance(args[0], type):
+        return None if is_library(args[0]) else (*namespace_of(args[0]), None)
     return args[0].__dict__, vars_shadow(args[0], fargs[0]), None
 
 

@@ -148,7 +148,7 @@ def adopt(
                 None,
                 "assign the default value itself, or give a default_factory",
             )
-    own = ObjectShadow(cls, {k: f for k, f in shadows.f.items() if k not in constant})
+    own = ObjectShadow(cls, {k: f for k, f in shadows.f.items() if k not in constant and k in cls.__dict__})
     run.current().memos[id(cls)] = own
     names = list(cls._field_defaults) if is_named_tuple(cls) else []  # type: ignore[attr-defined]
     taken = note_defaults(cls, [shadows.f.get(k) for k in names]) if names else list

@@ -257,3 +257,14 @@ def vars_shadow(x: Any, fx: Any) -> DictShadow:
     run.current().put(x.__dict__, view)
     run.current().touch(x)
     return view
+
+
+def namespace_of(cls: type) -> tuple[Any, DictShadow]:
+    """`cls.__dict__` with its fdata: that of the class by another name."""
+    shadow = writable_shadow(cls, None)
+    for name in cls.__dict__:
+        shadow.fdata(name)
+    proxy = cls.__dict__
+    view = DictShadow(shadow.f, shadow.r)
+    run.current().put(proxy, view)
+    return proxy, view

@@ -14,7 +14,7 @@ from mooncake_py import layout, run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import Shadow, shadow_of
-from mooncake_py.structure import attributes, held_items, is_user_class, items_of, store, unstore, with_items
+from mooncake_py.structure import attributes, held_items, is_user_class, items_of, slot_of, store, unstore, with_items
 from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, made_fdata, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
@@ -179,10 +179,11 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
             if not is_user_class(type(x)) or list(content) == [k for k in now if k in kept]:
                 for k in now.keys() - kept:
                     unstore(x, k)
-            else:  # in the order in which they were set
+            else:  # in the order in which they were set, which slots have none of
                 for k in now:
-                    unstore(x, k)
-                now = {}
+                    if k not in kept or slot_of(type(x), k) is None:
+                        unstore(x, k)
+                now = {k: v for k, v in now.items() if k in kept and slot_of(type(x), k) is not None}
             for k, v in content.items():
                 if now.get(k, x) is not v:
                     store(x, k, v)

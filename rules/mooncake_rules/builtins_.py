@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
@@ -25,7 +27,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.shadows import At
-from mooncake_py.tangents import CoDual, zero_fdata
+from mooncake_py.tangents import CoDual, has_tangent, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.unwinding import end_handler, users_kinds, users_match
 from mooncake_rules.common import conj
@@ -346,12 +348,21 @@ zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, u
 
 @rrule(ops.part_of_group)
 def part_of_group(exc: CoDual):
-    """Each exception has its own tangent."""
+    """Each exception has its own tangent; what a `derive` of the user's gave the group itself is not seen."""
+    group = exc.primal
+    own = isinstance(group, BaseExceptionGroup) and type(group).derive is not BaseExceptionGroup.derive
+    if own and run.current().shadow(group) is None:
+        for name, value in vars(group).items():
+            if name != "__notes__" and has_tangent(value):
+                raise UnsupportedError(
+                    f"a derive() of {type(group).__name__} that sets attributes with derivatives ({name})", "except*",
+                    None, "take the group apart with split()",
+                )  # fmt: skip
 
     def pullback(_):
         return None
 
-    return CoDual(exc.primal, zero_fdata(exc.primal)), pullback
+    return CoDual(group, zero_fdata(group)), pullback
 
 
 @rrule(ops.raised_again)

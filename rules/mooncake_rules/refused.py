@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextvars
 import dataclasses
 import datetime
 import decimal
@@ -36,6 +37,10 @@ refuse(
 )
 refuse("its numbers are integers; use floats", float.as_integer_ratio)
 refuse("its digits are no floats; use floats", decimal.Decimal, decimal.Decimal.from_float)
+refuse(
+    "what is set in a context is not followed to where it is read; pass the value as an argument",
+    contextvars.ContextVar, contextvars.ContextVar.set,
+)  # fmt: skip
 refuse("hold the object itself", weakref.ref, weakref.proxy)
 refuse("it is a view; use the dict itself", types.MappingProxyType)
 _SECONDS = "it holds whole microseconds; use a float with the seconds"

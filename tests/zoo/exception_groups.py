@@ -207,3 +207,38 @@ def builtin_exceptions_handed_on(x):
         raise errors[1]
     except KeyError as e:
         return total * depth(e, int(x[1] > 0)) + depth((e,)[0], len(errors))
+
+
+class Weighted(ExceptionGroup):
+    def derive(self, excs):
+        part = Weighted(self.message, excs)
+        part.weight = self.weight * 2
+        return part
+
+
+@case(1.3)
+def taken_apart_by_split(x):
+    group = Weighted("all", [Failure(x), TypeError(x * x), ExceptionGroup("inner", [Failure(x * 3), KeyError("k")])])
+    group.weight = x
+    group.add_note("noted")
+    failures, others = group.split(Failure)
+    only = group.subgroup((TypeError, KeyError))
+    none = group.subgroup(ZeroDivisionError)
+    s = failures.exceptions[0].v * failures.exceptions[1].exceptions[0].v * failures.weight + others.weight
+    return s + only.exceptions[0].args[0] * len(others.exceptions) * len(only.__notes__) + (none is None) * x
+
+
+@case(1.3)
+def taken_apart_by_a_function_that_notes(x):
+    seen = []
+
+    def wanted(exc):
+        seen.append(x * len(seen))
+        return isinstance(exc, Failure)
+
+    group = ExceptionGroup("all", [Failure(x), ExceptionGroup("inner", [TypeError(x), Failure(x * x)])])
+    found, rest = group.split(wanted)
+    return (
+        sum(seen) * found.exceptions[0].v * found.exceptions[1].exceptions[0].v
+        + rest.exceptions[0].exceptions[0].args[0]
+    )

@@ -1,4 +1,4 @@
-"""`types.SimpleNamespace`: made, changed, carried by loops, compared, in each other."""
+"""`types.SimpleNamespace`: made, changed, carried by loops, compared, in each other; `__dict__` of classes."""
 
 import copy
 from types import SimpleNamespace
@@ -54,3 +54,140 @@ def namespace_replaced(x):
     p = SimpleNamespace(a=x, b=2.0)
     q = replace(p, b=x * x, c=p.a)
     return q.a * q.b * q.c + p.b * x
+
+
+class Rescaler:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, obj, cls=None):
+        return obj.__dict__[self.name] * 2
+
+    def __set__(self, obj, value):
+        obj.__dict__[self.name] = value
+
+
+class Settings:
+    pass
+
+
+@case(1.3)
+def what_a_class_holds_by_vars(x):
+    class C:
+        pass
+
+    C.b = x * x
+    C.c = x
+    return sum(v for k, v in vars(C).items() if not k.startswith("_"))
+
+
+@case(1.3)
+def names_of_a_class_body_read_from_its_dict(x):
+    class C:
+        b = x * x
+        c = x
+
+    return vars(C)["b"] + C.__dict__.get("c") + C.__dict__.get("d", x)
+
+
+@case(1.3)
+def a_dict_of_a_class_is_a_view(x):
+    class C:
+        b = 2.0
+
+    d = C.__dict__
+    C.b = x * x
+    return d["b"]
+
+
+@case(1.3)
+def names_of_a_class_one_by_one(x):
+    class C:
+        b = 2.0
+
+    C.b = x * x
+    s = 0.0
+    for n in vars(C):
+        if n in ("b", "c"):
+            s += getattr(C, n)
+    s += len([n for n in sorted(vars(C)) if n == "b"]) * x + ("b" in C.__dict__) * x + len(C.__dict__) * x
+    s += (
+        sum(C.__dict__[n] for n in list(C.__dict__) if n == "b")
+        + len(set(vars(C))) * x
+        + len(tuple(vars(C).keys())) * x
+    )
+    return s
+
+
+@case(1.3)
+def copies_of_the_dict_of_a_class(x):
+    class C:
+        b = 2.0
+
+    C.b = x * x
+    d = dict(C.__dict__)
+    e = C.__dict__.copy()
+    f = {**vars(C)}
+    g = {}
+    g.update(vars(C))
+    return d["b"] + e["b"] + f["b"] * g["b"]
+
+
+@case(1.3)
+def the_dict_of_a_class_from_outside(x):
+    Settings.b = x * x
+    return Settings.__dict__["b"] * x
+
+
+@case(1.3)
+def methods_and_descriptors_from_the_dict_of_a_class(x):
+    class C:
+        d = Rescaler()
+
+        def __init__(self, v):
+            self.d = v
+
+        def f(self):
+            return self.d * x
+
+    c = C(x)
+    return vars(C)["f"](c) + C.__dict__["d"].__get__(c, C)
+
+
+@case(1.3)
+def fields_found_by_a_class_method(x):
+    class Base:
+        def fields(cls):
+            return {k: v for k, v in cls.__dict__.items() if isinstance(v, float)}
+
+        fields = classmethod(fields)
+
+    class A(Base):
+        p = 2.0
+        q = x
+
+    return sum(A.fields().values()) * A.q
+
+
+@case(1.3)
+def copies_that_outlive_what_they_were_made_of(x):
+    class C:
+        b = x * x
+
+    d, items = dict(C.__dict__), [v for k, v in vars(C).items() if k == "b"]
+    C.b = x * 3
+    e = vars(C).copy()
+    C.b = 1.0
+    return d["b"] + 2 * items[0] + e["b"] * C.b
+
+
+@case(1.3)
+def attributes_set_one_by_one(x):
+    class C:
+        b = x * x
+        c = x
+
+    for k, v in list(vars(C).items()):
+        if not k.startswith("_"):
+            setattr(C, k, v * x)
+    return C.b + C.c * vars(C)["b"]

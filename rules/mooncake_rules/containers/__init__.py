@@ -2,6 +2,7 @@
 
 from mooncake_rules.containers import (
     cells,
+    class_dicts,
     deques,
     dict_keys,
     dict_sources,
@@ -20,6 +21,7 @@ from mooncake_rules.containers.lists import elements
 
 __all__ = [
     "cells",
+    "class_dicts",
     "deques",
     "dict_keys",
     "dict_sources",
