@@ -237,7 +237,7 @@ class Calls(PythonCalls):
                 return self.planned(s, plan)
         if self.classes is not None and (made := self.shape.defs.get(s.fn)) is not None:  # type: ignore[arg-type]
             plan = made_there(made, self.type_of(made.fn), s)
-            if plan is not None:
+            if plan is not None and not self.shape.reads_keywords:
                 return self.planned(s, plan)
         return self.dynamic(s, "the callee is not known")
 

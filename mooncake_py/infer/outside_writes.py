@@ -367,6 +367,8 @@ class Writes:
             return True
         if f is getattr and isinstance(s.args[1], Const):
             return bool(s.args[1].value == "__class__")
+        if f is None and not isinstance(named, (pytypes.BuiltinFunctionType, type)):  # a decorator, which gives it back
+            return len(s.args) == 1 and s.args[0] in tracks.classes
         return named is type and len(s.args) in (1, 3)
 
     def _gives_classes(self, c: Code, s: Call, classes: set[Operand], defs: dict[Var, Call]) -> None:

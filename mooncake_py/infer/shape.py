@@ -95,6 +95,11 @@ class Shape:
         return not_only_called(self.fn)
 
     @cached_property
+    def reads_keywords(self) -> bool:
+        """Does anything read the keyword arguments of a partial, which may then be set there?"""
+        return any(is_const(s.fn, getattr) and is_const(s.args[1], "keywords") for s in self.statements)
+
+    @cached_property
     def looked_into(self) -> set[Var]:
         """The dicts of attributes that are only read: no other code gets them, and nothing is written into them but by
         `update`."""

@@ -76,7 +76,9 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     if not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):
-        return getattr(x, name), None, None
+        d = class_attribute(cls, name)
+        found = bind_descriptor(call, d, x, fx, cls) if type(d) is property else None
+        return (getattr(x, name), None, None) if found is None else found
     return _object_attribute(call, x, fx, name)
 
 

@@ -126,6 +126,8 @@ def _partial(
     args, fargs, names, kwvalues, kwfdata = given
     n, keywords = len(f.args), {k: v for k, v in f.keywords.items() if k not in names}
     shadow = ff if type(ff) is PartialShadow else None
+    if shadow is None and type(written := run.current().shadow(f.keywords)) is DictShadow:
+        shadow = PartialShadow(None, ListShadow([None] * n, [None] * n), written)
     bound = (None,) * n if shadow is None else tuple(shadow.args.f)
     kwbound = tuple(None if shadow is None else shadow.keywords.f.get(k) for k in keywords)
     y, fy, pb = call(

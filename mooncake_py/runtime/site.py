@@ -96,9 +96,10 @@ class DynamicSite:
             )  # fmt: skip
             inner, found = self._met(f.func, None, within, (*[False] * (n + len(keywords)), *live))
             fargs = found[n:]
-            if any(x is not None for x in (inner, *found[:n], *kwfdata)):
+            written = run.current().shadow(f.keywords)
+            if written is not None or any(x is not None for x in (inner, *found[:n], *kwfdata)):
                 bound = ListShadow(list(found[:n]), [None] * n)
-                ff = PartialShadow(inner, bound, DictShadow(dict(zip(keywords, kwfdata, strict=True))))
+                ff = PartialShadow(inner, bound, written or DictShadow(dict(zip(keywords, kwfdata, strict=True))))
         elif fargs and fargs[0] is None and type(args[0]) in _WRITTEN:
             fargs = self._write(f, given, live)
         return ff, fargs

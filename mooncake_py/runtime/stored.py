@@ -212,11 +212,15 @@ def delete_stored(x: Any, fx: Any, name: str) -> Pull:
     shadow = shadow_of_attributes(x, fx)
     run.current().touch(x)
     run.changed_in_place()
+    held = (None if isinstance(x, pytypes.ModuleType) else _dict_for(x, name)) or {}
+    later = [*held][[*held].index(name) + 1 :] if name in held else []
     unstore(x, name)
     old_f = ABSENT if shadow is None else shadow.f.pop(name, ABSENT)
 
     def pullback(_: Any) -> Any:
         store(x, name, old)
+        for k in later:  # it stood before these
+            held[k] = held.pop(k)
         if shadow is not None and old_f is not ABSENT:
             shadow.f[name] = old_f
         return None

@@ -162,3 +162,25 @@ def a_list_filled_by_the_object_of_a_sorted_list(x):
     log = []
     [Noted(x, log), Noted(x * x, log)].sort()
     return sum(log)
+
+
+@case(1.3)
+def counted_by_the_class(x):
+    @functools.total_ordering
+    class Counted:
+        asked, total = 0, 0.0
+
+        def __init__(self, v):
+            self.v = v
+
+        def __eq__(self, other):
+            return self.v == other.v
+
+        def __lt__(self, other):
+            Counted.asked += 1
+            Counted.total += self.v * other.v
+            return self.v < other.v
+
+    items = sorted([Counted(x), Counted(x * x), Counted(0.3), Counted(x * 2)], reverse=True)
+    k = bisect.bisect(sorted(items), Counted(1.5)) + (items[1] >= items[2])
+    return max(items).v * k + Counted.asked * x + Counted.total

@@ -355,3 +355,19 @@ def typed_dicts(x, y):
     rates = Rates(up=x, down=y)
     rates["up"] *= 2
     return rates["up"] * rates["down"] * len(Rates(rates))
+
+
+class Tripled(dict):
+    """What its brackets say is not what Python's own methods give."""
+
+    def __getitem__(self, k):
+        return super().__getitem__(k) * 3
+
+
+@case(1.3)
+def methods_that_do_not_ask_the_brackets(x):
+    d = Tripled(a=x, b=x * x)
+    e = {"z": x}
+    e.update(d)
+    s = d.get("a") + d.get("q", x) + sum({**d}.values()) + sum(e.values()) + (lambda a, b: a * b)(**d)
+    return s + d["b"] + sum((d | {"r": x}).values()) + d.setdefault("a", 1.0) + d.pop("b")

@@ -1,6 +1,7 @@
 """`types.SimpleNamespace`: made, changed, carried by loops, compared, in each other; `__dict__` of classes."""
 
 import copy
+import enum
 from types import SimpleNamespace
 
 from tests.zoo.registry import case
@@ -191,3 +192,54 @@ def attributes_set_one_by_one(x):
         if not k.startswith("_"):
             setattr(C, k, v * x)
     return C.b + C.c * vars(C)["b"]
+
+
+class Kept:
+    """A descriptor that leaves what it computes in the object, where it is found first from then on."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+    def __get__(self, obj, cls=None):
+        value = obj.__dict__[self.compute.__name__] = self.compute(obj)
+        return value
+
+
+class Ball:
+    def __init__(self, r):
+        self.r = r
+
+    @Kept
+    def area(self):
+        return 3.0 * self.r**2
+
+    @Kept
+    def volume(self):
+        return self.area * self.r
+
+
+@case(1.3)
+def computed_once_and_deleted(x):
+    ball = Ball(x)
+    s = ball.volume + ball.area
+    ball.r = 2.0
+    s += ball.area
+    del ball.area
+    return s * ball.area + ball.volume + len(ball.__dict__)
+
+
+@case(1.3)
+def properties_of_enumerations(x):
+    class Colour(enum.Enum):
+        RED = 1
+        BLUE = 2
+
+        @property
+        def scaled(self):
+            return self.value * x
+
+        def __call__(self, y):
+            return y * self.scaled
+
+    weights = {Colour.RED: x, Colour.BLUE: x * x}
+    return sum(weights[c] * c.scaled for c in Colour) + Colour["RED"](x) + Colour(2).scaled

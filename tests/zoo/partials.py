@@ -208,3 +208,18 @@ def partial_rebound_to_itself(x):
     for _ in range(3):
         f = partial(f.func, *f.args)
     return f(x)
+
+
+def times(a, b=1.0):
+    return a * b
+
+
+@case(1.3)
+def keywords_that_are_set_later(x):
+    p = functools.partial(times, b=x * x)
+    q = functools.partial(p, 2.0)
+    r = functools.partial(p, x, b=3.0)
+    q.keywords["b"] = x * 3
+    r.keywords["b"] *= x
+    p.keywords.update(b=x)
+    return q() + r() * p(1.0) + p.args.__len__()

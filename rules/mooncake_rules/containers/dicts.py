@@ -192,7 +192,7 @@ def own_getitem(d: CoDual, k):
 @rrule(dict.get)
 def dict_get(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008  (never written to)
     shadow = d.fdata
-    there = k in d.primal
+    there = dict.__contains__(d.primal, k)
 
     def pullback(dy):
         if there:
@@ -201,7 +201,7 @@ def dict_get(d: CoDual, k, default: CoDual = CoDual(None, None)):  # noqa: B008 
         return None, None, dy
 
     if there:
-        return CoDual(d.primal[k], dict_fdata(shadow, k)), pullback
+        return CoDual(dict.__getitem__(d.primal, k), dict_fdata(shadow, k)), pullback
     return CoDual(default.primal, default.fdata), pullback
 
 
@@ -257,7 +257,8 @@ def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
 
 def _update(d: CoDual, other: CoDual):
     primal, shadow, source, fsource = d.primal, d.fdata, other.primal, other.fdata
-    log = [(k, put_value(primal, shadow, k, source[k], dict_fdata(fsource, k))) for k in source]
+    read = dict.__getitem__ if type(source).__iter__ is dict.__iter__ else operator.getitem  # as Python does it
+    log = [(k, put_value(primal, shadow, k, read(source, k), dict_fdata(fsource, k))) for k in source]
     new = [] if are_whole(source) else [k for k, old in log if old[0] is _ABSENT]
     for k in new:
         share_key(shadow, fsource, k)
