@@ -144,6 +144,20 @@ class Town:
 
 
 @case(0.3, 0.7)
+def taken_out_by_an_equal_object(x, y):
+    towns = {Town("a", x), Town("b", y), None, ("c", x * y), 1.0}
+    towns.remove(Town("a", 0.0))
+    towns.discard(Town("z", 0.0))
+    towns.discard(True)
+    towns |= {Town("a", y * y), Town("b", 0.0)}
+    return sum((i + 1) * t.size for i, t in enumerate(sorted((t for t in towns if isinstance(t, Town)), key=by_name)))
+
+
+def by_name(town):
+    return town.name
+
+
+@case(0.3, 0.7)
 def equal_objects_in_two_sets(x, y):
     some = [Town("a", x), Town("b", 3 * x), Town("c", x * y)]
     few = [Town("a", 2 * y)]

@@ -6,6 +6,7 @@ taken out of a set is known to the run. What is changed in a set is undone.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -54,9 +55,39 @@ def set_add(s: CoDual, item: CoDual):
     return None, pullback
 
 
+class _Sought:
+    """Equal to what is equal to x, which it keeps when it is compared: a set gives its own items in no other way."""
+
+    __slots__ = ("found", "x")
+    __array_ufunc__ = None  # scalars of NumPy leave the comparison to this one
+
+    def __init__(self, x: Any):
+        self.x = x
+        self.found: list[Any] = []
+
+    def __hash__(self) -> int:
+        return hash(self.x)
+
+    def __eq__(self, item: object) -> bool:
+        if item is not self.x and item != self.x:
+            return False
+        self.found.append(item)
+        return True
+
+
+def own_item(s: set, x: Any) -> Any:
+    """The item of a set that is x, or equal to it as True is to 1."""
+    sought = _Sought(x)
+    with contextlib.suppress(Exception):  # the items' own `__eq__` may not know what to make of it
+        if sought in s and sought.found:
+            return sought.found[-1]
+    code = hash(x)
+    return next(v for v in s if v is x or (hash(v) == code and v == x))
+
+
 def take_out(s: set, shadow: SetShadow | None, x: Any) -> Any:
     """Take an item out that is in the set; what puts it back."""
-    item = x if type(x) in (int, str) else next(v for v in s if v is x or v == x)
+    item = own_item(s, x)
     s.discard(item)
     return taken_out(s, shadow, item)
 
@@ -163,6 +194,30 @@ def keys_from(items: Iterable[Any], *sources: Source) -> dict[Any, CellShadow] |
     return keys or None
 
 
+def _added_by(f: Any) -> Any:
+    """The rule of what puts the items of another set, or of a dict, into a set: nothing else is looked at."""
+
+    def rule(s: CoDual, other: CoDual):
+        primal = s.primal
+        new = [k for k in other.primal if k not in primal]
+        y = f(primal, other.primal)
+        note_change(primal)
+        keys = keys_from(new, (other.primal, other.fdata))
+        shadow = s.fdata if keys is None else shadow_of_set(s)
+        for k, tangent in (keys or {}).items():
+            shadow.put_key(k, tangent)
+
+        def pullback(_):
+            primal.difference_update(new)
+            for k in new if shadow is not None and shadow.keys else ():
+                shadow.keys.pop(k, None)
+            return None
+
+        return CoDual(y, None if y is None else shadow), pullback
+
+    return rule
+
+
 def _changed_by(f: Any) -> Any:
     """The rule of what changes a set by another one, or by a dict."""
 
@@ -206,9 +261,10 @@ def _made_of_one(f: Any) -> Any:
     return rule
 
 
-_UPDATES = (set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update)
 for _of in (*SETS, ConstantKeys):
-    for _f in (*_UPDATES, ops.set_update):
+    for _f in (set.update, ops.set_update):
+        rrule(_f, types=(set, _of), mutates=(0,))(_added_by(_f))
+    for _f in (set.intersection_update, set.difference_update, set.symmetric_difference_update):
         rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
     for _f in (set.isdisjoint, set.issubset, set.issuperset):
         register(Rule(_f, None, (set, _of)))
@@ -219,8 +275,10 @@ for _of in (*SETS, ConstantKeys):
     for _f in (frozenset.intersection, frozenset.difference, frozenset.union, frozenset.symmetric_difference):
         rrule(_f, types=(frozenset, _of))(_made_of(_f))
 for _of in SETS:
-    for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
+    rrule(operator.ior, types=(set, _of), mutates=(0,))(_added_by(operator.ior))
+    for _f in (operator.iand, operator.isub, operator.ixor):
         rrule(_f, types=(set, _of), mutates=(0,))(_changed_by(_f))
+    for _f in (operator.ior, operator.iand, operator.isub, operator.ixor):
         rrule(_f, types=(frozenset, _of))(_made_of(_f))
     for _kind in SETS:
         for _f in (operator.or_, operator.and_, operator.sub, operator.xor):
