@@ -47,6 +47,8 @@ FILLED = frozenset({defaultdict, Counter})
 """Dicts that a look may put something into, which only `infer/protocol.py` sees: without it they are not known."""
 OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
 """Classes whose objects have a tangent of another kind."""
+_TOLD_WHEN_READ = frozenset({KeyError, staticmethod})
+"""Classes of what may hold something with a derivative, which nothing beside it tells of."""
 _CARRYING = (list, dict, deque, set, frozenset, tuple, np.ndarray, np.inexact, float, complex)
 
 
@@ -90,7 +92,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act and issubclass(cls, np.inexact))
     if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, _CARRYING):
         return Inst(cls, act)  # a method of what carries derivatives
-    if cls is staticmethod or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none
+    if cls in _TOLD_WHEN_READ or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none
         return Top(True)
     if isinstance(value, type) and value.__flags__ & HEAP and is_made_anew(value):
         return Top(True)

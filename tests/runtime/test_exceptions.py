@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, grad, value_and_grad, value_and_pullback
+from mooncake_py import MissingRule, UnsupportedError, grad, value_and_grad, value_and_pullback
 
 
 def chained(x):
@@ -159,3 +159,20 @@ def test_what_is_handled_and_what_came_before_it_are_as_in_python() -> None:
     assert value_and_grad(chained)(1.1) == (chained(1.1), pytest.approx(40.5 * 1.1))
     assert value_and_grad(context_without_from)(1.3) == (context_without_from(1.3), pytest.approx(18 * 1.3))
     assert sys.exc_info() == (None, None, None)
+
+
+def brought(e: KeyError, n: int) -> Any:
+    return brought(e, n - 1) if n else e.args[0]
+
+
+def missing(x: float, key: Any) -> Any:
+    try:
+        return {}[x if key is None else key]
+    except KeyError as e:
+        return brought(e, 2) * x
+
+
+def test_a_missing_key_that_has_a_derivative_is_not_read_back_by_other_functions() -> None:
+    assert value_and_grad(missing)(0.5, 3) == (1.5, 3.0)
+    with pytest.raises(UnsupportedError, match="use the key itself"):
+        grad(missing)(0.5, None)
