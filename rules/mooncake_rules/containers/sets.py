@@ -209,8 +209,8 @@ def _added_by(f: Any) -> Any:
 
         def pullback(_):
             primal.difference_update(new)
-            for k in new if shadow is not None and shadow.keys else ():
-                shadow.keys.pop(k, None)
+            for k in new if shadow is not None else ():
+                shadow.take_key(k)
             return None
 
         return CoDual(y, None if y is None else shadow), pullback
