@@ -31,6 +31,7 @@ from mooncake_py.tangents import (
     add_rdata,
     zero_fdata,
 )
+from mooncake_py.unwinding import ArgsShadow
 
 
 @overlay(copy.copy)
@@ -186,7 +187,7 @@ def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any], copies: dict[int, An
             return fx
         raise _refuse("a deep copy", x)
     fy = zero_fdata(y)
-    if fy is None and fx is not None and not isinstance(y, tuple):
+    if (fy is None and fx is not None and not isinstance(y, tuple)) or ArgsShadow in (type(fx), type(fy)):
         raise _refuse("a deep copy", x)
     if fx is None or isinstance(y, (np.ndarray, np.generic)) or type(fy) in (type(None), tuple):
         seen[id(y)] = fy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import copy
 import datetime
 import operator
 import types
@@ -93,6 +94,17 @@ def test_vectors_of_equal_values(f: Callable[..., Any], a: np.ndarray) -> None:
     with pytest.raises(NotDifferentiated, match="not determined") as caught:
         grad(f)(a)
     check(caught.value, f)
+
+
+def copied_exceptions(x):
+    errors = [ValueError(x[0, 0]), KeyError(x[0, 1])]
+    return copy.deepcopy(errors)[0].args[0]  # HERE
+
+
+def test_deep_copies_of_builtin_exceptions() -> None:
+    with pytest.raises(UnsupportedError, match="make the copy yourself") as caught:
+        grad(copied_exceptions)(M)
+    check(caught.value, copied_exceptions)
 
 
 def field_of_records(x):
