@@ -44,7 +44,7 @@ from mooncake_py.runtime.results import Given, Pull, Result, of_bound, through
 from mooncake_py.runtime.settled import is_ordinary, settled_for
 from mooncake_py.runtime.user import has_derivative
 from mooncake_py.spelling import given_by_name
-from mooncake_py.structure import of_constant_package
+from mooncake_py.structure import is_user_class, of_constant_package
 from mooncake_py.tangents import ListShadow, add_rdata, zero_fdata
 from mooncake_py.unwinding import Raised, note_missing
 
@@ -72,6 +72,8 @@ def call(
     if type(f) is pytypes.FunctionType and is_ordinary(f):
         return of_python(f, ff, given, protected)
     alike = call_protected if protected else call
+    if type(f) is type and is_user_class(f) and is_ordinary(f) and (found := construct(alike, f, given)) is not None:
+        return found
     if not names and type(f).__hash__ is not None:
         found = _step_by_step(f, ff, args, fargs, alike, protected)
         if found is not None:

@@ -102,8 +102,8 @@ _special: set[Any] = set()
 _special_generation = -1
 
 
-def is_ordinary(f: pytypes.FunctionType) -> bool:
-    """Is f a Python function of which nothing is known but its code?"""
+def is_ordinary(f: pytypes.FunctionType | type) -> bool:
+    """Is f a Python function, or a class, of which nothing is known but its code?"""
     global _special, _special_generation
     registry.load_due()
     if _special_generation != registry.generation:

@@ -25,7 +25,7 @@ from mooncake_py.runtime.plain import run_plainly
 from mooncake_py.runtime.results import Given, Result
 from mooncake_py.runtime.settled import Settled, is_ordinary, settled_for
 from mooncake_py.runtime.stored import ABSENT, named
-from mooncake_py.structure import of_constant_package
+from mooncake_py.structure import is_user_class, of_constant_package
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, met_fdata, zero_fdata
 from mooncake_py.unwinding import Raised, leave
 
@@ -153,6 +153,9 @@ class DynamicSite:
     ) -> Result:
         """Any other call."""
         fargs = known(args, fargs)
+        if f is setattr and len(args) == 3 and not names and not self.protected and is_user_class(type(args[0])):
+            constant = self.live is not None and not self.live[-1] and fargs[-1] is None
+            return handle_setattr(call, args, fargs, constant)
         if names:
             kwfdata = known(kwvalues, kwfdata)
         if self.live is not None:
