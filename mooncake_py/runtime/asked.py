@@ -22,12 +22,14 @@ from mooncake_py.structure import attributes, held_items, is_user_class
 from mooncake_py.tangents import has_tangent
 
 _HOLD = (list, tuple, dict, deque, set, frozenset)
+_OF_ITEMS = frozenset({set.add, set.discard, set.remove})
+"""These compare what they are given with what is there, and ask nothing else of it."""
 
 
 def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The objects whose methods f, which is written in C, may call, and which may change something."""
     known = type(f).__hash__ is not None
-    names = COMPARISONS if known and f in in_steps else None
+    names = COMPARISONS if known and (f in in_steps or f in _OF_ITEMS) else None
     within = known and f in asking_items
     loud: dict[type, bool] = {}
     found = []
