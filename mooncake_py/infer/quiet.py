@@ -85,7 +85,7 @@ def _looks(f: pytypes.FunctionType, cls: type, depth: int) -> bool:
         if isinstance(found, pytypes.ModuleType):
             if found.__name__ not in _MATHS and not _only_looks(getattr(found, name, None), cls, depth):
                 return False
-        elif not _attribute_looks(cls, name, depth):
+        elif not _attribute_looks(type(found), f"call {name}", depth):  # of a list, say, or another object
             return False
     return all(_attribute_looks(cls, name, depth) for name in attributes)
 
