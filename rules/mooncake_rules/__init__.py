@@ -126,6 +126,7 @@ for _module, _packs in {
         "scipy_density",
         "scipy_expect",
         "scipy_moments",
+        "scipy_limits",
         "scipy_multivariate",
     ),
     "scipy.fft": ("scipy_fft",),

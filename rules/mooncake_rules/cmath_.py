@@ -18,6 +18,7 @@ def over(a: complex, b: complex) -> complex:
     return a / b if b else complex(math.inf, math.nan)
 
 
+# by y, which says on which side of a branch cut x is: x * x has lost the sign of a zero
 _TABLE: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (cmath.exp, lambda x, y: y),
     (cmath.log10, lambda x, y: 1.0 / (x * math.log(10.0))),
@@ -28,11 +29,11 @@ _TABLE: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (cmath.sinh, lambda x, y: cmath.cosh(x)),
     (cmath.cosh, lambda x, y: cmath.sinh(x)),
     (cmath.tanh, lambda x, y: 1.0 - y * y),
-    (cmath.asin, lambda x, y: over(1.0, cmath.sqrt(1.0 - x * x))),
-    (cmath.acos, lambda x, y: over(-1.0, cmath.sqrt(1.0 - x * x))),
+    (cmath.asin, lambda x, y: over(1.0, cmath.cos(y))),
+    (cmath.acos, lambda x, y: over(-1.0, cmath.sin(y))),
     (cmath.atan, lambda x, y: 1.0 / (1.0 + x * x)),
-    (cmath.asinh, lambda x, y: over(1.0, cmath.sqrt(x * x + 1.0))),
-    (cmath.acosh, lambda x, y: over(1.0, cmath.sqrt(x - 1.0) * cmath.sqrt(x + 1.0))),
+    (cmath.asinh, lambda x, y: over(1.0, cmath.cosh(y))),
+    (cmath.acosh, lambda x, y: over(1.0, cmath.sinh(y))),
     (cmath.atanh, lambda x, y: 1.0 / (1.0 - x * x)),
 ]
 

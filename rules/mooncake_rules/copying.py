@@ -38,6 +38,8 @@ from mooncake_py.unwinding import ArgsShadow
 def copy_(x):
     if isinstance(x, np.ndarray):
         return x.copy()
+    if isinstance(x, np.generic):
+        return x
     if hasattr(type(x), "__copy__"):
         return type(x).__copy__(x)
     return shallow(x)
@@ -47,6 +49,8 @@ def copy_(x):
 def deepcopy_(x, memo=None):
     if isinstance(x, np.ndarray):
         return x.copy()
+    if isinstance(x, np.generic):
+        return x
     if hasattr(type(x), "__deepcopy__"):
         return type(x).__deepcopy__(x, {} if memo is None else memo)
     return deep(x)

@@ -205,7 +205,8 @@ def interp_with_ends(x, xp, fp, left=None, right=None, period=None):
         xp = np.concatenate((xp[-1:] - period, xp, xp[:1] + period))
         fp = np.concatenate((fp[-1:], fp, fp[:1]))
     i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, len(xp) - 2)
-    y = fp[i] + (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i]) * (x - xp[i])
+    h = xp[i + 1] - xp[i]
+    y = fp[i] + (fp[i + 1] - fp[i]) / np.where(h == 0, 1.0, h) * (x - xp[i])
     y = np.where(x < xp[0], fp[0] if left is None or period is not None else left, y)
     return np.where(x > xp[-1], fp[-1] if right is None or period is not None else right, y)
 

@@ -90,7 +90,8 @@ def over_gaps(p: np.ndarray, w: np.ndarray, sizes: np.ndarray, dw: Any) -> np.nd
     Where the values w are equal but for rounding there is nothing to divide by. `sizes` says how much the cotangents of
     the vectors have of one along another, which in p cancels where it is a turn that changes nothing; `dw` is the
     cotangent of the values, None where they are not used. Raises NotDifferentiated where there is a derivative, or may
-    be, that these do not tell.
+    be, that these do not tell: of what uses the values, too, it is told where it does not use these vectors, and
+    treats their values alike.
     """
     n = w.shape[-1]
     gaps = np.broadcast_to(w[..., None, :] - w[..., :, None], p.shape)
@@ -99,10 +100,13 @@ def over_gaps(p: np.ndarray, w: np.ndarray, sizes: np.ndarray, dw: Any) -> np.nd
     near = (np.abs(gaps) <= n * rounding * np.max(np.abs(w), -1, initial=0.0)[..., None, None]) & off
     if np.any(near):
         most = np.max(sizes, (-2, -1), keepdims=True)
-        matters = (np.abs(p) if dw is None else sizes) > np.sqrt(rounding) * most
-        if dw is not None:  # as where f(w) = 0
-            change = np.max(np.abs(dw * w), -1, initial=0.0)[..., None, None]
-            matters |= (most <= np.sqrt(rounding) * change) & (dw[..., None, :] != 0)
+        if dw is None:
+            matters = np.abs(p) > np.sqrt(rounding) * most
+        else:
+            nothing = (most == 0) & (dw[..., None, :] != 0)  # V f(w) V^H has none where f(w) = 0
+            steps = np.abs(dw[..., None, :] - dw[..., :, None])
+            apart = steps > np.sqrt(rounding) * np.max(np.abs(dw), -1, initial=0.0)[..., None, None]
+            matters = np.any(sizes != 0, -2, keepdims=True) | apart | nothing
         if np.any(matters & near):
             raise NotDifferentiated(
                 "the vectors of equal eigenvalues or singular values are not determined, and so is the derivative by "
@@ -145,7 +149,6 @@ def eigvalsh(a, UPLO="L"):
 
 def eig_cotangent(dw: Any, dv: Any, a: np.ndarray, w: np.ndarray, v: np.ndarray) -> np.ndarray:
     """For eigenvectors of length one whose largest component is real, as LAPACK has them."""
-    n = w.shape[-1]
     vh = adjoint(v)
     inner: Any = np.zeros(v.shape, v.dtype)
     if dv is not None:
@@ -156,10 +159,7 @@ def eig_cotangent(dw: Any, dv: Any, a: np.ndarray, w: np.ndarray, v: np.ndarray)
             turned = np.take_along_axis(g, largest, -2) + 1j * along.imag / np.take_along_axis(v, largest, -2).real
             np.put_along_axis(g, largest, turned, -2)
         p = vh @ g
-        p = p * (1 - np.eye(n))
-        # what the inverse of v has may have cancelled what v has along a turn: the rest of the column tells of that
-        sizes = np.broadcast_to(np.max(np.abs(p), -2, keepdims=True, initial=0.0), p.shape)
-        inner = inner + over_gaps(p, np.conjugate(w), sizes, dw)
+        inner = inner + over_gaps(p, np.conjugate(w), np.abs(p), dw)
     if dw is not None:
         inner = inner + _diagonal(np.asarray(dw))
     return kind_of(np.linalg.solve(vh, inner @ vh), a)
@@ -187,6 +187,13 @@ def eigvals(a):
 # -- singular values --------------------------------------------------------------------------------------
 
 
+def _over_values(x: np.ndarray, s: np.ndarray, ds: Any) -> np.ndarray:
+    """The columns of x over the singular values. What is zero beside a value of zero that is not used is zero."""
+    s = np.broadcast_to(s[..., None, :], x.shape)
+    unused: Any = True if ds is None else np.asarray(ds)[..., None, :] == 0
+    return np.divide(x, s, out=np.zeros_like(x), where=(x != 0) | (s != 0) | ~np.asarray(unused))
+
+
 def svd_cotangent(
     du: Any, ds: Any, dvh: Any, a: np.ndarray, u: np.ndarray, s: np.ndarray, vh: np.ndarray
 ) -> np.ndarray:
@@ -208,15 +215,16 @@ def svd_cotangent(
     if du is not None:
         du = du[..., :k]
         left = uh @ du
-        scaled = du / s[..., None, :]
-        t = t + (scaled - u @ (uh @ scaled)) @ vh
+        if u.shape[-2] > k:
+            t = t + _over_values(du - u @ left, s, ds) @ vh
         if a.dtype.kind == "c":  # the phases, which only gauge-invariant functions may depend on (Wan and Zhang 2019)
-            t = t + (u * (1j * np.imag(np.einsum("...ii->...i", left)) / s)[..., None, :]) @ vh
+            phases = 1j * np.imag(np.einsum("...ii->...i", left))
+            t = t + _over_values(u * phases[..., None, :], s, None) @ vh
     if dvh is not None:
         dv = adjoint(dvh[..., :k, :])
         right = adjoint(v) @ dv
-        scaled = adjoint(dv) / s[..., :, None]
-        t = t + u @ (scaled - (scaled @ v) @ vh)
+        if v.shape[-2] > k:
+            t = t + u @ adjoint(_over_values(dv - v @ right, s, ds))
     # Townsend's F of s_j^2 - s_i^2 in partial fractions: one part divides by s_j - s_i, the other does not
     a_left, a_right = left - adjoint(left), right - adjoint(right)
     together, apart = a_left + a_right, a_left - a_right
@@ -360,6 +368,11 @@ def _eigen(a: np.ndarray) -> Any:
 _TURNS = np.array([[0.3, -1.5, 0.2], [1.2, 0.4, -0.3], [0.1, 0.6, 1.7]])  # has a complex pair of eigenvalues
 
 
+def _first_part(a: Any) -> Any:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (u[:, :1] * s[0] @ vh[:1]) / np.sum(s**2) + np.linalg.eigh(a.T @ a)[1][:, -1] ** 2
+
+
 def _apart(a: Any) -> Any:
     """The vector of a value that is there once, beside one that is there twice."""
     w, v = np.linalg.eigh(a + a.T)
@@ -377,7 +390,8 @@ def _turned(a: Any) -> Any:
 _ROTATION = np.linalg.qr(_A)[0]
 
 CASES: list[RuleCase] = [
-    case(_turned, _ROTATION), case(_turned, 2 * np.eye(3)),
+    *[case(_first_part, np.outer(x, [1.0, 0.5, 2.0])) for x in ([1.0, -1.0, 0.5], [1.0, 2.0], [1.0, 0.0, 3.0, 2.0])],
+    case(_first_part, np.diag([2.0, 0.0, 0.0]) + 0.0), case(_turned, _ROTATION), case(_turned, 2 * np.eye(3)),
     case(_apart, np.diag([1.0, 1.0, 3.0]) + 0.0), case(_apart, np.diag([1.0, 1.0, 1.0, 3.0]) + 0.5),
     case(np.linalg.cholesky, _H), case(np.linalg.cholesky, _BH), case(np.linalg.cholesky, _H.astype(np.float32)),
     case(np.linalg.cholesky, _ZH), case(_spectrum, _H), case(_complex_spectrum, _ZH), case(_spectrum, _BH),

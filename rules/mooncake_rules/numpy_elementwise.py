@@ -43,18 +43,19 @@ def over(a: Any, b: Any) -> Any:
     return np.divide(a, b) if is_number(b) else a / b
 
 
+# what y says of complex numbers, and x * x does not: on which side of a branch cut x is
 _UNARY: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (np.sin, lambda x, y: np.cos(x)),
     (np.cos, lambda x, y: -np.sin(x)),
     (np.tan, lambda x, y: 1.0 + y * y),
-    (np.arcsin, lambda x, y: 1.0 / np.sqrt(1.0 - x * x)),
-    (np.arccos, lambda x, y: -1.0 / np.sqrt(1.0 - x * x)),
+    (np.arcsin, lambda x, y: 1.0 / (np.cos(y) if is_complex(y) else np.sqrt(1.0 - x * x))),
+    (np.arccos, lambda x, y: -1.0 / (np.sin(y) if is_complex(y) else np.sqrt(1.0 - x * x))),
     (np.arctan, lambda x, y: 1.0 / (1.0 + x * x)),
     (np.sinh, lambda x, y: np.cosh(x)),
     (np.cosh, lambda x, y: np.sinh(x)),
     (np.tanh, lambda x, y: 1.0 - y * y),
-    (np.arcsinh, lambda x, y: 1.0 / np.sqrt(x * x + 1.0)),
-    (np.arccosh, lambda x, y: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))),
+    (np.arcsinh, lambda x, y: 1.0 / (np.cosh(y) if is_complex(y) else np.sqrt(x * x + 1.0))),
+    (np.arccosh, lambda x, y: 1.0 / (np.sinh(y) if is_complex(y) else np.sqrt(x - 1.0) * np.sqrt(x + 1.0))),
     (np.arctanh, lambda x, y: over(1.0, 1.0 - x * x)),
     (np.exp, lambda x, y: y),
     (np.exp2, lambda x, y: y * _LN2),

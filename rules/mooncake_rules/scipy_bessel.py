@@ -7,6 +7,7 @@ modified Bessel functions (scipy_orders).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from mooncake_py.registry import pure
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
-from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, register_table, sum_of
+from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, quotient, register_table, sum_of
 from mooncake_rules.scipy_orders import iv_order_slope, ive_order_slope, kv_order_slope, kve_order_slope
 
 E = Entry
@@ -42,9 +43,11 @@ def central(f: Any, v: Any, x: Any, y: Any) -> Any:
     return 0.5 * (f(v - 1, x) - f(v + 1, x))
 
 
-def below(f: Any, v: Any, x: Any) -> Any:
-    """Struve functions: the derivative is f_(v-1) - v / x f_v."""
-    return f(v - 1.0, x) - v / x * f(v, x)
+def struve_slope(f: Any, sign: float, v: Any, x: Any) -> Any:
+    """(f_(v-1) + sign f_(v+1) + c) / 2 (DLMF 11.4.23 to 11.4.26); f_-1 is c + sign f_1, also at zero."""
+    c = np.power(0.5 * x, v) * sc.rgamma(v + 1.5) / math.sqrt(math.pi)
+    above = sign * f(v + 1.0, x)
+    return 0.5 * (np.where(v == 0.0, c + above, f(v - 1.0, x)) + above + c)
 
 
 _BESSEL = [
@@ -80,17 +83,17 @@ _BESSEL = [
       (None, lambda v, x, y: 0.5 * (sc.hankel1e(v - 1, x) - sc.hankel1e(v + 1, x)) - 1j * y), (2, 0.7), True),
     E("hankel2e",
       (None, lambda v, x, y: 0.5 * (sc.hankel2e(v - 1, x) - sc.hankel2e(v + 1, x)) + 1j * y), (2, 0.7), True),
-    E("struve", (None, lambda v, x, y: below(sc.struve, v, x)), (1, 0.7)),
-    E("modstruve", (None, lambda v, x, y: below(sc.modstruve, v, x)), (1, 0.7)),
+    E("struve", (None, lambda v, x, y: struve_slope(sc.struve, -1.0, v, x)), (1, 0.7)),
+    E("modstruve", (None, lambda v, x, y: struve_slope(sc.modstruve, 1.0, v, x)), (1, 0.7)),
     E("itstruve0", (lambda x, y: sc.struve(0, x),), (0.7,)),
-    E("it2struve0", (lambda x, y: -sc.struve(0, x) / x,), (0.7,)),
+    E("it2struve0", (lambda x, y: -quotient(sc.struve(0, x), x, 2.0 / math.pi),), (0.7,)),
     E("itmodstruve0", (lambda x, y: sc.modstruve(0, x),), (0.7,)),
     E("ber", (lambda x, y: sc.berp(x),), (0.7,)),
     E("bei", (lambda x, y: sc.beip(x),), (0.7,)),
     E("ker", (lambda x, y: sc.kerp(x),), (0.7,)),
     E("kei", (lambda x, y: sc.keip(x),), (0.7,)),
-    E("berp", (lambda x, y: -y / x - sc.bei(x),), (0.7,)),
-    E("beip", (lambda x, y: -y / x + sc.ber(x),), (0.7,)),
+    E("berp", (lambda x, y: -quotient(y, x, 0.0) - sc.bei(x),), (0.7,)),
+    E("beip", (lambda x, y: -quotient(y, x, 0.5) + sc.ber(x),), (0.7,)),
     E("kerp", (lambda x, y: -y / x - sc.kei(x),), (0.7,)),
     E("keip", (lambda x, y: -y / x + sc.ker(x),), (0.7,)),
 ]  # fmt: skip
@@ -115,13 +118,14 @@ def _differentiated(name: str) -> None:
     CASES.extend([case(f, 2, 0.7), case(f, 2, _P, 2), case(f, 1, _P)])
 
 
-def _spherical(name: str, sign: float) -> None:
-    """Spherical Bessel functions: f'' = -2 / z f' + (sign + n (n + 1) / z^2) f."""
+def _spherical(name: str, below: float, above: float) -> None:
+    """Spherical Bessel functions: (2 n + 1) f_n' = below n f_(n-1) + above (n + 1) f_(n+1) (DLMF 10.51)."""
     f = getattr(sc, name)
     unknown = NoDerivative(f"scipy.special.{name}", "its order")
 
     def second(n, z):
-        return -2.0 / z * f(n, z, True) + (sign + n * (n + 1) / (z * z)) * f(n, z)
+        lower, upper = f(np.maximum(n - 1, 0), z, True), f(n + 1, z, True)
+        return (below * n * lower + above * (n + 1) * upper) / (2 * n + 1)
 
     def rule(n, z, derivative=False):
         sz = keep(z)
@@ -143,8 +147,8 @@ _ORDERS = np.array([[-1.3], [0.0], [2.4], [30.0]])
 CASES += [case(f, v, x) for f in (sc.iv, sc.kv, sc.ive, sc.kve) for v, x in ((2.3, 0.7), (_ORDERS, _P), (_P, 40.0))]
 for _name in ("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"):
     _differentiated(_name)
-for _name, _sign in (("spherical_jn", -1.0), ("spherical_yn", -1.0), ("spherical_in", 1.0), ("spherical_kn", 1.0)):
-    _spherical(_name, _sign)
+for _name, _below, _above in (("jn", 1.0, -1.0), ("yn", 1.0, -1.0), ("in", 1.0, 1.0), ("kn", -1.0, -1.0)):
+    _spherical(f"spherical_{_name}", _below, _above)
 
 # -- functions with several results -----------------------------------------------------------------------
 
@@ -163,7 +167,7 @@ def airye_slopes(x: Any, y: Any) -> tuple[Any, ...]:
 
 def kelvin_slopes(x: Any, y: Any) -> tuple[Any, ...]:
     """Be'' = -Be' / x + i Be, and so for Ke."""
-    return y[2], y[3], -y[2] / x + 1j * y[0], -y[3] / x + 1j * y[1]
+    return y[2], y[3], -quotient(y[2], x, 0.5j) + 1j * y[0], -y[3] / x + 1j * y[1]
 
 
 _SEVERAL: list[tuple[str, Any, tuple[Any, ...]]] = [
@@ -173,8 +177,8 @@ _SEVERAL: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("itairy", lambda x, y: (sc.airy(x)[0], sc.airy(x)[2], sc.airy(-x)[0], sc.airy(-x)[2]), (0.7, _P)),
     ("itj0y0", lambda x, y: (sc.j0(x), sc.y0(x)), (0.7, _P)),
     ("iti0k0", lambda x, y: (sc.i0(x), sc.k0(x)), (0.7, _P)),
-    ("it2j0y0", lambda x, y: ((1.0 - sc.j0(x)) / x, -sc.y0(x) / x), (0.7, _P)),
-    ("it2i0k0", lambda x, y: ((sc.i0(x) - 1.0) / x, -sc.k0(x) / x), (0.7, _P)),
+    ("it2j0y0", lambda x, y: (quotient(1.0 - sc.j0(x), x, 0.0), -sc.y0(x) / x), (0.7, _P)),
+    ("it2i0k0", lambda x, y: (quotient(sc.i0(x) - 1.0, x, 0.0), -sc.k0(x) / x), (0.7, _P)),
 ]
 
 
@@ -260,7 +264,7 @@ _POLYNOMIALS = [
                          n * lowered(sc.eval_sh_jacobi, n, p + 2.0, q + 1.0, x)), (3, 4, 2, 0.7), True),
     E("lpmv", (None, None, lambda m, v, x, y: lpmv_slope(m, v, x, y)), (1, 3, 0.7)),
 ]  # fmt: skip
-pure.update({scaled, central, below, airy_slopes, airye_slopes, kelvin_slopes, lowered, lpmv_slope})
+pure.update({scaled, central, struve_slope, airy_slopes, airye_slopes, kelvin_slopes, lowered, lpmv_slope})
 CASES += register_table(sc, _POLYNOMIALS)
 CASES += [
     case(f, n, x)
@@ -268,3 +272,7 @@ CASES += [
     for n, x in ((0, 0.7), (1, _P / 3), (np.array([0, 1, 2, 5]), 0.3))
 ]
 CASES += [case(lambda x: sc.jv(2.5, x), _P)]
+_ZERO = np.array([0.0, 0.7])
+CASES += [case(f, n, _ZERO) for f in (sc.struve, sc.modstruve) for n in (0, 1)]
+CASES += [case(sc.it2struve0, np.array([1e-3, 0.7])), case(sc.berp, _ZERO), case(sc.beip, _ZERO)]
+CASES += [case(f, n, _ZERO, True) for f in (sc.spherical_jn, sc.spherical_in) for n in (0, 1, 2)]

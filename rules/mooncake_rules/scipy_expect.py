@@ -31,7 +31,8 @@ def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, condition
 
 def is_positive(dist, x, args):
     """Is the density not too small for a float? Else its derivative is too, but not the steps on the way there."""
-    return bool(np.all(dist._pdf(x, *args) > 0.0))
+    with np.errstate(all="ignore"):
+        return bool(np.all(dist._pdf(np.asarray(x), *args) > 0.0))
 
 
 @overlay(st.rv_continuous._entropy)
@@ -60,6 +61,6 @@ CASES: list[RuleCase] = [
     case(lambda m, s: st.norm(m, s).expect(lambda x: x**2 * m, lb=0.3, conditional=True), 0.4, 1.3),
     case(lambda a, s: st.gamma.expect(args=(a,), scale=s), 1.7, 0.8),
     case(lambda k, s: st.exponnorm.entropy(k, scale=s), 1.5, 0.8), case(lambda a: st.skewnorm.entropy(a), 4.0),
-    case(lambda b: st.exponpow.entropy(b), 2.7),
+    case(lambda b: st.exponpow.entropy(b), 2.7), case(lambda a: st.alpha.entropy(a), 1.0),
     case(lambda m: st.poisson.expect(lambda k: k**2, args=(m,)), 1.3),
 ]  # fmt: skip

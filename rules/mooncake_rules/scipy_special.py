@@ -15,7 +15,7 @@ import scipy.special as sc
 from mooncake_py.registry import pure
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex, real_of
-from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, register_table, sum_of
+from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, onto, quotient, register_table, sum_of
 from mooncake_rules.scipy_shapes import (
     betainc_slope_a,
     betainc_slope_b,
@@ -239,8 +239,9 @@ def _several(name: str, slopes: Any, *points: Any) -> None:
 _P, _Q = np.array([0.4, 1.3, 2.2]), np.array([[0.5 + 0.3j, -1.1 + 0.2j]])
 
 _several("fresnel", lambda x, y: (np.sin(_PI / 2 * x * x), np.cos(_PI / 2 * x * x)), 0.7, _P, _Q)
-_several("sici", lambda x, y: (np.sin(x) / x, np.cos(x) / x), 0.7, _P, _Q)
-_several("shichi", lambda x, y: (np.sinh(x) / x, np.cosh(x) / x), 0.7, _P, _Q)
+_several("sici", lambda x, y: (quotient(np.sin(x), x, 1.0), np.cos(x) / x), 0.7, _P, _Q)
+CASES.append(case(lambda x: sc.sici(x)[0] + sc.shichi(x)[0], np.array([0.0, 0.4])))
+_several("shichi", lambda x, y: (quotient(np.sinh(x), x, 1.0), np.cosh(x) / x), 0.7, _P, _Q)
 
 
 def ellipj_slopes(u: Any, m: Any, y: Any) -> tuple[Any, Any]:

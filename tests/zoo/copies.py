@@ -175,3 +175,13 @@ def copies_of_iterators(x):
     pair = iter((x, 3.0))
     left = next(pair) * pair.__length_hint__()
     return total + left * sum(it) - operator.length_hint(it) * x + sum(other)
+
+
+SIZES = (np.float64(2.0), 3.0, [np.float64(1.5)], {"a": np.float32(2.0)})
+
+
+@case(1.3)
+def copies_of_numbers(x):
+    a, b, c, d = [copy.deepcopy(t) for t in SIZES]
+    y = np.float64(x)
+    return x * a + b * c[0] * copy.copy(y) + copy.deepcopy(y * 2.0) * float(d["a"])
