@@ -1,4 +1,4 @@
-"""scipy.stats: distributions whose formulas change where a shape parameter is zero.
+"""scipy.stats: distributions and transformations whose formulas change where a parameter has one value.
 
 SciPy takes the limit there, which does not depend on the parameter: its derivative would be zero. The functions here
 have the limit within them, and what they have for derivatives is that on both sides.
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 import scipy.stats as st
+from scipy.stats import _morestats
 
 from mooncake_py.registry import overlay, pure
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import as_written
 from mooncake_rules.scipy_elementwise import elementwise, keep, onto
 from mooncake_rules.scipy_probability import inv_boxcox_slope
 
@@ -104,6 +106,42 @@ def pearson_cdf(self, x, skew):
     return y
 
 
+# -- power transformations ----------------------------------------------------------------------------------
+
+_NEAR = 1e-3
+_boxcox_llf, _yeojohnson_llf = as_written(st.boxcox_llf), as_written(st.yeojohnson_llf)
+
+
+def _power(x, p):
+    """((1 + x)^p - 1) / p"""
+    return np.expm1(p * np.log1p(x)) / p if abs(p) > _NEAR else sc.boxcox1p(x, p)
+
+
+@overlay(_morestats._yeojohnson_transform)
+def yeojohnson_transform(x, lmbda, xp=None):
+    right = x >= 0
+    return np.where(right, _power(np.where(right, x, 0.0), lmbda), -_power(np.where(right, 0.0, -x), 2.0 - lmbda))
+
+
+@overlay(st.boxcox_llf)
+def boxcox_llf(lmb, data, **options):
+    if options or abs(lmb) > _NEAR:
+        return _boxcox_llf(lmb, data, **options)
+    x = np.asarray(data)
+    return (lmb - 1.0) * np.sum(np.log(x), axis=0) - len(x) / 2.0 * np.log(np.var(sc.boxcox(x, lmb), axis=0))
+
+
+@overlay(st.yeojohnson_llf)
+def yeojohnson_llf(lmb, data, **options):
+    if options or (abs(lmb) > _NEAR and abs(lmb - 2.0) > _NEAR):
+        return _yeojohnson_llf(lmb, data, **options)
+    x = np.asarray(data)
+    spread = np.log(np.var(yeojohnson_transform(x, lmb), axis=0))
+    return -len(x) / 2.0 * spread + (lmb - 1.0) * np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=0)
+
+
+# -- cases --------------------------------------------------------------------------------------------------
+
 _X = np.array([-0.4, 0.3, 1.2])
 
 CASES: list[RuleCase] = [
@@ -119,3 +157,10 @@ CASES += [
     for h, k in ((0.0, 0.0), (0.0, 0.2), (-0.3, 0.0), (np.array([0.0, 0.3, 0.2]), np.array([0.2, 0.0, 0.1])))
 ]
 CASES += [case(lambda c, x: st.genextreme.nnlf((c, 0.1, 1.3), x), 0.0, _X)]
+CASES += [
+    case(f, lam, np.abs(_X) if "boxcox" in f.__name__ else x)
+    for f, lams in ((st.boxcox_llf, (0.0, 0.4)), (st.yeojohnson_llf, (0.0, 0.4, 2.0)))
+    for lam in lams
+    for x in (_X, np.abs(_X))
+]
+CASES += [case(st.yeojohnson, _X, lam) for lam in (0.0, 0.4, 2.0)]

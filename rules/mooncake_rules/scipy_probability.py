@@ -14,6 +14,7 @@ from mooncake_py.registry import infer_table, probed, pure, rrule, zero_derivati
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.inference import is_dtype
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_elementwise import Entry, keep, onto, register_table
 from mooncake_rules.scipy_shapes import (
     betainc_slope_a,
@@ -270,6 +271,12 @@ def logsumexp_plain(a, axis=None, b=None, keepdims=False):
     return logsumexp(a, axis, b, keepdims)
 
 
+@mirrors(sc.logsumexp, fallback=True)
+def logsumexp_of_sequences(a, axis=None, b=None, keepdims=False, return_sign=False):
+    b = None if b is None else np.asarray(b)
+    return sc.logsumexp(np.asarray(a), axis, b, keepdims, return_sign)
+
+
 def softmax_cotangent(dy: Any, y: Any, axis: Any) -> Any:
     t = dy * y
     return t - y * np.sum(t, axis=axis, keepdims=True)
@@ -321,7 +328,9 @@ CASES += [
     case(lambda a, b: sc.logsumexp(a, b=b, return_sign=True), _M, -_W - 0.1), case(sc.logsumexp, _M[0]),
     case(sc.logsumexp, np.array(0.3)), case(sc.logsumexp, _M.astype(np.float32), 0), case(sc.logsumexp, _Q),
     case(sc.logsumexp, np.array([0.3, -np.inf, 1.0])), case(sc.logsumexp, _M[None], axis=(0, 2)),
-    case(lambda x, y: sc.logsumexp([x, y]), 0.5, 1.5), case(lambda x: sc.softmax([x, 1.0]), 0.5),
+    case(lambda x, y: sc.logsumexp([x, y]), 0.5, 1.5), case(lambda x: sc.logsumexp([x, 0.5], b=[1.0, 2.0]), 0.5),
+    case(lambda x: sc.logsumexp((x, [0.5, 0.5]), axis=0, b=[-1.0, 2.0], return_sign=True), [0.5, 0.3]),
+    case(lambda x: sc.logsumexp([0.5, 0.5], b=[1.0, x]), 2.0), case(lambda x: sc.softmax([x, 1.0]), 0.5),
     *[case(f, x, **k) for f in (sc.softmax, sc.log_softmax) for x in (_M, _M.astype(np.float32))
       for k in ({}, {"axis": 0}, {"axis": -1}, {"axis": (0, 1)})],
     case(sc.softmax, _M[0]), case(sc.gammasgn, _M), case(lambda x: sc.gammaln([x, 1.5]), 0.7),

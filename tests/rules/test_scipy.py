@@ -186,3 +186,14 @@ def test_fits_of_surfaces_are_refused_by_data_that_they_have_no_derivative_by() 
     for message, f in fits.items():
         with pytest.raises(MissingRule, match=message):
             grad(f)(x * y)
+
+
+def test_skew_of_nothing() -> None:
+    """Nearer than differences could tell: SciPy takes the normal distribution there."""
+    x = np.array([-0.4, 0.3, 1.2])
+    d = grad(lambda s: np.sum(stats.pearson3.logpdf(x, s)))
+    assert d(0.0) == pytest.approx(np.sum(x**3 - 3 * x) / 6, rel=1e-12)
+    assert d(0.0) == pytest.approx((d(0.01) + d(-0.01)) / 2, rel=1e-3)
+    d = grad(lambda s: np.sum(stats.pearson3.cdf(x, s)))
+    assert d(0.0) == pytest.approx(-np.sum((x**2 - 1) * stats.norm.pdf(x)) / 6, rel=1e-12)
+    assert d(0.0) == pytest.approx((d(0.01) + d(-0.01)) / 2, rel=1e-3)
