@@ -563,6 +563,37 @@ def test_objects_that_change_while_c_code_asks_them_are_refused(ask, what):
         grad(f)(1.3)
 
 
+def test_what_is_set_while_a_class_is_made_is_refused():
+    def by_a_hook(x):
+        class Base:
+            def __init_subclass__(cls, **kwargs):
+                super().__init_subclass__(**kwargs)
+                cls.rate = x * 2
+
+        class Derived(Base):
+            pass
+
+        return Derived.rate * x
+
+    def by_a_descriptor(x):
+        class Field:
+            def __set_name__(self, owner, name):
+                self.scale = x
+
+            def __get__(self, obj, cls=None):
+                return self.scale * 2
+
+        class Derived:
+            field = Field()
+
+        return Derived().field
+
+    with pytest.raises(UnsupportedError, match=rf"attribute 'rate' of class Derived that is set while.*{HERE}:\d+"):
+        grad(by_a_hook)(1.3)
+    with pytest.raises(UnsupportedError, match=rf"changes the attribute 'scale' of a Field.*{HERE}:\d+"):
+        grad(by_a_descriptor)(1.3)
+
+
 def test_parts_of_groups_that_get_values_of_their_own_are_refused():
     class Group(ExceptionGroup):
         def derive(self, excs):

@@ -19,7 +19,7 @@ from mooncake_py.registry import asking_items, in_steps, of_numpy
 from mooncake_py.runtime.results import Result
 from mooncake_py.runtime.user import put_back, snapshot
 from mooncake_py.structure import attributes, held_items, is_user_class
-from mooncake_py.tangents import has_tangent
+from mooncake_py.tangents import ListShadow, has_tangent
 
 _HOLD = (list, tuple, dict, deque, set, frozenset)
 _OF_ITEMS = frozenset({set.add, set.discard, set.remove})
@@ -92,6 +92,14 @@ def reached(objects: Iterable[Any]) -> list[Any]:
             if id(cls) not in seen:
                 seen.add(id(cls))
                 work += [d for k in cls.__mro__ if not is_library(k) for d in k.__dict__.values() if callable(d)]
+        elif isinstance(x, type):
+            work += [] if is_library(x) else [d for d in x.__dict__.values() if d is not x]
+            work += [k for k in x.__mro__ if not is_library(k)]
+            if is_library(x):
+                continue
+        elif cls in (classmethod, staticmethod):
+            work.append(x.__func__)
+            continue
         elif cls is pytypes.FunctionType:
             if not is_library(x):
                 work += [*(x.__closure__ or ()), *(x.__defaults__ or ()), *_global_data(x)]
@@ -113,7 +121,7 @@ def reached(objects: Iterable[Any]) -> list[Any]:
     return found
 
 
-_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), type, pytypes.BuiltinFunctionType})
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), pytypes.BuiltinFunctionType})
 
 
 def _global_data(f: pytypes.FunctionType) -> list[Any]:
@@ -130,18 +138,35 @@ def watched(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], objects: list
     inside = {id(x) for x in (*args, *kwargs.values()) if isinstance(x, _HOLD)}  # f itself may write to these
     before = snapshot([x for x in reached(objects) if id(x) not in inside])
     y, fy, pb = run_it()
-    changed = [(x, old) for x, old in before if _differs(f, x, old)]
+    changed = [(x, old) for x, old in before if _differs(f, x, old) and not isinstance(x, type)]
     if not changed:
         return y, fy, pb
     run.changed_in_place()
-    for x, _ in changed:
+    resized = []
+    for x, old in changed:
         run.note_change(x)
+        if type(shadow := run.current().shadow(x)) is ListShadow:  # of items without derivatives
+            if any(map(has_tangent, (*x, *old))):
+                raise _refusal(f, "a list")
+            resized.append((shadow, len(old)))
+            _resize(shadow, len(x))
 
     def pullback(dy: Any) -> Any:
         put_back(changed)
+        for shadow, n in resized:
+            _resize(shadow, n)
         return None if pb is None else pb(dy)
 
     return y, fy, pullback
+
+
+def _resize(shadow: ListShadow, n: int) -> None:
+    shadow.f[:], shadow.r[:] = [None] * n, [None] * n
+
+
+def _refusal(f: Any, what: str) -> UnsupportedError:
+    hint = "call the method directly, or make the change before"
+    return UnsupportedError(f"{f.__name__}: a method that it calls changes {what}, which", "the call", None, hint)
 
 
 def _differs(f: Any, x: Any, old: Any) -> bool:
@@ -153,10 +178,7 @@ def _differs(f: Any, x: Any, old: Any) -> bool:
             return True
         what = "an array"
     else:
-        now = _content(x)
-        then = (
-            old if isinstance(old, dict) else dict(enumerate(held_items(old))) if isinstance(old, _HOLD) else {0: old}
-        )
+        now, then = _content(x), _as_content(x, old)
         if now.keys() == then.keys() and all(v is then[k] for k, v in now.items()):
             return False
         changed = [k for k in now.keys() | then.keys() if now.get(k) is not then.get(k)]
@@ -166,13 +188,17 @@ def _differs(f: Any, x: Any, old: Any) -> bool:
         what = (
             f"the attribute {changed[0]!r} of a {type(x).__name__}" if of_object else _NAMES.get(type(x), "a container")
         )
-    raise UnsupportedError(
-        f"{f.__name__}: a method that it calls changes {what}, which", "the call", None,
-        "call the method directly, or make the change before",
-    )  # fmt: skip
+    raise _refusal(f, what)
 
 
 _NAMES = {pytypes.CellType: "a variable that it captured", list: "a list", dict: "a dict"}
+
+
+def _as_content(x: Any, old: Any) -> dict[Any, Any]:
+    """The same of a snapshot of x."""
+    if type(x) is pytypes.CellType:
+        return {0: old}
+    return old if isinstance(old, dict) else dict(enumerate(held_items(old)))
 
 
 def _content(x: Any) -> dict[Any, Any]:
@@ -183,4 +209,4 @@ def _content(x: Any) -> dict[Any, Any]:
         return dict(enumerate(held_items(x)))
     if type(x) is pytypes.CellType:
         return {0: x.cell_contents}
-    return attributes(x)
+    return dict(vars(x)) if isinstance(x, type) else attributes(x)

@@ -13,18 +13,21 @@ import enum
 import operator
 import types as pytypes
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mooncake_py import fields, run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import is_named_tuple
+from mooncake_py.infer.quiet import is_quiet
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
-from mooncake_py.ir.nodes import Operand
+from mooncake_py.ir.nodes import Const, Operand
+from mooncake_py.runtime.asked import watched
 from mooncake_py.runtime.python import run_python
-from mooncake_py.runtime.results import Call, Given, Result
+from mooncake_py.runtime.results import Call, Given, Pull, Result
+from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import DictShadow, FunctionShadow, ListShadow, ObjectShadow, has_tangent
 
 
@@ -38,18 +41,24 @@ def handle_build_class(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]
     share_cells(body, shadow)
     name, bases = args[1], pytypes.resolve_bases(args[2:])
     computes = _computes(body, shadow)
-    if not (computes or run.is_wary()) or not _is_plainly_made(bases, kwargs, body, computes):
-        return builtins.__build_class__(*args, **kwargs), None, None
+    asked = _askers(bases, kwargs)
+    if not (computes or run.is_wary()) or not _is_plainly_made(asked, body, computes):
+        if asked.enumeration or not (asked.users or calls_something(body)):
+            return builtins.__build_class__(*args, **kwargs), None, None
+        made, undone = _watched(args, bases, kwargs)
+        return made, None, undone
     meta, namespace, keywords = pytypes.prepare_class(name, bases, kwargs)
     if bases != args[2:]:
         namespace["__orig_bases__"] = args[2:]
     shadows = DictShadow({})
     run.current().put(namespace, shadows)
     _, _, pb = run_python(body, shadow, Given((namespace,), (shadows,)), False)
-    cls = meta(name, bases, namespace, **keywords)
+    cls, undo = _made_watched(meta, name, bases, namespace, keywords, body)
     give = adopt(cls, namespace, shadows, computes)
 
     def pullback(_: Any) -> None:
+        if undo is not None:
+            undo(None)
         give()
         if pb is not None:
             pb(None)
@@ -103,18 +112,27 @@ def _computes(body: pytypes.FunctionType, shadow: FunctionShadow | None) -> bool
 _LOOKS = (ops.classderef, ops.load_dict_or_deref, ops.cell_get)
 
 
-def _is_plainly_made(
-    bases: tuple[Any, ...], keywords: dict[str, Any], body: pytypes.FunctionType, computes: bool
-) -> bool:
-    """Is nobody asked who may look at what the body has computed, and is not followed?"""
+class _Askers(NamedTuple):
+    """Classes of the user's that have a say in making a class; is it an enumeration?"""
+
+    users: list[Any]
+    enumeration: bool
+
+
+def _askers(bases: tuple[Any, ...], keywords: dict[str, Any]) -> _Askers:
     meta = keywords.get("metaclass") or max(map(type, bases), key=lambda k: len(k.__mro__), default=type)
     asked = [(meta, name) for name in ("__new__", "__init__")] + [(type(meta), "__call__")]
     asked += [(base, "__init_subclass__") for base in bases]
     users = [k for k, name in asked if _is_users(class_attribute(k, name)) and not is_library(k)]
-    if not users and not (isinstance(meta, type) and issubclass(meta, enum.EnumMeta)):
+    return _Askers(users, isinstance(meta, type) and issubclass(meta, enum.EnumMeta))
+
+
+def _is_plainly_made(asked: _Askers, body: pytypes.FunctionType, computes: bool) -> bool:
+    """Is nobody asked who may look at what the body has computed, and is not followed?"""
+    if not asked.users and not asked.enumeration:
         return True
     if computes:
-        who = users[0].__name__ if users else "Enum"
+        who = asked.users[0].__name__ if asked.users else "Enum"
         raise UnsupportedError(
             f"a class body that computes with values that have derivatives, for a class that {who} makes",
             body.__code__.co_filename,
@@ -122,6 +140,44 @@ def _is_plainly_made(
             "set the attributes in __init__, or after the class statement",
         )
     return False
+
+
+def calls_something(body: pytypes.FunctionType) -> bool:
+    """May a class body make objects, which are told their names (`__set_name__`)?"""
+    return any(not isinstance(s.fn, Const) for b in normalise(body.__code__).blocks for s in b.stmts)
+
+
+def _watched(args: tuple[Any, ...], bases: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[type, Pull | None]:
+    """A class whose body computes nothing: what else runs when it is made must not change what has a derivative.
+
+    With what undoes the other changes.
+    """
+    body, name = args[:2]
+    meta, namespace, keywords = pytypes.prepare_class(name, bases, kwargs)
+    if bases != args[2:]:
+        namespace["__orig_bases__"] = args[2:]
+    exec(body.__code__, body.__globals__, namespace, closure=body.__closure__)
+    return _made_watched(meta, name, bases, namespace, keywords, body)
+
+
+def _made_watched(
+    meta: Any, name: str, bases: tuple[Any, ...], namespace: dict[str, Any], keywords: dict[str, Any], body: Any
+) -> tuple[type, Pull | None]:
+    """The class of this namespace: what else runs when it is made must not change what has a derivative."""
+    held = [v for v in namespace.values() if is_user_class(type(v)) and not is_quiet(type(v), {"__set_name__"})]
+
+    def make() -> Result:
+        return meta(name, bases, namespace, **keywords), None, None
+
+    cls, _, undo = watched(builtins.__build_class__, (), {}, [*held, *bases, meta], make)
+    seen = not held and all(is_library(k) for k in (meta, *bases))  # a library's own code does not know them
+    for k, v in cls.__dict__.items():
+        if not seen and namespace.get(k) is not v and has_tangent(v):
+            raise UnsupportedError(
+                f"the attribute {k!r} of class {name} that is set while the class is made", body.__code__.co_filename,
+                body.__code__.co_firstlineno, "set it after the class statement",
+            )  # fmt: skip
+    return cls, undo
 
 
 def _is_users(d: Any) -> bool:
@@ -138,6 +194,8 @@ def adopt(
     constant: set[str] = set()
     for name, v in namespace.items():
         share_cells(v, shadows.f.get(name))
+        if type(v) is list and type(shadows.f.get(name)) is ListShadow:
+            run.current().put(v, shadows.f[name])
         if not isinstance(v, dataclasses.Field):
             continue
         constant.add(name)  # it is not what the class will hold

@@ -243,3 +243,29 @@ def properties_of_enumerations(x):
 
     weights = {Colour.RED: x, Colour.BLUE: x * x}
     return sum(weights[c] * c.scaled for c in Colour) + Colour["RED"](x) + Colour(2).scaled
+
+
+@case(1.3)
+def classes_that_are_registered_when_they_are_made(x):
+    by_key = {}
+
+    class Base:
+        found = []
+
+        def __init_subclass__(cls, key="", **kwargs):
+            super().__init_subclass__(**kwargs)
+            Base.found.append(cls)
+            by_key[key] = cls
+
+    class Times(Base, key="times"):
+        def value(self, y):
+            return y * x
+
+    class Plus(Base, key="plus"):
+        def value(self, y):
+            return y + x
+
+    s = by_key["plus"]().value(x)
+    for c in Base.found:
+        s = c().value(s)
+    return s * len(by_key)
