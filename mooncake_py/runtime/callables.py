@@ -226,9 +226,11 @@ def _cached(
     """
     memo = _memo_of(f)
     key = (tuple((type(x), x) for x in given.args), tuple(zip(given.names, given.kwvalues, strict=True)))
+    most = f.cache_parameters()["maxsize"]
     found = memo.get(key)
     if found is not None:
         memo.hits += 1
+        memo[key] = memo.pop(key)  # the last that goes
 
         def again(dy: Any) -> Any:
             if dy is not None:
@@ -241,6 +243,8 @@ def _cached(
         return y, fy, pb
     kept = memo[key] = _Memo(y, fy)
     memo.misses += 1
+    if most is not None and len(memo) > most:
+        del memo[next(iter(memo))]
 
     def pullback(dy: Any) -> Any:
         r, kept.r = kept.r, None

@@ -217,3 +217,21 @@ def text_replaced_by_functions(v):
     text = re.sub(r"\d", replace, "a0b1c2")
     longer, n = re.compile(r"\d").subn(lambda m: str(v[int(m.group())] > 1.0), "a0b1c2", count=2)
     return sum(seen) * v[0] * len(text) + n * v[1] + len(longer) * v[2]
+
+
+@case(1.3)
+def a_cache_of_few_results(x):
+    asked = []
+
+    @functools.lru_cache(maxsize=2)
+    def f(n, k=1.0):
+        asked.append(n * x)
+        return x * n if n < 2 else f(n - 1) * f(n - 2) + k
+
+    @functools.lru_cache(maxsize=0)
+    def g(n):
+        asked.append(x)
+        return n * x
+
+    s = f(4) + f(3) + f(4, k=2.0) * sum(asked) + g(2) + g(2)
+    return s * len(asked) + f.cache_info().hits * x + f.cache_info().currsize
