@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sc
+import scipy.stats as st
 
 from mooncake_py.registry import pure
-from mooncake_py.testing import RuleCase
+from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_shapes import betainc_slope_a, betainc_slope_b, gammainc_slope
 from mooncake_rules.scipy_special import beta_density
@@ -68,6 +69,16 @@ def chi2_density_slope(i: int, x: Any, k: Any, c: Any, y: Any) -> Any:
             t = y * ((k / 2.0 - 1.0) / x - 0.5) + c / (2.0 * x) * chi2_density(x, k + 2.0, c)
         else:
             t = chi2_density_by_k(x, k, c) if i == 1 else 0.5 * (chi2_density(x, k + 2.0, c) - y)
+    return np.where(k > 0, t, 0.0)[()]
+
+
+def chi2_probability_slope(i: int, x: Any, k: Any, c: Any) -> Any:
+    """By x, k or c; zero where k makes no sense, as that of the density."""
+    with np.errstate(all="ignore"):
+        if i == 0:
+            t = chi2_density(x, k, c)
+        else:
+            t = chi2_probability_by_k(x, k, c) if i == 1 else 0.5 * (sc.chndtr(x, k + 2.0, c) - sc.chndtr(x, k, c))
     return np.where(k > 0, t, 0.0)[()]
 
 
@@ -192,7 +203,7 @@ def corner_density(a: Any, b: Any, r: Any) -> Any:
 
 pure.update({
     corner_slope, corner_density,
-    chi2_density, chi2_density_slope, chi2_probability_by_k, f_density_slope, f_probability_slope, t_density_slope,
+    chi2_density, chi2_density_slope, chi2_probability_slope, f_density_slope, f_probability_slope, t_density_slope,
     t_probability_slope, t_mean_factor, t_mean_rate, f_variance_parts,
 })  # fmt: skip
 
@@ -206,13 +217,16 @@ _CHI2_DENSITY = (
     lambda x, k, c, y: chi2_density_slope(2, x, k, c, y),
 )
 _CHI2_PROBABILITY = (
-    lambda x, k, c, y: chi2_density(x, k, c),
-    lambda x, k, c, y: chi2_probability_by_k(x, k, c),
-    lambda x, k, c, y: 0.5 * (sc.chndtr(x, k + 2.0, c) - sc.chndtr(x, k, c)),
+    lambda x, k, c, y: chi2_probability_slope(0, x, k, c),
+    lambda x, k, c, y: chi2_probability_slope(1, x, k, c),
+    lambda x, k, c, y: chi2_probability_slope(2, x, k, c),
 )
 
 _PRIVATE = [
     E("_ncx2_pdf", _CHI2_DENSITY, (1.7, 3.3, 0.8)), E("_ncx2_cdf", _CHI2_PROBABILITY, (1.7, 3.3, 0.8)),
+    E("_ncx2_sf", (lambda x, k, c, y: -chi2_probability_slope(0, x, k, c),
+                   lambda x, k, c, y: -chi2_probability_slope(1, x, k, c),
+                   lambda x, k, c, y: -chi2_probability_slope(2, x, k, c)), (1.7, 3.3, 0.8)),
     E("_ncf_pdf", (lambda x, a, b, c, y: f_density_slope(0, x, a, b, c),
                    lambda x, a, b, c, y: f_density_slope(1, x, a, b, c),
                    lambda x, a, b, c, y: f_density_slope(2, x, a, b, c),
@@ -255,3 +269,4 @@ _PUBLIC = [
 _ufuncs = importlib.import_module("scipy.special._ufuncs")
 CASES: list[RuleCase] = register_table(_ufuncs, [e for e in _PRIVATE if hasattr(_ufuncs, e.name)])
 CASES += register_table(sc, _PUBLIC)
+CASES += [case(lambda a, b, f=f: f(np.array([-4, 0, 3]), a, b), 5.0, 3.3) for f in (st.skellam.cdf, st.skellam.logsf)]

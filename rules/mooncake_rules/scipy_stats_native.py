@@ -1,4 +1,4 @@
-"""What scipy.stats computes in C: distribution functions of the circle, densities with Bessel functions."""
+"""What scipy.stats computes in C: distribution functions of the circle, densities of Bessel functions or integrals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import scipy.stats as st
 
 from mooncake_py.registry import pure
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_orders import kve_order_slope
+from mooncake_rules.scipy_shapes import like
 
 
 def von_mises_density(k: Any, x: Any) -> Any:
@@ -59,6 +61,48 @@ def harmonic_slope(j: Any, k: Any, n: Any, a: Any, y: Any) -> Any:
     return (y * _logs(n, a) - part) / _harmonic(n, a)
 
 
+def landau_slope(x: Any) -> Any:
+    """The derivative of Landau's density by its argument.
+
+    With z = pi x / 2 + log(pi / 2) the density is the integral of exp(s log s + z s) / (4 i) over a vertical line. On
+    that through the saddle point nothing cancels; where z is large the path is laid along the cut, and the integral
+    is that of exp(-t log t - z t) sin(pi t) / 2 over all t > 0.
+    """
+    z = np.asarray(math.pi / 2.0 * np.asarray(x, float) + math.log(math.pi / 2.0))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        slope = np.where(z < 1.0, _on_the_line(np.minimum(z, 1.0)), _on_the_cut(np.maximum(z, 1.0)))
+    return like(math.pi / 4.0 * slope, x)
+
+
+def _on_the_line(z: np.ndarray) -> np.ndarray:
+    saddle = np.exp(-1.0 - z)
+    end = np.arcsinh(9.0 / np.sqrt(saddle) + 40.0 / saddle)
+    u = np.linspace(0.0, 1.0, 400).reshape(-1, *[1] * z.ndim) * end
+    s = saddle * (1.0 + 1j * np.sinh(u))
+    f = np.real(s * np.exp(s * np.log(s) + z * s)) * saddle * np.cosh(u)
+    return (np.sum(f, axis=0) - (f[0] + f[-1]) / 2.0) * end / 399.0
+
+
+def _on_the_cut(z: np.ndarray) -> np.ndarray:
+    w, step = np.linspace(-4.0, 6.0, 300, retstep=True)
+    w = w.reshape(-1, *[1] * z.ndim)
+    t = np.exp(w - np.exp(-w)) / z
+    return -np.sum(np.exp(-z * t - t * np.log(t)) * np.sin(math.pi * t) * t * t * (1.0 + np.exp(-w)), axis=0) * step
+
+
+def smirnov_curvature(n: Any, x: Any) -> Any:
+    """The second derivative of the sum over j of x C(n, j) (x + j / n)^(j - 1) (1 - x - j / n)^(n - j)."""
+    n, x = np.broadcast_arrays(np.asarray(n, float), np.asarray(x, float))
+    j = np.arange(np.max(n, initial=0.0) + 1.0).reshape(-1, *[1] * n.ndim)
+    a, b = x + j / n, 1.0 - x - j / n
+    good = (b > 0) & (x > 0)
+    a, b, rest = np.where(good, a, 1.0), np.where(good, b, 1.0), np.maximum(n - j, 0.0)
+    log = sc.gammaln(n + 1.0) - sc.gammaln(j + 1.0) - sc.gammaln(rest + 1.0)
+    terms = np.where(good, np.exp(log + (j - 1.0) * np.log(a) + rest * np.log(b)), 0.0)
+    rate = (j - 1.0) / a - rest / b
+    return np.sum(terms * (2.0 * rate + x * (rate * rate - (j - 1.0) / (a * a) - rest / (b * b))), axis=0)[()]
+
+
 _harmonic: Any = getattr(importlib.import_module("scipy.special._ufuncs"), "_gen_harmonic", None)
 _NATIVE = [
     Entry("von_mises_cdf", (lambda k, x, y: von_mises_slope(k, x),
@@ -72,7 +116,32 @@ _HARMONIC = [
     Entry("_normalized_gen_harmonic", (*[lambda j, k, n, a, y: 0.0] * 3,
                                        lambda j, k, n, a, y: harmonic_slope(j, k, n, a, y)), (2.0, 5.0, 9.0, 1.3)),
 ]  # fmt: skip
-pure.update({_logs, harmonic_slope})
+_UFUNCS = [
+    Entry("_landau_pdf", (lambda x, m, s, y: landau_slope(x), None, None), (0.7, 0, 1)),
+    Entry("_smirnovp", (None, lambda n, x, y: smirnov_curvature(n, x)), (12, 0.21)),
+]  # fmt: skip
+
+
+def log_density(self, x, p, a, b):
+    """Of the generalized hyperbolic distribution."""
+    d, r = np.sqrt((a + b) * (a - b)), np.sqrt(1.0 + x * x)
+    norm = p * np.log(d) - 0.5 * math.log(2.0 * math.pi) - (p - 0.5) * np.log(a) - np.log(sc.kve(p, d)) + d
+    return norm + (p - 0.5) * np.log(r) + np.log(sc.kve(p - 0.5, a * r)) - a * r + b * x
+
+
+def density(self, x, p, a, b):
+    return np.exp(log_density(self, x, p, a, b))
+
+
+def probability(self, x, p, a, b):
+    return self._cdfvec(x, p, a, b)
+
+
+_Hyperbolic: Any = type(st.genhyperbolic)
+mirrors(_Hyperbolic._logpdf)(log_density)
+mirrors(_Hyperbolic._pdf)(density)
+mirrors(_Hyperbolic._cdf)(probability)
+pure.update({_logs, harmonic_slope, landau_slope, smirnov_curvature})
 pure.update({von_mises_density, von_mises_slope, _bessel_ratio})
 _X = np.array([-2.0, 0.4, 1.3])
 CASES: list[RuleCase] = [
@@ -81,6 +150,13 @@ CASES: list[RuleCase] = [
     case(lambda x, k: st.vonmises.cdf(x, k), _X / 10.0, np.array([0.1, 5.0, 40.0])),
     case(lambda q, k: st.vonmises.ppf(q, k), np.array([0.2, 0.6]), 1.7),
     case(lambda x, p, b: st.geninvgauss.logpdf(x, p, b), np.array([0.4, 1.3]), 1.3, 0.8),
+    *register_table(importlib.import_module("scipy.special._ufuncs"), _UFUNCS),
+    case(lambda x, m, s: st.landau.logpdf(x, m, s), np.array([-1.5, 0.1, 3.0, 40.0]), 0.2, 1.3),
+    case(lambda x: st.ksone.pdf(x, 30), np.array([0.01, 0.12, 0.2])),
+    case(lambda x: st.ksone(7).logpdf(x), 0.3),
+    case(lambda x, p, a, b: st.genhyperbolic.logpdf(x, p, a, b), _X, 0.5, 1.5, -0.5),
+    case(lambda x, p, s: st.genhyperbolic.pdf(x, p, 1.5, [[-0.3], [0.2]], scale=s), _X, -0.7, 1.3),
+    case(lambda x, a: st.genhyperbolic.cdf(x, 0.5, a, -0.5), 0.4, 1.5),
     case(lambda x, df, nc: st.ncx2.nnlf((df, nc, 0.0, 1.0), x), np.array([0.4, 1.3]), 3.2, 1.1),
 ]
 if _harmonic is not None:
