@@ -13,7 +13,6 @@ from scipy.stats import _distn_infrastructure as infrastructure
 
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.mirror import mirrors
 
 
 def infinite_support(dist, args):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.kinds import Array
+from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -83,10 +83,35 @@ def _extremum(f: Any, sign: float) -> None:
         return CoDual(y, fy), pullback
 
 
+def _clipped(f: Any, sign: float) -> None:
+    """The same with a number. One beyond zero fills the matrix; zeros that are not stored have no cotangent."""
+
+    @rrule(f, types=(Sparse, Scalar))
+    def rule(self: CoDual, other):
+        a = self.primal
+        fills = sign * np.real(other) > 0
+        y = complete(f(a, other), sp.csr_array(np.ones(a.shape)) if fills else pattern(a))
+        fy = tangent_of(y)
+
+        def pullback(dy):
+            d = take_fdata(fy.f["data"], None)
+            if d is None:
+                return None
+            t = matrix_of(y, d)
+            whole = sp.csr_array(a).reshape((1, *a.shape)[-2:]).tocsr()
+            give(self, lambda r, c: entries(t, r, c) * np.heaviside(sign * (entries(whole, r, c) - other), 0.5))
+            at = t.tocoo()
+            return None, np.sum(at.data * np.heaviside(sign * (other - entries(whole, at.row, at.col)), 0.5))
+
+        return CoDual(y, fy), pullback
+
+
 for _f in methods("maximum"):
     _extremum(_f, 1.0)
+    _clipped(_f, 1.0)
 for _f in methods("minimum"):
     _extremum(_f, -1.0)
+    _clipped(_f, -1.0)
 
 
 def _with_dense(name: str, sign: float, dense_sign: float) -> None:
@@ -158,7 +183,19 @@ def _extrema(d, e):
     )
 
 
+def _bounded(d, k):
+    a, old = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)), sp.csc_matrix((d, (_ROW, _COL)), shape=(3, 3))
+    return (
+        a.maximum(0.0).toarray(),
+        a.minimum(k) @ _M,
+        old.maximum(k).data,
+        a.maximum(-k).sum(),
+        a.tocoo().minimum(-1).sum(),
+    )
+
+
 CASES: list[RuleCase] = [
+    case(_bounded, _D - 2.0, 0.3),
     case(_extrema, _D - 2.0, _D[::-1] - 1.7),
     case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
     case(lambda d: sp.dia_array((d.reshape(2, 3), np.array([0, 1])), shape=(3, 3)) @ _M, _D),

@@ -94,7 +94,7 @@ _to_dense("toarray")
 # -- construction -----------------------------------------------------------------------------------------
 
 
-_ZEROS = NoDerivative(
+ZEROS = NoDerivative(
     "a sparse matrix", "the zeros of a dense one", "make it of the numbers to store, as (data, (row, column))"
 )
 
@@ -130,7 +130,7 @@ def _constructor(cls: type) -> None:
             if not isinstance(given, tuple) or len(given) < 2:
                 dense = np.asarray(given)
                 if not dense.all():
-                    return _ZEROS
+                    return ZEROS
                 full = kind_of(np.asarray(t.toarray()).reshape(dense.shape), dense)
                 return unstack(full, given) if not isinstance(given, np.ndarray) else full
             if y.format == "dia":

@@ -24,6 +24,7 @@ from mooncake_rules.scipy_sparse import (
     places,
     tangent_of,
 )
+from mooncake_rules.scipy_sparse_made import ZEROS
 from mooncake_rules.scipy_sparse_made import shared_shadow
 
 
@@ -131,20 +132,49 @@ def _stacked(f: Any) -> None:
             if sp.issparse(x):
                 given.append(CoDual(x, fx))
                 return len(given) - 1
+            if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.size:
+                block: Any = sp.coo_matrix(x)
+                given.append(CoDual(block, tangent_of(block)))
+                return len(given) - 1
             if isinstance(x, (list, tuple)):
                 inner = fx.f if hasattr(fx, "f") else fx
                 return [slots(v, None if inner is None else inner[i]) for i, v in enumerate(x)]
             if x is not None and np.asarray(x).dtype.kind in "fc" and np.size(x):
-                raise NotDifferentiated("dense blocks of sparse matrices are not differentiated: make them sparse")
+                raise NotDifferentiated(
+                    "numbers among the blocks of a sparse matrix are not differentiated: use arrays"
+                )
             return x
+
+        def cotangents(slot: Any, x: Any) -> Any:
+            """Of dense blocks; those of sparse ones have been given to their numbers."""
+            if isinstance(slot, list):
+                of = [cotangents(v, w) for v, w in zip(slot, x, strict=True)]
+                return (tuple(of) if isinstance(x, tuple) else of) if any(t is not None for t in of) else None
+            if not isinstance(x, np.ndarray) or type(slot) is not int:
+                return None
+            block = given[slot]
+            d = take_fdata(block.fdata.f["data"], None)
+            if d is None or not x.all():
+                return None if d is None else ZEROS
+            return (
+                sp.coo_matrix((d, (block.primal.row, block.primal.col)), shape=block.primal.shape)
+                .toarray()
+                .reshape(x.shape)
+            )
 
         def filled(slot: Any, ms: Any) -> Any:
             if isinstance(slot, list):
                 return [filled(v, ms) for v in slot]
-            return ms[slot] if isinstance(slot, int) else slot
+            return ms[slot] if type(slot) is int else slot
 
-        where = slots(list(blocks.primal), blocks.fdata)
-        return rearranged(f, given, lambda ms: f(filled(where, ms), *plain, **options))
+        where = slots(blocks.primal, blocks.fdata)
+        y, pull = rearranged(f, given, lambda ms: f(filled(where, ms), *plain, **options))
+
+        def pullback(dy: Any) -> Any:
+            pull(dy)
+            return (cotangents(where, blocks.primal),)
+
+        return y, pullback
 
 
 for _f in (sp.vstack, sp.hstack, sp.bmat, sp.block_array, sp.block_diag):
@@ -179,7 +209,15 @@ def _joined(d, v):
     return up, wide, sp.block_diag([a, a[:2]]).toarray(), sp.bmat([[a, None], [None, a]]).sum(axis=1)
 
 
+def _bordered(d, v):
+    a, row = _csr(d), v[None, :]
+    old = sp.csr_matrix((d, (_ROW, _COL)), shape=(4, 4))
+    wide = sp.hstack((a, v[:, None], row.T * v[0]), format="csr") @ np.arange(6.0)
+    return wide, sp.vstack([row, old, np.ones((1, 4))]).toarray(), sp.block_diag((row, a)) @ np.append(v, v)
+
+
 CASES: list[RuleCase] = [
+    case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
     case(_sliced, _D, _V), case(_of_others, _D), case(_joined, _D, _V), case(lambda d: _csr(d).diagonal(-1), _D),
     case(lambda d: (sp.tril(_csr(d)).toarray(), sp.triu(_csr(d), 1).toarray()), _D),
     case(lambda d: _csr(d).trace(), _D),
