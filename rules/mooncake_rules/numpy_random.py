@@ -11,10 +11,13 @@ import numpy as np
 
 from mooncake_py.infer.types import Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.registry import infer_table, overlay, rrule, zero_derivative
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.structure import constant_classes
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.callables import run
 from mooncake_rules.common import total, unbroadcast
 from mooncake_rules.inference import Types, shape_ndim
+from mooncake_rules.sequences import unstack
 
 _random = np.random
 _Generator, _RandomState = np.random.Generator, np.random.RandomState
@@ -129,6 +132,51 @@ def _scaled_method(m: Any) -> None:
 
 _scaled_method(_Generator.exponential)
 _scaled_method(_RandomState.exponential)
+
+
+# -- normal samples of several variables ------------------------------------------------------------------
+
+
+def correlated_cotangents(dy: Any, y: Any, mean: Any, cov: Any, method: str) -> tuple[Any, Any]:
+    """Samples are mean + L z for the Cholesky factor L; the other factors are not determined by the covariance."""
+    dy = np.reshape(dy, (-1, np.shape(y)[-1]))
+    dmean = unstack(np.sum(dy, axis=0), mean)
+    if method != "cholesky":
+        remedy = "hold it constant, or draw by default_rng().multivariate_normal(..., method='cholesky')"
+        return dmean, NoDerivative("numpy.random.multivariate_normal", "the covariance", remedy)
+    factor, pull = run(np.linalg.cholesky, None, [np.array(cov, float)])
+    z = np.linalg.solve(factor, np.reshape(y - np.asarray(mean), dy.shape).T)
+    return dmean, unstack(pull(np.tril(dy.T @ z.T))[0], cov)
+
+
+@rrule(_Generator.multivariate_normal)
+def correlated(rng, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd"):
+    y = rng.multivariate_normal(mean, cov, size, check_valid, tol, method=method)
+
+    def pullback(dy):
+        return None, *correlated_cotangents(dy, y, mean, cov, method)
+
+    return y, pullback
+
+
+@rrule(_RandomState.multivariate_normal)
+def correlated_as_before(rng, mean, cov, size=None, check_valid="warn", tol=1e-8):
+    y = rng.multivariate_normal(mean, cov, size, check_valid, tol)
+
+    def pullback(dy):
+        return None, *correlated_cotangents(dy, y, mean, cov, "svd")
+
+    return y, pullback
+
+
+@rrule(_random.multivariate_normal)
+def correlated_by_function(mean, cov, size=None, check_valid="warn", tol=1e-8):
+    y = _random.multivariate_normal(mean, cov, size, check_valid, tol)
+
+    def pullback(dy):
+        return correlated_cotangents(dy, y, mean, cov, "svd")
+
+    return y, pullback
 
 
 # What is drawn or shuffled is told by shuffling the positions: the generator takes the same steps for these.
@@ -318,10 +366,22 @@ def _rearranged_as_before(x: np.ndarray) -> Any:
     return y * np.array(items)
 
 
+def _correlated(mean: np.ndarray, root: np.ndarray, a: float) -> Any:
+    rng, old = np.random.default_rng(3), np.random.RandomState(3)
+    y = rng.multivariate_normal(mean, root @ root.T + np.eye(3), (4, 2), method="cholesky")
+    one = rng.multivariate_normal([a, 2.0 * a], [[a, 0.1], [0.1, 1.0]], method="cholesky")
+    return (
+        y * rng.multivariate_normal(mean, np.eye(3)),
+        one * a,
+        old.multivariate_normal(mean=mean, cov=np.eye(3), size=2),
+    )
+
+
 _X = np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7]])
 CASES: list[RuleCase] = [
     case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])),
     case(_drawn_between, 0.5, 1.5),
+    case(_correlated, np.array([0.5, 1.0, 2.0]), np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7], [0.1, 0.4, 0.9]]), 1.3),
     case(_waited, 0.5, np.array([0.5, 1.0, 2.0])),
     case(_rearranged, _X),
     case(_rearranged_as_before, _X),

@@ -247,6 +247,7 @@ def block_diag(*arrs):
 
 pure.update({block_diag_cotangents, sl.block_diag})
 zero_derivative(sl.hilbert, sl.invhilbert, sl.pascal, sl.invpascal, sl.hadamard, sl.dft, sl.helmert)
+zero_derivative(sl.bandwidth, sl.issymmetric, sl.ishermitian)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -275,6 +276,6 @@ CASES: list[RuleCase] = [
     case(sl.block_diag, _A, _M, _V), case(sl.block_diag, 0.5, _M), case(sl.block_diag, [1.5, 2.0], _Z),
     case(lambda b: sl.solve_continuous_are(_A, b, _H, _K), _M.T @ np.array([[1.0, 0.2, 0.1], [0.3, 2.0, 0.5]])),
     case(lambda a, b, q, r: sl.solve_discrete_are(a, b, (q + q.T) / 2, (r + r.T) / 2), _A / 3, _M.T, _H, _H[:2, :2]),
-    case(sl.signm, _A),
+    case(sl.signm, _A), case(lambda a: np.sum(a) * (sl.bandwidth(a)[0] + sl.issymmetric(a) + 2), _A),
     case(lambda a, q, r: sl.solve_continuous_are(a, _A + 2, (q + q.T) / 2, (r + r.T) / 2), _A, _H, _K),
 ]  # fmt: skip
