@@ -24,8 +24,7 @@ from mooncake_rules.scipy_sparse import (
     places,
     tangent_of,
 )
-from mooncake_rules.scipy_sparse_made import ZEROS
-from mooncake_rules.scipy_sparse_made import shared_shadow
+from mooncake_rules.scipy_sparse_made import ZEROS, shared_shadow
 
 
 def numbered(a: Any, start: int) -> tuple[Any, np.ndarray, np.ndarray]:
