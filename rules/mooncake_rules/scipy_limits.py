@@ -133,9 +133,11 @@ def boxcox_llf(lmb, data, **options):
 
 @overlay(st.yeojohnson_llf)
 def yeojohnson_llf(lmb, data, **options):
-    if options or (abs(lmb) > _NEAR and abs(lmb - 2.0) > _NEAR):
-        return _yeojohnson_llf(lmb, data, **options)
     x = np.asarray(data)
+    right = x >= 0
+    limit = (abs(lmb) < _NEAR and np.all(right)) or (abs(lmb - 2.0) < _NEAR and not np.any(right))
+    if options or not limit:
+        return _yeojohnson_llf(lmb, data, **options)
     spread = np.log(np.var(yeojohnson_transform(x, lmb), axis=0))
     return -len(x) / 2.0 * spread + (lmb - 1.0) * np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=0)
 
@@ -161,6 +163,6 @@ CASES += [
     case(f, lam, np.abs(_X) if "boxcox" in f.__name__ else x)
     for f, lams in ((st.boxcox_llf, (0.0, 0.4)), (st.yeojohnson_llf, (0.0, 0.4, 2.0)))
     for lam in lams
-    for x in (_X, np.abs(_X))
+    for x in (_X, np.abs(_X), -np.abs(_X))
 ]
 CASES += [case(st.yeojohnson, _X, lam) for lam in (0.0, 0.4, 2.0)]
