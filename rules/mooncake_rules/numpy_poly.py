@@ -111,7 +111,7 @@ def roots(p):
         slopes = np.polyval(np.polyder(c), y)
         with np.errstate(divide="ignore", invalid="ignore"):
             dp = -conj(np.vander(y, len(c)) / slopes[:, None]).T @ dy
-        return unstack(real_of(dp, c), p)
+        return (unstack(real_of(dp, c), p),)
 
     return y, pullback
 
@@ -183,7 +183,8 @@ CASES: list[RuleCase] = [
     case(np.polymul, _V, _W), case(np.polymul, [0.5, 1.0], _W), case(np.polydiv, _V, _W), case(np.polyder, _V),
     case(np.polyder, _V, 2), case(np.polyint, _V), case(np.polyint, _V, 2, k=[0.5, 0.2]),
     case(np.polyint, _V, 2, k=0.5), case(np.poly, _W), case(np.poly, _SQUARE), case(np.poly, [0.5, 0.2]),
-    case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])), case(np.vander, _V),
+    case(np.roots, _P), case(np.roots, np.array([1.0, -3.5, 0.5])),
+    case(np.roots, (1.0, -3.5, 0.5)), case(np.vander, _V),
     case(np.vander, _V, 3, increasing=True), case(np.vander, _Z), case(np.vander, [0.5, 0.0, 2.0]),
     case(_object, _W, _V), case(_converted, _X, _P), case(_poly1d, _V, _W, _X), case(np.polyval, _W, [0.5, 0.2]),
     case(np.polyval, _SQUARE, _W), case(np.polyval, _SQUARE[:, :1], _W * (1 - 0.2j)), case(np.polyval, _SQUARE, 0.3),

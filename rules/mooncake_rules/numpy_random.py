@@ -16,6 +16,7 @@ from mooncake_py.structure import constant_classes
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import total, unbroadcast
+from mooncake_rules.sequences import unstack
 from mooncake_rules.inference import Types, shape_ndim
 from mooncake_rules.sequences import unstack
 
@@ -33,7 +34,9 @@ zero_derivative(
 
 
 def onto(t: Any, like: Any) -> Any:
-    return unbroadcast(t, like.shape) if isinstance(like, np.ndarray) else total(t)
+    if isinstance(like, np.ndarray):
+        return unbroadcast(t, like.shape)
+    return unstack(unbroadcast(t, np.shape(like)), like) if isinstance(like, (list, tuple)) else total(t)
 
 
 def normal_cotangents(dy: Any, y: Any, loc: Any, scale: Any) -> tuple[Any, Any]:
@@ -380,6 +383,7 @@ def _correlated(mean: np.ndarray, root: np.ndarray, a: float) -> Any:
 _X = np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7]])
 CASES: list[RuleCase] = [
     case(_drawn, 0.5, np.array([0.5, 1.0, 2.0])),
+    case(_drawn, 0.5, [0.5, 1.0, 2.0]),
     case(_drawn_between, 0.5, 1.5),
     case(_correlated, np.array([0.5, 1.0, 2.0]), np.array([[0.5, 1.0, 2.0], [0.3, -1.0, 0.7], [0.1, 0.4, 0.9]]), 1.3),
     case(_waited, 0.5, np.array([0.5, 1.0, 2.0])),

@@ -187,20 +187,22 @@ def ends_cotangent(t: np.ndarray, k: int, x: Any, dx: Any) -> np.ndarray:
 
 
 def _of_tck(tck: Any, dt: Any, dc: Any) -> Any:
-    return type(tck)([dt, dc, None])
+    return type(tck)([fitted(dt, tck[0]), dc if isinstance(dc, list) else fitted(dc, tck[1]), None])
 
 
 @rrule(sip.splev, _impl.splev, types=(Any_, tuple))
 @rrule(sip.splev, _impl.splev, types=(Any_, list))
 def splev(x, tck, der=0, ext=0):
     y = sip.splev(x, tck, der, ext)
-    several = isinstance(tck, (tuple, list)) and isinstance(tck[1], list)
-    if not several and not _is_single(tck):
+    of_parts = isinstance(tck, (tuple, list))
+    several = of_parts and isinstance(tck[1], list) and np.ndim(tck[1][0]) > 0  # a curve: one for every coordinate
+    if not several and not (of_parts and np.ndim(tck[1]) == 1):
         raise NotDifferentiated("scipy.interpolate.splev is differentiated for (t, c, k): call the spline itself")
-    t, given, k = tck
+    t, given, k = np.asarray(tck[0]), tck[1], tck[2]
 
     def one(c, dy):
         """The cotangents of the places, the knots and the coefficients c."""
+        c = np.asarray(c)
         at, d = np.asarray(x, float), np.asarray(dy, float)
         inside = (at >= t[k]) & (at <= t[-k - 1])
         if ext == 1:
@@ -445,6 +447,7 @@ CASES: list[RuleCase] = [
     case(lambda y, q: sip.InterpolatedUnivariateSpline(_X, y, ext=3)(q), _Y, _Q * 2 - 0.5),
     case(lambda y, q: sip.InterpolatedUnivariateSpline(_X, y, ext="zeros")(q), _Y, _Q * 2 - 0.5),
     case(lambda x, y, q: sip.splev(q, sip.splrep(x, y)), _X, _Y, _Q),
+    case(lambda t, c, q: sip.splev(q, (t, c, 3)), *[v.tolist() for v in sip.splrep(_X, _Y)[:2]], _Q),
     case(lambda y, q: sip.splev(q, sip.splrep(_X, y, k=2, s=0), der=1), _Y, _Q),
     case(lambda y, q: sip.splev(q, sip.splrep(_X, y), ext=3), _Y, _Q * 2 - 0.5),
     case(lambda x, y, q: sip.splev(q, sip.splrep(x, y), ext=3), _X, _Y, _Q * 2 - 0.5),

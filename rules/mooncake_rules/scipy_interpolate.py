@@ -347,7 +347,7 @@ def _cubic(cls: type, slopes: Any) -> None:
         shadow = Kept.of(poly, c=poly.c, x=poly.x)
 
         def pullback(dy):
-            xs, ys = np.asarray(x.primal, float), np.moveaxis(np.asarray(y, dtype=np.result_type(y, 1.0)), axis, 0)
+            xs, ys = np.asarray(x.primal, float), np.moveaxis(np.asarray(y) * 1.0, axis, 0)
             f, numbers = slopes(given, ys)
 
             def coefficients(x, y, *numbers):
@@ -472,6 +472,7 @@ CASES: list[RuleCase] = [
     case(_periodic, _X[:4], _Y[:3], _Q),
     case(lambda y, q: sip.CubicSpline(_X, y, axis=1)(q), np.stack([_Y, _Y**2]), _Q),
     case(lambda x, y, q: sip.CubicSpline(x, y)(q, 1), _X, _Y, 1.1),
+    case(lambda x, y: sip.CubicSpline(x, y)(1.1), _X.tolist(), tuple(_Y.tolist())),
     case(lambda x, y, q: sip.CubicSpline(x, y).derivative()(q), _X, _Y, _Q),
     case(lambda x, y, q: sip.CubicSpline(x, y).antiderivative()(q), _X, _Y, _Q),
     case(lambda x, y: sip.CubicSpline(x, y).integrate(0.2, 2.9), _X, _Y),

@@ -223,7 +223,7 @@ def make_interp_spline(x: CoDual, y, k=3, t: CoDual = _NONE, bc_type=None, axis=
     def pullback(dy):
         dc = Kept.take(shadow, "c", b.c)
         dt, unknown = knots_part(shadow, b.t)
-        ys = np.moveaxis(np.asarray(y, dtype=np.result_type(y, 1.0)), axis, 0)
+        ys = np.moveaxis(np.asarray(y) * 1.0, axis, 0)
         if isinstance(bc_type, str) and bc_type == "periodic":
             unknown = NoDerivative("a periodic spline", "the places of the data")
             return unknown, fitted(np.moveaxis(_periodic(x.primal, len(ys), k, dc), 0, axis), y)
@@ -274,7 +274,7 @@ def _fit(f: Any, formula: Any, names: tuple[str, ...]) -> None:
             dc = Kept.take(shadow, "c", b.c)
             dt, unknown = knots_part(shadow, b.t)
             axis = o.get("axis", 0)
-            ys = np.moveaxis(np.asarray(y, dtype=np.result_type(y, 1.0)), axis, 0)
+            ys = np.moveaxis(np.asarray(y) * 1.0, axis, 0)
             values = [None if o.get(k) is None else np.asarray(o[k], float) for k in names]
             on = [True, True, *[v is not None for v in values]]
             _, pull = run(functools.partial(formula, o), None, (np.asarray(x.primal, float), ys, *values), on)
@@ -356,6 +356,8 @@ def _used(t, c, q):
 CASES: list[RuleCase] = [
     case(lambda q: _BS(q), _Q), case(lambda q: _BS(q, 1), 1.1),
     case(lambda x, y, q: sip.make_interp_spline(x, y)(q), _X, _Y, _Q),
+    *[case(lambda x, y, f=f: f(x, y)(1.1), _X.tolist(), _Y.tolist())
+      for f in (sip.make_interp_spline, sip.make_smoothing_spline)],
     case(lambda x, y, q: sip.make_interp_spline(x, y, k=1)(q), _X, np.stack([_Y, _Y**2], 1), 1.1),
     case(lambda x, y: sip.make_interp_spline(x, y, k=2)(_Q + 0.05), _X, _Y),
     case(lambda x, y, b: sip.make_interp_spline(x, y, bc_type=([(1, b)], "natural"))(_Q), _X, _Y, 0.3),
