@@ -16,7 +16,6 @@ from mooncake_py.structure import constant_classes
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import total, unbroadcast
-from mooncake_rules.sequences import unstack
 from mooncake_rules.inference import Types, shape_ndim
 from mooncake_rules.sequences import unstack
 
