@@ -87,10 +87,11 @@ def dict_update(d: dict, other: Any) -> None:
 
 def dict_merge(d: dict, other: Any) -> None:
     """`f(**other)`: as dict_update, but a repeated key is a TypeError."""
-    for k in other.keys():  # noqa: SIM118  (a mapping need not be iterable)
+    as_dict = isinstance(other, dict) and type(other).__iter__ is dict.__iter__  # then its brackets are not asked
+    for k in dict.keys(other) if as_dict else other.keys():
         if k in d:
             raise TypeError(f"got multiple values for keyword argument {k!r}")
-        d[k] = other[k]
+        d[k] = dict.__getitem__(other, k) if as_dict else other[k]
 
 
 # -- taking apart -----------------------------------------------------------------------------------------
