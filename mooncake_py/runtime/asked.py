@@ -33,8 +33,11 @@ def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     within = known and f in asking_items
     loud: dict[type, bool] = {}
     found = []
+    method = f.__name__ if type(f) is pytypes.FunctionType else ""
     for x in _given((*args, *kwargs.values()), within or of_numpy(f), 3):
         cls = type(x)
+        if method and class_attribute(cls, method) is f:  # its rule knows what it does to the object
+            continue
         if cls not in loud:
             loud[cls] = is_user_class(cls) and not is_quiet(cls, names)
             if is_user_class(cls) and not within and of_numpy(f) and _gives_numbers(cls) and not _is_among(x, args):
