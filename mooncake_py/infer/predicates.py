@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any
 
@@ -62,26 +62,26 @@ def may_be_asked(t: T) -> bool:
     return False
 
 
-def holds_objects(t: T) -> bool:
-    """Is this an object of a class written in Python, or are there some in a tuple or list?"""
+def _held(t: T) -> Iterator[T]:
+    """What a value of type t may be, and the items of tuples and lists instead of these."""
     match t:
         case Union(options=parts) | Tup(items=parts):
-            return any(map(holds_objects, parts))
+            for part in parts:
+                yield from _held(part)
         case Lst(elem=elem):
-            return holds_objects(elem)
-        case Inst(cls=cls):
-            return is_user_class(cls)
-    return False
+            yield from _held(elem)
+        case _:
+            yield t
+
+
+def holds_objects(t: T) -> bool:
+    """Is this an object of a class written in Python, or are there some in a tuple or list?"""
+    return any(isinstance(x, Inst) and is_user_class(x.cls) for x in _held(t))
 
 
 def holds_unknown(t: T) -> bool:
     """Is it not known what this is, or what is in it?"""
-    match t:
-        case Union(options=parts) | Tup(items=parts):
-            return any(map(holds_unknown, parts))
-        case Lst(elem=elem):
-            return holds_unknown(elem)
-    return isinstance(t, Top)
+    return any(isinstance(x, Top) for x in _held(t))
 
 
 def may_change_as_index(t: T) -> bool:
