@@ -83,7 +83,9 @@ def derive_rule(
         checks = Checks(fn.__code__, frame.mode)
         derived = derive(inferred, checks.dynamic_site, static_site, options, observe, checks)
     observe("derived", derived)
-    heavy = {v for v, t in inferred.types.items() if isinstance(t, Arr)} | {derived.pullback.params[0]}
+    heavy = {v for v, t in inferred.types.items() if isinstance(t, Arr)}
+    if derived.captures_memory:
+        heavy.add(derived.pullback.params[0])
     codes = [lower(f, folding=options.stack_folding, heavy=heavy) for f in (derived.forward, derived.pullback)]
     forward = pytypes.FunctionType(codes[0], fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")

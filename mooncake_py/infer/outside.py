@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
 from typing import Any, TypeVar
 
+from mooncake_py import collector
 from mooncake_py.closures import captured
 from mooncake_py.errors import MooncakeError, WritesOutside
 from mooncake_py.infer.codes import names_of_values
@@ -80,20 +81,26 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     key = _call(f, receivers, brought)
     known = _answers.get(key)
     if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
-        walk = Walk()
-        walk.outermost = f.__code__
-        walk.function(f)
-        for x in brought:
-            walk.value(x)
-        for i, x in enumerate(receivers):
-            if is_data(x):
-                walk.value(x)
-            else:
-                walk.codes[f.__code__, id(f.__globals__)].defaults[i] = x
+        with collector.at_rest():
+            known = _walked(f, receivers, brought)
         if len(_answers) > 5000:
             _answers.clear()
-        known = _answers[key] = walk.answer(), walk.relied
+        _answers[key] = known
     return known[0]
+
+
+def _walked(f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[Any]) -> tuple[Wary, list[Name]]:
+    walk = Walk()
+    walk.outermost = f.__code__
+    walk.function(f)
+    for x in brought:
+        walk.value(x)
+    for i, x in enumerate(receivers):
+        if is_data(x):
+            walk.value(x)
+        else:
+            walk.codes[f.__code__, id(f.__globals__)].defaults[i] = x
+    return walk.answer(), walk.relied
 
 
 def with_answer(
@@ -201,6 +208,7 @@ class Walk:
         self.sources = False
         self.unseen = False
         self.namespaces = False  # are there modules and classes that may be written to?
+        self.sets_names = False  # are names of modules set?
         self.rebinds = False  # are global variables assigned, or read that may be?
         self.assigns = False  # and what they get is not just counted?
         self.writers = NOTHING  # what callables write to that hold on to it
@@ -209,7 +217,7 @@ class Walk:
         self.relied: list[Name] = []  # names, and what they were taken to hold
 
     def answer(self) -> Wary:
-        if any(map(names_set, self.codes.values())):
+        if self.sets_names:
             return NAMES
         if self.assigns or self.writers is ARRAYS or writes_arrays(self):
             return ARRAYS
@@ -360,8 +368,10 @@ class Walk:
     def _rebound_by(self, c: Code) -> None:
         """Note the global variables that this code assigns, of its own module or of others."""
         defs = {s.out: s for b in c.body.blocks for s in b.stmts}
-        for module, name in names_set(c) if self.notes else ():
-            note_rebound(vars(module), name, False)
+        for module, name in names_set(c, defs):
+            self.sets_names = True
+            if self.notes:
+                note_rebound(vars(module), name, False)
         for s in defs.values():
             if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
                 name = str(s.args[0].value)  # type: ignore[union-attr]

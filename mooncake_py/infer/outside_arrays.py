@@ -70,6 +70,11 @@ def kinds(x: Any, depth: int = 3) -> int:
     return HOLDER if type(x) is functools._lru_cache_wrapper else NOTHING
 
 
+def _may_lead_on(module: pytypes.ModuleType) -> bool:
+    """Are there arrays in a module, or further modules? There are none in `math`."""
+    return any(isinstance(x, pytypes.ModuleType) or kinds(x) for x in vars(module).values())
+
+
 def reaches_arrays(walk: Walk) -> bool:
     """Are there arrays outside that the code which a walk has found could come to?"""
     return _Arrays(walk).sources
@@ -127,7 +132,7 @@ class _Arrays:
         for holder in walk.kept:
             self._attributes_of(holder)
         self.sources = self.size > 0 or any(
-            kinds(c.globals.get(n)) or isinstance(c.globals.get(n), pytypes.ModuleType)
+            n in c.globals and (kinds(x := c.globals[n]) or (isinstance(x, pytypes.ModuleType) and _may_lead_on(x)))
             for c in self.codes
             for n in c.code.co_names
         )

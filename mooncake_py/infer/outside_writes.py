@@ -108,12 +108,12 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 
-def names_set(c: Code) -> list[tuple[pytypes.ModuleType, str]]:
+def names_set(c: Code, defs: dict[Var, Call]) -> list[tuple[pytypes.ModuleType, str]]:
     """The names of modules that do not belong to a library which it sets; "" where it is not seen which."""
-    defs = {s.out: s for b in c.body.blocks for s in b.stmts}
     found: list[tuple[pytypes.ModuleType, str]] = []
     for s in defs.values():
-        if s.args and any(c.known(s.fn, defs) is f for f in (setattr, delattr, vars)):
+        f = c.known(s.fn, defs) if s.args else None
+        if f is setattr or f is delattr or f is vars:
             x = c.known(s.args[0], defs)
             if isinstance(x, pytypes.ModuleType) and not of_library(x.__name__):
                 name = s.args[1] if len(s.args) > 1 else Const("")

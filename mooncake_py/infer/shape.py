@@ -58,7 +58,7 @@ class Shape:
             for v in s.args:
                 if isinstance(v, Var):
                     self.users[v] |= self.users[s.out]
-        held = {b.id for b in fn.blocks if any(any(is_const(s.fn, f) for f in _OF_HELD) for s in b.stmts)}
+        held = {b.id for b in fn.blocks for s in b.stmts if type(s.fn) is Const and id(s.fn.value) in _OF_HELD}
         for s in self.statements if held else ():
             if is_const(s.fn, ops.make_function) or is_const(s.fn, getattr):  # what these read is found by the type
                 for v in s.args:
@@ -206,7 +206,7 @@ class Shape:
         return found
 
 
-_OF_HELD = (cell_of, default_of, receiver_of)
+_OF_HELD = {id(f) for f in (cell_of, default_of, receiver_of)}
 
 _LOOK = frozenset({iter, len, list, tuple, sorted, dict, operator.getitem, operator.contains, DictValues, DictItems})
 _LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", "__len__"})

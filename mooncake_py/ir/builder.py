@@ -154,6 +154,10 @@ class Builder:
         """What a key is that nothing was written to."""
         return self.unwritten
 
+    def begins_at(self, block: Draft, key: Hashable) -> bool:
+        """Is it known that nothing written to the key reaches a block where several meet, or may yet?"""
+        return False
+
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
         joins: list[_Join] = []  # begun, the outermost first
@@ -190,18 +194,18 @@ class Builder:
         chain = []
         written = -1  # not asked for yet
         while (value := block.defs.get(key)) is None:
+            preds = block.preds
+            if block.sealed and len(preds) == 1:
+                chain.append(block)
+                block = preds[0][0]
+                continue
+            if (block.sealed and not preds) or self.begins_at(block, key):
+                value = block.defs[key] = self.default(key)
+                break
             if not block.sealed:
                 value = self._param(block, key)
                 block.incomplete.append((key, value))
                 break
-            preds = block.preds
-            if not preds:
-                value = block.defs[key] = self.default(key)
-                break
-            if len(preds) == 1:
-                chain.append(block)
-                block = preds[0][0]
-                continue
             if written < 0:
                 written = self._written.get(key, 0)
             if block.depth < 0:

@@ -81,10 +81,13 @@ def _rpo(entry: BlockId, succs: dict[BlockId, tuple[BlockId, ...]]) -> list[Bloc
 
 def dominators(fn: Function) -> dict[BlockId, BlockId | None]:
     """The immediate dominator of every reachable block, None for the entry (Cooper, Harvey and Kennedy 2001)."""
-    order = rpo(fn.blocks)
+    succs = {b.id: successors(b) for b in fn.blocks}
+    order = _rpo(fn.entry.id, succs)
     index = {b: i for i, b in enumerate(order)}
-    preds = predecessors(fn)
-    incoming = [[index[p] for p in preds[b] if p in index] for b in order]
+    incoming: list[list[int]] = [[] for _ in order]
+    for i, b in enumerate(order):
+        for s in succs[b]:
+            incoming[index[s]].append(i)
     idom = [-1] * len(order)
     idom[0] = 0
     changed = True
@@ -117,6 +120,23 @@ def dominates(idom: dict[BlockId, BlockId | None], a: BlockId, b: BlockId) -> bo
             return True
         node = idom.get(node)
     return False
+
+
+def spans(idom: dict[BlockId, BlockId | None]) -> dict[BlockId, range]:
+    """Numbers for the blocks of a dominator tree: those of what a block dominates, its own first."""
+    sizes = dict.fromkeys(idom, 1)
+    for b in reversed(idom):
+        up = idom[b]
+        if up is not None:
+            sizes[up] += sizes[b]
+    out: dict[BlockId, range] = {}
+    free: dict[BlockId | None, int] = {None: 0}
+    for b, up in idom.items():
+        first = free[up]
+        free[up] = first + sizes[b]
+        free[b] = first + 1
+        out[b] = range(first, free[up])
+    return out
 
 
 def loops(fn: Function, idom: dict[BlockId, BlockId | None] | None = None) -> dict[BlockId, set[BlockId]]:

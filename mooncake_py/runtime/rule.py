@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
 import time
 import types as pytypes
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py import registry
+from mooncake_py import collector, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
@@ -213,7 +212,7 @@ def rule_for(
             others = any(k[0] is fn.__code__ for k in list(_cache))
             why = log.why_again(rules[0] if rules else None, others)
         begin = time.perf_counter()
-        with _collector_at_rest():
+        with collector.at_rest():
             rule = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
         _keep(key, rule)
         if rule.anywhere:
@@ -229,18 +228,6 @@ def _keep(key: Any, rule: DerivedRule) -> None:
     """Put the rule before those that may hold again; a rule that was registered since ends the others for good."""
     others = [r for r in _cache.get(key, ()) if r is not rule and r.generation == rule.generation]
     _cache[key] = (rule, *others)[:_KEPT]
-
-
-@contextlib.contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """What a derivation makes is kept or goes by itself: passes of the cyclic collector over it would find nothing."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _log_wanted() -> Any:

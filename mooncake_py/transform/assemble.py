@@ -35,6 +35,7 @@ from mooncake_py.transform.canonical import Canonical, canonicalise
 from mooncake_py.transform.certain import fold
 from mooncake_py.transform.control import Control
 from mooncake_py.transform.derived import Derived, Observer, Planned, ignore
+from mooncake_py.transform.effects import is_array
 from mooncake_py.transform.facts import Facts
 from mooncake_py.transform.forward import ForwardAssembly
 from mooncake_py.transform.hoist import hoist
@@ -119,6 +120,7 @@ def derive(
         notes=tuple(forward.notes),
         stored=transfer.stored(),
         kept=transfer.kept(),
+        captures_memory=any(is_array(types.get(v)) for v in p.comms.captures),
         always_zero=always_zero,
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Known, T
-from mooncake_py.ir.graph import dominators, innermost_loop, loops, rpo
+from mooncake_py.ir.graph import dominators, innermost_loop, loops, rpo, spans
 from mooncake_py.ir.mapping import map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -65,6 +65,14 @@ class Canonical:
     unwinding: set[Var]
     preds: dict[BlockId, list[tuple[BlockId, Edge]]] = field(default_factory=dict)
     returning: set[BlockId] = field(default_factory=set)
+    spans: dict[BlockId, range] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.spans = spans(self.idom)
+
+    def dominates(self, a: BlockId, b: BlockId) -> bool:
+        """Is `a` on every path to `b`? (A block dominates itself.)"""
+        return self.spans[b].start in self.spans[a]
 
     def enclosing(self, header: BlockId | None) -> list[BlockId]:
         """The loop and those around it, innermost first."""

@@ -69,6 +69,7 @@ class Derived:
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]
+    captures_memory: bool  # is anything captured that may be worth letting go of before the pullback is done?
     always_zero: tuple[int, ...]  # parameters whose cotangent is zero whatever the run
 
     @property

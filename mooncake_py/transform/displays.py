@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
+from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
 from mooncake_py.transform.doubts import doubt
@@ -27,12 +29,25 @@ class Displays:
     inferred: Inferred
     types: dict[Var, T]
     defs: dict[Var, Call]
-    uses: dict[Var, list[Call]]
-    counts: dict[Var, int]
     subst: dict[Var, Operand]
     fresh: Fresh
     out: list[Call]
     beside: set[Call]
+
+    @cached_property
+    def counts(self) -> dict[Var, int]:
+        """How often each value is read where anything runs."""
+        return use_counts(replace(self.fn, blocks=tuple([b for b in self.fn.blocks if b.id in self.inferred.reached])))
+
+    @cached_property
+    def uses(self) -> dict[Var, list[Call]]:
+        """The statements that read each value."""
+        uses: dict[Var, list[Call]] = {}
+        for s in (s for b in self.fn.blocks if b.id in self.inferred.reached for s in b.stmts):
+            for v in s.operands():
+                if isinstance(v, Var):
+                    uses.setdefault(v, []).append(s)
+        return uses
 
     def type_of(self, v: Operand) -> T:
         return Known(v.value) if isinstance(v, Const) else self.types.get(v, Known(UNBOUND))

@@ -64,9 +64,13 @@ class Effects:
         parts: dict[Operand, Operand] = {}  # items and attributes, with what they are of
         wholes: set[Operand] = set()
         written: set[Operand] = set()
+        self.harmless: set[Call] = set()  # of those that there were
         for block in b.blocks:
             for s in (*block.head, *block.stmts):
                 f = function_of(s)
+                if f in _IN_PLACE:
+                    written.add(s.args[0])
+                    continue
                 if f is ops.unpack:
                     wholes.add(s.out)
                 elif f is ops.pull or (f is operator.getitem and s.args[0] in wholes):
@@ -75,10 +79,10 @@ class Effects:
                     parts[s.out] = s.args[0]
                 elif computes(s):
                     self.made.add(s.out)
-                elif f in _IN_PLACE:
-                    written.add(s.args[0])
                 elif not harmless(s):
                     written.update(s.operands())
+                    continue
+                self.harmless.add(s)
         for v in list(written):
             while v in parts:
                 v = parts[v]
@@ -88,7 +92,7 @@ class Effects:
 
     def of(self, s: Call) -> int:
         """What the statement may change."""
-        if harmless(s):
+        if s in self.harmless or harmless(s):
             return NOTHING
         if function_of(s) in _IN_PLACE:
             v = s.args[0]

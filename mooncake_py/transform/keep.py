@@ -24,18 +24,18 @@ def shapes_for_zeros(p: PullbackBuilder, types: dict[Var, T], shape_of: Callable
 
     `shape_of` makes the statement of the forward run that takes the shape of a value, and gives its name.
     """
-    made: dict[Operand, list[Call]] = {}
-    others: set[Operand] = set()
-    for b in p.blocks:
-        for s in (*b.head, *b.stmts):
-            if isinstance(s.fn, Const) and s.fn.value is helpers.dense_zeros:
-                made.setdefault(s.args[1], []).append(s)
-                others.add(s.args[0])
-            else:
-                others.update(s.operands())
-        others.update(read_by(b.term))
-    if not made:
+    statements = [s for b in p.blocks for s in (*b.head, *b.stmts)]
+    zeros = {s for s in statements if isinstance(s.fn, Const) and s.fn.value is helpers.dense_zeros}
+    if not zeros:
         return
+    made: dict[Operand, list[Call]] = {}
+    others: set[Operand] = {v for b in p.blocks for v in read_by(b.term)}
+    for s in statements:
+        if s in zeros:
+            made.setdefault(s.args[1], []).append(s)
+            others.add(s.args[0])
+        else:
+            others.update(s.operands())
     changed: dict[Call, Call] = {}
 
     def kept(table: dict[Var, Var]) -> dict[Var, Var]:
@@ -46,8 +46,7 @@ def shapes_for_zeros(p: PullbackBuilder, types: dict[Var, T], shape_of: Callable
                 v = shape_of(v)
                 types[v] = types[x] = Tup((Inst(int),) * (t.ndim or 0)) if t.ndim is not None else Inst(tuple)
                 for s in made[x]:
-                    zeros = Const(helpers.zeros_unless)
-                    changed[s] = Call(s.out, zeros, (s.args[0], x, Const(t.dtype)), (), s.pos)
+                    changed[s] = Call(s.out, Const(helpers.zeros_unless), (s.args[0], x, Const(t.dtype)), (), s.pos)
             out[v] = x
         return out
 

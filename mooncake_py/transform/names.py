@@ -27,11 +27,11 @@ def _function(s: Call, type_of: TypeOf) -> Any:
 
 def text_of(s: Call, type_of: TypeOf) -> Const | None:
     """The string that a call of constants gives; None if it does not surely give one."""
-    f = _function(s, type_of)
-    if f not in _MAKES_TEXT or s.kwargs or not s.args:
+    values = [v.value for v in s.args if type(v) is Const]
+    if not values or len(values) < len(s.args) or not all(type(v) is str or type(v) is int for v in values):
         return None
-    values = [v.value if isinstance(v, Const) else None for v in s.args]
-    if not all(type(v) is str or type(v) is int for v in values):
+    f = _function(s, type_of)
+    if f not in _MAKES_TEXT or s.kwargs:
         return None
     try:
         text = f(*values)

@@ -64,6 +64,7 @@ class PullbackBuilder(Builder):
         self.comms = Comms()
         self.at: BlockId = canonical.fn.entry.id
         self.start: dict[BlockId, Draft] = {}
+        self.started: dict[Draft, BlockId] = {}  # the same the other way round
         self.nonnull: set[Var] = set()
         self.items: dict[Var, BlockId] = {}
         self._kept: set[Hashable] = set()
@@ -198,6 +199,17 @@ class PullbackBuilder(Builder):
                     self.nonnull.add(out)
                 return out
         return super().default(key)
+
+    def begins_at(self, block: Draft, key: Hashable) -> bool:
+        """Where a forward block ends that the value does not dominate, its cotangent is zero.
+
+        What uses the value there, or later, uses what is made after that: in the next iteration, say, of whose
+        cotangent nothing is left here.
+        """
+        if key[0] != "c":  # type: ignore[index]
+            return False
+        u = self.started.get(block)
+        return u is not None and not self.canonical.dominates(self.home(key[1]), u)  # type: ignore[index]
 
     def _add_param(self, block: Draft, key: Hashable, param: Var) -> None:
         super()._add_param(block, key, param)

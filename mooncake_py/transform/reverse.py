@@ -57,6 +57,7 @@ class PullbackAssembly:
         for x in c.order:
             if x in c.returning:
                 p.start[x] = p.new_block()
+                p.started[p.start[x]] = x
         if c.exit is None:
             p.ret(Const((None,) * (len(c.fn.params) + len(c.fn.free))))
             return p

@@ -10,8 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Set
-from dataclasses import replace
+from collections.abc import Callable, Set
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +22,7 @@ from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import loops, use_counts
+from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import all_vars, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -85,16 +84,8 @@ class _Rewriter(Displays):
         self.listed: dict[Operand, Var] = {}
         self.handles = any(isinstance(b.term, Try) for b in self.fn.blocks)
         self.fixed: dict[Operand, Operand] = {}  # deques, and how long they are
-        self.counts = use_counts(
-            replace(self.fn, blocks=tuple([b for b in self.fn.blocks if b.id in inferred.reached]))
-        )
         self.asked_by = Counter(b.term.iterator for b in self.fn.blocks if isinstance(b.term, ForNext))
         self._run_during: dict[BlockId, Set[Var]] = {}
-        self.uses: dict[Var, list[Call]] = {}
-        for s in (s for b in self.fn.blocks if b.id in inferred.reached for s in b.stmts):
-            for v in s.operands():
-                if isinstance(v, Var):
-                    self.uses.setdefault(v, []).append(s)
 
     def run(self) -> Function | None:
         found = self._loops()
@@ -326,7 +317,7 @@ class _Rewriter(Displays):
 
     def _keys_carry(self, d: Operand) -> bool:
         """May the keys of this dict have derivatives?"""
-        t = self.type_of(d)
+        t = self.types.get(d) if type(d) is Var else None
         return isinstance(t, Dct) and keys_of(t).active
 
     def _entry(self, d: Operand, method: Any, index: Operand, pos: Pos) -> Operand:
@@ -375,27 +366,13 @@ class _Rewriter(Displays):
             if not isinstance(t, Meth) or not t.is_read_as(s.fn):
                 return False
             return self._shown(s, t) if t.func is dict.items or t.func is dict.values else self._make(s, t)
-        f = s.fn.value
-        if f is ops.unpack:
-            return self._unpack(s)
-        if f is ops.unpack_ex:
-            return self._unpack_ex(s)
-        if f is ops.call_ex:
-            return self._call_ex(s)
-        if f is ops.dict_merge:
-            return self._merged(s)
-        if f is ops.list_to_tuple:
-            return self._display(s)
-        if f is operator.getitem:
-            return self._known_item(s)
-        if f is ops.build_list:
-            return self._mixed(s)
-        if f in (operator.add, operator.iadd):
-            return self._sum(s)
-        return f is dict and self._dict(s)
+        simpler = _SIMPLER.get(id(s.fn.value))
+        return simpler is not None and simpler(self, s)
 
     def _of_keys(self, s: Call) -> bool:
         """`sum(d)`: the sum of the list of the keys."""
+        if not any(map(self._keys_carry, s.args)):
+            return False
         t = self.type_of(s.fn)
         f = t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
         k = None if f in _TAKE_DICTS else uses_up(f, list(map(self.type_of, s.args)))
@@ -491,6 +468,23 @@ class _Rewriter(Displays):
             return False
         self.subst[whole.out] = self.emit(s.pos, ops.build_map, *whole.args, *part.args)
         return True
+
+
+_SIMPLER: dict[int, Callable[[_Rewriter, Call], bool]] = {
+    id(f): simpler
+    for f, simpler in (
+        (ops.unpack, _Rewriter._unpack),
+        (ops.unpack_ex, _Rewriter._unpack_ex),
+        (ops.call_ex, _Rewriter._call_ex),
+        (ops.dict_merge, _Rewriter._merged),
+        (ops.list_to_tuple, _Rewriter._display),
+        (operator.getitem, _Rewriter._known_item),
+        (ops.build_list, _Rewriter._mixed),
+        (operator.add, _Rewriter._sum),
+        (operator.iadd, _Rewriter._sum),
+        (dict, _Rewriter._dict),
+    )
+}
 
 
 def _is(t: T, value: object) -> bool:

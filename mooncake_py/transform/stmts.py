@@ -82,7 +82,8 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     if f is ops.build_list and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):
         info.fresh_lanes(s.out, False, helpers.fdata_of_numbers)
         return ADStmtInfo(s, None)
-    info.fresh_lanes(s.out, not _makes_it(info, s, call))
+    if info.tree(s.out) != NONE:
+        info.fresh_lanes(s.out, not _makes_it(info, s, call))
     return ADStmtInfo(s, None)
 
 

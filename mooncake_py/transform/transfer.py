@@ -103,7 +103,7 @@ class Transfer:
         """Is this value made in every run that returns, and once?"""
         c = self.canonical
         home = self.home.get(v)
-        return home is not None and c.exit is not None and c.loop_of[home] is None and self._dominates(home, c.exit)
+        return home is not None and c.exit is not None and c.loop_of[home] is None and c.dominates(home, c.exit)
 
     def may_change(self) -> Callable[[Operand], bool]:
         """Is this, in the pullback, a forward value that somebody writes to?"""
@@ -159,7 +159,7 @@ class Transfer:
         captured: list[Operand] = []
         for v in comms.captures:
             b = self.home[v]
-            if self._dominates(b, c.exit):
+            if c.dominates(b, c.exit):
                 captured.append(v)
             else:
                 F.write_at(self.forward.end[b], ("v", v), v)
@@ -169,14 +169,6 @@ class Transfer:
         caps: Operand = F.call(ops.build_tuple, *captured) if captured else Const(())
         fdata = self.info.lane_of(term.value)
         F.ret(F.call(ops.build_tuple, value, fdata, caps))
-
-    def _dominates(self, a: BlockId, b: BlockId) -> bool:
-        node: BlockId | None = b
-        while node is not None:
-            if node == a:
-                return True
-            node = self.canonical.idom.get(node)
-        return False
 
     def stored(self) -> tuple[str, ...]:
         """The names of what is captured, and of what is pushed (with `[]`)."""
