@@ -385,18 +385,16 @@ class Builder:
 
     def reachable(self) -> Iterator[Draft]:
         """Blocks in reverse postorder from the entry."""
-        seen, order = {self.entry}, []
-        stack = [(self.entry, iter(_targets(self.entry)))]
-        while stack:
-            block, successors = stack[-1]
-            for s in successors:
-                if s not in seen:
-                    seen.add(s)
-                    stack.append((s, iter(_targets(s))))
-                    break
-            else:
-                order.append(block)
-                stack.pop()
+        seen: set[Draft] = set()
+        order: list[Draft] = []
+        work: list[Draft | None] = [self.entry]
+        while work:
+            block = work.pop()
+            if block is None:  # all that the block under it leads to is there
+                order.append(work.pop())  # type: ignore[arg-type]
+            elif block not in seen:
+                seen.add(block)
+                work += (block, None, *_targets(block)[::-1])
         return reversed(order)
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:

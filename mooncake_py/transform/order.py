@@ -75,8 +75,7 @@ def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
         for v in s.operands():
             first[v] = min(first.get(v, math.inf), key)
             last[v] = max(last.get(v, -1), key)
-    order = sorted(range(len(stmts)), key=lambda i: (keys[i], i))
-    block.stmts = [stmts[i] for i in order]
+    block.stmts = [stmts[i] for i in sorted(range(len(stmts)), key=keys.__getitem__)]
 
 
 def _pays(s: Call, later: list[Var], types: dict[Var, T]) -> bool:

@@ -48,15 +48,16 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
                 sources.setdefault(p, []).append(a)
         if isinstance(b.term, Return):
             work.append(b.term.value)
-    work += [v for v in defined if has_fdata(lanes.tree(v))]
+    carries = {v: tree for v in defined if (tree := lanes.tree(v)) != NONE}
+    work += [v for v, tree in carries.items() if has_fdata(tree)]
     while work:
         v = work.pop()
         if isinstance(v, Var) and v not in useful:
             useful.add(v)
             work += sources.get(v, ())
     inputs = {*fn.params, *fn.free}
-    for v in defined:
-        if v not in useful and v not in inputs and lanes.tree(v) != NONE:
+    for v in carries:
+        if v not in useful and v not in inputs:
             lanes.trees[v] = NONE
             call = calls.get(v)
             if call is not None and call.kind in ("rule", "derived") and not call.written:
