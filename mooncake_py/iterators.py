@@ -316,3 +316,23 @@ def items_left(it: Any) -> list:
     for x in it:
         items.append(x)
     return items
+
+
+def items_measured(xs: Any) -> list:
+    """The same of what is asked for its length before."""
+    items = []
+    it = iter(xs)
+    len(xs)
+    for x in it:
+        items.append(x)
+    return items
+
+
+def items_hinted(xs: Any) -> list:
+    """The same of what is asked for a guess of it."""
+    items = []
+    it = iter(xs)
+    xs.__length_hint__()
+    for x in it:
+        items.append(x)
+    return items

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from types import CellType
 from typing import Any, TypeVar
 
 from mooncake_py.structure import attributes, held_items
@@ -41,6 +42,7 @@ class Run:
         "assigned",
         "at_end",
         "before",
+        "dicts",
         "exceptions",
         "in_place",
         "made",
@@ -61,6 +63,7 @@ class Run:
         self.touched: dict[int, Any] = {}
         self.assigned: dict[tuple[int, str], Any] = {}  # names of modules that were set, with the module
         self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
+        self.dicts: dict[int, Any] = {}  # objects from outside, by the dicts of their attributes
         self.memos: dict[Any, Any] = {}  # of `functools.lru_cache` and its like, by the cached function
         self.at_end: list[Callable[[], None]] = []  # what is to be checked when the run is over
         self.outer: Run | None = None
@@ -113,6 +116,11 @@ class Run:
 
 
 def _parts(x: Any) -> list[Any]:
+    if type(x) is CellType:
+        try:
+            return [x.cell_contents]
+        except ValueError:  # an empty cell
+            return []
     parts = held_items(x) if isinstance(x, (dict, list, deque, set, frozenset)) else attributes(x).values()
     return [] if _PLAIN.issuperset(map(type, parts)) else [v for v in parts if type(v) not in _PLAIN]
 

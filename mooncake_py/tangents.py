@@ -336,6 +336,8 @@ def zero_fdata(x: Any) -> Any:
         here.meet(x, shadow)
         for i, v in enumerate(x):
             shadow.f[i] = zero_fdata(v)
+    elif cls is dict and (owner := here.dicts.get(id(x))) is not None:
+        shadow = attributes_view(owner, here.shadow(owner), here)
     elif isinstance(x, dict):
         shadow = DictShadow({})
         here.meet(x, shadow)
@@ -347,13 +349,29 @@ def zero_fdata(x: Any) -> Any:
         here.meet(x, shadow)
     elif cls is CellType:
         shadow = CellShadow(None)
-        here.put(x, shadow)
+        here.meet(x, shadow)
         with contextlib.suppress(ValueError):  # an empty cell
             shadow.f = zero_fdata(x.cell_contents)
     else:
         shadow = ObjectShadow(x)
         here.meet(x, shadow)
+        if here.wary and (held := getattr(x, "__dict__", None)) is not None:
+            if type(known := here.shadow(held)) is DictShadow:  # which the run came to first
+                shadow.f, shadow.r, shadow.viewed = known.f, known.r, True
+            else:
+                here.dicts[id(held)] = x
     return shadow
+
+
+def attributes_view(x: Any, shadow: ObjectShadow, here: run.Run) -> DictShadow:
+    """The fdata of `x.__dict__`: that of x by another name."""
+    shadow.viewed = True
+    for name in x.__dict__:
+        shadow.fdata(name)
+    view = DictShadow(shadow.f, shadow.r)
+    here.put(x.__dict__, view)
+    here.touch(x)
+    return view
 
 
 def met_fdata(x: Any, here: run.Run) -> Any:

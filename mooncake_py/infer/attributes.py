@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import types as pytypes
@@ -13,19 +14,29 @@ from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.fields import ABSENT, delete_name, load_name, set_args, store_name
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
-from mooncake_py.infer.held import is_kept_by, is_library, is_rebound, may_be_given, may_change, module_of
+from mooncake_py.infer.held import (
+    assigns_values,
+    is_kept_by,
+    is_library,
+    is_opened,
+    is_rebound,
+    may_be_given,
+    may_change,
+    module_of,
+)
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import classes_given, fold_isinstance, tells_content, uses_up
 from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan
+from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
+from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import items_left, iterating
+from mooncake_py.iterators import iterating
 from mooncake_py.registry import find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
@@ -40,6 +51,15 @@ _NUMBERS = frozenset({int, float, complex, bool, str})
 _OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match}
 _DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None)}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
+
+
+GIVE_NAMES = frozenset({globals, vars, getattr})
+
+
+def keeps_names(t: T) -> bool:
+    """May this be a class or function of the user's?"""
+    of_users = isinstance(t, Known) and isinstance(t.value, (type, pytypes.FunctionType)) and not is_library(t.value)
+    return of_users or isinstance(t, (Fn, Top))
 
 
 class Attributes(State):
@@ -89,6 +109,16 @@ class Attributes(State):
             return Known(value)
         return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None
 
+    def check_scope(self, s: Call, f: Any, types: tuple[T, ...]) -> None:
+        """Refuse the dict of global variables, where one is assigned what may have a derivative: nobody would know."""
+        scope = self.globals if f is globals else None
+        if f is vars or (f is getattr and types[1:] == (Known("__dict__"),)):
+            t = types[0] if types else BOT
+            scope = vars(t.value) if isinstance(t, Known) and isinstance(t.value, pytypes.ModuleType) else None
+        if scope is not None and assigns_values(scope):
+            what = "the dict of global variables, one of which is assigned what may have a derivative,"
+            raise UnsupportedError(what, self.fn.filename, s.pos.line, "name the variable")
+
     def of_class(self, s: Call, classes: Classes, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         """The type of what a class keeps by a name: data, of which what is in it is looked at before each run."""
         t, name = types[0], types[1].value  # type: ignore[attr-defined]
@@ -118,6 +148,9 @@ class Attributes(State):
             and (is_kept_by(t.value, name, self.wary) or is_rebound(vars(t.value), name))
         ):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
+            return Top(True)
+        if isinstance(t, Known) and type(t.value) is functools.partial and name == "keywords" and is_opened(t.value):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what a partial is given")
             return Top(True)
         if isinstance(t, Native) and name == "args" and self.active():  # a key, say, that has a derivative
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what an exception was made of")
@@ -283,7 +316,8 @@ class Attributes(State):
         elif any(isinstance(x, Obj) for x in types) and (k := uses_up(f, types)) is not None and not s.kwargs:
             of = types[k]
             if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
-                return self.planned(s, Plan(items_left, (args[k],), (), None, k - (len(args) - len(s.args))))
+                way = way_to_list(f, of.cls)
+                return self.planned(s, Plan(way, (args[k],), (), None, k - (len(args) - len(s.args))))
         elif f is dict.update and len(args) <= 2:
             return self.of_dict(s, classes, args)
         elif f is vars and len(args) == 1 and isinstance(t, Obj) and s.out in self.shape.looked_into:

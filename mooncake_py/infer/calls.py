@@ -14,7 +14,7 @@ from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
-from mooncake_py.infer.attributes import OF_NAMES
+from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses, split_of
 from mooncake_py.infer.codes import OF_FRAMES
 from mooncake_py.infer.columns import by_columns
@@ -254,8 +254,12 @@ class Calls(PythonCalls):
         if f is ops.load_global:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
+        if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
+            self.check_scope(s, f, types)
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
+        if f is vars and self.wary and len(args) == 1 and not s.kwargs and keeps_names(types[0]):
+            return self.getattr(s, (*args, Const("__dict__")), (*types, Known("__dict__")))
         if type(f) is pytypes.FunctionType and (f.__defaults__ or f.__kwdefaults__) and current().shadow(f) is not None:
             return self.dynamic(s, "default values that may have derivatives")
         if any(map(_has_metaclass, types[:2])) and (f is iter or asks(f)):

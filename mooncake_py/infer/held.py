@@ -7,6 +7,7 @@ import sys
 import types as pytypes
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,15 @@ def may_hold_data(x: Any, depth: int = 4) -> bool:
     return isinstance(x, (weakref.ref, pytypes.MappingProxyType)) or (hasattr(x, "__next__") and not is_library(x))
 
 
+_OF_ITERATORS = frozenset({"builtins", "itertools", "collections"})
+_VIEWS: tuple[type, ...] = (type({}.values()), type({}.items()), type({}.keys()), pytypes.MappingProxyType, memoryview)
+
+
+def gives_what_others_hold(cls: type) -> bool:
+    """Are these iterators of Python, or views of dicts or memory, which show what is changed after they were made?"""
+    return cls in _VIEWS or (cls.__module__ in _OF_ITERATORS and hasattr(cls, "__next__"))
+
+
 def holds_arrays(x: Any) -> bool:
     """Is this an array of numbers, or a tuple that holds some?"""
     return isinstance(x, (np.ndarray, tuple)) and bool(kinds(x))
@@ -75,6 +85,8 @@ def may_change(x: Any, wary: Wary) -> bool:
         return False
     if is_data(x):
         return not (isinstance(x, CONSTANTS_ONLY) or rules_of(x))  # libraries have functions that are objects
+    if gives_what_others_hold(type(x)) or type(x) is pytypes.CellType:
+        return True
     if of_constant_package(type(x)):
         return True  # it may give a container that it holds
     return wary >= ARRAYS and holds_arrays(x)
@@ -143,6 +155,24 @@ def is_rebound(scope: dict[str, Any], name: str) -> bool:
 def may_be_given(scope: dict[str, Any], name: str) -> bool:
     """May code that was looked at assign what has a derivative to this global variable?"""
     return not _rebound.get(id(scope), {}).get(name, True)
+
+
+def assigns_values(scope: dict[str, Any]) -> bool:
+    """May code that was looked at assign what has a derivative to one of these global variables?"""
+    return not all(_rebound.get(id(scope), {}).values())
+
+
+_opened: weakref.WeakSet[functools.partial[Any]] = weakref.WeakSet()
+
+
+def note_opened(partials: Iterable[functools.partial[Any]]) -> None:
+    """Note that some code may come to the dicts that these keep their keyword arguments in."""
+    _opened.update(partials)
+
+
+def is_opened(x: functools.partial[Any]) -> bool:
+    """May code that was looked at set keyword arguments of this partial?"""
+    return x in _opened
 
 
 def module_of(scope: dict[str, Any]) -> pytypes.ModuleType | None:

@@ -33,12 +33,14 @@ from mooncake_py.infer.held import (
     is_namespace,
     may_be_given,
     may_hold_data,
+    note_opened,
     note_rebound,
     of_library,
     summary,
 )
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.infer.outside_writes import (
+    NAMESPACES,
     Place,
     Writes,
     counts,
@@ -171,6 +173,15 @@ class Code:
     wrapped: dict[str, list[pytypes.FunctionType]] = field(default_factory=dict)
     """Of a library's function, which wraps functions of the user's: what these are by its free variables."""
 
+    @functools.cached_property
+    def captured_names(self) -> dict[Var, Any]:
+        """What its free variables hold, by the values that stand for their cells; those that it sets itself apart."""
+        held = {v: self.free[n] for v, n in zip(self.body.free, self.code.co_freevars, strict=False) if n in self.free}
+        for s in (s for b in self.body.blocks for s in b.stmts):
+            if isinstance(s.fn, Const) and s.fn.value is ops.cell_set:
+                held.pop(s.args[0], None)  # type: ignore[arg-type]
+        return held
+
     def known(self, v: Operand, defs: dict[Var, Call]) -> Any:
         """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
         if isinstance(v, Const):
@@ -188,6 +199,9 @@ class Code:
         if s.fn.value is ops.import_name and s.args[2].value == 0:  # type: ignore[union-attr]
             name, names, _ = [v.value for v in s.args]  # type: ignore[union-attr]
             return sys.modules.get(name if names else name.partition(".")[0])
+        if s.fn.value is ops.cell_get and isinstance(s.args[0], Var):
+            x = self.captured_names.get(s.args[0])
+            return x if isinstance(x, NAMESPACES) else None
         if s.fn.value is ops.import_from:
             return getattr(self.known(s.args[0], defs), str(s.args[1].value), None)  # type: ignore[union-attr]
         return None
@@ -207,6 +221,7 @@ class Walk:
         self.with_classes: set[str] = set()  # of those, the ones with classes in them
         self.sources = False
         self.unseen = False
+        self.partials: list[functools.partial[Any]] = []
         self.namespaces = False  # are there modules and classes that may be written to?
         self.sets_names = False  # are names of modules set?
         self.rebinds = False  # are global variables assigned, or read that may be?
@@ -216,7 +231,14 @@ class Walk:
         self.outermost: pytypes.CodeType | None = None  # the code that the user's call runs
         self.relied: list[Name] = []  # names, and what they were taken to hold
 
+    def leads_to_data(self, x: Any) -> bool:
+        """May the code come to something by x that keeps what is written into it?"""
+        return may_hold_data(x) or (isinstance(x, functools.partial) and "keywords" in self.names)
+
     def answer(self) -> Wary:
+        if self.partials and "keywords" in self.names:
+            self.sources = True
+            note_opened(self.partials)
         if self.sets_names:
             return NAMES
         if self.assigns or self.writers is ARRAYS or writes_arrays(self):
@@ -237,6 +259,7 @@ class Walk:
         elif isinstance(x, pytypes.MethodType):
             self.bound(x.__func__, (x.__self__,), {})
         elif isinstance(x, functools.partial):
+            self.partials.append(x)
             self.writers = max(self.writers, writes_when_called(x))
             self.bound(x.func, x.args, x.keywords)
         elif isinstance(x, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):

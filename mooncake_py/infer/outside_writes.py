@@ -155,17 +155,17 @@ _COUNTING |= frozenset({operator.not_, operator.neg, operator.mod, operator.and_
 class _Tracks:
     """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
 
-    def __init__(self, c: Code, class_places: set[Place]):
+    def __init__(self, c: Code, walk: Walk):
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
         self.classes: set[Operand] = set()
         for i, p in enumerate(c.body.params):
             given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
-            if not class_places.isdisjoint(given):
+            if not walk.class_places.isdisjoint(given):
                 self.classes.add(p)
         held = {cell: c.free[n] for cell, n in zip(c.body.free, c.code.co_freevars, strict=False) if n in c.free}
         self.held = held.keys()
-        self.cells = {cell for cell, x in held.items() if may_hold_data(x)}
+        self.cells = {cell for cell, x in held.items() if walk.leads_to_data(x)}
 
     def size(self) -> int:
         return len(self.outside) + len(self.deep) + len(self.classes)
@@ -227,7 +227,7 @@ class Writes:
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
-        tracks = _Tracks(c, self.walk.class_places)
+        tracks = _Tracks(c, self.walk)
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
         params_of = {b.id: b.params for b in fn.blocks}
         while True:
@@ -256,7 +256,7 @@ class Writes:
             name = s.args[0].value  # type: ignore[union-attr]
             x = c.globals.get(name)
             flat = holds_plainly(x)
-            if may_hold_data(x):
+            if self.walk.leads_to_data(x):
                 tracks.add(s.out, flat)
             return False
         if f is ops.cell_get and s.args[0] in tracks.cells:
@@ -282,7 +282,7 @@ class Writes:
             if f is getattr and isinstance(s.args[1], Const):
                 holder, word = c.known(s.args[0], defs), str(s.args[1].value)
                 held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
-                if word in self.walk.of_classes or may_hold_data(held):
+                if word in self.walk.of_classes or self.walk.leads_to_data(held):
                     flat = held is None or holds_plainly(held)
                     tracks.add(s.out, flat and self.walk.of_classes.get(word, held is not None))
             if self.returns and (f is None and not _is_library(c, s.fn, defs)):

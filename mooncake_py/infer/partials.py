@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from mooncake_py.infer.held import is_data
+from mooncake_py.infer.held import is_data, is_opened
 from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.lookup import is_fixed
 from mooncake_py.infer.protocol import Keywords, Plan
@@ -38,7 +38,9 @@ def made_there(made: Call, callee: T, call: Call) -> Plan | None:
 
 def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
     """A call of a partial that is known, and what that relies on; None where it holds what may be written to."""
-    if type(f) is not functools.partial or f.__dict__ or not all(map(_stays, (*f.args, *f.keywords.values()))):
+    if type(f) is not functools.partial or f.__dict__ or is_opened(f):
+        return None
+    if not all(map(_stays, (*f.args, *f.keywords.values()))):
         return None
     scope = Keyword(f.keywords)
     guards = [Guard(scope, k, v) for k, v in f.keywords.items()]

@@ -9,7 +9,7 @@ import builtins
 import operator
 import types as pytypes
 import weakref
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -18,6 +18,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.special_methods import IN_PLACE
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Function, Operand, Var
+from mooncake_py.iterators import items_hinted, items_left, items_measured
 from mooncake_py.registry import is_pure
 
 COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__hash__"})
@@ -64,6 +65,19 @@ def is_quiet(cls: type, names: Collection[str] | None = None) -> bool:
             if type(d) is pytypes.FunctionType and not _looks(d, cls, _DEEPEST):
                 return False
     return True
+
+
+_MEASURING = frozenset({list, tuple, sorted, list.extend, ops.list_extend, operator.iadd, str.join, ops.call_ex})
+"""What asks an object how many items it has, to have room for them, before it takes them."""
+
+
+def way_to_list(f: Any, cls: type) -> Callable[[Any], list[Any]]:
+    """How f makes a list of an object that Python code of its class iterates over, if what that does is to be seen."""
+    if type(f).__hash__ is not None and f in _MEASURING:
+        for name, way in (("__len__", items_measured), ("__length_hint__", items_hinted)):
+            if type(class_attribute(cls, name)) is pytypes.FunctionType:
+                return items_left if is_quiet(cls, {name}) else way
+    return items_left
 
 
 _Asks = tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import types as pytypes
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.held import is_library, is_namespace
+from mooncake_py.infer.held import gives_what_others_hold, is_library, is_namespace
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.registry import asking_items, in_steps, of_numpy
@@ -117,6 +118,12 @@ def reached(objects: Iterable[Any]) -> list[Any]:
             continue
         elif isinstance(x, functools.partial):
             work += [x.func, *x.args, *x.keywords.values()]
+            continue
+        elif gives_what_others_hold(cls):
+            work += [x.obj] if cls is memoryview else gc.get_referents(x)
+            continue
+        elif cls is functools._lru_cache_wrapper:
+            work.append(x.__wrapped__)
             continue
         elif not isinstance(x, np.ndarray):
             continue

@@ -9,9 +9,10 @@ from typing import Any
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.held import is_library
+from mooncake_py.infer.held import assigns_values, is_library
 from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
 from mooncake_py.runtime.callables import part_of_partial
 from mooncake_py.runtime.coduals import BOUND, is_active
 from mooncake_py.runtime.exceptions import read_args, write_args
@@ -21,6 +22,7 @@ from mooncake_py.runtime.stored import (
     ABSENT,
     delete_stored,
     met,
+    named,
     namespace_of,
     read_stored,
     shadow_of_attributes,
@@ -71,8 +73,14 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return (x.__self__, fx, lambda dy: dy) if name == "__self__" else (x.__func__, None, None)
     if cls is functools._lru_cache_wrapper and name == "__wrapped__":
         return x.__wrapped__, fx, None  # fdata of what caches is that of its function
-    if isinstance(x, BaseException) and name in x.__dict__:
-        return read_stored(x, None, name)
+    if isinstance(x, BaseException):
+        if name == "__dict__":
+            return x.__dict__, vars_shadow(x, None), None
+        if name in x.__dict__:
+            return read_stored(x, None, name)
+    if cls is pytypes.CellType and name == "cell_contents":
+        y, fy, pb = call(ops.cell_get, None, (x, name), (fx, None))
+        return y, fy, None if pb is None else (lambda dy: pb(dy)[1])
     if not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):
@@ -184,7 +192,12 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return x.__dict__, vars_shadow(x, None), None
     if name == "__dict__" and isinstance(x, type) and not is_library(x):
         return *namespace_of(x), None
+    if name == "__dict__" and isinstance(x, pytypes.ModuleType) and run.is_wary() and assigns_values(vars(x)):
+        what = "the dict of global variables, one of which is assigned what may have a derivative,"
+        raise UnsupportedError(what, "the call", None, "name the variable")
     meta: Any = type(x)
+    if isinstance(x, type) and isinstance(p := class_attribute(meta, name), property) and p.fget is not None:
+        return of_receiver(call(p.fget, None, (x,), (None,)))
     owners: tuple[Any, ...] = (*x.__mro__, *meta.__mro__) if isinstance(x, type) else (x,)
     for k in owners:
         if name in k.__dict__:
@@ -198,8 +211,6 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         hook = class_attribute(meta, "__getattr__") if isinstance(x, type) else None
         if type(hook) is pytypes.FunctionType:
             return of_receiver(call(hook, None, (x, name), (None, None)))
-    if isinstance(x, type) and isinstance(p := class_attribute(type(x), name), property) and p.fget is not None:
-        return of_receiver(call(p.fget, None, (x,), (None,)))
     y = getattr(x, name, ABSENT)
     if y is ABSENT:
         return None
@@ -341,13 +352,17 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
         x = x.__self__  # type: ignore[attr-defined]
     if isinstance(x, pytypes.FunctionType) and name in _OF_FUNCTIONS:
         raise UnsupportedError(f"setting {name} of a function", "the call", None, "make another function")
-    d = _MISSING if isinstance(x, type) else class_attribute(type(x), name)
+    if type(x) is pytypes.CellType and name == "cell_contents":
+        _, _, pb = call(ops.cell_set, None, (x, v), (fx, fv))
+        return None, None, None if pb is None else (lambda dy: (None, None, None, pb(None)[2]))
+    d = class_attribute(type(x), name)
     if isinstance(d, property) and type(d.fset) is pytypes.FunctionType:
         return _setting(call(d.fset, None, (x, v), (fx, fv)))
     put = None if d is _MISSING else _function(d, "__set__")
     if put is not None:
         return _setting(call(put, None, (d, x, v), (zero_fdata(d), fx, fv)))
-    if d is not _MISSING and hasattr(type(d), "__set__") and type(d) is not pytypes.MemberDescriptorType:
+    known = isinstance(x, type) or type(d) is pytypes.MemberDescriptorType
+    if d is not _MISSING and hasattr(type(d), "__set__") and not known:
         if name == "args" and isinstance(x, BaseException):
             put_back = write_args(x, fx, v, fv)
             return None, None, lambda dy: (None, None, None, put_back(None))
@@ -356,6 +371,9 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
         if name == "__class__":
             what = "changing the class of an object"
             raise UnsupportedError(what, "the call", None, "make an object of the other class")
+        if not constant and is_active(v, fv):
+            what = f"setting {name!r} of {named(x)} to a value with a derivative"
+            raise UnsupportedError(what, "the call", None, "keep the value elsewhere")
         object.__setattr__(x, name, v)  # raises, or sets what has no derivative
         run.changed_in_place()
         return None, None, None
@@ -401,11 +419,14 @@ def generic_delete(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
 
 
 def handle_vars(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    if len(args) != 1 or not (is_user_class(type(args[0])) or isinstance(args[0], type)):
+    if len(args) != 1:
         return None
-    if isinstance(args[0], type):
-        return None if is_library(args[0]) else (*namespace_of(args[0]), None)
-    return args[0].__dict__, vars_shadow(args[0], fargs[0]), None
+    x = args[0]
+    if isinstance(x, type):
+        return None if is_library(x) else (*namespace_of(x), None)
+    if not (isinstance(x, (BaseException, pytypes.FunctionType)) or is_user_class(type(x))):
+        return None
+    return x.__dict__, vars_shadow(x, fargs[0]), None
 
 
 def handle_super(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:

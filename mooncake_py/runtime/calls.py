@@ -28,6 +28,7 @@ from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.asked import asked as asked_by
 from mooncake_py.runtime.asked import watched
+from mooncake_py.runtime.behind import reaches_met
 from mooncake_py.runtime.callables import call_object
 from mooncake_py.runtime.classes import handle_build_class
 from mooncake_py.runtime.coduals import ATOMS, is_active
@@ -129,6 +130,8 @@ def call(
     if python is not None and (active or python is f):
         return of_python(python, ff, given, protected, f)
     brings = isinstance(f, (functools.partial, staticmethod))  # what has a derivative, perhaps
+    if type(f) is functools._lru_cache_wrapper and run.is_wary():
+        brings = reaches_met(f, run.current())
     found = call_object(alike, f, ff, given) if active or brings else None
     if found is not None:
         return found

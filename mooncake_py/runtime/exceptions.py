@@ -14,7 +14,7 @@ from mooncake_py.kinds import Constant
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
 from mooncake_py.structure import is_user_class
-from mooncake_py.tangents import ObjectShadow, add_any
+from mooncake_py.tangents import ObjectShadow, add_any, has_tangent
 from mooncake_py.unwinding import give_tangent, hold_tangent, tangent_of
 
 
@@ -34,23 +34,30 @@ def make_exception(cls: type[BaseException], args: tuple[Any, ...], fargs: tuple
 
 
 def of_exception(exc: BaseException, name: str) -> Result | None:
-    """`exc.args`, and `exc.value` of a StopIteration; None for other attributes, and where there is no derivative."""
+    """`exc.args`, and what else a builtin exception gives that is one of its arguments: the `value` of a StopIteration,
+    the `code` of a SystemExit; None for other attributes, and where there is no derivative."""
     shadow = tangent_of(exc)
     if shadow is None and name == "args" and type(exc) is KeyError and not isinstance(exc.args, Constant.cls):
         what = "reading back the key in a KeyError that Python raised, which may have a derivative,"
         raise UnsupportedError(what, "the call", None, "use the key itself")
-    if shadow is None or not (name == "args" or (name == "value" and isinstance(exc, StopIteration))):
+    if shadow is None or type(class_attribute(type(exc), name)) not in _STORED:
         return None
-    f, r = shadow.f, shadow.r
+    y, f, r = getattr(exc, name), shadow.f, shadow.r
+    place = next((i for i, x in enumerate(exc.args) if x is y), None)
 
     def pullback(dy: Any) -> None:
         if dy is not None:
-            for i, t in enumerate(dy if name == "args" else (dy,)):
+            for i, t in enumerate(dy) if place is None else ((place, dy),):
                 r[i] = add_any(r[i], f[i], t)
 
-    if name == "value":
-        return exc.value, f[0], pullback  # type: ignore[attr-defined]
-    return exc.args, f if any(x is not None for x in f) else None, pullback
+    if place is not None:
+        return y, f[place], pullback
+    if y is exc.args or name == "args":
+        return y, f if any(x is not None for x in f) else None, pullback
+    if has_tangent(y) and not isinstance(y, BaseException):  # which has a tangent of its own
+        what = f"reading {name!r} of an exception that holds what has a derivative"
+        raise UnsupportedError(what, "the call", None, "read it from its args")
+    return None
 
 
 def read_args(x: BaseException, fx: Any) -> Result:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.iterators import (
     KEY_ITERATORS,
@@ -226,7 +227,9 @@ def drain(
         assert rule is not None
         xs, fxs, items = run_rule(view, rule, (d,), (fargs[k].fdata("_mapping"),), {}, ())
     else:
-        xs, fxs, items = call(listed, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
+        xs, fxs, items = call(
+            way_to_list(f, type(args[k])), None, args[k : k + 1], fargs[k : k + 1], protected=protected
+        )
     if type(xs) is Raised:
         return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])
@@ -272,14 +275,6 @@ def items_of(x: Any) -> Iterator[Any]:
             return
         yield item
         i += 1
-
-
-def listed(xs: Any) -> list:
-    """What iterating over xs gives."""
-    out: list = []
-    for x in xs:
-        out.append(x)
-    return out
 
 
 _VIEWED = {DictValues: dict.values, DictItems: dict.items}

@@ -18,6 +18,7 @@ from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import find_rule_for_values, name_of
 from mooncake_py.run import ARRAYS, OBJECTS
 from mooncake_py.runtime.attributes import handle_setattr, read_quickly, stored_plainly
+from mooncake_py.runtime.behind import check_given
 from mooncake_py.runtime.calls import call, call_protected, of_python
 from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active, is_new, known
 from mooncake_py.runtime.native import NoRule, native_method
@@ -200,6 +201,8 @@ class DynamicSite:
                 y, fy, pb = of_python(f, ff, Given(args, known(args, fargs)), self.protected)
             else:
                 y, fy, pb = self._run(f, ff, args, fargs, names, kwvalues, kwfdata)
+            if fy is None and type(y) not in _WHOLE and run.is_wary():
+                check_given(f, args, y)
             if type(y) in ATOMS:
                 return y, fy, pb
             if type(y) is Raised:
@@ -249,6 +252,7 @@ def _of_numbers(pb: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
     return pullback
 
 
+_WHOLE = frozenset({int, bool, str, type(None)})
 _FLOATING = frozenset({float, complex, np.float64})  # what the arithmetic of these gives where it has a derivative
 
 _WRITTEN = frozenset({list, dict, deque, defaultdict, OrderedDict, np.ndarray})

@@ -13,7 +13,7 @@ from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.structure import is_user_class, slot_of, store, stored, unstore
-from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, has_tangent, zero_fdata
+from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
 
@@ -252,15 +252,8 @@ def handle_delete_name(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]
 
 
 def vars_shadow(x: Any, fx: Any) -> DictShadow:
-    """The fdata of `x.__dict__`: that of x by another name."""
-    shadow = writable_shadow(x, fx)
-    shadow.viewed = True
-    for name in x.__dict__:
-        shadow.fdata(name)
-    view = DictShadow(shadow.f, shadow.r)
-    run.current().put(x.__dict__, view)
-    run.current().touch(x)
-    return view
+    """The fdata of `x.__dict__`, which may be written to."""
+    return attributes_view(x, writable_shadow(x, fx), run.current())
 
 
 def namespace_of(cls: type) -> tuple[Any, DictShadow]:
