@@ -86,8 +86,8 @@ def phase(z):
 
     def pullback(dy):
         w = complex(z)
-        n = w.real * w.real + w.imag * w.imag
-        return _like(dy * 1j * w / n if n else 0j, z)
+        h = abs(w)
+        return _like(dy * 1j * (w / h) / h if h else 0j, z)
 
     return cmath.phase(z), pullback
 

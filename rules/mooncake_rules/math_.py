@@ -44,11 +44,11 @@ _TABLE: list[tuple[Callable, Derivative]] = [
     (math.sinh, lambda x, y: math.cosh(x)),
     (math.cosh, lambda x, y: math.sinh(x)),
     (math.tanh, lambda x, y: 1.0 - y * y),
-    (math.asinh, lambda x, y: 1.0 / math.sqrt(x * x + 1.0)),
-    (math.acosh, lambda x, y: over(1.0, math.sqrt(x * x - 1.0))),
+    (math.asinh, lambda x, y: 1.0 / math.hypot(x, 1.0)),
+    (math.acosh, lambda x, y: over(1.0, math.sqrt(x - 1.0) * math.sqrt(x + 1.0))),
     (math.atanh, lambda x, y: 1.0 / (1.0 - x * x)),
     (math.exp, lambda x, y: y),
-    (math.expm1, lambda x, y: y + 1.0),
+    (math.expm1, lambda x, y: math.exp(x)),
     (math.log2, lambda x, y: 1.0 / (x * math.log(2.0))),
     (math.log10, lambda x, y: 1.0 / (x * math.log(10.0))),
     (math.log1p, lambda x, y: 1.0 / (1.0 + x)),
@@ -105,9 +105,9 @@ def log(x, base=None):
 @rrule(math.atan2)
 def atan2(y, x):
     def pullback(d):
-        n = x * x + y * y
-        r = d / n if n else 0.0
-        return r * x, -r * y
+        h = math.hypot(x, y)  # its square may be too large or too small for a float
+        r = d / h if h else 0.0
+        return r * (x / h) if h else 0.0, -r * (y / h) if h else 0.0
 
     return math.atan2(y, x), pullback
 

@@ -71,7 +71,8 @@ def angle(z, deg=False):
     def pullback(dy):
         if not is_complex(z):
             return None
-        t = dy * (1j * z) / (z.real * z.real + z.imag * z.imag)
+        h = np.abs(z)
+        t = dy * (1j * z) / h / h
         return t * (180.0 / math.pi) if deg else t
 
     return np.angle(z, deg), pullback

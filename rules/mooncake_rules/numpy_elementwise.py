@@ -28,9 +28,13 @@ _LN2, _LN10, _DEGREE = math.log(2.0), math.log(10.0), math.pi / 180.0
 
 
 def sinc_slope(x: Any) -> Any:
-    """The derivative of sin(pi x) / (pi x), zero at zero."""
-    safe = np.where(x == 0, 1, x)
-    return (np.cos(math.pi * safe) - np.sinc(safe)) / safe * (x != 0)
+    """The derivative of sin(pi x) / (pi x), from its series near zero."""
+    near = np.abs(x) < 0.15
+    safe = np.where(near, 1, x)
+    t = math.pi * np.where(near, x, 0)
+    u = t * t
+    series = 1 / 840 - u * (1 / 45360 - u * (1 / 3991680 - u / 518918400))
+    return np.where(near, -math.pi * t * (1 / 3 - u * (1 / 30 - u * series)), (np.cos(math.pi * x) - np.sinc(x)) / safe)
 
 
 pure.add(sinc_slope)
@@ -54,12 +58,12 @@ _UNARY: list[tuple[Callable, Callable[[Any, Any], Any]]] = [
     (np.sinh, lambda x, y: np.cosh(x)),
     (np.cosh, lambda x, y: np.sinh(x)),
     (np.tanh, lambda x, y: 1.0 - y * y),
-    (np.arcsinh, lambda x, y: 1.0 / (np.cosh(y) if is_complex(y) else np.sqrt(x * x + 1.0))),
+    (np.arcsinh, lambda x, y: 1.0 / (np.cosh(y) if is_complex(y) else np.hypot(x, 1.0))),
     (np.arccosh, lambda x, y: 1.0 / (np.sinh(y) if is_complex(y) else np.sqrt(x - 1.0) * np.sqrt(x + 1.0))),
     (np.arctanh, lambda x, y: over(1.0, 1.0 - x * x)),
     (np.exp, lambda x, y: y),
     (np.exp2, lambda x, y: y * _LN2),
-    (np.expm1, lambda x, y: y + 1.0),
+    (np.expm1, lambda x, y: np.exp(x)),
     (np.log2, lambda x, y: over(1.0, x * _LN2)),
     (np.log10, lambda x, y: over(1.0, x * _LN10)),
     (np.log1p, lambda x, y: over(1.0, 1.0 + x)),
@@ -146,7 +150,19 @@ def above_or_alone(a: Any, b: Any) -> Any:
     return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, shares(a, b)[0]))
 
 
-pure.update({number_above, complex_above, array_shares, above_or_alone})
+def below_or_alone(a: Any, b: Any) -> Any:
+    """The same where a < b."""
+    return np.where(np.isnan(b), 1.0, np.where(np.isnan(a), 0.0, shares(b, a)[0]))
+
+
+pure.update({number_above, complex_above, array_shares, above_or_alone, below_or_alone})
+
+
+@inline
+def turn(c: Any, a: Any, b: Any) -> Any:
+    """c / (a^2 + b^2), where the squares may be too large or too small for a float."""
+    h = np.hypot(a, b)
+    return over(over(c, h), h)
 
 
 @inline
@@ -158,12 +174,12 @@ def apart_from_zero(y: Any) -> Any:
 
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
-    (np.arctan2, lambda a, b, y: over(b, a * a + b * b), lambda a, b, y: over(-a, a * a + b * b)),
+    (np.arctan2, lambda a, b, y: turn(b, a, b), lambda a, b, y: -turn(a, a, b)),
     (np.hypot, lambda a, b, y: a / apart_from_zero(y), lambda a, b, y: b / apart_from_zero(y)),
     (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
     (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
     (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
-    (np.fmin, lambda a, b, y: above_or_alone(-a, -b), lambda a, b, y: above_or_alone(-b, -a)),
+    (np.fmin, lambda a, b, y: below_or_alone(a, b), lambda a, b, y: below_or_alone(b, a)),
     (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(over(a, b))),
 ]
 

@@ -6,12 +6,13 @@ have the limit within them, and what they have for derivatives is that on both s
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 import scipy.special as sc
 import scipy.stats as st
-from scipy.stats import _morestats
+from scipy.stats import _morestats, _stats_py
 
 from mooncake_py.registry import overlay, pure
 from mooncake_py.testing import RuleCase, case
@@ -55,6 +56,42 @@ def extreme_loglogcdf(self, x, c):
 def extreme_logpdf(self, x, c):
     log = log_by(-x, c)
     return -np.exp(log) + log - np.log1p(-c * x)
+
+
+def log_gammas(c: Any, weights: tuple[float, ...], order: int) -> Any:
+    """The sum of w_k gammaln(1 + k c), k = 1, 2, ..., over c^order; near 0 by its series, which begins with c^order."""
+    near = np.abs(c) < 0.05
+    far = np.where(near, 0.5, c)
+    small = np.where(near, c, 0.0)
+    total, series = 0.0, 0.0
+    for k, w in enumerate(weights, 1):
+        total = total + w * sc.gammaln(1.0 + k * far)
+    for n in range(26, order - 1, -1):
+        power_sum = sum([w * float(k) ** n for k, w in enumerate(weights, 1)])
+        series = series * small + (-1.0) ** n * power_sum * (sc.zeta(float(n)) / n if n > 1 else np.euler_gamma)
+    return np.where(near, series, total / far**order)
+
+
+def beyond_linear(x: Any) -> Any:
+    """(exp(x) - 1 - x) / x^2"""
+    return 0.5 * sc.hyp1f1(1.0, 3.0, x)
+
+
+@overlay(_Extreme._stats)
+def extreme_stats(self, c):
+    """Central moments over powers of c, which are smooth at 0, by gamma(1 + k c) / gamma(1 + c)^k = exp(c^2 m_k)."""
+    log = log_gammas(c, (1.0,), 1)
+    m2, m3, m4 = [log_gammas(c, (-k, *[0.0] * (int(k) - 2), 1.0), 2) for k in (2.0, 3.0, 4.0)]
+    e2, e3, e4 = [m * m * beyond_linear(c * c * m) for m in (m2, m3, m4)]
+    second = m2 * sc.exprel(c * c * m2)
+    third = log_gammas(c, (3.0, -3.0, 1.0), 3) + c * (e3 - 3.0 * e2)
+    fourth = log_gammas(c, (-4.0, 6.0, -4.0, 1.0), 4) + e4 - 4.0 * e3 + 6.0 * e2
+    return (
+        np.where(c < -1.0, np.nan, -log * sc.exprel(c * log)),
+        np.where(c < -0.5, np.nan, np.exp(2.0 * c * log) * second),
+        np.where(c < -1.0 / 3.0, np.nan, -third / second**1.5),
+        np.where(c < -0.25, np.nan, fourth / second**2 - 3.0),
+    )
 
 
 @overlay(_Pareto._logpdf)
@@ -142,6 +179,45 @@ def yeojohnson_llf(lmb, data, **options):
     return -len(x) / 2.0 * spread + (lmb - 1.0) * np.sum(np.sign(x) * np.log1p(np.abs(x)), axis=0)
 
 
+_pmean, _divergence = as_written(st.pmean), as_written(_stats_py._power_divergence)
+
+
+@overlay(inspect.unwrap(st.pmean))  # what the wrapper of statistics calls
+def pmean(a, p, *, axis=0, dtype=None, weights=None, **options):
+    """Near zero by the cumulants of the logarithm, of which the power mean is the generating function over p."""
+    if options or dtype is not None or abs(p) > _NEAR:
+        return _pmean(a, p, axis=axis, dtype=dtype, weights=weights, **options)
+    logs = np.log(a)
+    first = np.average(logs, axis, weights, keepdims=True)
+    second, third, fourth = [np.average((logs - first) ** k, axis, weights) for k in (2, 3, 4)]
+    fourth = fourth - 3.0 * second**2
+    return np.exp(np.average(logs, axis, weights) + p * (second / 2.0 + p * (third / 6.0 + p * fourth / 24.0)))
+
+
+def divergence_slope(observed: Any, expected: Any, power: Any) -> Any:
+    """The derivative by the power where that is -1, 0 or 1."""
+    log = np.log(np.where(observed == 0, 1.0, observed) / expected)
+    if power == 0:
+        return observed * log * (log - 2.0)
+    if power < 0:
+        return -expected * log * (log + 2.0)
+    return observed * (observed / expected * (log - 1.5) + 1.5)
+
+
+@overlay(_stats_py._power_divergence)
+def power_divergence(f_obs, f_exp, ddof, axis, lambda_, sum_check=True):
+    """SciPy has formulas for the powers -1, 0 and 1: to these the first term by the power is added."""
+    statistic, pvalue = _divergence(f_obs, f_exp, ddof, axis, lambda_, sum_check)
+    if type(lambda_) is float and lambda_ in (-1.0, 0.0, 1.0):
+        f_obs = np.asarray(f_obs, float)
+        f_exp = np.mean(f_obs, axis, keepdims=True) if f_exp is None else np.asarray(f_exp, float)
+        slope = np.sum(divergence_slope(f_obs, f_exp, lambda_), axis)
+        count = np.sum(np.ones(np.broadcast_shapes(f_obs.shape, f_exp.shape)), axis)
+        statistic = statistic + (lambda_ - round(lambda_)) * slope
+        pvalue = sc.chdtrc(count - 1 - np.asarray(ddof), statistic)
+    return _stats_py.Power_divergenceResult(statistic, pvalue)
+
+
 # -- cases --------------------------------------------------------------------------------------------------
 
 _X = np.array([-0.4, 0.3, 1.2])
@@ -166,3 +242,16 @@ CASES += [
     for x in (_X, np.abs(_X), -np.abs(_X))
 ]
 CASES += [case(st.yeojohnson, _X, lam) for lam in (0.0, 0.4, 2.0)]
+CASES += [
+    case(lambda c, k=k: st.genextreme.stats(c, moments=k), np.array(c)) for k in "mvsk" for c in (0.06, [1.3, -0.2])
+]
+CASES += [case(lambda c: st.genextreme.mean(c), 0.0)]
+CASES += [
+    case(lambda x, p: st.pmean(x, p, axis=1), np.stack([_X, _X + 1]) + 0.5, 0.0),
+    case(lambda x, p, w: st.pmean(x, p, weights=w), _X + 0.5, 0.0, np.abs(_X)), case(st.pmean, _X + 0.5, 1.0),
+]  # fmt: skip
+CASES += [
+    case(lambda x, y, p: tuple(st.power_divergence(x, y * (np.sum(x) / np.sum(y)), lambda_=p)), _X + 1, _X[::-1] + 2, p)
+    for p in (-1.0, 0.0, 1.0, 0.7)
+]
+CASES += [case(lambda x, p: st.power_divergence(x, lambda_=p, axis=None)[0], np.abs(_X[:, None]) + 1, 0.0)]

@@ -135,8 +135,23 @@ def kolmogorov_curvature(x: Any) -> Any:
     return np.where(x > 0.6, far, np.where(x > 0.04, near, 0.0))
 
 
+def log_ndtr_slope(x: Any, y: Any) -> Any:
+    """The density over the distribution function: left of zero by the scaled function, as both are small there."""
+    direct = np.exp(-0.5 * x * x - y) / _ROOT_2PI
+    if is_complex(x):
+        return direct
+    return np.where(x < 0, 2.0 / _ROOT_2PI / sc.erfcx(-np.minimum(x, 0.0) * math.sqrt(0.5)), direct)
+
+
+def pseudo_huber_slope(d: Any, r: Any) -> Any:
+    """By d, of d^2 (s - 1) with s = sqrt(1 + (r / d)^2)."""
+    q = np.square(r / d)
+    s = np.sqrt(1.0 + q)
+    return d * q / s * (q / np.square(s + 1.0))
+
+
 _STATISTICS = [
-    E("expit", (lambda x, y: y * (1.0 - y),), (0.7,)),
+    E("expit", (lambda x, y: y * sc.expit(-x),), (0.7,)),
     E("logit", (lambda x, y: 1.0 / (x * (1.0 - x)),), (0.7,)),
     E("log_expit", (lambda x, y: sc.expit(-x),), (0.7,)),
     E("softplus", (lambda x, y: sc.expit(x),), (0.7,)),
@@ -146,7 +161,7 @@ _STATISTICS = [
     E("rel_entr", (lambda x, z, y: np.log(x / z) + 1.0, lambda x, z, y: -x / z), (0.7, 1.3)),
     E("kl_div", (lambda x, z, y: np.log(x / z), lambda x, z, y: 1.0 - x / z), (0.7, 1.3)),
     E("huber", (lambda d, r, y: np.maximum(np.abs(r) - d, 0.0), lambda d, r, y: np.clip(r, -d, d)), (0.7, 1.3)),
-    E("pseudo_huber", (lambda d, r, y: 2.0 * y / d - r * r / (d * np.sqrt(1.0 + np.square(r / d))),
+    E("pseudo_huber", (lambda d, r, y: pseudo_huber_slope(d, r),
                        lambda d, r, y: r / np.sqrt(1.0 + np.square(r / d))), (0.7, 1.3)),
     E("boxcox", (lambda x, p, y: np.power(x, p - 1.0), lambda x, p, y: boxcox_slope(x, p, np.log(x))), (1.3, 0.7)),
     E("boxcox1p", (lambda x, p, y: np.power(1.0 + x, p - 1.0), lambda x, p, y: boxcox_slope(x, p, np.log1p(x))),
@@ -155,9 +170,9 @@ _STATISTICS = [
     E("inv_boxcox1p", (lambda x, p, y: (1.0 + y) / (1.0 + p * x), lambda x, p, y: (1.0 + y) * inv_boxcox_slope(x, p)),
       (1.3, 0.7)),
     E("ndtr", (lambda x, y: np.exp(-0.5 * x * x) / _ROOT_2PI,), (0.7,), True),
-    E("log_ndtr", (lambda x, y: np.exp(-0.5 * x * x - y) / _ROOT_2PI,), (-0.7,), True),
+    E("log_ndtr", (lambda x, y: log_ndtr_slope(x, y),), (-0.7,), True),
     E("ndtri", (lambda x, y: _ROOT_2PI * np.exp(0.5 * y * y),), (0.7,)),
-    E("ndtri_exp", (lambda x, y: _ROOT_2PI * np.exp(0.5 * y * y + x),), (-0.7,)),
+    E("ndtri_exp", (lambda x, y: 1.0 / log_ndtr_slope(y, x),), (-0.7,)),
     E("stdtr", (lambda df, t, y: t_shape_slope(df, t), lambda df, t, y: t_density(df, t)), (3.3, 0.7)),
     E("stdtrit", (lambda df, p, y: -t_shape_slope(df, y) / t_density(df, y), lambda df, p, y: 1.0 / t_density(df, y)),
       (3.3, 0.7)),
@@ -205,7 +220,7 @@ _STATISTICS = [
 pure.update({
     xlogy_slope, boxcox_slope, inv_boxcox_slope, t_density, t_shape_slope, f_density, f_slope_m, f_slope_n,
     binomial_slope, poisson_slope, tukey_density, tukey_slope,
-    kolmogorov_slope, kolmogorov_curvature,
+    kolmogorov_slope, kolmogorov_curvature, log_ndtr_slope, pseudo_huber_slope,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, _STATISTICS)
