@@ -41,6 +41,7 @@ from mooncake_py.infer.held import (
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.infer.outside_writes import (
     NAMESPACES,
+    OPERATORS,
     Place,
     Writes,
     counts,
@@ -215,6 +216,7 @@ class Walk:
         self.of_classes: dict[str, bool] = {}  # containers that classes hold, by name; do they hold plain values only?
         self.names: set[str] = set()  # that the code may read, or call by
         self.stores: set[str] = set()  # that it sets or deletes
+        self.method_names: set[str] = set()  # of the user's classes
         self.waiting: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}  # methods that no name calls so far
         self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
         self.class_places: set[Place] = set()  # parameters that may be given a class
@@ -234,6 +236,10 @@ class Walk:
     def leads_to_data(self, x: Any) -> bool:
         """May the code come to something by x that keeps what is written into it?"""
         return may_hold_data(x) or (isinstance(x, functools.partial) and "keywords" in self.names)
+
+    def has_operators(self) -> bool:
+        """Do classes of the user's say what an operator gives?"""
+        return not self.method_names.isdisjoint(OPERATORS)
 
     def answer(self) -> Wary:
         if self.partials and "keywords" in self.names:
@@ -356,6 +362,7 @@ class Walk:
         """A method, which runs if some code asks for its name, or Python does."""
         if not isinstance(f, pytypes.FunctionType):
             return
+        self.method_names.add(name)
         if of_class:
             self.class_places.add((f.__code__, 0))
         names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
@@ -463,6 +470,7 @@ class Walk:
                     self.value(x)
         for k in code.co_consts:
             if isinstance(k, pytypes.CodeType):
+                self.method_names.add(k.co_name)
                 self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
         return c
 

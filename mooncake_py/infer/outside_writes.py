@@ -10,6 +10,7 @@ import functools
 import heapq
 import operator
 import types as pytypes
+from collections import deque
 from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from mooncake_py.infer.held import (
     of_library,
 )
 from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
+from mooncake_py.infer.special_methods import BINARY, IN_PLACE
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -78,10 +80,18 @@ _MAKES_NEW = frozenset(
     {list, tuple, dict, set, sorted, sum, operator.iadd, ops.list_extend, ops.dict_update, ops.dict_merge}
 )
 """Of containers of numbers these give numbers and new containers, as arithmetic does, or put their items into one."""
+_OF_OPERATORS = _ARITHMETIC - {operator.getitem} | {operator.floordiv, operator.mod, operator.matmul, operator.neg}
+_OF_OPERATORS |= {f for f in _WRITES if f.__name__[:1] == "i" and f not in (bisect.insort, bisect.insort_left)}
+"""These give what is new, or what they have written into, where no class of the user's says something else."""
+OPERATORS = {n for f, names in BINARY.items() if f in _OF_OPERATORS for n in names} | {"__neg__"}
+OPERATORS |= {name for name, _ in IN_PLACE.values()}
+_NEW_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, sorted, deque})
+_NEW_CONTAINERS |= {ops.build_list, ops.build_tuple, ops.build_map, ops.build_set}
 _GIVES_NEW = frozenset({"copy", "get", "index", "count"})
 _GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
 
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+_AWAITED = CO_COROUTINE | CO_ASYNC_GENERATOR
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 Place = tuple[pytypes.CodeType | None, int | str]
@@ -152,12 +162,43 @@ _COUNTING: frozenset[Callable[..., Any]] = frozenset(
 _COUNTING |= frozenset({operator.not_, operator.neg, operator.mod, operator.and_, operator.xor})
 
 
-class _Tracks:
-    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers."""
+def _local_containers(c: Code, defs: dict[Var, Call]) -> set[Operand]:
+    """Containers that this code makes, and variables that hold nothing else: what is put into them is found by them."""
+    sources: dict[Var, list[Operand]] = {p: [] for b in c.body.blocks[1:] for p in b.params}
+    params_of = {b.id: b.params for b in c.body.blocks}
+    unknown: set[Operand] = set()
+    for e in (e for b in c.body.blocks for e in all_edges(b)):
+        params = params_of[e.target]
+        if len(params) > len(e.args):  # an item, or an exception
+            unknown.add(params[0])
+            params = params[1:]
+        for p, a in zip(params, e.args, strict=True):
+            sources.setdefault(p, []).append(a)
+    made = {v: c.known(s.fn, defs) for v, s in defs.items()}
+    local: set[Operand] = {v for v, f in made.items() if type(f).__hash__ is not None and f in _NEW_CONTAINERS}
+    local |= sources.keys() - unknown - set(c.body.params)
+    while True:
+        other = {p for p, given in sources.items() if p in local and not all(_may_be(a, local) for a in given)}
+        if not other:
+            return local
+        local -= other
 
-    def __init__(self, c: Code, walk: Walk):
+
+def _may_be(a: Operand, local: set[Operand]) -> bool:
+    return isinstance(a, Const) or a in local
+
+
+class _Tracks:
+    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers.
+
+    `own` ones may be outside themselves; others, which the code made, only hold such things.
+    """
+
+    def __init__(self, c: Code, walk: Walk, local: set[Operand]):
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
         self.deep: set[Operand] = set(self.outside)
+        self.own: set[Operand] = set(self.outside)
+        self.local = local
         self.classes: set[Operand] = set()
         for i, p in enumerate(c.body.params):
             given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
@@ -168,12 +209,19 @@ class _Tracks:
         self.cells = {cell for cell, x in held.items() if walk.leads_to_data(x)}
 
     def size(self) -> int:
-        return len(self.outside) + len(self.deep) + len(self.classes)
+        return len(self.outside) + len(self.deep) + len(self.own) + len(self.classes)
 
-    def add(self, v: Operand, flat: bool = False) -> None:
+    def add(self, v: Operand, flat: bool = False, own: bool = True) -> None:
         self.outside.add(v)
         if not flat:
             self.deep.add(v)
+        if own:
+            self.own.add(v)
+
+    def put_into(self, v: Operand, by_operator: bool = False) -> None:
+        """Something of what is followed is put into v; by an operator, which may also give a number for numbers."""
+        if isinstance(v, Var):
+            self.add(v, own=v not in self.local and not by_operator)
 
     def flow(
         self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, raised: bool, known: Callable[[Operand], Any]
@@ -194,7 +242,9 @@ class _Tracks:
                 params = params[1:]
             for p, a in zip(params, e.args, strict=True):
                 if a in self.outside:
-                    self.add(p, a not in self.deep)
+                    self.add(p, a not in self.deep, a in self.own)
+                elif p in self.outside and a in self.local:  # one container, by the name that it had before
+                    self.add(a, own=False)
                 if a in self.classes or isinstance(known(a), type):
                     self.classes.add(p)
 
@@ -227,8 +277,8 @@ class Writes:
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
-        tracks = _Tracks(c, self.walk)
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
+        tracks = _Tracks(c, self.walk, _local_containers(c, defs))
         params_of = {b.id: b.params for b in fn.blocks}
         while True:
             before = tracks.size()
@@ -288,12 +338,13 @@ class Writes:
             if self.returns and (f is None and not _is_library(c, s.fn, defs)):
                 tracks.add(s.out)
             return False
-        if f in _WRITES and s.args[0] in tracks.outside:
-            return True
-        if f in (setattr, operator.setitem):
-            if isinstance(s.args[0], Var):
-                tracks.add(s.args[0])
-            return False
+        if f in _WRITES:
+            if s.args[0] in tracks.own:
+                return True
+            if not (f in _MAKES_NEW and tracks.deep.isdisjoint(touched)):  # of which numbers are put there
+                tracks.put_into(s.args[0], f in _OF_OPERATORS)
+            if f is setattr or f is operator.setitem:
+                return False
         flat = tracks.deep.isdisjoint(touched)
         if f is ops.make_cell or f is ops.cell_set:
             word = str((s.out if f is ops.make_cell else s.args[0]).name)  # type: ignore[union-attr]
@@ -305,16 +356,18 @@ class Writes:
             self.returns = True
         if f is getattr:
             name = s.args[1]
-            if isinstance(name, Const) and name.value in _MUTATORS:
+            if isinstance(name, Const) and name.value in _MUTATORS and not self._of_local(s, tracks):
                 return True
             if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
                 tracks.add(s.out, flat)
             return False
         callee = f if f is not None else c.known(s.fn, defs)
         named = callee if type(callee).__hash__ is not None else None
-        changed = () if named is None else {i for r in rules_of(named) for i in r.mutates}
-        if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.outside for i in changed):
+        changed = () if named is None or f in _WRITES else {i for r in rules_of(named) for i in r.mutates}
+        if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.own for i in changed):
             return True
+        for i in changed:
+            tracks.put_into(s.args[i] if i < len(s.args) else Const(None))
         if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
             if self._holds_classes(c, s.args[0], defs):
                 tracks.classes.add(s.out)
@@ -323,11 +376,45 @@ class Writes:
             return False
         if f is None and self._is_wrapped(c, s, tracks, defs):
             return False
-        if f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs):
-            return True
+        got = defs.get(s.fn)  # type: ignore[arg-type]
+        if got is not None and is_const(got.fn, getattr) and self._of_local(got, tracks):
+            tracks.put_into(got.args[0])
+            tracks.add(s.out)
+            return False
+        if f is ops.call_ex or (f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs)):
+            return f is ops.call_ex or not self._is_followed(c, s, tracks, defs)
         if named is None or named not in _TO_SCALARS:
-            tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside))
+            new = named in _NEW_CONTAINERS or (named in _OF_OPERATORS and not self.walk.has_operators())
+            tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside), own=not new)
         return False
+
+    def _of_local(self, got: Call, tracks: _Tracks) -> bool:
+        """Is this a method, by its name, of a container of Python's that the code made?"""
+        name = got.args[1]
+        named = isinstance(name, Const) and name.value in _MUTATORS and name.value not in self.walk.method_names
+        return named and got.args[0] in tracks.local and got.args[0] not in tracks.own
+
+    def _is_followed(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+        """Is this a call of a function whose code is seen? What it is given is followed there."""
+        callee, made = c.known(s.fn, defs), defs.get(s.fn)  # type: ignore[arg-type]
+        if type(callee) is pytypes.FunctionType:
+            inner = self.walk.codes.get((callee.__code__, id(callee.__globals__)))
+        elif made is not None and is_const(made.fn, ops.make_function):
+            inner = self.walk.codes.get((made.args[0].value, id(c.globals)))  # type: ignore[union-attr]
+        else:
+            return False
+        if inner is None or inner.code.co_flags & _AWAITED or len(s.args) > inner.code.co_argcount:
+            return False
+        names = inner.code.co_varnames[: inner.code.co_argcount + inner.code.co_kwonlyargcount]
+        if not all(k in names for k, _ in s.kwargs):
+            return False
+        given = {i for i, v in enumerate(s.args) if v in tracks.outside}
+        given |= {names.index(k) for k, v in s.kwargs if v in tracks.outside}
+        self.given += len(given - inner.params)
+        inner.params |= given
+        if self.returns:
+            tracks.add(s.out)
+        return True
 
     def _is_wrapped(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
         """Does a library's function call what it was made for, as `repr` of a data class does? It is followed there."""

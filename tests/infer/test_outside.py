@@ -195,13 +195,178 @@ def shows_what_counts(x):
     return x * LAYERS[0].weight * len(repr(COUNTED))
 
 
+class Node:
+    def __init__(self, v, *below):
+        self.v, self.below, self.seen = v, below, 0
+
+
+TREE = Node(1.0, Node(2.0, Node(3.0)), Node(4.0))
+NESTED = {"v": 1.0, "below": [{"v": 2.0, "below": []}, {"v": 3.0, "below": []}]}
+
+
+def total(n, x):
+    t = 0.0
+    for k in n.below:
+        t += total(k, x * 0.9)
+    return n.v * x + t
+
+
+def total_of_dicts(d, x, *, scale=1.0):
+    return scale * d["v"] * x + sum(total_of_dicts(k, x, scale=0.5) for k in d["below"])
+
+
+def hands_on_a_tree(x):
+    return total(TREE, x)
+
+
+def hands_on_nested_dicts(x):
+    return total_of_dicts(NESTED, x)
+
+
+def hands_on_to_its_own_function(x):
+    def below(n):
+        return [k.v * x for k in n.below]
+
+    return sum(below(TREE))
+
+
+def goes_through_a_tree_with_a_stack(x):
+    stack, t = [TREE], 0.0
+    while stack:
+        n = stack.pop()
+        t += n.v * x
+        for k in n.below:
+            stack.append(k)
+    return t
+
+
+def mark(n):
+    n.seen += 1
+    return n
+
+
+def mark_by_name(*, node):
+    node.seen += 1
+
+
+def mark_all(*nodes):
+    for n in nodes:
+        n.seen += 1
+
+
+def itself(n):
+    return n
+
+
+def each(n):
+    yield n
+
+
+def push(stack, n):
+    stack.append(n)
+
+
+def marks_in_a_callee(x):
+    mark(TREE)
+    return x
+
+
+def marks_by_a_keyword(x):
+    mark_by_name(node=TREE)
+    return x
+
+
+def marks_all(x):
+    mark_all(TREE)
+    return x
+
+
+def marks_what_a_callee_gives(x):
+    itself(TREE).seen += 1
+    return x
+
+
+def marks_what_a_generator_gives(x):
+    for n in each(TREE):
+        n.seen += 1
+    return x
+
+
+def marks_in_its_own_function(x):
+    def inner(n):
+        n.seen += 1
+
+    inner(TREE)
+    return x
+
+
+def marks_what_is_on_a_stack(x):
+    stack = [TREE]
+    while stack:
+        n = stack.pop()
+        n.seen += 1
+        for k in n.below:
+            stack.append(k)
+    return x
+
+
+def marks_by_another_name_of_a_list(x):
+    nodes = []
+    again = nodes
+    nodes.append(TREE)
+    for n in again:
+        n.seen += 1
+    return x
+
+
+def marks_in_a_list_made_later(x):
+    nodes = None
+    for _ in range(2):
+        if nodes is None:
+            nodes = []
+        nodes.append(TREE)
+    nodes[1].seen += 1
+    return x
+
+
+def marks_in_a_list_in_a_list(x):
+    inner = [1]
+    outer = [inner]
+    inner.append(TREE)
+    outer[0][1].seen += 1
+    return x
+
+
+def marks_what_was_added(x):
+    nodes = [] + [TREE] * 2
+    nodes[0].seen += 1
+    return x
+
+
+def marks_what_is_sorted(x):
+    sorted(NESTED["below"], key=lambda d: d["v"])[0]["seen"] = 1
+    return x
+
+
+def marks_what_a_callee_puts_there(x):
+    nodes = []
+    push(nodes, TREE)
+    nodes[0].seen += 1
+    return x
+
+
 READS = [
     *(goes_through, goes_through_with_a_generator, goes_through_with_a_list, copies),
     *(uses_the_model, makes_a_data_class, reads_data_classes),
+    *(hands_on_a_tree, hands_on_nested_dicts, hands_on_to_its_own_function, goes_through_a_tree_with_a_stack),
 ]
 WRITES = [
     *(appends, writes_one_of_two, appends_in_a_display, appends_to_rows, hands_on, keeps, gets_from_a_function),
     *(greatest, fits_the_model, steps, sets_a_property, by_a_name, shows_what_counts),
+    *(marks_in_a_callee, marks_by_a_keyword, marks_all, marks_what_a_callee_gives, marks_what_a_generator_gives),
+    *(marks_in_its_own_function, marks_what_is_on_a_stack, marks_by_another_name_of_a_list),
+    *(marks_in_a_list_made_later, marks_in_a_list_in_a_list, marks_what_was_added, marks_what_is_sorted),
+    marks_what_a_callee_puts_there,
 ]
 
 
