@@ -44,6 +44,7 @@ class Run:
         "before",
         "dicts",
         "exceptions",
+        "from_outside",
         "in_place",
         "made",
         "memory",
@@ -59,6 +60,7 @@ class Run:
         self.objects: dict[int, tuple[Any, Any]] = {}
         self.arrays: dict[int, tuple[Any, Any]] = {}  # the same by the array that owns the memory, where arrays change
         self.memory: dict[int, tuple[Any, Any]] = {}  # the same of what constants gave, held weakly
+        self.from_outside: dict[int, Any] = {}  # arrays that came without fdata to what may hold on to them, weakly
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
         self.assigned: dict[tuple[int, str], Any] = {}  # names of modules that were set, with the module

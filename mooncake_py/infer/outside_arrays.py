@@ -21,8 +21,9 @@ import numpy as np
 
 from mooncake_py import outputs
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Raise, Return, Var, all_edges, brings_value
-from mooncake_py.registry import is_pure, load_packs, rules_of
+from mooncake_py.registry import is_pure, load_packs, overlay_of, rules_of
 from mooncake_py.structure import attributes, is_user_class
 
 if TYPE_CHECKING:
@@ -116,8 +117,6 @@ class _Arrays:
         self.attributes: dict[str, int] = {}
         self.globals: dict[str, int] = {}
         self.filled: set[tuple[int, Var]] = set()  # parameters that arrays are put into
-        self.joined: dict[tuple[int, Operand], set[Operand]] = {}  # parameters of blocks by what comes to them
-        self.items: dict[tuple[int, Operand], set[Operand]] = {}  # those that are items by what is gone through
         self.returned: dict[pytypes.CodeType, int] = {}
         self.raised: dict[None, int] = {}  # what exceptions bring, whichever
         self.by_name: dict[str, list[Code]] = {}
@@ -203,13 +202,11 @@ class _Arrays:
                 if e is b.handler or brings_value(term, e):
                     if isinstance(term, ForNext) and e is term.body:
                         self.hold(c, params[0], _item(self.kind(c, term.iterator)))
-                        self.items.setdefault((id(c), params[0]), set()).add(term.iterator)
                     else:
                         self.hold(c, params[0], self.raised.get(None, NOTHING))
                     params = params[1:]
                 for p, a in zip(params, e.args, strict=True):
                     self.hold(c, p, self.kind(c, a))
-                    self.joined.setdefault((id(c), p), set()).add(a)
         return False
 
     def _statement(self, c: Code, s: Call, defs: dict[Var, Call]) -> bool:
@@ -238,12 +235,10 @@ class _Arrays:
             self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
             return False
         if any(given):
-            for g in self.walk.wrapped_by(f):  # which may be given them in any order
-                t = self.by_code[g.__code__]
-                self._give(t, 0, [functools.reduce(operator.or_, given)] * len(t.body.params))
+            for t in self._called_back(c, s, f, defs):  # which may be given them in any order
+                whole = functools.reduce(operator.or_, given)
+                self._give(t, 0, [ANY if whole & HOLDER else whole] * len(t.body.params))
                 self.hold(c, s.out, HOLDER | self.returned.get(t.code, NOTHING))
-        if f is None and any(kind & _ARRAY for kind in given) and self._may_be_generator(c, s.fn, defs):
-            return True  # its frame will hold the array, and is written to
         if isinstance(s.fn, Var) and (f is None or self._is_users(f)):
             return self._called(c, s, f, given, defs)
         if f is ops.call_ex:
@@ -280,36 +275,36 @@ class _Arrays:
             return self._runs(c, s, f, given)
         return False
 
-    def _may_be_generator(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
-        """Is this a callee that is one of several, or an item or method of what a name stands for, and a generator?"""
-        s = defs.get(v)  # type: ignore[arg-type]
-        if s is None:
-            found = [g for a in self.joined.get((id(c), v), ()) for g in self._functions(c.known(a, defs))]
-            found += [g for a in self.items.get((id(c), v), ()) for g in self._functions_in(c, a, defs)]
-        elif isinstance(s.fn, Const) and s.fn.value is getattr and isinstance(s.args[1], Const):
-            return any(t.body.kind == "generator" for t in self.by_name.get(str(s.args[1].value), ()))
-        else:
-            index = isinstance(s.fn, Const) and s.fn.value is operator.getitem
-            found = self._functions_in(c, s.args[0], defs) if index else []
-        return any(self.by_code[g.__code__].body.kind == "generator" for g in found)
+    def _called_back(self, c: Code, s: Call, f: Any, defs: dict[Var, Call]) -> Iterable[Code]:
+        """The code that a function which is none of the user's may run: what it holds, and what it is given to call."""
+        yield from [self.by_code[g.__code__] for g in self.walk.wrapped_by(f)]
+        if isinstance(s.fn, Const) or self._is_users(f):
+            return
+        called = {"key"} if f is None else _called_by(f, len(s.args), bool(s.kwargs))
+        for i, v in enumerate(s.args) if f is not None else ():
+            yield from self._codes_of(c, v, defs, i in called)
+        for name, v in s.kwargs:
+            yield from self._codes_of(c, v, defs, name in called)
 
-    def _functions_in(self, c: Code, v: Operand, defs: dict[Var, Call]) -> list[pytypes.FunctionType]:
-        """The user's functions in a container that a name stands for, or in what goes through one."""
-        x = c.known(v, defs)
+    def _codes_of(self, c: Code, v: Operand, defs: dict[Var, Call], surely: bool) -> Iterable[Code]:
+        """The code that runs where v is called; any code where that is not seen, and v is `surely` called."""
+        f = c.known(v, defs)
+        while isinstance(f, (functools.partial, pytypes.MethodType)):
+            f = f.func if isinstance(f, functools.partial) else f.__func__
+        if isinstance(f, pytypes.FunctionType):
+            return [self.by_code[f.__code__]] if f.__code__ in self.by_code else ()
+        if f is not None:
+            made = isinstance(f, type)
+            known = is_user_class(f if isinstance(f, type) else type(f))
+            return self.by_name.get("__init__" if made else "__call__", ()) if known else ()
         s = defs.get(v)  # type: ignore[arg-type]
-        if x is None and s is not None:
-            through = s.args[0] if s.args and isinstance(s.fn, Const) else s.fn
-            made = defs.get(through)  # type: ignore[arg-type]
-            if made is not None and isinstance(made.fn, Const) and made.fn.value is getattr:
-                through = made.args[0]
-            return self._functions_in(c, through, defs) if through != v else []
-        items = x.values() if isinstance(x, dict) else x if isinstance(x, _CONTAINERS) else ()
-        return [g for f in itertools.islice(items, MOST_ITEMS) for g in self._functions(f)]
-
-    def _functions(self, f: Any) -> list[pytypes.FunctionType]:
-        """The user's function that this is, or those that a library's holds."""
-        own = isinstance(f, pytypes.FunctionType) and f.__code__ in self.by_code
-        return [*([f] if own else []), *self.walk.wrapped_by(f)]
+        if s is not None and is_const(s.fn, ops.make_function):
+            return [self.by_code[s.args[0].value]]  # type: ignore[union-attr]
+        of = None if s is None or isinstance(s.fn, Const) else c.known(s.fn, defs)
+        if s is not None and of is not None and not self._is_users(of):  # a partial, say
+            called = _called_by(of, len(s.args), False)
+            return [t for i, x in enumerate(s.args) for t in self._codes_of(c, x, defs, surely and i in called)]
+        return self.codes if surely else ()
 
     def _is_users(self, f: Any) -> bool:
         """Is this a function that the walk has the code of, or a class?"""
@@ -432,6 +427,26 @@ class _Arrays:
             self.hold(t, t.body.params[names.index(name)], kind)
         elif kind and t.code.co_flags & 0x08:
             self.hold(t, t.body.params[-1], HOLDER)
+
+
+def _called_by(f: Any, n: int, keywords: bool) -> set[int | str]:
+    """Which of its arguments, by number and name, a function that is none of the user's calls."""
+    if f is functools.partial:
+        return {0}
+    fn = overlay_of(f, n, keywords)
+    return {"key"} if fn is None else _calls(fn) | {"key"}
+
+
+@functools.cache
+def _calls(fn: pytypes.FunctionType) -> set[int | str]:
+    """Which of its parameters Python code calls."""
+    from mooncake_py.frontend import normalise  # slow to import, and not needed before
+
+    body = normalise(fn.__code__)
+    callees: set[Operand] = {s.fn for b in body.blocks for s in b.stmts}
+    callees |= {s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.call_ex)}
+    found = [i for i, p in enumerate(body.params) if p in callees]
+    return {*found, *[fn.__code__.co_varnames[i] for i in found]}
 
 
 def _item(kind: int) -> int:

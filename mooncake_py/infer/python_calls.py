@@ -170,4 +170,5 @@ class PythonCalls(Attributes):
         self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
         if target in infer_table:
             result = result_type(target, types, ())
-        return activate(result, act)
+        # A generator that may write is asked where that is put back, whatever it gives.
+        return activate(result, act or (written and bool(code.co_flags & CO_GENERATOR)))

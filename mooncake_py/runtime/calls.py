@@ -201,14 +201,16 @@ def _step_by_step(
     return None
 
 
-def of_python(python: pytypes.FunctionType, ff: Any, given: Given, protected: bool, f: Any = None) -> Result:
-    """A call of a Python function, or of what is differentiated as one (f)."""
+def of_python(
+    python: pytypes.FunctionType, ff: Any, given: Given, protected: bool, f: Any = None, constant: bool = False
+) -> Result:
+    """A call of a Python function, or of what is differentiated as one (f); is all that it is given `constant`?"""
     active = ff is not None or any(map(is_active, given.values, given.fdata))
     plainly = python if f is None else f
     if not active and (within := all_it_reaches(python, given.values)) is not None:
         return run_plainly(plainly, given.args, given.kwargs, given.names, protected, within)
     try:
-        return run_python(python, ff, given, protected)
+        return run_python(python, ff, given, protected, constant)
     except NotDerived as e:
         if active:
             raise e.why from None

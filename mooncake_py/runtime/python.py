@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
+import weakref
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
@@ -13,6 +14,7 @@ from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
+from mooncake_py.layout import owner_of
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import abstract_codual, known
 from mooncake_py.runtime.recent import most_looked_at, recent_rule, remember
@@ -37,8 +39,12 @@ def run_python(
     ff: Any,
     given: Given,
     protected: bool,
+    constant: bool = False,
 ) -> Result:
-    """A Python function: its derived rule for the types at hand."""
+    """A Python function: its derived rule for the types at hand.
+
+    `constant`: nothing that it is given has a derivative, numbers neither.
+    """
     args, names = given.args, given.names
     if ff is None and (f.__defaults__ or f.__kwdefaults__):
         ff = run.current().shadow(f)
@@ -80,7 +86,9 @@ def run_python(
     if rule.in_place:
         run.changed_in_place()
     if rule.has_lanes:
-        fdatas = _with_constants(f, rule, inputs, fdatas)
+        fdatas = _with_constants(f, rule, inputs, fdatas, constant)
+    if rule.derived.written_cells:
+        _check_cells(f, rule, cells)
     if wary:
         for i in rule.derived.touched_cells:
             run.current().touch(cells[i])
@@ -144,18 +152,39 @@ def _rule(
     return rule
 
 
-def _with_constants(f: pytypes.FunctionType, rule: DerivedRule, inputs: list[Any], fdatas: list[Any]) -> list[Any]:
+def _with_constants(
+    f: pytypes.FunctionType, rule: DerivedRule, inputs: list[Any], fdatas: list[Any], constant: bool
+) -> list[Any]:
     """fdata, also of arrays whose memory the rule shares and that had none: constants kept by what has derivatives."""
     kept = {i for i, _ in rule.lanes if i < len(inputs) and fdatas[i] is None and type(inputs[i]) is np.ndarray}
     if not kept:
         return fdatas
-    written = kept.intersection(rule.derived.written_args)
-    if written:
-        raise UnsupportedError(
-            "writing a value with a derivative into an array from outside the run "
-            f"(argument {min(written)} of {f.__name__})",
-            f.__code__.co_filename,
-            f.__code__.co_firstlineno,
-            "pass the array as an argument of the differentiated function",
-        )
+    if not constant:
+        if written := kept.intersection(rule.derived.written_args):
+            raise _outside(f, f"argument {min(written)} of {f.__name__}")
+        for i in kept:  # a generator may hold on to it
+            base = owner_of(inputs[i])
+            run.current().from_outside[id(base)] = weakref.ref(base)
     return [zero_fdata(x) if i in kept else fx for i, (x, fx) in enumerate(zip(inputs, fdatas, strict=True))]
+
+
+def _check_cells(f: pytypes.FunctionType, rule: DerivedRule, cells: Sequence[pytypes.CellType]) -> None:
+    """Refuse to write to an array from outside that a generator, or another function that was made here, holds."""
+    held = run.current().from_outside
+    for i in rule.derived.written_cells if held else ():
+        x = cells[i].cell_contents
+        if type(x) is np.ndarray and (base := owner_of(x)) is held.get(id(base), _nobody)():
+            raise _outside(f, f"held by {f.__name__}")
+
+
+def _nobody() -> None:
+    return None
+
+
+def _outside(f: pytypes.FunctionType, which: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"writing a value with a derivative into an array from outside the run ({which})",
+        f.__code__.co_filename,
+        f.__code__.co_firstlineno,
+        "pass the array as an argument of the differentiated function",
+    )

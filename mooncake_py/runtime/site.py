@@ -153,17 +153,19 @@ class DynamicSite:
         kwfdata: tuple[Any, ...],
     ) -> Result:
         """Any other call."""
+        constant = self.live is not None and not self.live_at_all and ff is None
+        constant = constant and all(x is None for x in (*fargs, *kwfdata))
+        if constant and outputs.writes_out(f, len(args), names):
+            return run_plainly(f, args, dict(zip(names, kwvalues, strict=True)), names, self.protected)
         fargs = known(args, fargs)
         if f is setattr and len(args) == 3 and not names and not self.protected and is_user_class(type(args[0])):
-            constant = self.live is not None and not self.live[-1] and fargs[-1] is None
-            return handle_setattr(call, args, fargs, constant)
+            return handle_setattr(call, args, fargs, self.live is not None and not self.live[-1] and fargs[-1] is None)
         if names:
             kwfdata = known(kwvalues, kwfdata)
         if self.live is not None:
             ff, fargs = self._met(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.live)
-            if ff is None and not self.live_at_all and all(x is None for x in (*fargs, *kwfdata)):
-                if outputs.writes_out(f, len(args), names):
-                    return run_plainly(f, args, dict(zip(names, kwvalues, strict=True)), names, self.protected)
+            if constant and type(f) is pytypes.FunctionType and is_ordinary(f):
+                return of_python(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.protected, constant=True)
         if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
             return handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
         return call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)

@@ -103,6 +103,7 @@ def derive(
     fn, facts = canonical.fn, Facts(info)
     exit_ = canonical.blocks[canonical.exit].term if canonical.exit is not None else None
     result_tree = lanes.tree(exit_.value) if isinstance(exit_, Return) else NONE
+    written_args, written_cells = facts.written()
     touched_args, touched_cells, touched_globals = facts.touched()
     always_zero = facts.always_zero(p, result_tree)
     return Derived(
@@ -113,7 +114,8 @@ def derive(
         result_tree=result_tree,
         in_place=info.in_place,
         dynamic=info.dynamic,
-        written_args=facts.written_args(),
+        written_args=written_args,
+        written_cells=written_cells,
         touched_args=touched_args,
         touched_cells=touched_cells,
         touched_globals=touched_globals,

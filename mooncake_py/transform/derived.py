@@ -62,7 +62,8 @@ class Derived:
     result_tree: Tree
     in_place: bool  # does it change something that the pullback undoes?
     dynamic: bool  # does it make calls, decided when they run, which may do so?
-    written_args: tuple[int, ...]  # parameters whose objects the function itself writes to
+    written_args: tuple[int, ...]  # parameters and cells whose objects the function itself writes to
+    written_cells: tuple[int, ...]
     touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
     touched_globals: tuple[tuple[pytypes.ModuleType | type | None, str], ...]

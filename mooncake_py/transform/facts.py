@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from mooncake_py.infer.types import Cell, Dct, Lst, Obj
+from mooncake_py.infer.types import Cell, Dct, Fn, Lst, Obj
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -20,7 +20,7 @@ from mooncake_py.transform.pullback import PullbackBuilder
 
 Names = tuple[tuple[ModuleType | type | None, str], ...]
 """Globals, or (with the module) those of other modules."""
-_NO_ARRAYS = (Obj, Lst, Dct, Cell)
+_NO_ARRAYS = (Obj, Lst, Dct, Cell, Fn)
 
 
 class Facts:
@@ -42,15 +42,19 @@ class Facts:
         by_value = [i for i in able if all(kind != REF for _, kind in leaves(self.lanes.tree(params[i])))]
         return tuple(i for i in by_value if _is_zero(made[out].args[i], made))
 
-    def written_args(self) -> tuple[int, ...]:
-        """The parameters whose memory the function itself may write numbers to.
+    def written(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The parameters and cells whose memory the function itself may write numbers to.
 
         An object that is written to has in its memory class whatever is kept in it. An array among that is written to
         only where what is written to may be an array.
         """
         memory, types = self.inferred.memory, self.inferred.types
         classes = {memory.find(v) for v in memory.written if not isinstance(types.get(v), _NO_ARRAYS)}
-        return tuple(i for i, v in enumerate(self.canonical.fn.params) if memory.find(v) in classes)
+        params, free = self.canonical.fn.params, self.canonical.fn.free
+        return (
+            tuple(i for i, v in enumerate(params) if memory.find(v) in classes),
+            tuple(i for i, v in enumerate(free) if memory.find(v) in classes),
+        )
 
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], Names]:
         """The parameters, cells and globals whose objects it, or what it calls, may write to."""

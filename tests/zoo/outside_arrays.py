@@ -210,3 +210,60 @@ def given_to_managers_by_name_and_on_a_stack(x):
         b = stack.enter_context(_scaled(KEPT, x[0]))
         stack.enter_context(replaced(box=KEPT, key=1, value=x[0] ** 2))
         return np.sum(b) * KEPT[1] * x[1]
+
+
+def _written(a, k):
+    a[0] = k * k
+    yield a[0] * k
+    a[1] = a[0] * k
+    yield a[1]
+
+
+def _read_twice(a, k):
+    for v in a:
+        yield v * k
+        a = a * k
+
+
+def _bumped(a, k):
+    a[2] = k * k
+    return k
+
+
+WRITERS, READING, CHANGERS = [_written, _written], [_read_twice, _multiples], [_bumped]
+
+
+def _one_of(k):
+    return READING[k]
+
+
+@case(X3)
+def given_to_one_of_two_generators_in_pairs(x):
+    g = _one_of(int(x[1]))
+    total = 0.0
+    for u, v in zip(g(KEPT, x[0]), g(KEPT, x[2]), strict=True):
+        total += u * v
+    return total + sum(functools.partial(g, KEPT)(x[2]))
+
+
+@case(X3)
+def given_by_map_to_a_generator_that_writes(x):
+    total = 0.0
+    for g in map(WRITERS[int(x[0])], [KEPT], [x[0]]):
+        total += sum(g)
+    return total * KEPT[0] * KEPT[1]
+
+
+@case(X3)
+def given_by_a_partial_to_a_generator_that_writes(x):
+    return sum(functools.partial(WRITERS[int(x[0])], KEPT)(x[1])) * KEPT[0] * KEPT[1]
+
+
+@case(X3)
+def given_by_reduce_to_a_function_that_writes(x):
+    return functools.reduce(CHANGERS[int(x[0])], [x[1]], KEPT) * KEPT[2] * x[0]
+
+
+@case(X3)
+def given_by_map_to_a_partial_that_writes(x):
+    return sum(map(functools.partial(CHANGERS[int(x[0])], k=x[0]), {"a": KEPT}.values())) * KEPT[2]
