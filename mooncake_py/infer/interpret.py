@@ -19,6 +19,7 @@ from mooncake_py.infer.effects import is_blank
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred
 from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
 from mooncake_py.infer.protocol import WRITES
 from mooncake_py.infer.types import BOT, Known, Native, T, Top, join
@@ -54,7 +55,7 @@ class Inference(Calls):
 
         What would be done with a value of any of its types may change what is known of all others.
         """
-        times: Counter[Var] = Counter()  # how often more was found to be written into a value
+        times: Counter[Var] = Counter()  # how often what is written into a value was found to be deeper
         for round_ in itertools.count():
             result = self.flow()
             better = narrowed(self.types, self.reached)
@@ -98,9 +99,9 @@ class Inference(Calls):
         for v, t in grown.items():
             old = self.forced.get(v, BOT)
             new = join(old, t)
-            if new != old:
+            if new != old and depth(new) > depth(old):
                 times[v] += 1
-            if times[v] > 8 or round_ > 100:  # a list in itself, say: there is no end to its type
+            if times[v] > 8 or round_ > 500:  # a list in itself, say: there is no end to its type
                 new = Top(new.active)
             if new != old:
                 self.forced[v] = interned(new)

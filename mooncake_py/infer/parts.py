@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mooncake_py.infer.base import remembered
 from mooncake_py.infer.types import (
     Arr,
     Bot,
@@ -66,6 +67,25 @@ def with_parts(t: T, f: Callable[[T], T]) -> T:
         case Dct() | Union():
             return t.mapped(f)
     return t
+
+
+@remembered
+def depth(t: T) -> int:
+    """How deep values stand in each other in this one."""
+    match t:
+        case Obj(fields=fields):
+            parts = [x for _, x in fields]
+        case Tup(items=items):
+            parts = [*items]
+        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
+            parts = [e]
+        case Dct(key=key, fields=fields, elem=e, factory=made):
+            parts = [key, e, made, *[x for _, x in fields]]
+        case Union(options=options):
+            parts = [*options]
+        case _:
+            return 0
+    return 1 + max(map(depth, parts), default=0)
 
 
 def elsewhere(t: T) -> T:

@@ -486,8 +486,9 @@ def _join(a: T, b: T) -> T:
     if isinstance(a, Union) or isinstance(b, Union) or kind_of(a) != kind_of(b):
         return union((a, b))
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
-        keys = sorted({k for k, _ in (*a.fields, *b.fields)})
-        values = tuple((k, join(a.value(k), b.value(k))) for k in keys)
+        mine, others = dict(a.fields), dict(b.fields)
+        keys = sorted({*mine, *others})
+        values = tuple((k, join(mine.get(k) or a.value(k), others.get(k) or b.value(k))) for k in keys)
         factory = join(a.factory, b.factory)
         return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act, factory)
     return Top(act)

@@ -62,6 +62,7 @@ class Builder:
         self.blocks: list[Draft] = []
         self._time = 0  # counts writes and edges
         self._written: dict[Hashable, int] = {}  # when each key was written last
+        self._unwritten: dict[Hashable, int] = {}  # until when nothing was written to it, and every loop closed
         self._loops: list[Draft] = []  # blocks with more edges to come that others came after
         self.entry = self.new_block()
         self.entry.sealed = True
@@ -105,7 +106,7 @@ class Builder:
             self._time += 1
             block.ended = self._time
             if not block.sealed:
-                self._loops.append(block)
+                self._open_loops().append(block)
                 self._place(block)
         return e
 
@@ -160,6 +161,9 @@ class Builder:
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
+        if key not in self._written and block.sealed and not self._open_loops():
+            self._unwritten[key] = self._time
+            return block.defs.setdefault(key, self.default(key))
         joins: list[_Join] = []  # begun, the outermost first
         while True:
             block, value, chain = self._nearest(block, key)
@@ -193,13 +197,15 @@ class Builder:
         """
         chain = []
         written = -1  # not asked for yet
+        unwritten = self._unwritten.get(key, 0)
         while (value := block.defs.get(key)) is None:
             preds = block.preds
-            if block.sealed and len(preds) == 1:
+            before = 0 < block.ended <= unwritten
+            if block.sealed and len(preds) == 1 and not before:
                 chain.append(block)
                 block = preds[0][0]
                 continue
-            if (block.sealed and not preds) or self.begins_at(block, key):
+            if before or (block.sealed and not preds) or self.begins_at(block, key):
                 value = block.defs[key] = self.default(key)
                 break
             if not block.sealed:
@@ -223,15 +229,19 @@ class Builder:
         Not where a loop begun in between is still to be closed: what that brings is not known. The entry may stand for
         a dominator that is not known, of blocks that were built before the loop that is around them.
         """
-        loops = self._loops
-        while loops and loops[-1].sealed:
-            loops.pop()
-        for loop in reversed(loops):
+        for loop in reversed(self._open_loops()):
             if loop.ended <= above.ended:
                 return True
             if not loop.sealed and (above is self.entry or not block.ended or loop.ended <= block.ended):
                 return False
         return True
+
+    def _open_loops(self) -> list[Draft]:
+        """The loops that were begun and are still to be closed, the innermost last; others may stand before it."""
+        loops = self._loops
+        while loops and loops[-1].sealed:
+            loops.pop()
+        return loops
 
     def dominator(self, blocks: Sequence[Draft]) -> Draft:
         """A block on every way to each of these."""

@@ -87,7 +87,9 @@ def fold(p: PBlock, counts: dict[Var, int], folded: set[Var], wanted: bool = Tru
 
     start: list[int] = []
     kids: list[list[tuple[int, int]]] = []
+    heights: list[int] = []  # how many statements wait for each other at most
     for k, sel in enumerate(sels):
+        height = 0
         j = k - 1
         operands = sel.operands
         mine: list[tuple[int, int]] = []
@@ -103,10 +105,11 @@ def fold(p: PBlock, counts: dict[Var, int], folded: set[Var], wanted: bool = Tru
             n = counts[x]
             if n != 1 and not (n == 2 and i > 0 and operands[i - 1] is x):
                 continue
-            m = j
+            m, below = j, heights[d]
             while m > d and not waits(sels[m].out, k):
+                below = max(below, heights[m])
                 m = start[m] - 1
-            if m != d:
+            if m != d or below >= _HIGHEST:
                 continue
             if n == 2:
                 i -= 1
@@ -117,13 +120,19 @@ def fold(p: PBlock, counts: dict[Var, int], folded: set[Var], wanted: bool = Tru
                 if type(y) is Var and position.get(y, -1) >= begin:
                     break
             else:
+                height = max(height, below)
                 mine.append((i, d))
                 folded.add(x)
                 j = begin - 1
+        heights.append(height + 1)
         start.append(j + 1)
         mine.reverse()
         kids.append(mine)
     p.start, p.kids = start, kids
+
+
+_HIGHEST = 50
+"""Of a tree: those who write it go down into it by calls, of which Python allows no more than some hundreds."""
 
 
 def _comes_first(sel: Sel, operand: Sel, i: int) -> bool:

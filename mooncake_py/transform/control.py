@@ -44,7 +44,8 @@ class Control:
                 self.joins[b] = preds
                 self.edge_number[b] = fresh.var()
                 types[self.edge_number[b]] = Inst(int)
-        self._defs = {s.out: s for b in c.fn.blocks for s in b.stmts} if c.loops else {}
+        self._made = {s.out: (s, b.id) for b in c.fn.blocks for s in b.stmts} if c.loops else {}
+        self._counts = use_counts(c.fn) if c.loops else {}
         self.ranges: dict[BlockId, Var] = {}
         self.trips: dict[BlockId, Var] = {}
         for h, loop in c.loops.items():
@@ -87,10 +88,9 @@ class Control:
         term = c.blocks[loop.header].term
         if not isinstance(term, ForNext) or c.blocks[loop.header].stmts or not isinstance(term.iterator, Var):
             return None
-        d = self._defs.get(term.iterator)
-        if d is None or not is_const(d.fn, iter) or use_counts(c.fn).get(d.out) != 1:
+        d, home = self._made.get(term.iterator, (None, None))
+        if d is None or home is None or not is_const(d.fn, iter) or self._counts.get(d.out) != 1:
             return None
-        home = next(b.id for b in c.fn.blocks if d in b.stmts)
         if c.loop_of[home] != c.loop_of[loop.preheader]:
             return None  # the loop is entered again, and goes on
         r = d.args[0]

@@ -12,7 +12,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import ABSENT
+from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
 from mooncake_py.infer.held import is_library, may_be_given
@@ -52,7 +52,7 @@ from mooncake_py.transform.values import Cell
 
 _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS}
 MOST_STATEMENTS = 80  # of a callee that is taken in
-MOST_DECIDED_LATE = 300  # where the call would otherwise be decided when it runs, and what it may write to unknown
+MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object that it makes could not be done without
 MOST_TOTAL = 1500  # of a function that others are taken into
 MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
 MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
@@ -77,6 +77,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
+    made = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, make_object)}
     changed = False
     for b in list(fn.blocks):
         if b.id not in inferred.reached:
@@ -89,7 +90,8 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
                 continue
             n = sum(len(x.stmts) for x in found.body.blocks)
             late = found.owner is not None and inferred.calls[s.out].kind == "dynamic"
-            if n > (MOST_DECIDED_LATE if late else MOST_STATEMENTS) or _makes_class(found.body):
+            at_once = late or (found.body.name == "__init__" and bool(s.args) and s.args[0] in made)
+            if n > (MOST_AT_ONCE if at_once else MOST_STATEMENTS) or _makes_class(found.body):
                 continue
             if found.body.kind == "generator":
                 if not (is_used_up(s.out, inferred) and only_yields(found.body)):

@@ -34,6 +34,10 @@ class PullbackAssembly:
         self.canonical, self.lanes, self.fresh, self.types = info.canonical, info.lanes, info.fresh, info.types
         self.home = forward.home
         self.item_names: dict[BlockId, Var] = {}
+        self.left_to: dict[BlockId, dict[BlockId, Loop]] = {}  # landings: the loops that one leaves there
+        for h, loop in self.canonical.loops.items():
+            for _, w in loop.landings:
+                self.left_to.setdefault(w, {})[h] = loop
         self.captures_in, self.dy_in = self.fresh.var("captures"), self.fresh.var("dy")
         self.builder = self._blocks()
 
@@ -130,15 +134,15 @@ class PullbackAssembly:
         if loop is not None:
             self._reverse_header(p, b, loop, taken)
             return
-        entered = [(h, x) for h, x in c.loops.items() if any(w == b.id for _, w in x.landings)]
+        entered = self.left_to.get(b.id)
         preds = c.preds[b.id]
         past: Draft | None = None  # where a loop with nothing to reverse is left out
         if entered:  # a landing: backwards it is where its loops begin
-            outermost = max((h for h, _ in entered), key=lambda h: len(c.loops[h].body))
+            outermost = max(entered, key=lambda h: len(c.loops[h].body))
             dead = self.control.dead_loops
             if outermost in dead:  # what the edge brings out of it was made before the loop
                 past = p.start[c.loops[outermost].preheader]
-            for h, x in entered:
+            for h, x in entered.items():
                 if (
                     outermost not in self.control.dead_loops
                     and h not in self.control.dead_loops

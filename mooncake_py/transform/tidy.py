@@ -15,7 +15,7 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Goto, Operand, Return, Var
 from mooncake_py.registry import repeated
-from mooncake_py.transform.effects import NOTHING, Effects, computes, function_of
+from mooncake_py.transform.effects import ANYTHING, NOTHING, Effects, computes, function_of
 from mooncake_py.transform.order import sink
 from mooncake_py.transform.signs import fold_signs
 from mooncake_py.transform.uses import count_uses
@@ -94,15 +94,16 @@ def _shared(b: Builder, effects: Effects) -> dict[Var, Operand]:
 
     for block in b.blocks:
         table: dict[Any, Call] = {}
+        lasting: dict[Any, Call] = {}  # those whose operands nothing changes
         kept = []
         for s in block.stmts:
             if computes(s):
                 key = (function_of(s), *map(name, s.args))
-                same = table.get(key)
+                same = lasting.get(key) or table.get(key)
                 if same is not None and not (effects.written & {s.out, same.out}):
                     subst[s.out] = same.out
                     continue
-                table[key] = s
+                (lasting if all(effects.leaves(ANYTHING, v) for v in s.args) else table)[key] = s
             elif (effect := effects.of(s)) != NOTHING:
                 table = {k: t for k, t in table.items() if all(effects.leaves(effect, v) for v in t.args)}
             kept.append(s)

@@ -77,46 +77,40 @@ def drop_unneeded(
     readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]] = {}
     for b in blocks:
         readers[b] = [(i, c) for i, s in enumerate(b.stmts) if not is_undo(s) and (c := reads(s)) != frozenset()]
+    of_classes: dict[frozenset[Var], _Readers] = {}
     dropped = False
     for b in blocks:
         kept = []
         for i, s in enumerate(b.stmts):
             if is_undo(s) and isinstance(s.args[0], Var) and s.args[0] in comes_from:
                 mine = classes_of(comes_from[s.args[0]])
-                if mine is not None and not (mine & held) and not _seen(b, i, mine, readers):
-                    dropped = True
-                    continue
+                if mine is not None and not (mine & held):
+                    found = of_classes.get(mine) or of_classes.setdefault(mine, _Readers(readers, mine))
+                    if not found.after(b, i):
+                        dropped = True
+                        continue
             kept.append(s)
         b.stmts = kept
     return dropped
 
 
-def _seen(
-    b: Draft, i: int, mine: frozenset[Var], readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]]
-) -> bool:
-    """May a statement that runs after statement i of b read this memory?"""
+class _Readers:
+    """The statements that read memory of one of these classes."""
 
-    def hit(c: frozenset[Var] | None) -> bool:
-        return c is None or bool(c & mine)
+    def __init__(self, readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]], mine: frozenset[Var]):
+        self.last = {b: max((i for i, c in found if c is None or c & mine), default=-1) for b, found in readers.items()}
+        self.ahead: set[Draft] = set()  # blocks in which, or after which, there is one
+        work = [b for b, i in self.last.items() if i >= 0]
+        while work:
+            b = work.pop()
+            if b not in self.ahead:
+                self.ahead.add(b)
+                work += [q for q, _ in b.preds]
 
-    if any(k > i and hit(c) for k, c in readers[b]):
-        return True
-    seen: set[Draft] = set()
-    work = _next(b)
-    while work:
-        d = work.pop()
-        if d in seen:
-            continue
-        seen.add(d)
-        if any(hit(c) for _, c in readers.get(d, ())):
-            return True
-        work.extend(_next(d))
-    return False
-
-
-def _next(b: Draft) -> list[Draft]:
-    assert b.term is not None
-    return [e.target for e in draft_edges(b.term)]
+    def after(self, b: Draft, i: int) -> bool:
+        """May one run after statement i of b?"""
+        assert b.term is not None
+        return self.last[b] > i or any(e.target in self.ahead for e in draft_edges(b.term))
 
 
 def _made_by(

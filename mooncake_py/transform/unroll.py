@@ -30,10 +30,14 @@ MOST_STATEMENTS = 400  # of all copies of a body
 def unroll(inferred: Inferred) -> Function | None:
     """The function with one such loop unrolled, None where there is none."""
     fn = with_handlers(inferred.fn)
+    defs: dict[Operand, Call] = {}
+    counts: dict[Var, int] = {}
     inside = None
     for b in fn.blocks:
         if isinstance(b.term, ForNext) and b.id in inferred.reached and not b.stmts:
-            items = _items(fn, inferred, b.term)
+            defs = defs or {s.out: s for x in fn.blocks for s in x.stmts}
+            counts = counts or use_counts(fn)
+            items = _items(inferred, b.term, defs, counts)
             if items is None:
                 continue
             inside = loops(fn) if inside is None else inside
@@ -42,20 +46,21 @@ def unroll(inferred: Inferred) -> Function | None:
     return None
 
 
-def _items(fn: Function, inferred: Inferred, term: ForNext) -> Sequence[Any] | None:
+def _items(
+    inferred: Inferred, term: ForNext, defs: dict[Operand, Call], counts: dict[Var, int]
+) -> Sequence[Any] | None:
     """What a loop over `range(n)` or a tuple of names goes over, where that is known and little."""
-    defs = {s.out: s for b in fn.blocks for s in b.stmts}
 
     def type_of(v: Operand) -> T | None:
         return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
 
     def made_by(v: Operand, f: object) -> Call | None:
-        s = defs.get(v) if isinstance(v, Var) else None
+        s = defs.get(v)
         t = type_of(s.fn) if s is not None else None
         return s if isinstance(t, Known) and t.value is f and s is not None and len(s.args) == 1 else None
 
     it = made_by(term.iterator, iter)
-    if it is None or use_counts(fn)[it.out] != 1:
+    if it is None or counts[it.out] != 1:
         return None
     if isinstance(it.args[0], Const):
         names = it.args[0].value

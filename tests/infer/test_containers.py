@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 
-from mooncake_py import inspect
+import pytest
+
+from mooncake_py import grad, inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
 from tests.zoo import visited_objects
@@ -73,6 +75,43 @@ def test_dicts_that_make_what_is_missing() -> None:
 
     for f in (sums, lists, made_here, counted):
         assert sites(f, XS) == 0
+
+
+def test_dicts_whose_values_come_one_from_the_other() -> None:
+    """Every key is known when that before it is: there are as many rounds as keys."""
+
+    def steps(x):
+        d = {"a": x}
+        d["b"] = d["a"] * 2.0
+        d["c"] = d["b"] + x
+        d["d"] = d["c"] * x
+        d["e"] = d["d"] - d["b"]
+        d["f"] = d["e"] * d["a"]
+        d["g"] = d["f"] + d["c"]
+        d["h"] = d["g"] * 0.5
+        d["i"] = d["h"] * d["g"]
+        d["j"] = d["i"] - x
+        d["k"] = d["j"] * d["d"]
+        d["l"] = d["k"] + d["a"]
+        return d["l"] * d["h"]
+
+    def of_a_tuple(x):
+        a, b, xs, d = x, 2.0, [x], {"k0": x}
+        d["k1"] = d["k0"] * a
+        d["k2"] = d["k1"] * b
+        d["k3"] = d["k2"] * a
+        d["k4"] = d["k3"] * b
+        d["k5"] = d["k4"] * a
+        d["k6"] = d["k5"] * b
+        d["k7"] = d["k6"] * a
+        d["k8"] = d["k7"] * b
+        d["k9"] = d["k8"] * a
+        d["k10"] = d["k9"] * xs[0]
+        return d["k10"]
+
+    assert sites(steps, 1.3) == 0
+    assert sites(of_a_tuple, 1.3) == 0
+    assert grad(of_a_tuple)(1.3) == pytest.approx(7 * 16 * 1.3**6)
 
 
 def test_dicts_in_order() -> None:

@@ -24,6 +24,32 @@ class Vec:
         return Vec(self.x * k, self.y * k)
 
 
+class Large:
+    """More than would be taken in of another function."""
+
+    def __init__(self, x: Any, y: Any):
+        self.a = x * y
+        self.b = math.sin(self.a) * y + 0.0
+        self.c = math.sin(self.b) * y + 1.0
+        self.d = math.sin(self.c) * y + 2.0
+        self.e = math.sin(self.d) * y + 3.0
+        self.f = math.sin(self.e) * y + 4.0
+        self.g = math.sin(self.f) * y + 5.0
+        self.h = math.sin(self.g) * y + 6.0
+        self.i = math.sin(self.h) * y + 7.0
+        self.j = math.sin(self.i) * y + 8.0
+        self.k = math.sin(self.j) * y + 9.0
+        self.l = math.sin(self.k) * y + 10.0
+        self.m = math.sin(self.l) * y + 11.0
+        self.n = math.sin(self.m) * y + 12.0
+        self.o = math.sin(self.n) * y + 13.0
+        self.p = math.sin(self.o) * y + 14.0
+        self.q = math.sin(self.p) * y + 15.0
+        self.r = math.sin(self.q) * y + 16.0
+        self.s = math.sin(self.r) * y + 17.0
+        self.t = math.sin(self.s) * y + 18.0
+
+
 class Segment:
     def __init__(self, a: Any, b: Any):
         self.a, self.b = a, b
@@ -98,3 +124,18 @@ def returned(x):
 @pytest.mark.parametrize("f", [in_a_list, in_a_closure, with_an_end, two_names_written_to, returned])
 def test_objects_that_are_seen_are_made(f: Any) -> None:
     assert made(f, 0.7) > 0
+
+
+def test_a_large_constructor() -> None:
+    """Taken in, so that the object need not be made."""
+
+    def f(x):
+        s = 0.0
+        for k in range(3):
+            large = Large(x, 0.5 * k)
+            s += large.t * large.a
+        return s
+
+    h = 1e-6
+    assert made(f, 0.7) == 0
+    assert grad(f)(0.7) == pytest.approx((f(0.7 + h) - f(0.7 - h)) / (2 * h), rel=1e-6)
