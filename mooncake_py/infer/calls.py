@@ -24,7 +24,7 @@ from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
 from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
-from mooncake_py.infer.partials import found_outside, made_there
+from mooncake_py.infer.partials import dispatched, found_outside, made_there
 from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
@@ -226,6 +226,9 @@ class Calls(PythonCalls):
                 for g in bound[1]:
                     self.guards[(id(g.scope.keywords), g.name)] = g
                 return self.planned(s, bound[0])
+            if self.classes is not None and args and (chosen := dispatched(fn.value, args[0], s)) is not None:
+                self.guards[(id(fn.value), chosen[1].scope.cls)] = chosen[1]
+                return self.planned(s, chosen[0])
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             if self.classes is not None and (taken := held(self, fn, s)) is not None:

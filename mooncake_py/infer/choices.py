@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import get_dict, get_field, get_number
+from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.readers import may_come_back, may_pass
@@ -59,9 +60,10 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
         return _tested(state, s.args[0])
     if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
         return None
+    generic = isinstance(fn, Known) and is_generic(fn.value)
     for v in (*info.args, *[x for _, x in info.kwargs], *s.args):
         t = state.type_of(v)
-        if isinstance(t, Union) and (info.why != "call" or not may_pass(t)):
+        if isinstance(t, Union) and (info.why != "call" or generic or not may_pass(t)):
             return _tested(state, v)
     return None
 
@@ -82,7 +84,8 @@ def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:
     One that may call itself has a rule for each type that it is given.
     """
     if info.why == "call":
-        return type(f) is not FunctionType or is_library(f) or not may_come_back(f)
+        elsewhere = type(f) is not FunctionType or is_library(f) or not may_come_back(f)
+        return elsewhere and not is_generic(f)
     return type(f).__hash__ is not None and f in _ITERATES
 
 

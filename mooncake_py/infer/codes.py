@@ -19,6 +19,14 @@ NAMESPACES = frozenset({locals, vars, dir, eval, exec})
 FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
 
 
+_GENERIC = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
+
+
+def is_generic(f: object) -> bool:
+    """Is this a function by `functools.singledispatch`, which calls another one for each class of its argument?"""
+    return type(f) is pytypes.FunctionType and f.__code__ is _GENERIC
+
+
 def may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
     """May a function raise an exception that it makes of its arguments, or call one that does?"""
     if f.__code__ in seen:

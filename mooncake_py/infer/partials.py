@@ -1,4 +1,4 @@
-"""Calls of `functools.partial` objects whose parts are known: calls of the function in them."""
+"""Calls of `functools.partial` objects whose parts are known, and of generic functions: of the function in them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_data, is_opened
 from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.lookup import is_fixed
 from mooncake_py.infer.protocol import Keywords, Plan
-from mooncake_py.infer.resolve import is_code_like
-from mooncake_py.infer.types import Fn, Known, Meth, T
+from mooncake_py.infer.resolve import class_of, is_code_like
+from mooncake_py.infer.types import Fn, Known, Meth, Obj, T, widen
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 
 
@@ -52,6 +53,29 @@ def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
 
 def _stays(x: Any) -> bool:
     return isinstance(x, float) or is_fixed(x) or (is_code_like(x) and not is_data(x))
+
+
+class Dispatch:
+    """What a function by `functools.singledispatch` calls for a class, as a scope that guards look into."""
+
+    __slots__ = ("cls", "f")
+
+    def __init__(self, f: Any, cls: type):
+        self.f, self.cls = f, cls
+
+    def get(self, name: str, default: Any) -> Any:
+        return self.f.dispatch(self.cls)
+
+
+def dispatched(f: Any, t: T, call: Call) -> tuple[Plan, Guard] | None:
+    """A call of such a function with a first argument of this type, and what that relies on."""
+    if not is_generic(f):
+        return None
+    cls = t.cls if isinstance(t, Obj) else class_of(widen(t))
+    if cls is None:
+        return None
+    found = f.dispatch(cls)
+    return Plan(Const(found), call.args, call.kwargs), Guard(Dispatch(f, cls), cls.__name__, found)
 
 
 def partials(fn: Function, type_of: Callable[[Operand], T]) -> set[Var]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, singledispatch
 from typing import Any
 
 from mooncake_py import grad
@@ -19,6 +19,11 @@ def power(x: Any, k: Any = 2.0, c: Any = 1.0) -> Any:
 def noted(into: list[float], x: Any) -> Any:
     into.append(1.0)
     return x * x
+
+
+@singledispatch
+def half(x: Any) -> Any:
+    return x / 2.0
 
 
 cube = partial(power, k=3.0)
@@ -58,3 +63,14 @@ def test_a_partial_that_is_rebound_is_seen() -> None:
     assert g(3.0) == 6.0
     f = partial(power, k=3.0)
     assert g(3.0) == 27.0
+
+
+def test_a_function_by_the_class_of_its_argument_is_known_until_another_is_registered() -> None:
+    def f(x):
+        return half(x) + half(2.0 * x)
+
+    assert sites(f, 3.0) == 0
+    g = grad(f)
+    assert g(3.0) == 1.5
+    half.register(float, lambda x: x * x)
+    assert g(3.0) == 2.0 * 3.0 + 8.0 * 3.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -240,3 +241,56 @@ def what_a_helper_made_of_constants_gets_a_derivative(x):
     ps.append(x**3)
     a[0, 1] = x
     return sum(g.points) * g.step + sum(ps) + np.sum(a @ a)
+
+
+class Square:
+    def __init__(self, side):
+        self.side = side
+
+
+class Disc:
+    def __init__(self, radius):
+        self.radius = radius
+
+
+class Ring(Disc):
+    pass
+
+
+@functools.singledispatch
+def area(shape, scale=1.0):
+    return scale * shape
+
+
+@area.register
+def _(shape: Square, scale=1.0):
+    return scale * shape.side**2
+
+
+@area.register
+def _(shape: Disc, scale=1.0):
+    return scale * math.pi * shape.radius**2
+
+
+@area.register(list)
+def _(shapes, scale=1.0):
+    return sum(area(s, scale) for s in shapes)
+
+
+SHAPES = [Square(1.0), Disc(2.0), Ring(0.5)]
+
+
+@case(1.3, 0.7)
+def functions_by_the_class_of_an_argument(x, y):
+    t = area(Square(x), scale=y) * area(Ring(y), x) + area(x)
+    for s in [Square(x), Disc(y), Ring(x * y)]:
+        t += area(s, x)
+    return t
+
+
+@case(1.3)
+def functions_by_the_classes_of_outside_objects(x):
+    t = 0.0
+    for s in SHAPES:
+        t += area(s, x)
+    return t * area(SHAPES, x) * area([Square(x), [Disc(x), x]])
