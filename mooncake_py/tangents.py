@@ -215,6 +215,11 @@ class ObjectShadow:
         self.r = Sums()
         self.constant = constant_attributes(type(owner))
 
+    def share(self, items: DictShadow) -> ObjectShadow:
+        """Let the attributes be the items of a dict, with this shadow."""
+        self.f, self.r, self.viewed = items.f, items.r, True
+        return self
+
     def fdata(self, name: str) -> Any:
         """The fdata of a stored attribute."""
         f = self.f
@@ -357,7 +362,7 @@ def zero_fdata(x: Any) -> Any:
         here.meet(x, shadow)
         if here.wary and (held := getattr(x, "__dict__", None)) is not None:
             if type(known := here.shadow(held)) is DictShadow:  # which the run came to first
-                shadow.f, shadow.r, shadow.viewed = known.f, known.r, True
+                shadow.share(known)
             else:
                 here.dicts[id(held)] = x
     return shadow

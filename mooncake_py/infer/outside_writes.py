@@ -339,7 +339,7 @@ class Writes:
                 tracks.add(s.out)
             return False
         if f in _WRITES:
-            if s.args[0] in tracks.own:
+            if s.args[0] in tracks.own or (f is setattr and s.args[1] == Const("__dict__")):
                 return True
             if not (f in _MAKES_NEW and tracks.deep.isdisjoint(touched)):  # of which numbers are put there
                 tracks.put_into(s.args[0], f in _OF_OPERATORS)

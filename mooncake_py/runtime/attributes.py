@@ -25,6 +25,7 @@ from mooncake_py.runtime.stored import (
     named,
     namespace_of,
     read_stored,
+    replace_dict,
     shadow_of_attributes,
     vars_shadow,
     write_stored,
@@ -367,7 +368,8 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
             put_back = write_args(x, fx, v, fv)
             return None, None, lambda dy: (None, None, None, put_back(None))
         if name == "__dict__":
-            raise UnsupportedError("replacing the __dict__ of an object", "the call", None, "update it")
+            undo = replace_dict(x, fx, v, fv)
+            return None, None, lambda dy: (None, None, None, undo(None))
         if name == "__class__":
             what = "changing the class of an object"
             raise UnsupportedError(what, "the call", None, "make an object of the other class")

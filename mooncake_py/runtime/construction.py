@@ -73,7 +73,7 @@ def type_call(
         made = set_args(fx, args, given.fargs)
     if fx is None:
         fx = zero_fdata(x)
-    if is_user_class(cls):
+    if is_user_class(cls) or _container(cls) is not None:
         run.current().made[id(x)] = x, fx
     init = class_attribute(type(x), "__init__")
     started: Pull | None = None

@@ -12,7 +12,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.runtime.results import Call, Pull, Result
-from mooncake_py.structure import is_user_class, slot_of, store, stored, unstore
+from mooncake_py.structure import is_user_class, slot_names, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
@@ -30,6 +30,9 @@ def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
     if type(fx) is ObjectShadow:
         return fx
     here = run.current()
+    if isinstance(x, dict) and getattr(x, "__dict__", None) is x:
+        items = fx if type(fx) is DictShadow else here.shadow(x)
+        return ObjectShadow(x).share(items) if type(items) is DictShadow else None
     if _apart(x):
         found = here.memos.get(id(x))
         return found if type(found) is ObjectShadow else None
@@ -42,6 +45,8 @@ def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
     if shadow is None:
         shadow = ObjectShadow(x)
         here = run.current()
+        if isinstance(x, dict) and getattr(x, "__dict__", None) is x:
+            return shadow.share(zero_fdata(x))
         if _apart(x):
             here.memos[id(x)] = shadow  # beside the shadow of the items; it keeps the object
         else:
@@ -193,6 +198,27 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
         else:
             shadow.f[name] = old_f
         return shadow.r.pop(name, None)
+
+    return pullback
+
+
+def replace_dict(x: Any, fx: Any, v: Any, fv: Any) -> Pull:
+    """`x.__dict__ = v`: the attributes of x are what the dict v holds from now on, which may be x itself."""
+    here = run.current()
+    fits = not x.__dict__ if v is x else type(v) is dict
+    if not fits or id(x) not in here.made or slot_names(type(x)):
+        what = "replacing the __dict__ of an object that the function did not make, that has slots, or by no dict,"
+        raise UnsupportedError(what, "the call", None, "update it")
+    items = fv if type(fv) is DictShadow else zero_fdata(v)
+    x.__dict__ = v  # of what the run has made, so that this need not be undone
+    if v is x:
+        return lambda _: None
+    shadow = writable_shadow(x, fx)
+    before = shadow.f, shadow.r, shadow.viewed
+    shadow.share(items)
+
+    def pullback(_: Any) -> Any:
+        shadow.f, shadow.r, shadow.viewed = before
 
     return pullback
 

@@ -6,7 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,6 +22,19 @@ NUMBER = 1.0
 
 class Plain:
     pass
+
+
+class AttrDict(dict):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.__dict__ = self
+
+
+class Shared:
+    state: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self) -> None:
+        self.__dict__ = Shared.state
 
 
 def put(p, v):
@@ -102,6 +115,35 @@ def the_dict_of_an_object() -> Program:
         n.w, n.u = 1.0, 1.0
 
     return f, reset, lambda: d
+
+
+def items_that_are_attributes() -> Program:
+    d: Any = AttrDict(a=1.0, inner=AttrDict(b=2.0))
+
+    def f(x):
+        d.a = x * x
+        d["inner"]["b"] = d["a"] * x
+        return d["a"] * d.inner.b * d.a
+
+    def reset():
+        d.a, d.inner.b = 1.0, 2.0
+
+    return f, reset, lambda: d
+
+
+def attributes_that_all_objects_of_a_class_share() -> Program:
+    def f(x):
+        first: Any = Shared()
+        first.v *= x
+        second: Any = Shared()
+        second.w = x
+        return first.w * second.v * Shared.state["v"] * x
+
+    def reset():
+        Shared.state.clear()
+        Shared.state["v"] = 2.0
+
+    return f, reset, lambda: Shared.state
 
 
 def the_content_of_a_cell() -> Program:
@@ -222,7 +264,8 @@ def hinted_before_it_is_listed() -> Program:
         *(keywords_of_a_global_partial, keywords_set_by_another_function, a_captured_class),
         *(a_property_of_a_metaclass, attributes_of_a_function, the_dict_of_an_object, the_content_of_a_cell),
         *(attributes_of_an_exception, what_an_exception_gives_of_its_arguments, a_cached_function),
-        *(measured_before_it_is_listed, hinted_before_it_is_listed),
+        *(measured_before_it_is_listed, hinted_before_it_is_listed, items_that_are_attributes),
+        attributes_that_all_objects_of_a_class_share,
     ],
     ids=lambda p: p.__name__,
 )
@@ -322,3 +365,14 @@ def test_iterators_that_give_nothing_of_what_was_written_work():
 
     assert value_and_grad(f)(2.0) == (4.0, 4.0)
     assert value_and_grad(f)(2.0) == (8.0, 8.0)
+
+
+def test_attributes_of_an_argument_are_not_replaced():
+    def f(p, x):
+        p.__dict__ = {"a": x}
+        return p.a
+
+    p = Plain()
+    p.a = 1.0
+    with pytest.raises(UnsupportedError, match="replacing the __dict__ of an object that the function did not make"):
+        value_and_grad(f, (0, 1))(p, 1.3)

@@ -269,3 +269,60 @@ def classes_that_are_registered_when_they_are_made(x):
     for c in Base.found:
         s = c().value(s)
     return s * len(by_key)
+
+
+class AttrDict(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self
+
+
+class Bunch:
+    def __init__(self, **kwargs):
+        self.__dict__ = kwargs
+
+
+@case(1.3)
+def dict_whose_items_are_its_attributes(x):
+    d = AttrDict(a=AttrDict(b=x), values=[x])
+    d.a.b *= x
+    d.values.append(d["a"]["b"])
+    d["c"] = d.a.b * x
+    d.update(e=x)
+    del d["e"]
+    d.setdefault("f", x)
+    d.g = d.c * d.f
+    del d.f
+    other = AttrDict(d)
+    other.g = 3.0 * x
+    return sum(d.values) * d["g"] * other["g"] * len(d) + getattr(d, "f", x)
+
+
+@case(1.3)
+def object_whose_attributes_are_a_dict(x):
+    kept = {"a": x}
+    p = Bunch(b=x)
+    p.q = x
+    p.__dict__ = kept
+    kept["b"] = p.a * x
+    p.c = p.b * x
+    t = kept["c"] * p.b
+    for i in range(3):
+        p = Bunch(a=x * i, b=2.0)
+        p.a += x
+        t += p.a * p.b
+    return t
+
+
+@case(1.3)
+def objects_that_exchange_their_attributes(x):
+    p, q = Bunch(a=x), Bunch(a=2.0 * x)
+    p.b = x * x
+    p.__dict__, q.__dict__ = q.__dict__, p.__dict__
+    q.b = q.b * x
+    return p.a * q.b * q.a
+
+
+@case(1.3, 0.7)
+def made_with_attributes_that_are_a_dict(x, y):
+    return AttrDict(a=x * y, b=[x]), Bunch(a=y * y)
