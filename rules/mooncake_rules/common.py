@@ -31,6 +31,8 @@ def unbroadcast(t: Any, shape: tuple[int, ...]) -> Any:
     extra = t.ndim - len(shape)
     if extra > 0:
         t = _sum(t, axis=0 if extra == 1 else tuple(range(extra)))
+    elif extra < 0:  # what was written into an array without the leading dimensions of length one
+        t = t.reshape((1,) * -extra + t.shape)
     if 1 in shape:
         axes = tuple([i for i, n in enumerate(shape) if n == 1 and t.shape[i] != 1])
         if axes:

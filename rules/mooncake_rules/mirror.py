@@ -15,6 +15,7 @@ import numpy as np
 
 from mooncake_py.kinds import Pattern
 from mooncake_py.registry import infer_table, probed, rrule
+from mooncake_rules.stacks import cores, one_by_one, stack_shape
 
 
 def mirrors(*targets: Any, types: tuple[Pattern, ...] = (), fallback: bool = False) -> Callable[[Callable], Callable]:
@@ -39,10 +40,18 @@ def mirror_rule(f: Any, g: Callable) -> Callable:
     signature = inspect.signature(g)
     assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature.parameters.values()), g
 
+    ndims = cores(f)
+
     def rule(*args, **kwargs):
         y = f(*args, **kwargs)
 
         def pullback(dy):
+            if ndims:
+                given = signature.bind(*args, **kwargs).arguments
+                shape = stack_shape(ndims, given)
+                if shape:
+                    ds = one_by_one(f, ndims, given, shape, dy)
+                    return tuple([ds.get(k) for k in signature.parameters])
             return mirrored(g, signature, args, kwargs, dy)
 
         return y, pullback

@@ -10,6 +10,7 @@ from mooncake_py.infer.types import Arr, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.inference import Types, is_dtype
 
 _fft = np.fft
@@ -165,7 +166,7 @@ def frequencies(f: Any) -> None:
         y = f(n, d, **options)
 
         def pullback(dy):
-            return None, -np.sum(dy * y) / d, *[None] * len(options)
+            return None, unbroadcast(-dy * y / d, np.shape(d)), *[None] * len(options)
 
         return y, pullback
 
@@ -189,7 +190,7 @@ CASES: list[RuleCase] = [
     *[case(_fft.irfft, x, n) for x in (_Z, _M) for n in (None, 7, 4, 16)], case(_fft.irfft, _Z, axis=0),
     *[case(f, x) for f in (_fft.fft2, _fft.ifft2, _fft.fftn, _fft.ifftn) for x in (_M, _Z)],
     case(_fft.fftn, _M, axes=(0,)), case(_fft.fftshift, _V), case(_fft.ifftshift, _M, 1),
-    case(lambda d: (_fft.fftfreq(5, d), _fft.rfftfreq(4, d=d)), 0.3),
+    case(lambda d: (_fft.fftfreq(5, d), _fft.rfftfreq(4, d=d)), 0.3), case(_fft.fftfreq, 3, np.array([[0.3], [0.4]])),
 ]  # fmt: skip
 _SHAPES = ((3, 8), (5, 4))
 CASES += [

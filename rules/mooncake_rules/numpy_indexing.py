@@ -434,7 +434,8 @@ def _vector_times(v: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 CASES: list[RuleCase] = [
-    case(_vector_times, _V[:2], _M[:, 1:3]), case(_vector_times, _Z[0, :2], _M[:, 2:]),
+    case(_vector_times, _V[:2], _M[:, 1:3]), case(_vector_times, _V[:2], _M[None, :, 1:3]),
+    case(_vector_times, _Z[0, :2], _M[:, 2:]),
     case(_parts, _M), case(_parts, _Z.real.astype(np.float32)), case(_written_parts, _M, _V, 0.7),
     case(_in_place, _M, _V, 1.3), case(_products_in_place, _M[:, :2], _M[:, 2:]), case(operator.getitem, _V, 2),
     case(operator.getitem, _M, (0, 1)), case(lambda z: z[0] * z[1, 1], _Z), case(np.ndarray.fill, _V, 0.5),

@@ -196,7 +196,6 @@ def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
 
 def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
     a = o["a"]
-    single(a, "eig")
     if o.get("left") or o["homogeneous_eigvals"]:
         raise NotDifferentiated("scipy.linalg.eig is differentiated without left and homogeneous_eigvals")
     b = o["b"]
@@ -235,8 +234,8 @@ library_rule(sl.eigh, 2, scipy_eigh_cotangents)
 library_rule(sl.eigvalsh, 2, lambda dy, y, o: eigh_cotangents(dy, None, y, None, o))
 library_rule(sl.eigh_tridiagonal, 2, tridiagonal_cotangents)
 library_rule(sl.eigvalsh_tridiagonal, 2, tridiagonal_cotangents)
-library_rule(sl.eig, 2, scipy_eig_cotangents)
-library_rule(sl.eigvals, 2, scipy_eig_cotangents)
+library_rule(sl.eig, 2, scipy_eig_cotangents, matrices={"a": 2, "b": 2})
+library_rule(sl.eigvals, 2, scipy_eig_cotangents, matrices={"a": 2, "b": 2})
 
 # -- cases ------------------------------------------------------------------------------------------------
 

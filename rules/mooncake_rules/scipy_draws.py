@@ -67,7 +67,7 @@ _A = np.array([0.3, 0.9])
 
 CASES: list[RuleCase] = [
     case(lambda m, s: st.norm.rvs(m, s, size=(3, 2), random_state=1), _A, 1.3),
-    case(lambda m, s: st.gamma.rvs(1.7, loc=m, scale=s, size=2, random_state=1), 0.3, _A),
+    *[case(lambda m, s: st.gamma.rvs(1.7, loc=m, scale=s, size=2, random_state=1), m, _A) for m in (0.3, _A[None])],
     case(lambda a, s: st.weibull_min(a, 0.1, s).rvs((3, 2), random_state=1), _A + 1.0, 1.3),
     case(lambda a: st.lognorm.rvs(a, random_state=np.random.default_rng(1)) * a, 0.7),
     case(lambda x: x * st.beta(1.7, 2.0).rvs(2, random_state=1) * st.poisson.rvs(2.3, random_state=1), _A),

@@ -20,6 +20,8 @@ from mooncake_rules.captured import watched
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import adjoint, kind_of
 from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.scipy_linalg import single
+from mooncake_rules.stacks import cores
 
 Options = dict[str, Any]
 Arrays = np.ndarray
@@ -218,6 +220,7 @@ def cholesky_banded(ab, overwrite_ab=False, lower=False, check_finite=True):
 
 @mirrors(sl.cho_solve_banded)
 def cho_solve_banded(cb_and_lower, b, overwrite_b=False, check_finite=True):
+    single(cb_and_lower[0], "cho_solve_banded")
     c = lower_triangle(*cb_and_lower)
     return np.linalg.solve(c @ np.conjugate(c).T, b)
 
@@ -238,6 +241,7 @@ def funm(A, func: CoDual, disp=True):
     Y. Daleckii and S. Krein (1965). Where two eigenvalues are one these are derivatives; where A has not enough
     eigenvectors they do not do.
     """
+    single(np.asarray(A), "funm")
     y = sl.funm(A, func.primal, disp)
     f = zero_fdata(y)
 
@@ -304,3 +308,14 @@ CASES: list[RuleCase] = [
     case(lambda a: (lambda n: n @ n.T)(sl.null_space(a)), _A[:2]), case(sl.null_space, _A[:3]),
     case(_of_bands, _UPPER, _V), case(_of_bands, np.roll(_UPPER, -1, 0) + [[0], [0.1]], _V, True),
 ]  # fmt: skip
+
+if cores(sl.polar):  # SciPy 1.15 or newer
+    _TWO = np.stack([_A, _H])
+    CASES += [
+        case(sl.polar, _TWO), case(sl.orthogonal_procrustes, _TWO, _H), case(sl.hessenberg, _TWO),
+        case(lambda a: tuple(sl.schur(a)), np.stack([_DISTINCT, 2 * _DISTINCT])),
+        case(sl.rq, _TWO[:, :2], mode="economic"),
+        case(sl.solve_sylvester, _TWO, _H, _A), case(sl.solveh_banded, np.stack([_UPPER, 2 * _UPPER]), _V),
+        case(sl.solve_banded, (0, 1), np.stack([_UPPER, 2 * _UPPER]), _V), case(sl.eigvalsh, _TWO @ adjoint(_TWO), _H),
+        case(lambda a: sl.eigvals(a, 3 * np.eye(len(_A))), np.stack([_DISTINCT, 2 * _DISTINCT])),
+    ]  # fmt: skip

@@ -15,6 +15,7 @@ from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.scipy_library import fitted, library_rule
 from mooncake_rules.scipy_optimize import (
     EMPTY,
@@ -224,7 +225,7 @@ def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False
         dp = np.zeros(p.shape) if dp is None else dp
         vector: Any = 0.0
         if dcov is not None and np.any(dcov):
-            more, vector = _covariance_cotangents(residuals, p, dcov, y.size, absolute_sigma)
+            more, vector = _covariance_cotangents(residuals, p, dcov, absolute_sigma)
             dp = dp + more
         vector = vector + minimum_cotangent(Loss(residuals), p, dp, free_of(p, _limits(bounds)))
         n, m, s = x.size, y.size, np.size(sigma) if sigma is not None else 0
@@ -236,12 +237,13 @@ def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False
     return CoDual(out, fout), pullback
 
 
-def _covariance_cotangents(r: Residuals, p: np.ndarray, dcov: np.ndarray, m: int, absolute: bool) -> Any:
+def _covariance_cotangents(r: Residuals, p: np.ndarray, dcov: np.ndarray, absolute: bool) -> Any:
     """Of the parameters and what the residuals depend on, for that of s^2 (J^T J)^-1, J the residuals' Jacobian.
 
     s^2 is 1, or the sum of squares by the degrees of freedom.
     """
     value, _ = r.at(p)
+    m = np.size(value)
     jacobian = np.zeros((m, p.size))
     for i in range(m):
         row = np.zeros(m)
@@ -281,15 +283,11 @@ class Residuals:
             t = np.asarray(dr) if self.sigma is None else np.asarray(dr) / self.sigma
             (dx, *dp), vector = pull(t)
             dx = np.zeros(self.x.shape) if dx is None else dx
-            by_sigma = [] if self.sigma is None else [self._summed(-t * r)]
-            parts = [dx.ravel(), -t.ravel(), *by_sigma, vector]
+            by_sigma = [] if self.sigma is None else [unbroadcast(-t * r, self.sigma.shape).ravel()]
+            parts = [dx.ravel(), unbroadcast(-t, self.y.shape).ravel(), *by_sigma, vector]
             return (np.array([0.0 if d is None else d for d in dp]),), np.concatenate(parts)
 
         return r, back
-
-    def _summed(self, t: np.ndarray) -> np.ndarray:
-        assert self.sigma is not None
-        return np.ravel(t) if self.sigma.ndim else np.sum(t).reshape(1)
 
 
 # -- cases ------------------------------------------------------------------------------------------------
@@ -365,7 +363,8 @@ _A = np.array([[1.0, 0.2, 0.3], [0.4, 1.0, 0.5], [0.6, 0.7, 1.0], [0.2, 0.1, 0.3
 _B = np.array([1.0, -0.5, 0.7, 0.3])
 _P = np.array([0.3, 1.2, 2.5, 2.9, 4.6])
 CASES: list[RuleCase] = [
-    case(_least, _P, _X), case(_fit, _X, _Y), case(_fit_with_errors, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])),
+    case(_least, _P, _X), case(_fit, _X, _Y), case(_fit, _X, 0.9), case(_fit, _X, _Y[:1]),
+    case(_fit_with_errors, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])),
     case(_fit_absolute, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])), case(_boxed, _P, 2.5),
     *[case(_robust(*given), _P, _X)
       for given in (("linear", 1.0), ("huber", 0.3), ("arctan", 0.3), ("soft_l1", 3.0), ("cauchy", 3.0))],

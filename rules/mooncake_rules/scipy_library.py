@@ -13,6 +13,7 @@ from mooncake_py.registry import infer_table, overlay, pure, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.sequences import unstack
+from mooncake_rules.stacks import cores, one_by_one, stack_shape
 
 _IGNORED = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "lwork", "workers"})
 """Options about speed: a rule does without (and must not let its arguments be overwritten)."""
@@ -24,13 +25,15 @@ def library_rule(
     cotangents: Callable[..., Any],
     types: Any = (),
     infer: Any = None,
+    matrices: dict[str, Any] | None = None,
 ) -> None:
     """Register the rule of the Python function f.
 
     `arrays`: how many leading parameters have a derivative, or their names. `cotangents(dy, y, o)` is given the
     cotangent, the value and all arguments by name (`o["axis"]`), the differentiable ones as arrays, and returns the
     cotangents of those, in their order. Lists and tuples are taken as the arrays they stand for. The other arguments
-    must be constants, and are refused where they are not.
+    must be constants, and are refused where they are not. `matrices`: the dimensions of those that may be stacks, of
+    which `cotangents` sees one after the other; what SciPy's own decorator says of f need not be said.
     """
     params = list(inspect.signature(f).parameters.values())
     given = tuple(p.name for p in params[:arrays]) if isinstance(arrays, int) else arrays
@@ -38,7 +41,8 @@ def library_rule(
     if to_array and any(p.name == "output" and p.default is not p.empty for p in params):
         writes_output(f)
     name = f"{f.__module__}.{f.__name__}"
-    scope: dict[str, Any] = {"f": f, "spread": _spread, "cotangents": cotangents, "given": given, "none": only_none}
+    scope: dict[str, Any] = {"f": f, "spread": _spread, "given": given, "none": only_none}
+    scope["cotangents"] = of_stacks(f, given, cotangents, matrices or cores(f))
     spelled, passed, kept = [], [], []
     star = False
     more = "[]"
@@ -87,6 +91,23 @@ def library_rule(
     pure.add(f)
     if infer is not None:
         infer_table[f] = infer
+
+
+def of_stacks(
+    f: Any, given: tuple[str, ...], cotangents: Callable[..., Any], ndims: dict[str, Any]
+) -> Callable[..., Any]:
+    """The cotangents of a function of single matrices or of stacks of them, from those for single ones."""
+    if not ndims:
+        return cotangents
+
+    def of_any(dy: Any, y: Any, o: dict[str, Any]) -> Any:
+        shape = stack_shape(ndims, o)
+        if not shape:
+            return cotangents(dy, y, o)
+        ds = one_by_one(f, ndims, o, shape, dy)
+        return tuple([ds.get(k) for k in given])
+
+    return of_any
 
 
 def only_none(output):
@@ -160,8 +181,9 @@ def is_constant(v: Any) -> bool:
 
 
 def _as_array(x: Any) -> Any:
-    if x is None or (type(x) is tuple and any(type(v) is np.ndarray for v in x)):
-        return x
+    if x is None or (type(x) in (tuple, list) and any(type(v) is np.ndarray for v in x)):
+        if type(x) is not list or len({np.shape(v) for v in x}) > 1:  # factors of several kinds, not rows
+            return x
     return np.asarray(x)
 
 

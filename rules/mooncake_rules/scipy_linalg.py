@@ -120,6 +120,8 @@ def triangular_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Arrays, Ar
 
 def cho_solve_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]:
     (c, lower), b = o["c_and_lower"], o["b"]
+    single(c, "cho_solve")
+    single(b, "cho_solve")
     vector = b.ndim == 1
     db = sl.cho_solve((c, lower), dy)
     dm = -(_matrix(db, vector) @ adjoint(_matrix(x, vector)))
@@ -192,6 +194,7 @@ def lu_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
 def lu_solve_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]:
     (lu, piv), b, trans = o["lu_and_piv"], o["b"], o["trans"]
     single(lu, "lu_solve")
+    single(b, "lu_solve")
     vector = b.ndim == 1
     if trans == 1 and lu.dtype.kind == "c":
         db = np.conjugate(sl.lu_solve((lu, piv), np.conjugate(dy)))
@@ -282,7 +285,7 @@ library_rule(sl.cho_solve, 2, cho_solve_cotangents)
 library_rule(sl.lu_factor, 1, lu_factor_cotangent)
 library_rule(sl.lu_solve, 2, lu_solve_cotangents)
 library_rule(sl.lu, 1, lu_cotangent)
-library_rule(sl.solve_banded, ("l_and_u", "ab", "b"), banded_cotangents)
+library_rule(sl.solve_banded, ("l_and_u", "ab", "b"), banded_cotangents, matrices={"ab": 2, "b": "1|2"})
 library_rule(sl.solveh_banded, 2, hermitian_banded_cotangents)
 library_rule(sl.solve_toeplitz, 2, toeplitz_system_cotangents)
 

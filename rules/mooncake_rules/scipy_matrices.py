@@ -146,11 +146,12 @@ def discrete_riccati_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any,
     return both, -(both @ adjoint(gain)), z, gain @ z @ adjoint(gain)
 
 
+_EQUATION = dict.fromkeys(("a", "b", "q", "r", "e", "s"), 2)
 library_rule(sl.solve_sylvester, 3, sylvester_cotangents)
 library_rule(sl.solve_continuous_lyapunov, 2, lyapunov_cotangents)
 library_rule(sl.solve_discrete_lyapunov, 2, discrete_lyapunov_cotangents)
-library_rule(sl.solve_continuous_are, 4, riccati_cotangents)
-library_rule(sl.solve_discrete_are, 4, discrete_riccati_cotangents)
+library_rule(sl.solve_continuous_are, 4, riccati_cotangents, matrices=_EQUATION)
+library_rule(sl.solve_discrete_are, 4, discrete_riccati_cotangents, matrices=_EQUATION)
 
 # -- matrices made of vectors -----------------------------------------------------------------------------
 
