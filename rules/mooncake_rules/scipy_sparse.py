@@ -15,7 +15,7 @@ from scipy.sparse._data import _data_matrix
 from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array, Scalar
-from mooncake_py.registry import pure, rrule, zero_derivative
+from mooncake_py.registry import overlay, pure, rrule, zero_derivative
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -297,35 +297,53 @@ _method("__matmul__", (Sparse, Sparse))(product)
 # -- sums -----------------------------------------------------------------------------------------------
 
 
+def is_put_in_order(a, method, *options):
+    """Does this method of a add up what has one place and sort the rest, in the matrix itself?"""
+    if getattr(a, "has_canonical_format", True):
+        return False
+    copy = a.copy()
+    getattr(copy, method)(*options)
+    return copy.data.shape != a.data.shape or not np.array_equal(copy.data, a.data, equal_nan=True)
+
+
+def sum_in_order(a, axis, dtype, out):
+    return a.sum(axis, dtype, out)
+
+
+@rrule(sum_in_order)
+def sum_of_ordered(a: CoDual, axis, dtype, out):
+    y = a.primal.sum(axis, dtype, out)
+    if out is not None:
+        raise NotDifferentiated("sums of sparse matrices are differentiated without out")
+    if isinstance(y, np.matrix):
+        raise NotDifferentiated("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
+    fy = zero_fdata(y)
+
+    def pullback(dy):
+        dy = take_fdata(fy, dy)
+        if dy is not None:
+            if np.ndim(y) == 0:
+                give(a, lambda r, c: np.full(np.shape(r), dy))
+            else:
+                give(a, lambda r, c: dy[c if axis in (0, -2, (0,), (-2,)) else r])
+        return None
+
+    return CoDual(y, fy), pullback
+
+
 def _summed(f: Any) -> None:
-    @rrule(f, types=(Sparse,))
-    def rule(self: CoDual, axis=None, dtype=None, out=None):
-        ordered = dtype is None and getattr(self.primal, "has_canonical_format", True)
-        a = self.primal if ordered else self.primal.copy()  # it would put its numbers in order
-        y = a.sum(axis, dtype, out)
-        if out is not None:
-            raise NotDifferentiated("sums of sparse matrices are differentiated without out")
-        if isinstance(y, np.matrix):
-            raise NotDifferentiated("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
-        fy = zero_fdata(y)
-
-        def pullback(dy):
-            dy = take_fdata(fy, dy)
-            if dy is not None:
-                if axis is None:
-                    give(self, lambda r, c: np.full(np.shape(r), dy))
-                else:
-                    give(self, lambda r, c: dy[c if axis in (0, -2, (0,), (-2,)) else r])
-            return None
-
-        return CoDual(y, fy), pullback
+    @overlay(f)
+    def sum_of(self, axis=None, dtype=None, out=None):
+        if is_put_in_order(self, "sum", axis, dtype):
+            self.sum_duplicates()
+        return sum_in_order(self, axis, dtype, out)
 
 
 for _f in methods("sum"):
     _summed(_f)
 
 
-zero_derivative(sp.issparse, sp.eye, sp.identity, sp.random)
+zero_derivative(sp.issparse, sp.eye, sp.identity, sp.random, is_put_in_order)
 pure.update({places})
 
 # -- cases ------------------------------------------------------------------------------------------------

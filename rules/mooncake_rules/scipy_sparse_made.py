@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.registry import rrule
+from mooncake_py.kinds import Array
+from mooncake_py.registry import overlay, rrule
 from mooncake_py.shadows import NoDerivative, Shadow
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -102,15 +103,9 @@ ZEROS = NoDerivative(
 def _constructor(cls: type) -> None:
     """From (data, (row, column)), (data, indices, indptr), a dense or a sparse matrix."""
 
-    own = cls((1, 1)).format
-
-    @rrule(cls)
-    @rrule(cls, types=(tuple,), alias=(0,))
-    @rrule(cls, types=(Sparse,), alias=(0,))
     def rule(arg1: CoDual, shape=None, dtype=None, copy=False, **options):
         given = arg1.primal
-        ordered = own == "dia" and isinstance(given, Sparse) and given.format == "coo"  # SciPy does that in place
-        y = cls(given.copy() if ordered else given, shape, dtype, copy, **options)
+        y = cls(given, shape, dtype, copy, **options)
         if isinstance(given, Sparse):
             held = shared_shadow(y, arg1)
         else:
@@ -147,11 +142,32 @@ def _constructor(cls: type) -> None:
 
         return CoDual(y, fy), pullback
 
+    if issubclass(cls, (sp.dia_array, sp.dia_matrix)):
+        for kind in (Array, list):
+            rrule(cls, types=(kind,))(rule)
+        for kind in (tuple, sp.dia_array, sp.dia_matrix):
+            rrule(cls, types=(kind,), alias=(0,))(rule)
+        return
+    rrule(cls)(rule)
+    for kind in (tuple, Sparse):
+        rrule(cls, types=(kind,), alias=(0,))(rule)
+
 
 for _cls in (
     sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix, sp.dia_array, sp.dia_matrix,
 ):  # fmt: skip
     _constructor(_cls)
+
+
+def _of_other_formats(cls: type) -> None:
+    @overlay(cls)
+    def in_diagonals(arg1, shape=None, dtype=None, copy=False):
+        """SciPy puts triplets in order, in place."""
+        return cls(arg1.todia(), shape, dtype)
+
+
+for _cls in (sp.dia_array, sp.dia_matrix):
+    _of_other_formats(_cls)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

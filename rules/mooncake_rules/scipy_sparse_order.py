@@ -143,6 +143,29 @@ def _of_one_another(d):
     return a.toarray(), b.sum(), row.toarray()[0] * np.arange(9.0), whole.data, listed @ _D[:3], apart @ _D[:3]
 
 
+def _in_order_by_use(d):
+    """A sum, or a form of diagonals, puts the numbers in order, also for others who hold them."""
+    data = d * 1.0
+    a = sp.csr_array((data, np.array([2, 0, 1, 2, 1]), np.array([0, 3, 3, 5])), shape=(3, 3))
+    by_column = a.sum(axis=0)
+    before = data * _D
+    b, c, e = [sp.coo_array((d * 1.0, (_COL[::-1].copy(), _ROW)), shape=(3, 3)) for _ in range(3)]
+    total = a.sum() + e.sum(axis=(0, 1))
+    diagonals = b.todia(), sp.dia_array(c)
+    return (
+        before,
+        by_column,
+        total,
+        data * _D,
+        b.data * _D,
+        c.data * _D,
+        e.data * _D,
+        diagonals[0].data,
+        diagonals[1].sum(),
+    )
+
+
 CASES: list[RuleCase] = [
     case(_of_products, _D), case(_in_order, _D), case(_in_one_memory, _D), case(_of_one_another, _D),
+    case(_in_order_by_use, _D),
 ]  # fmt: skip

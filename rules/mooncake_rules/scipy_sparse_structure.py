@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.registry import rrule
+from mooncake_py.registry import overlay, rrule
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_sparse import (
@@ -19,6 +19,7 @@ from mooncake_rules.scipy_sparse import (
     complete,
     data_shadow,
     give,
+    is_put_in_order,
     matrix_of,
     methods,
     places,
@@ -109,9 +110,25 @@ def _unshared(a: Any) -> Any:
     return a.copy() if a.format == "coo" else a
 
 
-for _name in ("__getitem__", "diagonal", "todense", "tobsr", "todia", "getrow", "getcol"):
+for _name in ("__getitem__", "diagonal", "todense", "tobsr", "getrow", "getcol"):
     for _f in methods(_name):
         _picked(_f)
+
+
+def in_diagonals(a, copy):
+    return a.todia(copy)
+
+
+_picked(in_diagonals)
+for _f in methods("todia"):
+
+    @overlay(_f)
+    def todia(self, copy=False):
+        if is_put_in_order(self, "todia"):
+            self.sum_duplicates()
+        return in_diagonals(self, copy)
+
+
 for _f in methods("reshape"):
     _picked(_f, orders=False)
 for _f in (sp.tril, sp.triu):
