@@ -57,6 +57,9 @@ def norm_cotangent(dy: Any, x: np.ndarray, y: Any, ord: Any, axis: Any, keepdims
 
 def order_cotangent(dy: Any, x: np.ndarray, y: Any, p: Any, axis: Any) -> Any:
     """That of the order of a vector norm: y (sum |x|^p log|x| / (p y^p) - log(y) / p)."""
+    if isinstance(p, np.ndarray):
+        t = order_cotangent(dy, x, y, p.item(), axis) if p.ndim == 0 else None
+        return None if t is None else np.array(t, p.dtype)
     if not isinstance(p, float) or p == 0 or not np.isfinite(p) or (x.ndim if axis is None else np.size(axis)) == 2:
         return None
     r = np.abs(x)

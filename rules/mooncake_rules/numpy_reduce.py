@@ -262,8 +262,9 @@ def prod(a, axis=None, dtype=None, *, keepdims=False, initial=_none):
         others = product_of_others(a, product, axis)
         da = spread(dy, a.shape, axis) * conj(others)
         if initial is _none:
-            return da
-        return da * conj(initial), None, None, None, total(kept(dy, a.shape, axis) * conj(kept(product, a.shape, axis)))
+            return real_of(da, a)
+        di = total(kept(dy, a.shape, axis) * conj(kept(product, a.shape, axis)))
+        return real_of(da * conj(initial), a), None, None, None, real_of(di, initial)
 
     return y, pullback
 
@@ -415,6 +416,8 @@ CASES += [
     case(np.prod, _ZEROS, axis=0),
     case(np.prod, _ZEROS, axis=1),
     case(np.prod, _V, initial=2.0),
+    case(np.prod, _T, axis=1, dtype=complex),
+    case(np.prod, _V, dtype=complex, initial=2.0),
     case(np.prod, _T, axis=1, initial=2.0),
 ]
 CASES += [case(f, x, axis=k) for f in (np.cumsum, np.cumprod) for x in (_T, _T[0].T, _Z, _ZEROS) for k in (None, 0, -1)]

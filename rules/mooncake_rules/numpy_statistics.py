@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ _TWO = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 
 def var_cotangent(dy: Any, a: np.ndarray, axis: Any, ddof: Any) -> np.ndarray:
     """var = sum |a - m|^2 / (n - ddof)."""
+    if not a.size:
+        return np.zeros(a.shape, a.dtype)
     centred = a - np.add.reduce(a, axis, None, None, True) / count(a.shape, axis)
     return centred * (kept(dy, a.shape, axis) * (2.0 / (count(a.shape, axis) - ddof)))
 
@@ -88,7 +91,7 @@ def _rows(a: np.ndarray, axis: Any) -> tuple[np.ndarray, tuple[int, ...]]:
         tuple(range(a.ndim)) if axis is None else tuple(k % a.ndim for k in (axis if type(axis) is tuple else (axis,)))
     )
     moved = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
-    return moved.reshape((*moved.shape[: a.ndim - len(axes)], -1)), axes
+    return moved.reshape((*moved.shape[: a.ndim - len(axes)], math.prod([a.shape[k] for k in axes]))), axes
 
 
 def _back(t: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
@@ -151,8 +154,8 @@ def quantile_cotangents(
 ) -> tuple[np.ndarray, Any]:
     rows, axes = _rows(a, axis)
     qs = np.ravel(np.asarray(q, float))
-    dys = np.asarray(dy).reshape((len(qs), -1))
-    flat = rows.reshape((-1, rows.shape[-1]))
+    flat = rows.reshape((math.prod(rows.shape[:-1]), rows.shape[-1]))
+    dys = np.asarray(dy).reshape((len(qs), len(flat)))
     t = np.zeros(flat.shape, a.dtype)
     dq = np.zeros(len(qs))
     for r, x in enumerate(flat):
@@ -165,7 +168,8 @@ def quantile_cotangents(
 def picked_cotangent(dy: Any, y: Any, a: np.ndarray, axis: Any) -> np.ndarray:
     """Of quantiles that are elements: that of the first element equal to each."""
     rows, axes = _rows(a, axis)
-    ys = np.asarray(y).reshape((-1, *rows.shape[:-1], 1))
+    ys = np.asarray(y)
+    ys = ys.reshape((ys.size // max(1, math.prod(rows.shape[:-1])), *rows.shape[:-1], 1))
     dys = np.asarray(dy).reshape(ys.shape)
     t = np.zeros(rows.shape, rows.dtype)
     for v, d in zip(ys, dys, strict=True):
@@ -352,6 +356,7 @@ for _f in (np.var, np.std, np.ndarray.var, np.ndarray.std):
     ]
     CASES.append(case(_f, _V.astype(np.float32)))
 CASES += [
+    case(np.var, _T[:, :0], axis=0), case(np.std, _T[:, :0], axis=0), case(np.median, _T[:0], axis=1),
     case(np.median, _V), case(np.median, _T), case(np.median, _T, axis=1),
     case(np.median, _T, axis=(0, 2), keepdims=True), case(np.quantile, _V, 0.3), case(np.quantile, _T, 0.55, axis=1),
     case(np.percentile, _T, [20, 77], axis=0), case(np.percentile, _V, 40),

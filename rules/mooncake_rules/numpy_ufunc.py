@@ -7,6 +7,7 @@ differentiated as the loops they are: that of an extremum that is reduced gives 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -153,16 +154,17 @@ def outer(ufunc, a, b, /, **keywords):
 def reduce(ufunc, array, /, axis=0, dtype=None, out=None, keepdims=False, initial=_none, where=True):
     a = np.asarray(array, dtype)
     axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple([k % a.ndim for k in axes])
+    axes = tuple([k % a.ndim for k in axes]) if a.ndim else ()
     rest = [k for k in range(a.ndim) if k not in axes]
-    x = a.transpose([*axes, *rest]).reshape((-1, *[a.shape[k] for k in rest]))
+    count = math.prod([a.shape[k] for k in axes])
+    x = a.transpose([*axes, *rest]).reshape((count, *[a.shape[k] for k in rest]))
     first = 0
     if initial is not _none and initial is not None:
         y = np.full(x.shape[1:], initial, np.result_type(x, initial))[()]
-    elif where is not True or len(x) == 0:
-        if ufunc.identity is None:
-            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    elif ufunc.identity is not None:  # hypot(0, x) is not x
         y = np.full(x.shape[1:], ufunc.identity, x.dtype)[()]
+    elif where is not True or len(x) == 0:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     else:
         y = x[0]
         first = 1
@@ -389,7 +391,8 @@ CASES: list[RuleCase] = [
     case(np.logaddexp.reduce, np.array([0.3, -np.inf, 1.0])), case(np.logaddexp.reduce, _M, initial=0.5),
     case(np.hypot.reduce, _M, axis=(0, 1), keepdims=True), case(np.hypot.reduce, _M, 1, initial=0.5),
     case(np.multiply.reduce, _M, axis=1, where=_M > 1.7), case(np.maximum.reduce, _M, where=_M > 1.2, initial=0.5),
-    case(np.hypot.reduce, _M[:0], initial=1.0), case(np.hypot.reduce, _M, out=np.zeros(4)),
+    case(np.hypot.reduce, _M[:0], initial=1.0), case(np.hypot.reduce, -_M, axis=()),
+    case(np.hypot.reduce, _M[:, :0]), case(np.hypot.reduce, _M, out=np.zeros(4)),
     *[case(f.accumulate, _M) for f in (np.subtract, np.maximum, np.logaddexp, np.multiply, np.add)],
     case(np.maximum.accumulate, _M, axis=1), case(np.multiply.accumulate, _V), case(np.hypot.accumulate, _V),
     case(np.add.reduceat, _V, [0, 2]), case(np.add.reduceat, _V, np.array([2, 0, 3])),
