@@ -3,7 +3,8 @@
 For y' = f(t, y, p) the cotangent l of y solves l' = -(df/dy)^T l backwards in time, and that of p is the integral of
 (df/dp)^T l (L. Pontryagin et al., 1962). Both are computed to the tolerances of the call, or better. Where the equation
 is not stiff, it is solved once more by an explicit method, whose steps are reversed: that is the same, discretised, and
-needs no fresh start wherever a state has a cotangent of its own.
+needs no fresh start wherever a state has a cotangent of its own. Where a solution rests, at an equilibrium, a solver
+makes steps that are much too long for what is near it: the lengths follow the Jacobian there.
 """
 
 from __future__ import annotations
@@ -61,6 +62,32 @@ class Motion:
         return swept(steps, field, None, ts, dys), field.cotangents()
 
 
+_LONG, _SHORT = 1.0, 0.5
+"""Steps of DOP853 times the rate at which what is near the solution moves: what is precise enough."""
+
+
+def moved(motion: Motion, steps: Steps) -> tuple[float, float]:
+    """How far what is near the solution moves in a step, and in a unit of time, at most.
+
+    By the power method with the Jacobians on the way, at a dozen steps.
+    """
+    n, last = len(steps.seen[0][1]), len(steps.seen) - 1
+    generic = np.cos(1.0 + np.arange(n))
+    generic /= np.linalg.norm(generic)
+    lengths = np.abs([h for _, _, h, _ in steps.seen])
+    looked_at = np.union1d(np.linspace(0, last, 12).astype(int), [np.argmax(lengths), last])
+    weight, before, most, rate = generic, 0.0, 0.0, 0.0
+    for k in [*looked_at.tolist(), last]:
+        t, y, _, _ = steps.seen[k]
+        weight, _ = motion.pulled(t, y, weight)
+        size = float(np.linalg.norm(weight))
+        size = size if size < np.inf else 0.0
+        weight = weight / size if size else generic
+        two = float(np.sqrt(size * before))  # of two steps: components may have units of their own
+        most, rate, before = max(most, two * lengths[k]), max(rate, two), size
+    return most, rate
+
+
 class _Stiff(Exception):
     pass
 
@@ -69,6 +96,18 @@ def explicit(
     motion: Motion, start: float, y0: np.ndarray, ts: np.ndarray, options: dict[str, Any], most: int
 ) -> Steps | None:
     """The steps of DOP853 as far as the last of the times; None where it would take more evaluations than `most`."""
+    steps = explicit_within(motion, start, y0, ts, options, most)
+    if steps is None or not steps.seen:
+        return steps
+    in_a_step, rate = moved(motion, steps)
+    if in_a_step <= _LONG:
+        return steps
+    return explicit_within(motion, start, y0, ts, options | {"max_step": _SHORT / rate}, most)
+
+
+def explicit_within(
+    motion: Motion, start: float, y0: np.ndarray, ts: np.ndarray, options: dict[str, Any], most: int
+) -> Steps | None:
     steps, left = Steps(si.DOP853), iter(range(most))
 
     def value(t: float, y: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ from mooncake_py.trees import leaves
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.copies import Part
-from mooncake_rules.scipy_adjoint import Motion
+from mooncake_rules.scipy_adjoint import Motion, moved
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import record_class
 from mooncake_rules.scipy_runge_kutta import METHODS, Field, Steps, shaped, swept
@@ -61,6 +61,8 @@ class BySteps:
         return self.steps.slope(ts, ys.shape)
 
     def back(self, sol: Any, start: Any, ends: Any, ts: np.ndarray, dys: np.ndarray, tolerances: Any) -> Any:
+        if self.steps.seen and moved(Motion(self.fun, self.args), self.steps)[0] > self.steps.longest:
+            return ByEquation(self.method, self.fun, self.args).back(sol, start, ends, ts, dys, tolerances)
         field = Field(self.fun, self.args)
         return swept(self.steps, field, ends, ts, dys), field.cotangents()
 

@@ -161,6 +161,8 @@ class Steps:
 
     def __init__(self, method: Any):
         self.tableau = tableau(method)
+        self.longest = 0.75 * method.error_estimator_order
+        """By how much what is near the solution may move in a step, as solvers choose steps where it moves itself."""
         self.seen: list[list[Any]] = []  # time, state, length and stages
         self.solver = self._recording(method)
 

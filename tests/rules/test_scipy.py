@@ -197,3 +197,19 @@ def test_skew_of_nothing() -> None:
     d = grad(lambda s: np.sum(stats.pearson3.cdf(x, s)))
     assert d(0.0) == pytest.approx(-np.sum((x**2 - 1) * stats.norm.pdf(x)) / 6, rel=1e-12)
     assert d(0.0) == pytest.approx((d(0.01) + d(-0.01)) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", "odeint"])
+def test_motion_near_an_equilibrium(method: str) -> None:
+    """The solution rests there, so that steps grow; differences are no measure, as they see these steps as well."""
+    si, sl = pytest.importorskip("scipy.integrate"), pytest.importorskip("scipy.linalg")
+    a = np.array([[-0.1, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -4.0, 0.0]])
+
+    def end(y0):
+        if method == "odeint":
+            return np.sum(si.odeint(lambda y, t: a @ np.sin(y), y0, [0.0, 15.0])[-1])
+        return np.sum(si.solve_ivp(lambda t, y: a @ np.sin(y), (0.0, 15.0), y0, method=method).y[:, -1])
+
+    expected = np.sum(sl.expm(15.0 * a), axis=0)
+    assert np.allclose(grad(end)(np.zeros(3)), expected, rtol=1e-5)
+    assert np.allclose(grad(end)(np.array([1e-3, 0.0, 0.0])), expected, rtol=1e-4)
