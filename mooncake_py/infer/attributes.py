@@ -57,9 +57,9 @@ GIVE_NAMES = frozenset({globals, vars, getattr})
 
 
 def keeps_names(t: T) -> bool:
-    """May this be a class or function of the user's?"""
+    """May this be a class or function of the user's, or a module?"""
     of_users = isinstance(t, Known) and isinstance(t.value, (type, pytypes.FunctionType)) and not is_library(t.value)
-    return of_users or isinstance(t, (Fn, Top))
+    return of_users or isinstance(t, (Fn, Top)) or (isinstance(t, Inst) and t.cls is pytypes.ModuleType)
 
 
 class Attributes(State):

@@ -259,6 +259,9 @@ class Calls(PythonCalls):
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
         if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
             self.check_scope(s, f, types)
+        if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, (), types, "an attribute that is read when it runs")
+            return Known(None)
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
         if f is vars and self.wary and len(args) == 1 and not s.kwargs and keeps_names(types[0]):

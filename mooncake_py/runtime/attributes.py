@@ -193,9 +193,8 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return x.__dict__, vars_shadow(x, None), None
     if name == "__dict__" and isinstance(x, type) and not is_library(x):
         return *namespace_of(x), None
-    if name == "__dict__" and isinstance(x, pytypes.ModuleType) and run.is_wary() and assigns_values(vars(x)):
-        what = "the dict of global variables, one of which is assigned what may have a derivative,"
-        raise UnsupportedError(what, "the call", None, "name the variable")
+    if name == "__dict__" and isinstance(x, pytypes.ModuleType):
+        _check_scope(x)
     meta: Any = type(x)
     if isinstance(x, type) and isinstance(p := class_attribute(meta, name), property) and p.fget is not None:
         return of_receiver(call(p.fget, None, (x,), (None,)))
@@ -217,6 +216,13 @@ def _class_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return None
     own = fx is not None and type(y) in BOUND and getattr(y, "__self__", None) is x
     return y, fx if own else met(y), None
+
+
+def _check_scope(module: pytypes.ModuleType) -> None:
+    """Refuse the dict of global variables where one may be assigned what has a derivative: nobody would know."""
+    if run.is_wary() and assigns_values(vars(module)):
+        what = "the dict of global variables, one of which is assigned what may have a derivative,"
+        raise UnsupportedError(what, "the call", None, "name the variable")
 
 
 def _super_attribute(call: Call, s: Any, fx: Any, name: str) -> Result | None:
@@ -424,6 +430,8 @@ def handle_vars(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Re
     if len(args) != 1:
         return None
     x = args[0]
+    if isinstance(x, pytypes.ModuleType):
+        _check_scope(x)
     if isinstance(x, type):
         return None if is_library(x) else (*namespace_of(x), None)
     if not (isinstance(x, (BaseException, pytypes.FunctionType)) or is_user_class(type(x))):

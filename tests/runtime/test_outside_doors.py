@@ -146,6 +146,47 @@ def attributes_that_all_objects_of_a_class_share() -> Program:
     return f, reset, lambda: Shared.state
 
 
+def a_constant_over_an_attribute_of_a_class() -> Program:
+    class Settings:
+        w = 1.0
+
+        @classmethod
+        def put(cls, v):
+            cls.w = v
+
+    class Special(Settings):
+        pass
+
+    def f(x):
+        Settings.w = x
+        y = Settings.w
+        Settings.w = 2.0
+        y *= Settings.w * x
+        Settings.put(x * x)
+        y += Settings.w
+        Settings.put(3.0)
+        Special.w = x
+        y *= Special.w * Settings.w
+        del Special.w
+        return y * Special.w
+
+    return f, lambda: setattr(Settings, "w", 1.0), lambda: (Settings.w, "w" in vars(Special))
+
+
+def a_constant_over_an_attribute_of_a_function() -> Program:
+    def g():
+        return g.w
+
+    def f(x):
+        g.w = x
+        y = g()
+        del g.w
+        g.w = 2.0
+        return y * g() * g.w * x
+
+    return f, lambda: setattr(g, "w", 1.0), lambda: g.w
+
+
 def the_content_of_a_cell() -> Program:
     w: Any = [1.0]
 
@@ -265,7 +306,8 @@ def hinted_before_it_is_listed() -> Program:
         *(a_property_of_a_metaclass, attributes_of_a_function, the_dict_of_an_object, the_content_of_a_cell),
         *(attributes_of_an_exception, what_an_exception_gives_of_its_arguments, a_cached_function),
         *(measured_before_it_is_listed, hinted_before_it_is_listed, items_that_are_attributes),
-        attributes_that_all_objects_of_a_class_share,
+        *(attributes_that_all_objects_of_a_class_share, a_constant_over_an_attribute_of_a_class),
+        a_constant_over_an_attribute_of_a_function,
     ],
     ids=lambda p: p.__name__,
 )
@@ -331,6 +373,15 @@ def the_dict_of_global_variables():
     return f
 
 
+def the_names_of_a_module():
+    def f(x):
+        global NUMBER
+        NUMBER = x * x
+        return vars(sys.modules[__name__])["NUMBER"] * x
+
+    return f
+
+
 def the_dict_of_a_module():
     me = sys.modules[__name__]
 
@@ -346,7 +397,7 @@ def the_dict_of_a_module():
     "make",
     [
         *(a_generator, a_view_of_a_dict, a_proxy_of_a_dict, a_view_of_memory),
-        *(the_dict_of_global_variables, the_dict_of_a_module),
+        *(the_dict_of_global_variables, the_dict_of_a_module, the_names_of_a_module),
     ],
     ids=lambda p: p.__name__,
 )
