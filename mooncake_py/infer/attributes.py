@@ -28,7 +28,7 @@ from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
-from mooncake_py.infer.predicates import classes_given, fold_isinstance, tells_content, uses_up
+from mooncake_py.infer.predicates import classes_given, fold_hasattr, fold_isinstance, tells_content, uses_up
 from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
@@ -37,6 +37,7 @@ from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, 
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import iterating
+from mooncake_py.patterns import matcher
 from mooncake_py.registry import find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
@@ -218,6 +219,20 @@ class Attributes(State):
         )
         return Top(act)
 
+    def has_attribute(self, x: Operand, t: T, name: str) -> T | None:
+        """What `hasattr(x, name)` gives; None where code of the user's may be asked."""
+        if isinstance(t, Union):
+            found = [self.has_attribute(x, o, name) for o in t.options]
+            return None if None in found else found[0] if len(set(found)) == 1 else Inst(bool)
+        made = self.shape.defs.get(x) if isinstance(x, Var) else None
+        there = fold_hasattr(t, name, None if made is None else self.type_of(made.fn))
+        if there is None and self.classes is not None:
+            if isinstance(t, Known):
+                there = self.classes.has(t.value, name)
+            elif isinstance(t, Obj) and (there := self.classes.is_there(t, name)) is False:
+                return Inst(bool)  # it may be there
+        return None if there is None else Known(there)
+
     def found(self, s: Call, t: T, how: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """An attribute of an object or class that is known: see `Classes.read`."""
         if isinstance(how, Plan):
@@ -308,6 +323,9 @@ class Attributes(State):
         elif f is ops.load_special:
             method = classes.look(t.cls, types[1].value) if isinstance(t, Obj) and isinstance(types[1], Known) else None
             return self.found(s, Meth(method, s, t.active), None, args[:1], types[:1]) if is_function(method) else None
+        elif f is ops.match_class:
+            names = _names_matched(classes, types)
+            return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))
         elif f is iter and isinstance(t, Obj) and len(args) == 1:
             method = classes.look(t.cls, "__iter__")
             if is_function(method):
@@ -344,6 +362,20 @@ class Attributes(State):
             if plan is not None:
                 return self.planned(s, plan)
         return None
+
+
+def _names_matched(classes: Classes, types: tuple[T, ...]) -> tuple[str | None, ...] | None:
+    """What a class pattern asks for, where that is found in a class that stays what it is."""
+    match types[1:]:
+        case (Known(value=type() as cls), Known(value=int() as n), Known(value=tuple() as names)):
+            if type(cls) is not type or classes.has(cls, "__match_args__") is None:
+                return None
+            given = classes.look(cls, "__match_args__") if n else ()
+            if given is MISSING and n == 1 and issubclass(cls, ops.MATCH_THEMSELVES):
+                return (None, *names)
+            if type(given) is tuple and n <= len(given):
+                return (*given[:n], *names)
+    return None
 
 
 def _are_users(t: T) -> bool:

@@ -29,7 +29,6 @@ from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
     classes_given,
-    fold_hasattr,
     fold_is,
     fold_isinstance,
     holds_objects,
@@ -68,7 +67,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Const, Operand, Var
+from mooncake_py.ir.nodes import Call, Const, Operand
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
@@ -328,13 +327,9 @@ class Calls(PythonCalls):
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)
         if f is hasattr and len(types) == 2 and isinstance(types[1], Known):
-            made = self.shape.defs.get(args[0]) if isinstance(args[0], Var) else None
-            folded = fold_hasattr(types[0], types[1].value, None if made is None else self.type_of(made.fn))
-            if folded is None and isinstance(types[0], Known) and self.classes is not None:
-                folded = self.classes.has(types[0].value, types[1].value)
-            if folded is not None:
+            if (there := self.has_attribute(args[0], types[0], types[1].value)) is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
-                return Known(folded)
+                return there
         if f in (operator.is_, operator.is_not) and len(types) == 2:
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
             folded = fold_is(types[0], types[1])

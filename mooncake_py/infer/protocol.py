@@ -170,6 +170,17 @@ class Classes:
 
     # -- attributes --
 
+    def is_there(self, t: Obj, name: str) -> bool | None:
+        """Is an attribute surely there? None where a method of the class may be asked for it."""
+        d = self.look(t.cls, name)
+        if self.look(t.cls, "__getattribute__") not in PLAIN_READS or (t.cls, name) in self.own:
+            return None
+        if d is MISSING or type(d) is pytypes.MemberDescriptorType:
+            asked = self.look(t.cls, "__getattr__") is not MISSING
+            return True if name in t.sure else None if asked else False
+        computed = d is DECIDED_LATE or (hasattr(type(d), "__get__") and not is_function(d))
+        return None if computed else True
+
     def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
         """The type of `x.name`, and what it is: a Plan, a function with a rule, `getattr` (plain), or None (bound)."""
         cls = t.cls

@@ -372,7 +372,7 @@ def raised_again(exc: BaseException, raised: list) -> BaseException | None:
 # -- patterns ---------------------------------------------------------------------------------------------
 
 
-_MATCH_THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+MATCH_THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
 def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
@@ -384,7 +384,7 @@ def match_class(subject: Any, cls: Any, n_positional: int, names: Any) -> Any:
     values: tuple[Any, ...] = ()  # not a list, whose items would all be of one type
     if n_positional:
         given = getattr(cls, "__match_args__", ())
-        if not given and n_positional == 1 and issubclass(cls, _MATCH_THEMSELVES):
+        if not given and n_positional == 1 and issubclass(cls, MATCH_THEMSELVES):
             values = (subject,)
         elif n_positional > len(given):
             raise TypeError(f"{cls.__name__}() accepts {len(given)} positional sub-patterns ({n_positional} given)")

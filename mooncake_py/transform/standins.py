@@ -8,6 +8,7 @@ from typing import Any
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
+from mooncake_py.patterns import is_matcher
 from mooncake_py.transform.inline import MOST_TOTAL, Callee, known_callee, stand_in
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import splice
@@ -20,7 +21,7 @@ def with_stand_ins(fn: Function, inferred: Inferred, globals_: dict) -> Function
     total = sum(len(b.stmts) for b in fn.blocks)
     for s in [s for b in fn.blocks for s in b.stmts]:
         f: Any = s.fn.value if isinstance(s.fn, Const) else None
-        if not isinstance(f, pytypes.FunctionType) or f not in _STAND_INS or total > MOST_TOTAL:
+        if not isinstance(f, pytypes.FunctionType) or not (f in _STAND_INS or is_matcher(f)) or total > MOST_TOTAL:
             continue
         callee = stand_in(f, s)
         if callee is None or callee.decided_only or callee.body.kind != "function":

@@ -157,7 +157,9 @@ class _Frame:
                 return None
             if cls in (int, float, str, list, tuple, dict):
                 return (subject,) * n
-            names = (*cls.__match_args__[:n], *names)
+            if n > len(getattr(cls, "__match_args__", ())):
+                raise TypeError("more positional sub-patterns than the class has")
+            names = (*(cls.__match_args__[:n] if n else ()), *names)
             return tuple(getattr(subject, k) for k in names) if all(hasattr(subject, k) for k in names) else None
         assert not isinstance(fn, CellType)
         return fn(*args, **kwargs)

@@ -151,3 +151,70 @@ def class_pattern_of_a_constant(x):
         case Circle(r):
             return x
     return 0.0
+
+
+class Segment:
+    __match_args__ = ("start", "end")
+
+    def __init__(self, start, end):
+        self.start, self.end = start, end
+
+    @property
+    def length(self):
+        return self.end - self.start
+
+
+class Weighted(Segment):
+    weight = 0.5
+
+    def __getattr__(self, name):
+        if name == "kind":
+            return 3.0
+        raise AttributeError(name)
+
+
+@case(1.3, 0.4)
+def classes_by_position_and_name(x, y):
+    t = 0.0
+    for s in (Segment(x, y), Weighted(x * y, x), x, None, (x, y)):
+        match s:
+            case Weighted(a, weight=w, kind=k):
+                t += a * w * k
+            case Segment(a, b, length=n):
+                t += a * b * n
+            case float(v):
+                t += v * v
+            case tuple((a, _)):
+                t += a
+            case None:
+                t *= y
+    return t
+
+
+@case(1.3, 0.4)
+def attributes_that_may_be_missing(x, y):
+    t = 0.0
+    for k in range(3):
+        s = Segment(x, y)
+        if k == 1:
+            del s.end
+        elif k == 2:
+            s.extra = x * y
+        match s:
+            case Segment(a, extra=e):
+                t += a * e
+            case Segment(a, b):
+                t += a * b
+            case Segment(start=a):
+                t += a**3
+    return t
+
+
+@case(1.3)
+def class_that_asks_for_too_much(x):
+    try:
+        match Segment(x, x * x):
+            case Segment(a, b, c):
+                return a + b + c
+    except TypeError:
+        return x**3
