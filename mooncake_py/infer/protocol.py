@@ -178,7 +178,7 @@ class Classes:
         if d is MISSING or type(d) is pytypes.MemberDescriptorType:
             asked = self.look(t.cls, "__getattr__") is not MISSING
             return True if name in t.sure else None if asked else False
-        computed = d is DECIDED_LATE or (hasattr(type(d), "__get__") and not is_function(d))
+        computed = self.wary or d is DECIDED_LATE or (hasattr(type(d), "__get__") and not is_function(d))
         return None if computed else True
 
     def read(self, s: Call, x: Operand, t: Obj, name: str) -> tuple[T, Any] | None:
