@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import types as pytypes
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -48,6 +48,16 @@ def held_items(x: Any) -> list[Any]:
         return [*dict.keys(x), *dict.values(x)]
     kind: Any = next(c for c in (list, tuple, deque, set, frozenset) if isinstance(x, c))
     return [*kind.__iter__(x)]
+
+
+def in_order(x: Any) -> Any:
+    """What a list or deque holds, whatever its own class says of its length and items: itself, or a list."""
+    return x if type(x) is list or type(x) is deque else held_items(x)
+
+
+def dict_kind(x: dict[Any, Any]) -> Any:
+    """The class whose methods look into a dict, or fill it, whatever its own class says of that."""
+    return OrderedDict if isinstance(x, OrderedDict) else dict
 
 
 def _looks_like_user_class(cls: type) -> bool:

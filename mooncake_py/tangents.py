@@ -30,7 +30,7 @@ from mooncake_py.errors import RuleError, UnsupportedError
 from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import NoDerivative, Shadow, shadow_of
-from mooncake_py.structure import attributes, is_user_class, items_of, stored
+from mooncake_py.structure import attributes, in_order, is_user_class, items_of, stored
 from mooncake_py.unwinding import tangent_of
 
 
@@ -323,23 +323,25 @@ def zero_fdata(x: Any) -> Any:
     here = run.current()
     shadow: Any = here.shadow(x)
     if shadow is not None:
-        if type(shadow) is ListShadow and len(shadow.f) != len(x):
+        if type(shadow) is ListShadow and len(shadow.f) != len(in_order(x)):
             raise UnsupportedError(
                 "a list that code without derivative changed", "the call", None, "pass it as argument"
             )
         return shadow
     if isinstance(x, list):
-        shadow = ListShadow([None] * len(x), [None] * len(x))
-        if _PLAIN.issuperset(map(type, x)):
+        held = in_order(x)
+        shadow = ListShadow([None] * len(held), [None] * len(held))
+        if _PLAIN.issuperset(map(type, held)):
             here.meet(x, shadow, ())
         else:
             here.meet(x, shadow)
-            shadow.f[:] = [zero_fdata(v) for v in x]
+            shadow.f[:] = [zero_fdata(v) for v in held]
     elif isinstance(x, deque):
-        none = [None] * len(x)
+        held = in_order(x)
+        none = [None] * len(held)
         shadow = ListShadow(deque(none, x.maxlen), deque(none, x.maxlen))  # type: ignore[arg-type]
         here.meet(x, shadow)
-        for i, v in enumerate(x):
+        for i, v in enumerate(held):
             shadow.f[i] = zero_fdata(v)
     elif cls is dict and (owner := here.dicts.get(id(x))) is not None:
         shadow = attributes_view(owner, here.shadow(owner), here)

@@ -373,6 +373,11 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
         if name == "args" and isinstance(x, BaseException):
             put_back = write_args(x, fx, v, fv)
             return None, None, lambda dy: (None, None, None, put_back(None))
+        if name == "__dict__" and v is x and isinstance(x, dict) and not vars(x):
+            old = vars(x)
+            object.__setattr__(x, name, x)
+            run.changed_in_place()
+            return None, None, lambda dy: object.__setattr__(x, name, old)
         if name == "__dict__":
             undo = replace_dict(x, fx, v, fv)
             return None, None, lambda dy: (None, None, None, undo(None))

@@ -30,6 +30,7 @@ from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
 from mooncake_py.shadows import Shadow
+from mooncake_py.structure import dict_kind
 from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_rdata
 from mooncake_py.unwinding import Raised, give_tangent, note_missing
 
@@ -286,7 +287,10 @@ def dict_view(cls: type) -> Callable[[Call, Values, Values], tuple[Any, Any, Any
     def handle(call: Call, args: Values, fargs: Values) -> tuple[Any, Any, Any] | None:
         if len(args) != 1 or type(fargs[0]) is not DictShadow:
             return None
-        y = cls(args[0])
+        d = args[0]
+        if type(d).__iter__ not in _OVER_KEYS:  # that says something else than what is in it
+            d = dict(dict_kind(d).items(d))
+        y = cls(d)
         return y, ObjectShadow(y, {"_mapping": fargs[0]}), None
 
     return handle

@@ -108,7 +108,8 @@ def _in_place(name: str, plain: Any) -> Callable[[Call, tuple[Any, ...], tuple[A
             y, fy, pb = call(method, None, args, fargs)
             if y is not NotImplemented:
                 return y, fy, pb
-        if not any(is_user_class(type(x)) for x in args):
+        without = not hasattr(type(args[0]), name)
+        if not any(is_user_class(type(x)) or (without and decides(x)) for x in args):
             return None
         return call(plain, None, args, fargs)
 

@@ -25,6 +25,11 @@ def _apart(x: Any) -> bool:
     return isinstance(x, (list, dict, tuple, type, pytypes.FunctionType, pytypes.ModuleType))
 
 
+def is_own_namespace(x: Any) -> bool:
+    """Is this a dict whose attributes are its items? (`self.__dict__ = self`)"""
+    return isinstance(x, dict) and getattr(x, "__dict__", None) is x
+
+
 def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
     """Where the tangents of an object's attributes are; None where nothing has been written to them."""
     if type(fx) is ObjectShadow:
@@ -35,12 +40,19 @@ def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:
         return ObjectShadow(x).share(items) if type(items) is DictShadow else None
     if _apart(x):
         found = here.memos.get(id(x))
+        if found is None and is_own_namespace(x):
+            items = fx if type(fx) is DictShadow else here.shadow(x)
+            if type(items) is DictShadow:
+                found = here.memos[id(x)] = ObjectShadow(x, items.f)
+                found.r, found.viewed = items.r, True
         return found if type(found) is ObjectShadow else None
     known = here.shadow(x)
     return known if type(known) is ObjectShadow else None
 
 
 def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
+    if is_own_namespace(x):
+        fx = zero_fdata(x)
     shadow = shadow_of_attributes(x, fx)
     if shadow is None:
         shadow = ObjectShadow(x)

@@ -14,7 +14,18 @@ from mooncake_py import layout, run
 from mooncake_py.errors import CotangentError, UnsupportedError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import Shadow, shadow_of
-from mooncake_py.structure import attributes, held_items, is_user_class, items_of, slot_of, store, unstore, with_items
+from mooncake_py.structure import (
+    attributes,
+    dict_kind,
+    held_items,
+    in_order,
+    is_user_class,
+    items_of,
+    slot_of,
+    store,
+    unstore,
+    with_items,
+)
 from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, made_fdata, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
@@ -50,14 +61,16 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
             items = tuple(map(one, items_of(x)))
             f = items if any(v is not None for v in items) else None
         elif isinstance(x, list):
-            f = noted(x, ListShadow([], [None] * len(x)))
-            f.f.extend([None] * len(x) if all_plain(x) else [one(v) for v in x])
+            held = in_order(x)
+            f = noted(x, ListShadow([], [None] * len(held)))
+            f.f.extend([None] * len(held) if all_plain(held) else [one(v) for v in held])
         elif isinstance(x, deque):
-            f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(x), x.maxlen)))  # type: ignore[arg-type]
-            f.f.extend([one(v) for v in x])
+            held = in_order(x)
+            f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(held), x.maxlen)))  # type: ignore[arg-type]
+            f.f.extend([one(v) for v in held])
         elif isinstance(x, dict):
             f = noted(x, DictShadow({}))
-            f.f.update({k: one(v) for k, v in x.items()})
+            f.f.update({k: one(v) for k, v in dict_kind(x).items(x)})
         elif is_user_class(type(x)):
             f = noted(x, ObjectShadow(x))
             met.append((x, f))
@@ -142,9 +155,13 @@ def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
     """Arrays, lists, dicts and cells with what they hold now."""
     out: list[tuple[Any, Any]] = []
     for x in objects:
-        if isinstance(x, (list, deque)):
-            out.append((x, list(iter(x))))
-        elif isinstance(x, (np.ndarray, dict, set, bytearray)):
+        if isinstance(x, (list, deque, set, dict)) and type(kept := getattr(x, "__dict__", None)) is dict:
+            out.append((kept, kept.copy()))  # the attributes of an object of a class made from these
+        if isinstance(x, (list, deque, set)):
+            out.append((x, held_items(x)))
+        elif isinstance(x, dict):
+            out.append((x, dict(dict_kind(x).items(x))))
+        elif isinstance(x, (np.ndarray, bytearray)):
             out.append((x, x.copy()))
         elif type(x) is CellType:
             with contextlib.suppress(ValueError):  # an empty cell
@@ -166,11 +183,17 @@ def put_back(saved: list[tuple[Any, Any]]) -> None:
             if x.flags.writeable:
                 x[...] = content
         elif isinstance(x, (list, deque)):
-            x.clear()
-            x.extend(content)
-        elif isinstance(x, (dict, set)):
-            x.clear()
-            x.update(content)
+            sequence: Any = list if isinstance(x, list) else deque
+            sequence.clear(x)
+            sequence.extend(x, content)
+        elif isinstance(x, set):
+            set.clear(x)
+            set.update(x, content)
+        elif isinstance(x, dict):
+            kind = dict_kind(x)
+            kind.clear(x)
+            for k, v in content.items():
+                kind.__setitem__(x, k, v)
         elif isinstance(x, bytearray):
             x[:] = content
         elif type(x) is not CellType:
@@ -396,7 +419,7 @@ def _report_container(x: Any, fdata: Any, seen: Seen, given: frozenset[int]) -> 
         if type(x) is defaultdict:
             new = defaultdict(x.default_factory)
         seen[-id(x)] = new
-        for k, v in x.items():
+        for k, v in dict_kind(x).items(x):
             new[k] = _report(v, g.f.get(k) if g else None, g.r.pop(k, None) if g else None, seen, given)
         return new
     f = fdata if type(fdata) is ListShadow else None
@@ -405,11 +428,12 @@ def _report_container(x: Any, fdata: Any, seen: Seen, given: frozenset[int]) -> 
         new.extend([0.0 if t is None else t if type(t) is float else _report(0.0, None, t, seen, given) for t in f.r])
         f.r[:] = [None] * len(x)
         return new
-    for i, v in enumerate(x):
+    items = in_order(x)
+    for i, v in enumerate(items):
         new.append(_report(v, f.f[i] if f else None, f.r[i] if f else None, seen, given))
     if f:
         f.r.clear()
-        f.r.extend([None] * len(x))  # the next call of the pullback starts at zero
+        f.r.extend([None] * len(items))  # the next call of the pullback starts at zero
     return new
 
 

@@ -223,7 +223,7 @@ maybe_none.add(drop_item)
 @rrule(list.pop, types=(list,), mutates=(0,))
 def list_pop(xs: CoDual, i=-1):
     primal, shadow = xs.primal, xs.fdata
-    n = len(primal)
+    n = len(primal) if is_exact(primal) else list.__len__(primal)
     y = list.pop(primal, i)
     at = i % n
     fy = drop_item(shadow, i)
@@ -238,7 +238,7 @@ def list_pop(xs: CoDual, i=-1):
 @rrule(list.insert, types=(list,), mutates=(0,))
 def list_insert(xs: CoDual, i, x: CoDual):
     primal, shadow = xs.primal, xs.fdata
-    n = len(primal)
+    n = len(primal) if is_exact(primal) else list.__len__(primal)
     at = min(max(i + n, 0) if i < 0 else i, n)
     insert_item(primal, shadow, at, x.primal, x.fdata)
 
@@ -308,7 +308,7 @@ def give_parts(x: Any, fx: Any, r: list) -> Any:
 
 def _extend(xs: CoDual, ys: CoDual):
     primal, shadow = xs.primal, xs.fdata
-    n = len(primal)
+    n = len(primal) if is_exact(primal) else list.__len__(primal)
     y, fy = ys.primal, ys.fdata
     items, fs = parts(y, fy)
     list.extend(primal, items)

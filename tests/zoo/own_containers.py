@@ -1,0 +1,143 @@
+"""Classes derived from containers that say themselves how they are made, filled, iterated over, or added up."""
+
+from collections import OrderedDict, defaultdict, deque
+from typing import NamedTuple
+
+from tests.zoo.registry import case
+
+
+class Recent(OrderedDict):
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def get_or_make(self, key, make):
+        if key in self:
+            self.move_to_end(key)
+        else:
+            self[key] = make(key)
+            if len(self) > self.most:
+                self.popitem(last=False)
+        return self[key]
+
+
+@case(1.3)
+def recent_results(x):
+    kept = Recent(2)
+    total = sum(kept.get_or_make(k, lambda k: x**k) for k in (0, 1, 0, 2, 1, 2))
+    return total * x + sum(kept.values()) + kept.most
+
+
+class Totals(defaultdict):
+    def __init__(self, unit):
+        super().__init__(float)
+        self.unit = unit
+
+
+@case(1.3)
+def totals_with_a_unit(x):
+    totals = Totals(x)
+    totals["a"] += x * x
+    del totals["a"]
+    totals["b"] += x
+    return totals["b"] * totals.unit
+
+
+class Descending(dict):
+    def __iter__(self):
+        return iter(sorted(dict.keys(self), reverse=True))
+
+
+@case(1.3, 0.7)
+def values_whatever_iteration_gives(x, y):
+    d = Descending(a=x, b=y)
+    d["c"] = x * y
+    total = 0.0
+    for v in d.values():
+        total = total * x + v
+    for k, v in d.items():
+        total = total * y + v * len(k)
+    for k in d:
+        total = total * x + d[k]
+    return total
+
+
+class Doubled(list):
+    def __iter__(self):
+        return (2.0 * v for v in list.__iter__(self))
+
+    def __len__(self):
+        return 1
+
+
+@case([1.3, 0.7])
+def lists_of_another_length(xs):
+    held = [Doubled(xs)]
+    return sum(held[0]) * held[0][1] * len(held[0])
+
+
+class Steps(deque):
+    def __len__(self):
+        return 1
+
+
+@case([1.3, 0.7])
+def deques_of_another_length(xs):
+    held = [Steps(xs)]
+    return sum(held[0]) * held[0][1] * len(held[0])
+
+
+class Settings(dict):
+    def __init__(self, **items):
+        super().__init__(**items)
+        self.__dict__ = self
+
+
+@case(1.3)
+def items_that_are_attributes(x):
+    s = Settings(rate=x, size=2.0)
+    s.both = s.rate * s["size"]
+    s["rate"] = s.both * s.rate
+    del s.size
+    s.update(more=s.rate * x)
+    return s.rate * s.get("both") + s.more * len(s)
+
+
+class Step(NamedTuple):
+    x: float
+    y: float
+
+    def __add__(self, other):
+        return Step(self.x + other.x, self.y + other.y)
+
+
+class Place:
+    at = Step(0.0, 0.0)
+
+
+@case(1.3, 0.7)
+def tuples_that_say_what_adding_in_place_is(x, y):
+    p = Place()
+    p.at = Step(x * y, y)
+    q = Step(x, x)
+    q += p.at
+    return q.x * q.y
+
+
+class Pair(tuple):
+    def __new__(cls, a, b):
+        return super().__new__(cls, (a, b))
+
+    def __add__(self, other):
+        return Pair(self[0] + other[0], self[1] + other[1])
+
+    def __mul__(self, k):
+        return Pair(k * self[0], k * self[1])
+
+
+@case(1.3, 0.7)
+def tuples_of_a_class_added_and_scaled_in_place(x, y):
+    p = Pair(x, x * y)
+    p += Pair(y, x)
+    p *= y
+    return p[0] * p[1]
