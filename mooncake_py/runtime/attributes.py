@@ -7,6 +7,8 @@ import functools
 import types as pytypes
 from typing import Any
 
+import numpy as np
+
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.held import assigns_values, is_library
@@ -338,10 +340,15 @@ def handle_hasattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) ->
     return y if type(y) is Raised else y is not ABSENT, None, None if pb is None else lambda _: (pb(None), None)[1]
 
 
-def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result:
-    """`setattr(x, name, v)`, and what an assignment to an attribute is; `constant`: v surely has no derivative."""
+def handle_setattr(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], constant: bool = False) -> Result | None:
+    """`setattr(x, name, v)`, and what an assignment to an attribute is; `constant`: v surely has no derivative.
+
+    None for an array with a derivative, of whose parts there is a rule.
+    """
     x, name, v = args
     fx, _, fv = fargs
+    if type(x) is np.ndarray and fx is not None:
+        return None
     cls = type(x)
     if cls is super:
         x, cls = x.__self__, type(x.__self__)

@@ -159,7 +159,9 @@ class DynamicSite:
             return run_plainly(f, args, dict(zip(names, kwvalues, strict=True)), names, self.protected)
         fargs = known(args, fargs)
         if f is setattr and len(args) == 3 and not names and not self.protected and is_user_class(type(args[0])):
-            return handle_setattr(call, args, fargs, self.live is not None and not self.live[-1] and fargs[-1] is None)
+            unused = self.live is not None and not self.live[-1] and fargs[-1] is None
+            if (found := handle_setattr(call, args, fargs, constant=unused)) is not None:
+                return found
         if names:
             kwfdata = known(kwvalues, kwfdata)
         if self.live is not None:
@@ -167,7 +169,9 @@ class DynamicSite:
             if constant and type(f) is pytypes.FunctionType and is_ordinary(f):
                 return of_python(f, ff, Given(args, fargs, names, kwvalues, kwfdata), self.protected, constant=True)
         if f is setattr and self.live is not None and not self.live[-1] and fargs[-1] is None:
-            return handle_setattr(call_protected if self.protected else call, args, fargs, constant=True)
+            alike = call_protected if self.protected else call
+            if (found := handle_setattr(alike, args, fargs, constant=True)) is not None:
+                return found
         return call(f, ff, args, fargs, names, kwvalues, kwfdata, self.protected)
 
     def __call__(

@@ -500,3 +500,20 @@ def filled_arrays_that_unknown_calls_made(a, name, method):
     b = getattr(Maker(), method)()
     b[0] = a[0] * a[1]
     return (z * z).sum() + b[0] * z[1]
+
+
+@case(np.array([0.4, 1.3]), [np.ndarray.copy])
+def parts_of_arrays_that_are_found_when_it_runs(x, makers):
+    total = 0.0
+    for make in makers:
+        y, z = make(x), make(x * (1.0 + 2.0j))
+        y.real = 2.0
+        total += np.sum(y * y * x)
+        z.imag = 3.0
+        z.real = x[0]
+        y.flat = x[1]
+        try:
+            y.flat = [x[0], 2.0]
+        finally:
+            total += np.sum(abs(z) * y)
+    return total
