@@ -141,3 +141,27 @@ def tuples_of_a_class_added_and_scaled_in_place(x, y):
     p += Pair(y, x)
     p *= y
     return p[0] * p[1]
+
+
+class Window(deque):
+    def __init__(self, items, most):
+        super().__init__(items, most)
+
+
+class Started(list):
+    def __init__(self, x):
+        self.append(x)
+        super().__init__([x * x])
+        self.append(2.0 * x)
+
+
+@case(1.3)
+def started_again(x):
+    w = Window([x, 2.0 * x, 3.0 * x], 2)
+    w.append(x * x)
+    total = sum(w) * w.maxlen
+    w.__init__(w, 3)
+    w.extend([x] * 2)
+    q = deque([x, 2.0], maxlen=4)
+    q.__init__([x * x, x, 3.0], 2)
+    return total + sum(w) * x + sum(q) * q.maxlen + sum(Started(x))

@@ -317,10 +317,36 @@ def add_(a, b):
     return y
 
 
+def bound(d: Any, maxlen: int | None) -> None:
+    """Let an empty deque hold so many items."""
+    deque.__init__(d, (), maxlen)
+
+
+@rrule(bound, mutates=(0,))
+def bound_rule(d: CoDual, maxlen):
+    primal, shadow = d.primal, d.fdata
+    before = primal.maxlen
+    bound(primal, maxlen)
+    if shadow is not None:
+        shadow.f, shadow.r = deque(maxlen=maxlen), deque(maxlen=maxlen)
+
+    def pullback(_):
+        bound(primal, before)
+        if shadow is not None:
+            shadow.f, shadow.r = deque(maxlen=before), deque(maxlen=before)
+        return None
+
+    return None, pullback
+
+
 @overlay(deque.__init__)
-def init_(d, items=()):
+def init_(d, items=(), maxlen=None):
+    if deque.__len__(d):
+        deque.clear(d)
+    if d.maxlen != maxlen:
+        bound(d, maxlen)
     for x in list(items):
-        d.append(x)
+        deque.append(d, x)
 
 
 def _deque_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:

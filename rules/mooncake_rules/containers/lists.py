@@ -399,6 +399,8 @@ rrule(list.copy)(list_of)
 
 @overlay(list.__init__)
 def init_(xs, items=()):
+    if list.__len__(xs):
+        list.clear(xs)
     list.extend(xs, items)
 
 
