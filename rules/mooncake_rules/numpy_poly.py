@@ -120,13 +120,15 @@ def roots(p):
 
 
 def polyfit_cotangents(dp: np.ndarray, x: np.ndarray, y: np.ndarray, deg: int) -> tuple[Any, Any, Any]:
-    """Least squares with the Vandermonde matrix."""
-    v = np.vander(x, deg + 1)
-    p = np.linalg.pinv(v)
-    cols = dp if dp.ndim == 2 else dp[:, None]
+    """Least squares with the Vandermonde matrix, its columns scaled to one size as NumPy does."""
+    v = np.vander(x + 0.0, deg + 1)
+    scale = np.sqrt(np.sum(np.abs(v) ** 2, axis=0))
+    scaled = v / scale
+    p = np.linalg.pinv(scaled, len(x) * np.finfo(v.dtype).eps)
+    cols = (dp if dp.ndim == 2 else dp[:, None]) / scale[:, None]
     ys = y if y.ndim == 2 else y[:, None]
     dy = real_of(conj(p).T @ cols, y)
-    dv = real_of(pinv_cotangent(cols @ conj(ys).T, v, p), v)
+    dv = real_of(pinv_cotangent(cols @ conj(ys).T, scaled, p), v) / scale
     powers = np.arange(deg, -1, -1)
     slopes = np.zeros_like(v)
     slopes[:, :-1] = powers[:-1] * v[:, 1:]
@@ -176,7 +178,9 @@ def _converted(x: np.ndarray, y: np.ndarray) -> Any:
 CASES: list[RuleCase] = [
     case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
     case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
-    case(np.polyfit, _X, _V, 2), case(np.polyfit, _X, _Z, 2), case(np.polyfit, _Z[:4], _V[1:], 1),
+    case(np.polyfit, _X, _V, 2), case(lambda x, y: np.polyfit(x * 1e4, y, 2) * [1e8, 1e4, 1.0], _X, _V),
+    case(lambda x, y: np.polyfit(x * 1e-4, y, 2) * [1e-8, 1e-4, 1.0], _X, _V), case(np.polyfit, _X, _Z, 2),
+    case(np.polyfit, _Z[:4], _V[1:], 1),
     case(np.polyfit, _X, np.stack([_V, _V**2], 1), 1), case(np.polyfit, _X, _V, 2, w=_P),
     case(lambda x, y: np.polyfit(x, y, 1, cov=True), _X, _V),
     case(lambda x, y: np.polyfit(x, y, 2, full=True)[:2], _X, _V), case(np.polyadd, _V, _W), case(np.polysub, _W, _V),
