@@ -330,7 +330,7 @@ class Union(Top):
         return t
 
 
-MOST_OPTIONS = 6
+MOST_OPTIONS = 16
 MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
 MOST_TOLD = 64  # of what types an option consists, at most
 Kind = tuple[Any, ...]

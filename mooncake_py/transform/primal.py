@@ -14,11 +14,12 @@ from mooncake_py.transform.cells import localise
 from mooncake_py.transform.inline import inline_one
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import item_of_closure
+from mooncake_py.transform.whole import whole_displays
 
 
 def prepare(fn: Function) -> Function:
     """The primal as inference wants it."""
-    fn = explicit(fn)
+    fn = explicit(whole_displays(fn))
     while (inlined := inline_one(fn)) is not None:
         fn = inlined
     return localise(promote_cells(fn))
