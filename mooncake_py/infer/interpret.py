@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
-from mooncake_py.infer.effects import is_blank
-from mooncake_py.infer.inferred import Awaited, Guard, Inferred
+from mooncake_py.infer.effects import Effect, after, is_blank
+from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Inferred
 from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
-from mooncake_py.infer.protocol import WRITES
-from mooncake_py.infer.types import BOT, Known, Native, T, Top, join
+from mooncake_py.infer.protocol import WRITES, written
+from mooncake_py.infer.types import BOT, Bot, Known, Native, Obj, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -67,6 +67,7 @@ class Inference(Calls):
             changed = self.grow(memory.written_back(self.types, self.calls, patient=True), times, round_)
             if not changed and any(map(is_blank, self.types.values())):
                 changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
+            changed = changed or self.put
             if not changed and not self.waiting <= self.ready:
                 self.ready |= self.waiting
                 continue
@@ -112,6 +113,7 @@ class Inference(Calls):
         self.types = {}
         self.calls = {}
         self.waiting = set()
+        self.put = False  # was a write taken into the type of an object, which may have been asked before?
         self.reached: set[BlockId] = set()
         self.carrying: set[BlockId] = set()
         self.foreign: set[BlockId] = set()  # bodies of `try` out of which exceptions of the user's classes may come
@@ -145,6 +147,9 @@ class Inference(Calls):
             if types.get(s.out) != t:
                 types[s.out] = t
                 todo += self._shape.users.get(s.out, ())
+            info = self.calls.get(s.out)
+            if info is not None and info.rule is not None and info.rule.mutates and info.target in WRITES:
+                todo += self.put_in(info)
         if b.id in self._shape.tried and b.id not in self.carrying and self._carries(b):
             self.carrying.add(b.id)
             todo.append(self._shape.tried[b.id])
@@ -171,6 +176,28 @@ class Inference(Calls):
             if changed:
                 todo.append(e.target)
         return todo
+
+    def put_in(self, info: CallInfo) -> Collection[BlockId]:
+        """Take a write of an attribute into the type of the object; the blocks that ask it, if that was not known.
+
+        Values made one from the other, through objects, would else take a round each to be known.
+        """
+        x, name = info.args[:2]
+        v = self.type_of(info.args[2])
+        t = self.types.get(x, BOT) if isinstance(x, Var) else BOT
+        if not (isinstance(x, Var) and isinstance(t, Obj) and isinstance(name, Const)) or isinstance(v, Bot):
+            return ()
+        put = written(t, name.value, v)
+        new = after(t, Effect(t, put, put.active, True))
+        if new is t:
+            return ()
+        self.put = True
+        self.forced[x] = interned(join(self.forced.get(x, BOT), new))
+        now = self.with_forced(x, t)
+        if now == t:
+            return ()
+        self.types[x] = now
+        return self._shape.users.get(x, ())
 
     def _carries(self, b: CFGBlock) -> bool:
         """May an exception out of this block have arguments with a derivative?"""
