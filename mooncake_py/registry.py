@@ -230,6 +230,11 @@ def refuse(why: str, *targets: Any) -> None:
         refused[f] = why
 
 
+def refusal_of_object(args: Sequence[Any]) -> str | None:
+    """Why objects of the class of the first argument hold no values with a derivative; None where nothing says so."""
+    return refused.get(type(args[0])) if args else None
+
+
 def refusal(f: Any) -> str | None:
     """Why f is not differentiated; None where it is not refused."""
     if type(f).__hash__ is None:

@@ -6,6 +6,7 @@ reached that has a derivative: `json.dumps` of a dict of strings need not be dif
 
 from __future__ import annotations
 
+import array
 import functools
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -26,7 +27,7 @@ from mooncake_py.unwinding import Raised
 MOST = 300
 """So many objects are looked at before a call."""
 
-_MUTABLE = frozenset({np.ndarray, list, dict, bytearray, set, deque, OrderedDict, defaultdict, Counter})
+_MUTABLE = frozenset({np.ndarray, list, dict, bytearray, set, deque, OrderedDict, defaultdict, Counter, array.array})
 _INERT = frozenset({int, float, complex, bool, str, bytes, type(None), range, slice, type(...), type(NotImplemented)})
 _OURS = frozenset({"mooncake_py", "mooncake_rules"})
 _CALL_BACK = frozenset({"builtins", "functools", "itertools", "operator", "_operator", "weakref"})
@@ -52,7 +53,7 @@ def run_plainly(
     if is_pure(f, len(args), names):
         return f(*args, **kwargs), None, None
     given = (*args, *kwargs.values()) if within is None else within
-    saved = [(x, x.copy()) for x in given if type(x) in _MUTABLE]
+    saved = [(x, x[:] if type(x) is array.array else x.copy()) for x in given if type(x) in _MUTABLE]
     try:
         y = f(*args, **kwargs)
     except BaseException as e:

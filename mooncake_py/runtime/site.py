@@ -228,7 +228,7 @@ class DynamicSite:
                 given = Given(args, fargs, names, kwvalues, kwfdata)
                 if not _carries(self.live, given):
                     return run_plainly(f, args, given.kwargs, names)  # numbers, but none that has a derivative
-            why = registry.refusal(e.f)
+            why = registry.refusal(e.f) or registry.refusal_of_object(e.given)
             if why is not None and e.f not in registry.opaque:
                 raise MissingRule(
                     f"{name_of(e.f)} is not differentiated: {why}. It was given an active argument "

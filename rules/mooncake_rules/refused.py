@@ -28,9 +28,9 @@ refuse(
 )  # fmt: skip
 refuse(
     "a value that is written as bytes or text has no derivative when it is read back; copy.deepcopy keeps it",
-    pickle.dumps, pickle.dump, marshal.dumps, struct.pack, struct.pack_into, float.hex, array.array, memoryview, bytes,
-    bytearray,
+    pickle.dumps, pickle.dump, marshal.dumps, struct.pack, struct.pack_into, float.hex, memoryview, bytes, bytearray,
 )  # fmt: skip
+refuse("its items are bytes without a derivative; keep the values in a list or an ndarray", array.array)
 refuse(
     "the class is made by code in text; write it as a class statement, or make it outside of the function",
     dataclasses.make_dataclass,

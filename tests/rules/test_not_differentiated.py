@@ -155,6 +155,25 @@ def test_keys_with_derivatives_elsewhere(f: Callable[..., Any]) -> None:
     check(caught.value, f)
 
 
+def stored_in_an_array_of_c_numbers(x):
+    a = array.array("d", bytes(16))
+    a[0] = x[0, 0]  # HERE
+    return a[0]
+
+
+def appended_to_an_array_of_c_numbers(x):
+    a = array.array("d")
+    a.append(x[0, 0])  # HERE
+    return a[0]
+
+
+@pytest.mark.parametrize("f", [stored_in_an_array_of_c_numbers, appended_to_an_array_of_c_numbers])
+def test_objects_that_hold_no_derivative_say_why(f: Callable[..., Any]) -> None:
+    with pytest.raises(MissingRule, match="keep the values in a list or an ndarray") as caught:
+        grad(f)(M)
+    check(caught.value, f)
+
+
 def key_of_an_error(x):
     try:
         return {}[x[0, 0]]

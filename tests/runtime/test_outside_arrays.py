@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
@@ -91,3 +92,14 @@ def test_constant_arguments_are_written_to_and_put_back(f: Callable[..., Any]) -
     y, g = value_and_grad(f)(1.5, b)
     assert y == plain and np.isclose(g, plain / 1.5)
     assert b.tolist() == [0.5, 1.0, 2.0]
+
+
+def test_a_constant_array_of_c_numbers_is_put_back() -> None:
+    def f(x, a):
+        a[0] = 5.0
+        a.append(2.0)
+        return x * a[0] * len(a)
+
+    a = array.array("d", [1.0, 2.0])
+    assert value_and_grad(f)(1.5, a) == (22.5, 15.0)
+    assert a.tolist() == [1.0, 2.0]
