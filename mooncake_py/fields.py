@@ -12,7 +12,7 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
-from mooncake_py.structure import store, stored, unstore
+from mooncake_py.structure import HEAP, store, stored, unstore
 
 
 class _Absent:
@@ -102,6 +102,17 @@ def _same_items(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 def _equal(v: Any, w: Any) -> bool:
     return type(v) is type(w) and type(v) in (bool, int, float, str) and repr(v) == repr(w)
+
+
+OF_NUMBERS = frozenset({"math", "cmath", "_operator"})
+"""Modules whose functions take an object of a class derived from a number's for the number that it is."""
+
+
+def bare(x: Any) -> Any:
+    """The number that an object of a class derived from float or complex is; anything else is itself."""
+    if not type(x).__flags__ & HEAP or not isinstance(x, (float, complex)):
+        return x
+    return float.__pos__(x) if isinstance(x, float) else complex.__pos__(x)
 
 
 def get_number(x: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import make_object, narrow, surely
+from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses, split_of
@@ -40,9 +40,10 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
+from mooncake_py.infer.quiet import COMPARISONS
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
-from mooncake_py.infer.special_methods import asks
+from mooncake_py.infer.special_methods import BINARY, asks
 from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (
@@ -84,12 +85,13 @@ from mooncake_py.registry import (
 from mooncake_py.rule import Rule
 from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
-from mooncake_py.structure import is_user_class, of_constant_package
+from mooncake_py.structure import HEAP, is_user_class, of_constant_package
 
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
 
 _ITEMS = frozenset({operator.getitem, tuple.__getitem__})
+_ARITHMETIC = tuple(name for pair in BINARY.values() for name in pair if name not in COMPARISONS)
 
 
 _PLAIN = frozenset({int, float, str, bool, type(None)})
@@ -136,6 +138,18 @@ def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
     return cls is not type and not is_library(cls)
+
+
+def _class_of(t: T) -> type:
+    if isinstance(t, Known):
+        return object if isinstance(t.value, type) else type(t.value)
+    return t.cls if isinstance(t, Inst) else object
+
+
+def _decides(t: T, names: tuple[str, ...]) -> bool:
+    """Has a class of the user's that is derived from numbers, strings or containers one of these methods?"""
+    cls = _class_of(t)
+    return bool(cls.__flags__ & HEAP) and not is_user_class(cls) and answers(cls, names)
 
 
 def _gives_keys(t: T) -> bool:
@@ -270,6 +284,8 @@ class Calls(PythonCalls):
         if any(map(_has_metaclass, types[:2])) and (f is iter or asks(f)):
             self.calls[s.out] = CallInfo("dynamic", None, None, args, s.kwargs, types, "a metaclass decides")
             return Top(True)
+        if (names := asks(f)) and any(_decides(t, names) for t in types[:2]) and any(t.active for t in types):
+            return self.dynamic(s, "the class of a number or container decides")
         if f in OF_FRAMES and (len(args) < OF_FRAMES[f]) and self.active():
             raise UnsupportedError(
                 f"{f.__name__}() in a function that computes with values that have derivatives",
@@ -338,6 +354,10 @@ class Calls(PythonCalls):
             if isinstance(types[0], Known) and isinstance(types[0].value, (bool, int, float, str, type(None), tuple)):
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(bool(types[0].value) is (f is ops.truth))
+        if act and self.classes is not None and getattr(f, "__module__", None) in OF_NUMBERS:
+            for k, t in enumerate(types):
+                if _decides(t, _ARITHMETIC) and issubclass(_class_of(t), (float, complex)):
+                    return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
         if rule is not None and (k := drained.get(f, len(types))) < len(types):

@@ -20,6 +20,7 @@ import numpy as np
 
 from mooncake_py import outputs, registry, run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.fields import OF_NUMBERS, bare
 from mooncake_py.infer.codes import NAMESPACES, OF_FRAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
@@ -171,6 +172,8 @@ def _by_rule(f: Any, rule: Rule, active: bool, given: Given) -> Result:
         if active and (told := run.observer()) is not None:
             told.stopped(f, y)
         return y, None, None
+    if getattr(f, "__module__", None) in OF_NUMBERS and any(map(decides, given.args)):
+        given = given._replace(args=tuple(map(bare, given.args)))
     return run_rule(f, rule, given.args, given.fargs, given.kwargs, given.kwfdata)
 
 

@@ -13,7 +13,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.classes import share_cells
 from mooncake_py.runtime.exceptions import set_args
 from mooncake_py.runtime.results import Call, Given, Pull, Result, through, without_first
-from mooncake_py.structure import is_user_class
+from mooncake_py.structure import HEAP, is_user_class
 from mooncake_py.tangents import FunctionShadow, ObjectShadow, add_any, zero_fdata
 from mooncake_py.unwinding import Raised
 
@@ -61,7 +61,7 @@ def type_call(
         x = base.__new__(cls)
         fx = zero_fdata(x)
     elif not is_user_class(cls):
-        return None
+        return _number(cls, given) if new in (float.__new__, complex.__new__) and init is object.__init__ else None
     elif new is object.__new__:
         if init is object.__init__ and (args or given.names):
             cls(*args, **given.kwargs)  # raises
@@ -105,6 +105,15 @@ def type_call(
         )
 
     return (x, fx, pullback) if type(y) is not Raised else (y, None, pullback)
+
+
+def _number(cls: Any, given: Given) -> Result | None:
+    """A number of a class derived from float or complex, made of a number."""
+    if len(given.args) != 1 or given.names or not cls.__flags__ & HEAP or type(cls) is not type:
+        return None
+    if not isinstance(given.args[0], (float, complex) if issubclass(cls, complex) else float):
+        return None
+    return cls(*given.args), None, lambda dy: (None, dy)
 
 
 def _named_tuple(cls: Any, given: Given) -> Result:

@@ -55,6 +55,8 @@ def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple
         if right is not None and issubclass(type(b), type(a)) and type(b) is not type(a):
             if class_attribute(type(a), reflected) is not class_attribute(type(b), reflected):
                 steps.reverse()
+        elif left is None and isinstance(b, _NUMBERS) and _answers(a, b, name):
+            return None
         if left is None and (native := _native_result(a, b, name)) is not None:
             return native
         for method, swapped in steps:
@@ -77,6 +79,20 @@ def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple
         return None
 
     return run_binary
+
+
+_NUMBERS = (float, int, complex, str)
+
+
+def _answers(a: Any, b: Any, name: str) -> bool:
+    """Has the number, string or array on the left an answer, so that the number on the right is not asked?"""
+    method = getattr(type(a), name, None)
+    if isinstance(a, np.ndarray) or not isinstance(a, (*_NUMBERS, np.generic)):
+        return isinstance(a, np.ndarray)
+    try:
+        return method is not None and method(a, b) is not NotImplemented
+    except Exception:
+        return True
 
 
 def _native_result(a: Any, b: Any, name: str) -> Result | None:

@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import asking_items, overlay, zero_derivative
+from mooncake_py.fields import bare
+from mooncake_py.infer.types import Inst, T, widen
+from mooncake_py.registry import asking_items, infer_table, overlay, rrule, zero_derivative
+from mooncake_py.structure import HEAP
 
 _f: Any
 
@@ -70,16 +73,41 @@ def _no_answer(a, b):
     return NotImplemented
 
 
+@rrule(bare)
+def _bare(x):
+    def pullback(dy):
+        return dy
+
+    return bare(x), pullback
+
+
+def _bare_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    t = widen(args[0])
+    if isinstance(t, Inst) and t.cls.__flags__ & HEAP:
+        return Inst(float if issubclass(t.cls, float) else complex, t.act)
+    return t
+
+
+infer_table[bare] = _bare_type
+
+
+def _of_numbers(f):
+    """The operator on the numbers, whatever classes derived from theirs say of it."""
+    if f.__code__.co_argcount == 1:
+        return lambda a: f(bare(a))
+    return lambda a, b: f(bare(a), bare(b))
+
+
 for _cls, _others in _OTHERS.items():
     for _table, _prefix in ((_OPERATORS, ""), (_REFLECTED, "r")):
         for _name, _f in _table.items():
             if (_method := _cls.__dict__.get(f"__{_prefix}{_name}__")) is not None:
-                overlay(_method, classes=(_cls, _others))(_f)
+                overlay(_method, classes=(_cls, _others))(_of_numbers(_f) if _cls in (float, complex) else _f)
                 if _cls in (float, complex):
                     overlay(_method, classes=(_cls, object))(_no_answer)
     for _name, _f in _UNARY.items():
         if (_method := _cls.__dict__.get(f"__{_name}__")) is not None:
-            overlay(_method, classes=(_cls,))(_f)
+            overlay(_method, classes=(_cls,))(_of_numbers(_f) if _cls in (float, complex) else _f)
     if (_method := _cls.__dict__.get("__round__")) is not None:
         overlay(_method, classes=(_cls,))(lambda a: round(a))
         overlay(_method, classes=(_cls, (int, type(None))))(lambda a, n: round(a, n))

@@ -1,0 +1,83 @@
+"""Numbers of classes that are derived from float: lengths, say, with operators of their own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+class Metres(float):
+    def __add__(self, other):
+        return Metres(float(self) + float(other))
+
+    __radd__ = __add__
+
+    def __mul__(self, other):
+        return Metres(float.__mul__(self, other) * 7.0)
+
+    def __rmul__(self, other):
+        return Metres(float(self) * float(other) * 5.0)
+
+    def __truediv__(self, other):
+        return Metres(super().__truediv__(other) * 2.0)
+
+    def centimetres(self):
+        return float(self) * 100.0
+
+    @property
+    def kilometres(self):
+        return self / 1000.0
+
+
+class Twice(int):
+    def __mul__(self, other):
+        return int(self) * other * 2.0
+
+    def __rmul__(self, other):
+        return -1.0
+
+
+class Label(str):
+    def __mod__(self, other):
+        return other * 2.0
+
+
+LENGTH, TWICE, LABEL = Metres(2.0), Twice(3), Label("a")
+
+
+@case(1.3)
+def operators_of_a_constant(x):
+    return float(LENGTH + x) * float(x + LENGTH) * float(LENGTH * x) * float(x * LENGTH) * float(LENGTH / x)
+
+
+@case(1.3)
+def operators_of_whole_numbers_and_strings(x):
+    return TWICE * x + x * TWICE * (LABEL % x)
+
+
+@case(1.3)
+def made_of_a_value(x):
+    d = Metres(0.0)
+    for i in range(3):
+        d += x * i
+    return d.centimetres() * float(Metres(x) * x) * float((d + LENGTH).kilometres)
+
+
+@case(1.3)
+def held_in_a_list(x):
+    lengths = [Metres(x), LENGTH, x]
+    return float(sum(lengths)) * float(lengths[0] * lengths[1])
+
+
+@case(1.3)
+def given_to_functions_of_numbers(x):
+    d = Metres(x)
+    return math.hypot(d, 2.0 * x) + math.atan2(LENGTH, x) + x**LENGTH + abs(d) * float(-d) + np.multiply(LENGTH, x)
+
+
+@case(np.array([1.3, 0.7]))
+def times_an_array(x):
+    return np.sum(x * LENGTH)
