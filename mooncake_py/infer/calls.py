@@ -29,9 +29,11 @@ from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
     classes_given,
+    decides,
     fold_is,
     fold_isinstance,
     holds_objects,
+    is_derived_number,
     may_be_asked,
     may_be_iterator,
     may_be_told,
@@ -40,10 +42,9 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
-from mooncake_py.infer.quiet import COMPARISONS
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
-from mooncake_py.infer.special_methods import BINARY, asks
+from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import (
@@ -85,13 +86,12 @@ from mooncake_py.registry import (
 from mooncake_py.rule import Rule
 from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
-from mooncake_py.structure import HEAP, is_user_class, of_constant_package
+from mooncake_py.structure import is_user_class, of_constant_package
 
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
 
 _ITEMS = frozenset({operator.getitem, tuple.__getitem__})
-_ARITHMETIC = tuple(name for pair in BINARY.values() for name in pair if name not in COMPARISONS)
 
 
 _PLAIN = frozenset({int, float, str, bool, type(None)})
@@ -138,18 +138,6 @@ def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
     return cls is not type and not is_library(cls)
-
-
-def _class_of(t: T) -> type:
-    if isinstance(t, Known):
-        return object if isinstance(t.value, type) else type(t.value)
-    return t.cls if isinstance(t, Inst) else object
-
-
-def _decides(t: T, names: tuple[str, ...]) -> bool:
-    """Has a class of the user's that is derived from numbers, strings or containers one of these methods?"""
-    cls = _class_of(t)
-    return bool(cls.__flags__ & HEAP) and not is_user_class(cls) and answers(cls, names)
 
 
 def _gives_keys(t: T) -> bool:
@@ -284,7 +272,7 @@ class Calls(PythonCalls):
         if any(map(_has_metaclass, types[:2])) and (f is iter or asks(f)):
             self.calls[s.out] = CallInfo("dynamic", None, None, args, s.kwargs, types, "a metaclass decides")
             return Top(True)
-        if (names := asks(f)) and any(_decides(t, names) for t in types[:2]) and any(t.active for t in types):
+        if (names := asks(f)) and any(decides(t, names) for t in types[:2]) and any(t.active for t in types):
             return self.dynamic(s, "the class of a number or container decides")
         if f in OF_FRAMES and (len(args) < OF_FRAMES[f]) and self.active():
             raise UnsupportedError(
@@ -356,7 +344,7 @@ class Calls(PythonCalls):
                 return Known(bool(types[0].value) is (f is ops.truth))
         if act and self.classes is not None and getattr(f, "__module__", None) in OF_NUMBERS:
             for k, t in enumerate(types):
-                if _decides(t, _ARITHMETIC) and issubclass(_class_of(t), (float, complex)):
+                if is_derived_number(t):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None

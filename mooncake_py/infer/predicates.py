@@ -14,7 +14,7 @@ import numpy as np
 from mooncake_py.fields import is_local_function, make_object
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import answers
-from mooncake_py.infer.quiet import is_quiet
+from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
 from mooncake_py.infer.special_methods import BINARY, SPECIAL
 from mooncake_py.infer.types import (
@@ -40,7 +40,7 @@ from mooncake_py.infer.types import (
 from mooncake_py.ir import ops
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
-from mooncake_py.structure import constant_classes, is_user_class
+from mooncake_py.structure import HEAP, constant_classes, is_user_class
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -89,6 +89,26 @@ def may_change_as_index(t: T) -> bool:
     if isinstance(t, (Union, Tup)):
         return any(map(may_change_as_index, t.options if isinstance(t, Union) else t.items))
     return isinstance(t, Inst) and is_user_class(t.cls) and not is_quiet(t.cls, {"__index__"})
+
+
+def _class_of(t: T) -> type:
+    if isinstance(t, Known):
+        return object if isinstance(t.value, type) else type(t.value)
+    return t.cls if isinstance(t, Inst) else object
+
+
+def decides(t: T, names: tuple[str, ...]) -> bool:
+    """Has a class of the user's that is derived from numbers, strings or containers one of these methods?"""
+    cls = _class_of(t)
+    return bool(cls.__flags__ & HEAP) and not is_user_class(cls) and answers(cls, names)
+
+
+_ARITHMETIC = tuple(name for pair in BINARY.values() for name in pair if name not in COMPARISONS)
+
+
+def is_derived_number(t: T) -> bool:
+    """Is this a number of a class derived from float or complex that has operators of its own?"""
+    return decides(t, _ARITHMETIC) and issubclass(_class_of(t), (float, complex))
 
 
 def may_be_told(f: Any, given: Sequence[T]) -> bool:
