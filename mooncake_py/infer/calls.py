@@ -342,9 +342,11 @@ class Calls(PythonCalls):
             if isinstance(types[0], Known) and isinstance(types[0].value, (bool, int, float, str, type(None), tuple)):
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(bool(types[0].value) is (f is ops.truth))
-        if act and self.classes is not None and getattr(f, "__module__", None) in OF_NUMBERS:
+        if act and getattr(f, "__module__", None) in OF_NUMBERS:
             for k, t in enumerate(types):
                 if is_derived_number(t):
+                    if self.classes is None:
+                        return self.dynamic(s, "the class of a number decides")
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
