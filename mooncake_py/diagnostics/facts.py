@@ -12,6 +12,7 @@ import numpy as np
 from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
 from mooncake_py.shadows import At, NoDerivative, Shadow
+from mooncake_py.structure import held_items
 from mooncake_py.sums import SumShadow
 from mooncake_py.tangents import CellShadow, DictShadow, FunctionShadow, ListShadow, SetShadow, has_tangent
 
@@ -209,9 +210,9 @@ def cotangent_wrong(x: Any, d: Any, name: str, path: tuple[int, ...] = ()) -> st
             return f"{name}, {describe(x)}, got {describe(d)}: it must be a list of {len(x)}"
         return _first(cotangent_wrong(v, dv, f"{name}[{i}]", path) for i, (v, dv) in enumerate(zip(x, d, strict=True)))
     if isinstance(x, dict):
-        if not isinstance(d, dict) or not d.keys() <= x.keys():
+        if not isinstance(d, dict) or not dict.keys(d) <= dict.keys(x):
             return f"{name}, {describe(x)}, got {describe(d)}: it must be a dict of its keys"
-        return _first(cotangent_wrong(x[k], t, f"{name}[{k!r}]", path) for k, t in d.items())
+        return _first(cotangent_wrong(dict.__getitem__(x, k), t, f"{name}[{k!r}]", path) for k, t in dict.items(d))
     return None
 
 
@@ -301,11 +302,8 @@ def deep_fingerprint(x: Any) -> list[tuple[Any, Any]]:
         mark = fingerprint(v)
         if mark is not None:
             out.append((v, mark))
-        if isinstance(v, (list, tuple)):
-            for item in v:
-                visit(item)
-        elif isinstance(v, dict):
-            for item in v.values():
+        if isinstance(v, (list, tuple, dict)):
+            for item in held_items(v):
                 visit(item)
 
     visit(x)
@@ -355,7 +353,7 @@ def numbers_in(x: Any, seen: set[int] | None = None) -> Iterator[Any]:
         if id(x) in seen:
             return
         seen.add(id(x))
-        for v in x.values() if isinstance(x, dict) else x:
+        for v in held_items(x):
             yield from numbers_in(v, seen)
     elif type(x) is At:
         yield from numbers_in(x.value)
@@ -438,4 +436,4 @@ def _held(x: Any) -> Iterator[Any]:
             yield x
         elif id(x) not in seen:
             seen.add(id(x))
-            work.extend(x.values() if isinstance(x, dict) else x)
+            work += held_items(x)
