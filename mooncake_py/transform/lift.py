@@ -39,7 +39,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.lowering import lower
-from mooncake_py.transform.primal import writes_free
+from mooncake_py.transform.promote import writes_free
 
 
 def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:

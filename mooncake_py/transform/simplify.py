@@ -16,17 +16,16 @@ from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators
 from mooncake_py.transform.asking import fuse
 from mooncake_py.transform.bound import spell_out
-from mooncake_py.transform.cells import localise
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in
 from mooncake_py.transform.kept import keep_views
+from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.listed import as_lists, draw, draw_again
 from mooncake_py.transform.merge import merged
-from mooncake_py.transform.primal import promote_cells
 from mooncake_py.transform.protocol import as_calls, hidden, without_doubts
 from mooncake_py.transform.raised import own_handlers
 from mooncake_py.transform.rewrite import rewrite, spread_starred
@@ -121,7 +120,7 @@ def simplify(
     """
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
-        return localise(promote_cells(lifted))
+        return settle_cells(lifted)
     kept = keep_views(inferred)
     if kept is not None:
         return kept
@@ -130,7 +129,7 @@ def simplify(
         return held
     larger = take_in(inferred, fn.__globals__, taken, set() if classes is None else classes.apart)
     if larger is not None:
-        return localise(promote_cells(without_single_params(larger)))
+        return settle_cells(without_single_params(larger))
     spelled = None if classes is None else spell_out(inferred, taken, classes)
     if spelled is not None:
         return spelled
@@ -145,7 +144,7 @@ def simplify(
         return settled
     listed = None if classes is None else draw(inferred, fn.__globals__, again, classes)
     if listed is not None:
-        return listed if listed is inferred.fn else localise(promote_cells(listed))
+        return listed if listed is inferred.fn else settle_cells(listed)
     closed = close_left(inferred)
     if closed is not None:
         return closed
@@ -166,10 +165,10 @@ def simplify(
         return once_more
     larger = inline_calls(inferred, fn.__globals__, taken)
     if larger is not None:
-        return localise(promote_cells(without_single_params(larger)))
+        return settle_cells(without_single_params(larger))
     fused = fuse(inferred, fn.__globals__, taken)
     if fused is not None:
-        return localise(promote_cells(fused))
+        return settle_cells(fused)
     drawn = as_lists(inferred, again)
     if drawn is not None:
         return drawn
