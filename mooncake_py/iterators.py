@@ -320,19 +320,13 @@ def items_left(it: Any) -> list:
 
 def items_measured(xs: Any) -> list:
     """The same of what is asked for its length before."""
-    items = []
     it = iter(xs)
     len(xs)
-    for x in it:
-        items.append(x)
-    return items
+    return items_left(it)
 
 
 def items_hinted(xs: Any) -> list:
     """The same of what is asked for a guess of it."""
-    items = []
     it = iter(xs)
     xs.__length_hint__()
-    for x in it:
-        items.append(x)
-    return items
+    return items_left(it)
