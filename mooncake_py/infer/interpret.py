@@ -189,14 +189,12 @@ class Inference(Calls):
             return ()
         put = written(t, name.value, v)
         new = after(t, Effect(t, put, put.active, True))
-        if new is t:
+        known = self.forced.get(x, BOT)
+        if new is t or (grown := join(known, new)) == known:
             return ()
         self.put = True
-        self.forced[x] = interned(join(self.forced.get(x, BOT), new))
-        now = self.with_forced(x, t)
-        if now == t:
-            return ()
-        self.types[x] = now
+        self.forced[x] = interned(grown)
+        self.types[x] = self.with_forced(x, t)
         return self._shape.users.get(x, ())
 
     def _carries(self, b: CFGBlock) -> bool:
