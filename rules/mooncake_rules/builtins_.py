@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.errors import UnsupportedError
+from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
@@ -27,6 +27,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.shadows import At
+from mooncake_py.structure import HEAP
 from mooncake_py.tangents import CoDual, has_tangent, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.unwinding import end_handler, users_kinds, users_match
@@ -307,9 +308,22 @@ def _product_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 infer_table[math.prod] = _product_type
 
 
+def _multiplied_as_numbers(items: list[Any]) -> list[Any]:
+    """The items; those of a class derived from float or complex that says itself what `*` gives are refused."""
+    kinds: set[Any] = set(map(type, items))
+    for cls in kinds:
+        base: Any = next((c for c in (float, complex) if issubclass(cls, c)), None)
+        if base is None or not cls.__flags__ & HEAP:
+            continue
+        if cls.__mul__ is not base.__mul__ or cls.__rmul__ is not base.__rmul__:
+            why = f"{cls.__name__} says itself what multiplying gives; multiply the items in a loop"
+            raise MissingRule(f"math.prod of objects of class {cls.__name__} is not differentiated: {why}")
+    return items
+
+
 @rrule(math.prod)
 def prod(xs, *, start=1):
-    items = list(xs)
+    items = _multiplied_as_numbers(list(xs))
     y = math.prod(items, start=start)
 
     def pullback(dy):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import copy
 import datetime
+import math
 import operator
 import types
 from collections.abc import Callable
@@ -248,3 +249,22 @@ def test_what_series_drop_is_no_number() -> None:
     assert np.allclose(grad(lambda c: series(c)(0.5))(c), [1.0, 0.5, 0.25])
     d = grad(lambda c: (series.fromroots(c) - series.fromroots([1.0, 2.0, 3.0]))(0.5))(c)
     assert np.allclose(d, [0.25, 0.75, -0.75])
+
+
+class Area(float):
+    def __mul__(self, other: Any) -> Any:
+        return Area(7.0 * float(self) * float(other))
+
+
+class Plain(float):
+    pass
+
+
+def test_products_of_numbers_that_multiply_themselves() -> None:
+    def products(x):
+        return float(math.prod([Area(x), x]))  # HERE
+
+    with pytest.raises(MissingRule, match=r"math\.prod of objects of class Area.*in a loop") as caught:
+        grad(products)(1.3)
+    check(caught.value, products)
+    assert grad(lambda x: math.prod([Plain(x), 2.0, x]))(1.3) == pytest.approx(5.2)
