@@ -17,6 +17,7 @@ from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Operand, Var, term_operands
+from mooncake_py.iterators import each_key
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
 _READS: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
-_READS |= {list, tuple, sorted, set, dict, list.copy, dict.copy, iter, enumerate, reversed}
+_READS |= {list, tuple, sorted, set, dict, list.copy, dict.copy, iter, enumerate, reversed, each_key}
+_READS |= {dict.keys, dict.values, dict.items}
 """What gives an item of its first argument, or all of them, and does not keep that."""
 _SAME = frozenset({ops.check_bound, surely, narrow})
 
@@ -111,6 +113,8 @@ class Allocations:
 
     def _handed_on(self, s: Call, info: CallInfo) -> set[Var | None]:
         """The statements whose containers a call may put into others, or make known to code that is not seen."""
+        if info.kind == "planned":
+            return set()  # what is to stand here will say
         if info.kind == "op" and isinstance(self.types.get(s.out), Meth) and s.out not in self.escaping:
             return set()  # a method that is called and nothing else
         if info.kind == "op" and info.target in _SAME:

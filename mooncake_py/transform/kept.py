@@ -124,6 +124,23 @@ class _Order:
     def comes_before(self, b: BlockId, i: int, c: BlockId, j: int) -> bool:
         return (b == c and i < j) or c in self.after(b)
 
+    def leads_past(self, b: BlockId, i: int, c: BlockId, j: int, made: tuple[BlockId, int]) -> bool:
+        """Does a way lead from the one to the other on which this third statement is not run?"""
+        block, at = made
+        if b == c and i < j:
+            return b != block or not i < at < j
+        if b == block and i < at:
+            return False
+        seen, work = set(), [b]
+        while work:
+            for e in edges(self.by_id[work.pop()].term):
+                if e.target == c and (c != block or j <= at):
+                    return True
+                if e.target not in seen and e.target != block:
+                    seen.add(e.target)
+                    work.append(e.target)
+        return False
+
 
 class _Uses:
     """Where a view, or what looks through it later, is used."""
@@ -132,6 +149,7 @@ class _Uses:
         self.inferred, self.order, self.block, self.at = inferred, order, block, at
         self.places: list[tuple[BlockId, int]] = []
         self.escapes = False
+        self.handed_on = False  # may it be one that was made the last time round?
         names, grown = {made.out}, True
         while grown:
             size = len(names)
@@ -151,7 +169,9 @@ class _Uses:
                     self.escapes = True
             for e in edges(b.term):
                 params = by_id[e.target].params[1 if brings_value(b.term, e) else 0 :]
-                names.update(p for p, a in zip(params, e.args, strict=True) if a in names)
+                further = [p for p, a in zip(params, e.args, strict=True) if a in names]
+                self.handed_on = self.handed_on or bool(further)
+                names.update(further)
 
     def _use(self, s: Call, names: set[Var]) -> None:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
@@ -172,12 +192,19 @@ class _Uses:
         if d not in {memory.find(v) for vs in (memory.written, *memory.unseen.values()) for v in vs}:
             return False
         return any(
-            self._may_write(s, d)
+            (b.id, i) != (self.block.id, self.at)
+            and self._may_write(s, d)
             and self.order.comes_before(self.block.id, self.at, b.id, i)
-            and any(self.order.comes_before(b.id, i, c, j) for c, j in self.places)
+            and any(self._comes_to(b.id, i, c, j) for c, j in self.places)
             for b in self.inferred.fn.blocks
             for i, s in enumerate(b.stmts)
         )
+
+    def _comes_to(self, b: BlockId, i: int, c: BlockId, j: int) -> bool:
+        """May what was there at the one statement be used at the other, and not another one that was made since?"""
+        if self.handed_on:
+            return self.order.comes_before(b, i, c, j)
+        return self.order.leads_past(b, i, c, j, (self.block.id, self.at))
 
     def _only_starts(self, s: Call) -> bool:
         """Is this a call of a generator function that is made here, which runs nothing of it yet?"""

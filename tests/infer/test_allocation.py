@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from mooncake_py import grad
 from mooncake_py.infer.allocation import Origin
 from mooncake_py.ir.nodes import Const, Var
@@ -29,6 +31,61 @@ def test_lists_of_lists_by_comprehensions_are_known() -> None:
         isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts
     )
     assert grad(f)([2.0, 3.0]) == [27.0, 54.0]
+
+
+def _decides(f, *args) -> bool:
+    """Is there a call that is decided when it runs?"""
+    forward = rule_of(f, *args).derived.forward
+    return any(isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts)
+
+
+def test_dicts_of_dicts_by_loops_over_them_are_known() -> None:
+    def graph_of(edges):
+        graph: dict = {}
+        for (a, b), w in edges.items():
+            if a not in graph:
+                graph[a] = {}
+            graph[a][b] = w
+        return graph
+
+    def by_values(edges):
+        s = 0.0
+        for nb in graph_of(edges).values():
+            for w in nb.values():
+                s += w * w
+        return s
+
+    def by_items(edges):
+        s = 0.0
+        for u, nb in graph_of(edges).items():
+            for v, w in nb.items():
+                s += w * w * (u + v)
+        return s
+
+    def by_default(edges):
+        graph: dict = defaultdict(dict)
+        for (a, b), w in edges.items():
+            graph[a][b] = w
+        s = 0.0
+        for nb in graph.values():
+            for w in nb.values():
+                s += w * w
+        return s
+
+    edges = {(0, 1): 2.0, (1, 2): 3.0}
+    assert not any(_decides(f, edges) for f in (by_values, by_items, by_default))
+    assert grad(by_items)(edges) == {(0, 1): 4.0, (1, 2): 18.0}
+
+
+def test_sums_over_a_dict_in_a_loop_are_known() -> None:
+    def f(d, x):
+        s = 0.0
+        for k in range(3):
+            s += sum(w * x[i] for i, w in d.items()) * k
+        return s
+
+    assert not _decides(f, {0: 2.0, 1: 3.0}, [4.0, 5.0])
+    assert grad(f)({0: 2.0, 1: 3.0}, [4.0, 5.0]) == {0: 12.0, 1: 15.0}
 
 
 def test_a_list_that_is_held_is_written_to_by_its_other_name() -> None:
