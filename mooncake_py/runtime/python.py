@@ -90,8 +90,7 @@ def run_python(
     if rule.derived.written_cells:
         _check_cells(f, rule, cells)
     if wary:
-        for i in rule.derived.touched_cells:
-            run.current().touch(cells[i])
+        rule.touch_outside(cells)
     try:
         y, inner, captures = rule.run([*inputs, *cells], [*fdatas, *cell_f])
     except BaseException as e:

@@ -16,6 +16,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.types import T
+from mooncake_py.run import current as current_run
 from mooncake_py.run import is_wary, observer
 from mooncake_py.shadows import shadow_of
 from mooncake_py.switches import current
@@ -112,6 +113,12 @@ class DerivedRule:
             with contextlib.suppress(ValueError):  # an empty cell
                 found.append(cells[i].cell_contents)
         return found
+
+    def touch_outside(self, cells: Sequence[pytypes.CellType] = ()) -> None:
+        """Tell a run that may write outside of what: the outermost rule does not know what those write that it calls."""
+        here = current_run()
+        for x in self.outside(cells):
+            here.touch(x)
 
     def __repr__(self) -> str:
         return f"<DerivedRule of {self.code.co_qualname}>"

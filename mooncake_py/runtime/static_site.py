@@ -46,6 +46,8 @@ class StaticSite:
             functions = _for_lanes(*functions, rule.lanes, len(self.types), given)
         if rule.in_place:
             functions = _noted(functions[0]), functions[1]
+        if run.is_wary() and rule.derived.touched_globals:
+            functions = _told(rule, functions[0]), functions[1]
         self.forward, self.pullback = functions
         return self.forward(*args)
 
@@ -58,6 +60,16 @@ def _noted(forward: Callable[..., Any]) -> Callable[..., Any]:
         return forward(*args)
 
     return changing
+
+
+def _told(rule: DerivedRule, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward function of a rule that may write to what it finds in global variables."""
+
+    def writing(*args: Any) -> Any:
+        rule.touch_outside()
+        return forward(*args)
+
+    return writing
 
 
 def _with_result(forward: Callable[..., Any], pullback: Callable[..., Any], tree: Tree, wanted: Tree) -> _Functions:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from mooncake_py import value_and_grad, value_and_pullback
+from mooncake_py import PullbackReuse, value_and_grad, value_and_pullback
 
 SEEN: set[Any] = set()
 SETS: dict[str, set[Any]] = {}
 BYTES = bytearray()
+LOG: list[Any] = []
 
 
 def visit(x):
@@ -45,6 +48,22 @@ def counted(x):
     return x * len(counted.log)
 
 
+def noted_power(x, n):
+    LOG.append(n)
+    return x if n == 0 else noted_power(n=n - 1, x=x) * x
+
+
+def noted_product(n, x):
+    LOG.append("product")
+    return x if n == 0 else noted_product(n - 1, x) * x
+
+
+@functools.lru_cache(maxsize=None)
+def cached_power(x, n):
+    LOG.append(n)
+    return x**n
+
+
 class Meta(type):
     total = 0
 
@@ -68,6 +87,8 @@ def reset() -> None:
     SEEN.clear()
     SETS.clear()
     BYTES.clear()
+    LOG.clear()
+    cached_power.cache_clear()
     square.log, square.calls, counted.log = [], 0, []
     Made.made.clear()
     Made.seen.clear()
@@ -75,7 +96,7 @@ def reset() -> None:
 
 
 def state() -> Any:
-    kept = (SEEN, SETS, BYTES, square.log, square.calls, counted.log, Made.made, Made.seen, Meta.total)
+    kept = (SEEN, SETS, BYTES, LOG, square.log, square.calls, counted.log, Made.made, Made.seen, Meta.total)
     return copy.deepcopy(kept)
 
 
@@ -119,9 +140,22 @@ def a_list_that_a_metaclass_fills(x):
     return Made(x).x * Made(x * x).x * len(Made.made) * Meta.total
 
 
+def a_log_of_a_function_that_calls_itself(x):
+    return noted_product(3, x) * noted_product(1, x)
+
+
+def a_log_by_keywords(x):
+    return noted_power(x, 3)
+
+
+def a_log_of_a_cached_function(x):
+    return cached_power(x, 2) * cached_power(x, 3) + cached_power(x, 2) + cached_power(2.0, 3)
+
+
 @pytest.mark.parametrize("f", [
     a_set, a_set_in_a_function, a_set_given_to_map, sets_in_a_dict, bytes_in_a_function, a_log_that_a_decorator_keeps,
-    a_log_that_a_function_keeps, a_list_that_a_metaclass_fills,
+    a_log_that_a_function_keeps, a_list_that_a_metaclass_fills, a_log_of_a_function_that_calls_itself,
+    a_log_by_keywords, a_log_of_a_cached_function,
 ])  # fmt: skip
 @pytest.mark.parametrize("debug_mode", [False, True])
 def test_state_is_as_after_plain_calls(f: Callable[[Any], Any], debug_mode: bool) -> None:
@@ -141,6 +175,9 @@ def test_state_is_as_after_plain_calls(f: Callable[[Any], Any], debug_mode: bool
         assert y == value
         assert state() == after
         assert pullback(1.0)[0] == pytest.approx(slope, rel=1e-6)
+        assert state() == after
+        with contextlib.suppress(PullbackReuse):
+            assert pullback(1.0)[0] == pytest.approx(slope, rel=1e-6)
         assert state() == after
 
 
