@@ -115,7 +115,7 @@ class DerivedRule:
         return found
 
     def touch_outside(self, cells: Sequence[pytypes.CellType] = ()) -> None:
-        """Tell a run that may write outside of what: the outermost rule does not know what those write that it calls."""
+        """Tell a run that may write outside of what: the outermost rule does not know that of those it calls."""
         here = current_run()
         for x in self.outside(cells):
             here.touch(x)

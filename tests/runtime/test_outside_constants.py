@@ -58,7 +58,7 @@ def noted_product(n, x):
     return x if n == 0 else noted_product(n - 1, x) * x
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cached_power(x, n):
     LOG.append(n)
     return x**n
