@@ -8,7 +8,7 @@ shadows that travel with the values. Everything else is only read: its cotangent
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
+from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds
 from mooncake_py.infer.parts import activate, elsewhere
 from mooncake_py.infer.protocol import WRITES, written
@@ -299,7 +300,7 @@ class Memory:
         if effects:
             private = private_objects(self.shape, types, calls, WRITES)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
-            found: dict[tuple[Any, ...], T] = {}  # many values have one type, and may be one object
+            writes = {r: _together(tuple(es)) for r, es in effects.items()}
             for v, t in types.items():
                 if not self.identity(v) or (root := self.find(v)) not in effects:
                     continue
@@ -309,9 +310,7 @@ class Memory:
                     if woken != t:
                         out[v] = woken
                     continue
-                key = (t, root, origins.of(v), of_global, v in private)
-                if (new := found.get(key)) is None:
-                    new = found[key] = _after_all(t, effects[root], *key[2:], patient)
+                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, patient)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out
@@ -378,10 +377,26 @@ def _named(calls: dict[Var, CallInfo]) -> list[Var]:
     return [v for v, info in calls.items() if info.named is not None]
 
 
-def _after_all(t: T, effects: Iterable[Effect], origin: Origin, of_global: bool, private: bool, patient: bool) -> T:
-    """The type of a container once all these writes have been done; t itself where they add nothing."""
+class _Writes:
+    """All writes into a value, in the order of the code. Told apart by identity: there is one of the same ones."""
+
+    __slots__ = ("effects",)
+
+    def __init__(self, effects: tuple[Effect, ...]):
+        self.effects = effects
+
+
+_together = remembered(_Writes)
+
+
+@remembered
+def _after_all(t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, patient: bool) -> T:
+    """The type of a container once all these writes have been done; t itself where they add nothing.
+
+    Many values have one type and may be one object, and most is as it was when the function was inferred before.
+    """
     changed: T = BOT
-    for e in effects:
+    for e in writes.effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
         new = after(t, e, origin, patient)
