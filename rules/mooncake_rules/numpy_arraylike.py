@@ -175,8 +175,11 @@ zero_derivative(
 def serve() -> None:
     """Let every function of NumPy that has a rule for arrays take what is like an array, ufuncs also keywords."""
     with_keywords(*ruled())
+    asks_itself = (np.diff, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)  # what a list gives is special
     for space in (np, np.linalg, np.fft):
         for name, f in sorted(vars(space).items()):
+            if f in asks_itself:
+                continue
             if type(f) is type(np.concatenate) and not name.startswith("_") and (n := arrays_wanted(f)):
                 (_one if n == 1 else _two)(f)
     for u in ruled():
@@ -237,6 +240,8 @@ CASES: list[RuleCase] = [
     case(np.convolve, _L, _L, "same"), case(np.var, _L, ddof=1), case(np.sum, _R, axis=0, keepdims=True),
     case(np.sum, 0.5, axis=None, keepdims=True), case(np.tile, 0.5, 3), case(np.ravel, 0.5),
     case(np.expand_dims, 0.5, 0), case(np.linalg.det, _R), case(np.kron, _L, _R), case(np.diff, _L),
+    case(lambda x: np.diff(x, 0), _L), case(np.array_split, _R, [1], 1), case(np.array_split, _L, 2),
+    case(np.split, _L, [1]),
     case(np.cumprod, (0.5, 2.0)), case(_scalar, np.array([0.5, 1.5])), case(_still_scalar, np.array([0.5, 1.5])),
     case(_operators, np.array(_L), _L), case(_objects, np.array(_L)),
 ]  # fmt: skip

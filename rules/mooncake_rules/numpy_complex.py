@@ -66,7 +66,8 @@ def conjugate(z):
     return z.conjugate(), pullback
 
 
-@rrule(np.angle)
+@rrule(np.angle, types=(Scalar,))
+@rrule(np.angle, types=(Array,))
 def angle(z, deg=False):
     def pullback(dy):
         if not is_complex(z):
@@ -86,7 +87,8 @@ probed.update({float.real, float.imag, complex.real, complex.imag})
 _TWO = int(np.__version__.split(".")[0]) >= 2
 
 
-@rrule(np.sign)
+@rrule(np.sign, types=(Scalar,))
+@rrule(np.sign, types=(Array,))
 def sign(x):
     """Constant; of a complex number, since NumPy 2, x / |x|: that turns with x."""
     if is_complex(x) and _TWO:
@@ -115,7 +117,9 @@ _Z = np.array([0.5 + 0.2j, -0.7 + 1.0j, 0.3 - 0.7j])
 CASES: list[RuleCase] = [
     case(np.sign, np.array([0.5 + 0.2j, -0.7 + 1.0j])), case(np.sign, 0.3 - 0.4j),
     case(np.real, _Z), case(np.real, _V), case(np.real, 0.3 + 0.2j), case(np.imag, _Z), case(np.imag, 0.3 + 0.2j),
-    case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, 0.3 + 0.2j), case(np.ndarray.conj, _Z),
-    case(np.conjugate, _Z), case(np.ndarray.conjugate, _Z), case(lambda z: z.real * z.imag, _Z),
-    case(lambda x: x.real * 2, _V),
+    case(np.angle, _Z), case(np.angle, _Z, deg=True), case(np.angle, [0.5 + 0.2j, -0.7 + 1.0j], True),
+    case(np.sign, [0.5 + 0.2j, -0.7 + 1.0j]), case(np.sign, _V, where=_V > 0.5, out=np.zeros(4)),
+    case(np.sign, _Z, where=_V[:3] > 0.5, out=np.zeros(3, complex)), case(np.angle, 0.3 + 0.2j),
+    case(np.ndarray.conj, _Z), case(np.conjugate, _Z), case(np.ndarray.conjugate, _Z),
+    case(lambda z: z.real * z.imag, _Z), case(lambda x: x.real * 2, _V),
 ]  # fmt: skip

@@ -68,7 +68,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     edges = edges_of(sample, bins, range, weights)
     w = np.ones(sample.shape) if weights is None else np.ravel(np.asarray(weights))
     n = len(edges) - 1
-    h = np.bincount(bin_of(edges, sample), w, n + 1)[:n]
+    i = bin_of(edges, sample)
+    h = np.bincount(i, w.real, n + 1)[:n]
+    if np.iscomplexobj(w):
+        h = h + 1j * np.bincount(i, w.imag, n + 1)[:n]
     return (h / np.diff(edges) / np.sum(h) if density else h), edges
 
 
@@ -112,7 +115,8 @@ _I = np.array([0, 1, 1, 3, 0, 1])
 CASES: list[RuleCase] = [
     case(np.bincount, _I, _P), case(np.bincount, _I, weights=_P, minlength=6),
     case(np.bincount, _I, [0.5, 1.0, 0.2, 1.0, 2.0, 3.0]), case(np.histogram, _V, 3, weights=_P),
-    case(np.histogram, _V, [-1.0, 0.4, 0.7, 2.0], None, None, _P), case(np.histogram, _V, 4),
+    case(np.histogram, _V, 3, weights=_P * (1 + 2j)), case(np.histogram, _V, [-1.0, 0.4, 0.7, 2.0], None, None, _P),
+    case(np.histogram, _V, 4),
     case(np.histogram, _V, 3, density=True), case(np.histogram, _V, 3, density=True, weights=_P),
     case(np.histogram, _V, 3, (-1.0, 1.0), weights=_P), case(np.histogram, _V, "sturges", weights=None),
     case(np.histogram_bin_edges, _V, 4), case(np.histogram2d, _V, _P, 3, weights=_P),

@@ -258,7 +258,7 @@ def moveaxis(a, source, destination):
 # Elements of the result share memory with each other, so its shadow cannot be a view: it is a value of its own.
 @rrule(np.broadcast_to, types=(Array,), alias=(0,))
 @rrule(np.broadcast_to, types=(Scalar,))
-def broadcast_to(a, shape):
+def broadcast_to(a, shape, subok=False):
     old = np.shape(a)
 
     def pullback(dy):

@@ -276,7 +276,7 @@ def average_weighted(a, axis=None, *, weights, keepdims=False):
 @mirrors(np.average, types=(Array,), fallback=True)
 def average_returned(a, axis=None, weights=None, returned=False, keepdims=False):
     w = np.ones_like(a) if weights is None else np.asarray(weights)
-    full = beside(w, a.shape, axis) + np.zeros(a.shape)
+    full = beside(w, a.shape, axis) + np.zeros_like(a)
     total = np.sum(full, axis, keepdims=keepdims)
     y = np.sum(a * full, axis, keepdims=keepdims) / total
     return (y, total) if returned else y

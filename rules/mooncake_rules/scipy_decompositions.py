@@ -25,7 +25,6 @@ from mooncake_rules.numpy_linalg import (
     one_triangle,
 )
 from mooncake_rules.scipy_library import library_rule
-from mooncake_rules.scipy_linalg import single
 
 Options = dict[str, Any]
 Arrays = np.ndarray
@@ -177,7 +176,6 @@ def product_eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tup
 
 
 def scipy_eigh_cotangents(dy: Any, y: Any, o: Options) -> Any:
-    single(o["a"], "eigh")
     if o["eigvals_only"]:
         return eigh_cotangents(dy, None, y, None, o)
     return eigh_cotangents(dy[0], dy[1], y[0], y[1], o)

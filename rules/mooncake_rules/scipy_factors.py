@@ -18,10 +18,10 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.mirror import mirrors
+from mooncake_rules.numpy_decompositions import eigh_cotangent
 from mooncake_rules.numpy_linalg import adjoint, kind_of
 from mooncake_rules.scipy_library import library_rule
-from mooncake_rules.scipy_linalg import single
-from mooncake_rules.stacks import cores
+from mooncake_rules.stacks import cores, one_after_other
 
 Options = dict[str, Any]
 Arrays = np.ndarray
@@ -220,14 +220,41 @@ def cholesky_banded(ab, overwrite_ab=False, lower=False, check_finite=True):
 
 @mirrors(sl.cho_solve_banded)
 def cho_solve_banded(cb_and_lower, b, overwrite_b=False, check_finite=True):
-    single(cb_and_lower[0], "cho_solve_banded")
-    c = lower_triangle(*cb_and_lower)
+    cb, b, lower = np.asarray(cb_and_lower[0]), np.asarray(b), cb_and_lower[1]
+    core = b.shape[-1:] if b.ndim == 1 else b.shape[-2:]
+    shape = np.broadcast_shapes(cb.shape[:-2], b.shape[: b.ndim - len(core)])
+    if shape:
+        cbs = np.broadcast_to(cb, shape + cb.shape[-2:]).reshape((-1,) + cb.shape[-2:])
+        bs = np.broadcast_to(b, shape + core).reshape((-1,) + core)
+        return np.stack([cho_solve_banded((c, lower), v) for c, v in zip(cbs, bs, strict=True)]).reshape(shape + core)
+    c = lower_triangle(cb, lower)
     return np.linalg.solve(c @ np.conjugate(c).T, b)
 
 
 @mirrors(sl.eigvals_banded)
 def eigvals_banded(a_band, lower=False):
     return np.linalg.eigvalsh(hermitian(a_band, lower))
+
+
+def eig_banded_cotangent(dy: Any, y: Any, o: Options) -> Arrays:
+    """Of the eigenvalues and vectors that SciPy gave: those of another routine have other signs."""
+    ab, lower = o["a_band"], o["lower"]
+    if o["select"] not in ("a", "all", 0):
+        raise NotDifferentiated("scipy.linalg.eig_banded is differentiated for the whole spectrum")
+    (w, v), (dw, dv) = (sl.eig_banded(ab, lower), (dy, None)) if o["eigvals_only"] else (y, dy)
+    t = eigh_cotangent(dw, dv, w, v, True)
+    out = np.zeros(ab.shape, t.dtype)
+    m, n = ab.shape
+    for k in range(m):
+        d = np.diag(t, -k)
+        if lower:
+            out[k, : n - k] = d
+        else:
+            out[m - 1 - k, k:] = np.conjugate(d)
+    return out
+
+
+library_rule(sl.eig_banded, 1, eig_banded_cotangent)
 
 
 # -- functions of matrices, angles --------------------------------------------------------------------------
@@ -241,7 +268,6 @@ def funm(A, func: CoDual, disp=True):
     Y. Daleckii and S. Krein (1965). Where two eigenvalues are one these are derivatives; where A has not enough
     eigenvectors they do not do.
     """
-    single(np.asarray(A), "funm")
     y = sl.funm(A, func.primal, disp)
     f = zero_fdata(y)
 
@@ -250,22 +276,29 @@ def funm(A, func: CoDual, disp=True):
         ds = ds[0] if isinstance(ds, tuple) else ds
         if ds is None:
             return None
-        w, v = sl.eig(A)
-        if np.linalg.cond(v) > 1e8:
-            raise NotDifferentiated("scipy.linalg.funm is differentiated for matrices that are diagonalisable")
-        inverse = adjoint(np.linalg.inv(v))
-        x = adjoint(v) @ np.asarray(ds) @ inverse
-        d = Dependence(func.primal, func.fdata)
-        fw, pull = d.at(w)
-        (slope,), _ = pull(np.ones_like(fw))
-        slope = np.conjugate(slope)
-        gap, same = w[:, None] - w, np.abs(w[:, None] - w) <= 1e-7 * (1.0 + np.abs(w))
-        quotient = np.where(same, (slope[:, None] + slope) / 2, (fw[:, None] - fw) / np.where(same, 1.0, gap))
-        _, pull = d.at(w)
-        d.give(pull(np.diagonal(x).astype(fw.dtype))[1])
-        return kind_of(inverse @ (x * np.conjugate(quotient)) @ adjoint(v), np.asarray(A)), None, None
+        a, ds = np.asarray(A), np.asarray(ds)
+        (da,) = one_after_other(lambda t, _, a: (funm_cotangent(t, a, func),), ds, ds, (a, 2))
+        return kind_of(da, a), None, None
 
     return CoDual(y, f), pullback
+
+
+def funm_cotangent(dy: Arrays, a: Arrays, func: CoDual) -> Arrays:
+    """That of the matrix; what func depends on is given its part."""
+    w, v = sl.eig(a)
+    if np.linalg.cond(v) > 1e8:
+        raise NotDifferentiated("scipy.linalg.funm is differentiated for matrices that are diagonalisable")
+    inverse = adjoint(np.linalg.inv(v))
+    x = adjoint(v) @ dy @ inverse
+    d = Dependence(func.primal, func.fdata)
+    fw, pull = d.at(w)
+    (slope,), _ = pull(np.ones_like(fw))
+    slope = np.conjugate(slope)
+    gap, same = w[:, None] - w, np.abs(w[:, None] - w) <= 1e-7 * (1.0 + np.abs(w))
+    quotient = np.where(same, (slope[:, None] + slope) / 2, (fw[:, None] - fw) / np.where(same, 1.0, gap))
+    _, pull = d.at(w)
+    d.give(pull(np.diagonal(x).astype(fw.dtype))[1])
+    return inverse @ (x * np.conjugate(quotient)) @ adjoint(v)
 
 
 @mirrors(sl.subspace_angles)
@@ -293,6 +326,12 @@ def _of_bands(ab: Arrays, b: Arrays, lower: bool = False) -> Any:
 
 _DISTINCT = np.diag([1.0, 2.5, 4.0, -2.0]) + _A / 9
 
+
+def _of_banded(ab: Arrays, lower: bool) -> Any:
+    w, v = sl.eig_banded(ab, lower)
+    return w * 2.0, v * np.sin(w) @ v.T
+
+
 CASES: list[RuleCase] = [
     case(sl.polar, _A), case(sl.polar, _A[:3], side="left"), case(sl.polar, _Z[:, :2]), case(sl.polar, _Z, "left"),
     case(sl.polar, np.eye(3)), case(sl.orthogonal_procrustes, _A, _H),
@@ -300,6 +339,8 @@ CASES: list[RuleCase] = [
     case(lambda a, p: sl.funm(a, lambda w: np.exp(p * w)), _DISTINCT, 0.3), case(lambda a: sl.funm(a, np.sin), _Z),
     case(lambda a: sl.funm(a + a.T, lambda w: w**2 + 1.0), _A), case(sl.subspace_angles, _A[:, :2], _DISTINCT[:, 1:]),
     case(lambda a: sl.subspace_angles(a, _A[:, :1]), _Z[:, :2]), case(lambda a: sl.subspace_angles(a, 2 * a), _A),
+    *[case(_of_banded, _UPPER if up else _UPPER[::-1], not up) for up in (True, False)],
+    case(lambda ab: sl.eig_banded(ab, eigvals_only=True), _UPPER * (1 + 0.2j * np.array([[1.0], [0.0]]))),
     case(sl.schur, _DISTINCT), case(lambda a: np.abs(sl.schur(a, output="complex")[0]), _A - 2 * _A.T),
     case(lambda a: np.abs(np.stack(sl.schur(a))) ** 2, _Z),
     case(lambda a: sl.schur(a, "complex")[0].diagonal(), _A - 2 * _A.T), case(sl.hessenberg, _A),
@@ -318,4 +359,16 @@ if cores(sl.polar):  # SciPy 1.15 or newer
         case(sl.solve_sylvester, _TWO, _H, _A), case(sl.solveh_banded, np.stack([_UPPER, 2 * _UPPER]), _V),
         case(sl.solve_banded, (0, 1), np.stack([_UPPER, 2 * _UPPER]), _V), case(sl.eigvalsh, _TWO @ adjoint(_TWO), _H),
         case(lambda a: sl.eigvals(a, 3 * np.eye(len(_A))), np.stack([_DISTINCT, 2 * _DISTINCT])),
+        case(lambda a, p: sl.funm(a, lambda w: np.exp(p * w)), np.stack([_DISTINCT, _DISTINCT / 2]), 0.3),
+        case(lambda a, b: sl.cho_solve(sl.cho_factor(a), b), np.stack([_H, 2 * _H]), _A),
+        case(lambda a, b: sl.cho_solve((sl.cholesky(a, True), True), b), np.stack([_H, 2 * _H]), _V),
+        case(lambda a, b: sl.cho_solve_banded((a, True), b), np.stack([_UPPER[::-1], _UPPER[::-1] + 1]), _V),
+        *[case(lambda a, b, t: sl.lu_solve(sl.lu_factor(a), b, t), np.stack([_A, _H]), b, t)
+          for b in (_V, _TWO * (1 + 0.5j)) for t in (0, 1, 2)],
+        case(sl.solve_toeplitz, _TWO[0] + 9 * np.eye(1, 4), _V), case(sl.solve_toeplitz, (_V + 5, _A[:2] - 1), _TWO),
     ]  # fmt: skip
+    if sl.toeplitz(np.ones((2, 1))).ndim == 3:  # before, rows were one long vector
+        CASES += [
+            case(sl.toeplitz, _A), case(sl.toeplitz, _Z), case(sl.toeplitz, _V, _A[:2]), case(sl.circulant, _Z),
+            case(sl.convolution_matrix, _A, 5, "same"), case(sl.companion, _Z + 1), case(sl.block_diag, _TWO, _V, _A),
+        ]  # fmt: skip

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl
 
-from mooncake_py.errors import NotDifferentiated
 from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.registry import infer_table
 from mooncake_py.testing import RuleCase, case
@@ -27,6 +26,7 @@ from mooncake_rules.numpy_linalg import (
 )
 from mooncake_rules.numpy_norms import norm_cotangent
 from mooncake_rules.scipy_library import library_rule
+from mooncake_rules.stacks import one_after_other
 
 Options = dict[str, Any]
 Arrays = np.ndarray
@@ -119,15 +119,22 @@ def triangular_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Arrays, Ar
 
 
 def cho_solve_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]:
-    (c, lower), b = o["c_and_lower"], o["b"]
-    single(c, "cho_solve")
-    single(b, "cho_solve")
+    c, b = np.asarray(o["c_and_lower"][0]), o["b"]
+    lower = bool(np.ravel(o["c_and_lower"][1])[0])  # SciPy's cho_factor gives one for each matrix of a stack
     vector = b.ndim == 1
+    if c.ndim > 2 or b.ndim > 2:
+
+        def one(dy: Arrays, x: Arrays, c: Arrays, b: Arrays) -> Any:
+            (dc, _), db = cho_solve_cotangents(dy, x, {"c_and_lower": (c, lower), "b": b})
+            return dc, db
+
+        dc, db = one_after_other(one, dy, x, (c, 2), (b, min(b.ndim, 2)))
+        return (kind_of(dc, c), None), db
     db = sl.cho_solve((c, lower), dy)
     dm = -(_matrix(db, vector) @ adjoint(_matrix(x, vector)))
     dm = dm + adjoint(dm)
     dc = np.tril(dm @ np.tril(c)) if lower else np.triu(np.triu(c) @ dm)
-    return (kind_of(unbroadcast(dc, c.shape), c), None), unbroadcast(db, b.shape)
+    return (kind_of(dc, c), None), db
 
 
 def _pivots(piv: Arrays, m: int) -> Arrays:
@@ -164,11 +171,6 @@ def _split_lu(lu: Arrays) -> tuple[Arrays, Arrays]:
     return np.tril(lu[:, :k], -1) + np.eye(m, k, dtype=lu.dtype), np.triu(lu[:k])
 
 
-def single(a: Arrays, name: str) -> None:
-    if a.ndim > 2:
-        raise NotDifferentiated(f"scipy.linalg.{name} of stacks of matrices is not differentiated: loop over them")
-
-
 def each(cotangent: Any, dy: Any, y: Any, o: Options) -> Any:
     """The cotangents of a stack of matrices, one after the other."""
     a = o["a"]
@@ -193,9 +195,16 @@ def lu_factor_cotangent(dy: Any, y: Any, o: Options) -> Any:
 
 def lu_solve_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]:
     (lu, piv), b, trans = o["lu_and_piv"], o["b"], o["trans"]
-    single(lu, "lu_solve")
-    single(b, "lu_solve")
+    lu, piv = np.asarray(lu), np.asarray(piv)
     vector = b.ndim == 1
+    if lu.ndim > 2 or b.ndim > 2:
+
+        def one(dy: Arrays, x: Arrays, lu: Arrays, piv: Arrays, b: Arrays) -> Any:
+            (dlu, _), db = lu_solve_cotangents(dy, x, {"lu_and_piv": (lu, piv), "b": b, "trans": trans})
+            return dlu, None, db
+
+        dlu, _, db = one_after_other(one, dy, x, (lu, 2), (piv, 1), (b, min(b.ndim, 2)))
+        return (kind_of(dlu, lu), None), db
     if trans == 1 and lu.dtype.kind == "c":
         db = np.conjugate(sl.lu_solve((lu, piv), np.conjugate(dy)))
     else:
@@ -262,6 +271,14 @@ def hermitian_banded_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Arra
 def toeplitz_system_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays]:
     pair, b = o["c_or_cr"], o["b"]
     c, r = (np.asarray(v) for v in pair) if type(pair) is tuple else (pair, np.conjugate(pair))
+    if max(c.ndim, r.ndim) > 1 or b.ndim > 2:
+
+        def one(dy: Arrays, x: Arrays, c: Arrays, r: Arrays, b: Arrays) -> Any:
+            (dc, dr), db = toeplitz_system_cotangents(dy, x, {"c_or_cr": (c, r), "b": b})
+            return dc, dr, db
+
+        dc, dr, db = one_after_other(one, dy, x, (c, 1), (r, 1), (b, min(b.ndim, 2)))
+        return (kind_of(dc, c), kind_of(dr, r)) if type(pair) is tuple else dc + np.conjugate(dr), db
     db = sl.solve_toeplitz((np.conjugate(np.concatenate([c[:1], r[1:]])), np.conjugate(c)), dy)
     dm, xm = (db[:, None], x[:, None]) if b.ndim == 1 else (db, x)
     t = -(dm @ np.conjugate(xm).T)

@@ -22,6 +22,7 @@ from mooncake_rules.numpy_linalg import (
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.scipy_linalg import toeplitz_parts
 from mooncake_rules.sequences import unstack
+from mooncake_rules.stacks import one_after_other
 
 Options = dict[str, Any]
 Arrays = np.ndarray
@@ -156,14 +157,26 @@ library_rule(sl.solve_discrete_are, 4, discrete_riccati_cotangents, matrices=_EQ
 # -- matrices made of vectors -----------------------------------------------------------------------------
 
 
-def _vectors(name: str, *xs: Any) -> None:
-    if any(x is not None and x.ndim > 1 for x in xs):
-        raise NotDifferentiated(f"scipy.linalg.{name} is differentiated for vectors")
+def _vectors(cotangents: Any, *names: str) -> Any:
+    """The cotangents of vectors by those of one: each of its own matrix, or all of one, as SciPy had it before 1.17."""
+
+    def of_any(dy: Arrays, y: Arrays, o: Options) -> Any:
+        if y.ndim == 2:
+            return cotangents(dy, y, o)
+
+        def one(dy: Arrays, y: Arrays, *vectors: Arrays) -> Any:
+            ds = cotangents(dy, y, {**o, **dict(zip(there, vectors, strict=True))})
+            return ds[: len(there)] if type(ds) is tuple else (ds,)
+
+        there = [k for k in names if o[k] is not None]
+        ds = one_after_other(one, dy, y, *[(o[k], min(o[k].ndim, 1)) for k in there])
+        return (*ds, *[None] * (len(names) - len(ds)))
+
+    return of_any
 
 
 def toeplitz_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
     c, r = o["c"], o["r"]
-    _vectors("toeplitz", c, r)
     n, m = dy.shape
     dc, dr = toeplitz_parts(dy, n, m)
     if r is None:
@@ -180,7 +193,6 @@ def gathered(dy: Arrays, index: Arrays, n: int) -> Arrays:
 
 def hankel_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
     c, r = o["c"], o["r"]
-    _vectors("hankel", c, r)
     n = c.size
     if r is None:
         return gathered(dy, sl.hankel(np.arange(1, n + 1)), n).reshape(c.shape), None
@@ -190,21 +202,18 @@ def hankel_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
 
 def circulant_cotangent(dy: Arrays, y: Arrays, o: Options) -> Arrays:
     c = o["c"]
-    _vectors("circulant", c)
     return gathered(dy, sl.circulant(np.arange(1, c.size + 1)), c.size).reshape(c.shape)
 
 
 def convolution_matrix_cotangent(dy: Arrays, y: Arrays, o: Options) -> Arrays:
-    a = o["a"]
-    _vectors("convolution_matrix", a)
-    return gathered(dy, sl.convolution_matrix(np.arange(1, a.size + 1), o["n"], o["mode"]), a.size)
+    n = o["a"].size
+    return gathered(dy, sl.convolution_matrix(np.arange(1, n + 1), o["n"], o["mode"]), n)
 
 
 def companion_cotangent(dy: Arrays, y: Arrays, o: Options) -> Arrays:
     a = o["a"]
-    _vectors("companion", a)
-    t = -dy[0] / np.conjugate(a[0])
-    return np.concatenate([[np.sum(t * np.conjugate(y[0]))], t])
+    t = -dy[..., 0, :] / np.conjugate(a[..., :1])
+    return np.concatenate([np.sum(t * np.conjugate(y[..., 0, :]), -1, keepdims=True), t], -1)
 
 
 def khatri_rao_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
@@ -215,10 +224,10 @@ def khatri_rao_cotangents(dy: Arrays, y: Arrays, o: Options) -> tuple[Any, Any]:
     return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
 
 
-library_rule(sl.toeplitz, 2, toeplitz_cotangents)
-library_rule(sl.hankel, 2, hankel_cotangents)
-library_rule(sl.circulant, 1, circulant_cotangent)
-library_rule(sl.convolution_matrix, 1, convolution_matrix_cotangent)
+library_rule(sl.toeplitz, 2, _vectors(toeplitz_cotangents, "c", "r"))
+library_rule(sl.hankel, 2, _vectors(hankel_cotangents, "c", "r"))
+library_rule(sl.circulant, 1, _vectors(circulant_cotangent, "c"))
+library_rule(sl.convolution_matrix, 1, _vectors(convolution_matrix_cotangent, "a"))
 library_rule(sl.companion, 1, companion_cotangent)
 library_rule(sl.khatri_rao, 2, khatri_rao_cotangents)
 
@@ -229,9 +238,7 @@ def block_diag_cotangents(dy: Arrays, arrs: tuple[Any, ...]) -> tuple[Any, ...]:
     for x in arrs:
         a = np.asarray(x)
         m, n = a.shape[-2:] if a.ndim > 1 else (1, a.size)
-        if a.ndim > 2 or dy.ndim > 2:
-            raise NotDifferentiated("scipy.linalg.block_diag of stacks of matrices is not differentiated")
-        t = dy[row : row + m, col : col + n].reshape(a.shape)
+        t = unbroadcast(dy[..., row : row + m, col : col + n], a.shape if a.ndim > 1 else (m, n)).reshape(a.shape)
         t = kind_of(np.array(t), a)
         out.append(t if isinstance(x, np.ndarray) else unstack(t if a.ndim else t[()], x))
         row, col = row + m, col + n

@@ -225,20 +225,57 @@ def sosfilt_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any, Any]:
     return dsos, np.moveaxis(t, -1, axis), None
 
 
+def extended(x, width, mode, cval):
+    """Rows of numbers with `width` more on both sides, as the modes of SciPy's `upfirdn` say."""
+    n = x.shape[-1]
+    j = np.arange(-width, n + width)
+    first, last = x[:, :1], x[:, -1:]
+    inside = (j >= 0) & (j < n)
+    if mode == "constant":
+        return np.where(inside, x[:, np.clip(j, 0, n - 1)], cval)
+    if mode == "edge":
+        return x[:, np.clip(j, 0, n - 1)]
+    if mode == "wrap":
+        return x[:, j % n]
+    if mode in ("symmetric", "antisymmetric"):
+        k = j % (2 * n)
+        y = x[:, np.where(k < n, k, 2 * n - 1 - k)]
+        return y if mode == "symmetric" else y * np.where(k < n, 1.0, -1.0)
+    if mode in ("reflect", "antireflect"):
+        turns, k = np.divmod(j, max(2 * n - 2, 1))
+        y = x[:, np.where(k < n, k, 2 * n - 2 - k)]
+        if mode == "reflect":
+            return y
+        return np.where(k < n, y, 2.0 * last - y) + 2.0 * turns * (last - first)
+    if mode == "smooth":
+        ends = np.where(j < 0, first + j * (x[:, 1:2] - first), last + (j - n + 1) * (last - x[:, -2:-1]))
+        return np.where(inside, x[:, np.clip(j, 0, n - 1)], ends)
+    if mode == "line":
+        return np.where(inside, x[:, np.clip(j, 0, n - 1)], first + j * ((last - first) / (n - 1)))
+    raise NotDifferentiated(f"scipy.signal.upfirdn is not differentiated with mode={mode!r}")
+
+
 def upfirdn_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
-    """The full convolution of h with x, zeros between its numbers, of which every `down`-th number is kept."""
+    """The convolution of h with x, extended, zeros between its numbers, of which every `down`-th number is kept."""
     h, x, up, down, axis = o["h"], o["x"], o["up"], o["down"], o["axis"]
-    if o["mode"] not in ("constant", None) or o["cval"] != 0:
-        raise NotDifferentiated("scipy.signal.upfirdn is differentiated with zeros around the signal")
+    mode, cval = o["mode"] or "constant", o["cval"]
     n, m = x.shape[axis], len(h)
     rows = np.moveaxis(x, axis, -1).reshape(-1, n)
+    width = 0 if mode == "constant" and not cval else -(-(m - 1) // up)
+    pull = None
+    if width:
+        more = np.array(rows, np.result_type(rows, 1.0))
+        rows, pull = run(lambda x: extended(x, width, mode, cval), None, [more])
     t = np.moveaxis(dy, axis, -1).reshape(len(rows), -1)
-    wide = np.zeros((len(rows), (n - 1) * up + 1), x.dtype)
+    wide = np.zeros((len(rows), (rows.shape[1] - 1) * up + 1), rows.dtype)
     wide[:, ::up] = rows
     full = np.zeros((len(rows), wide.shape[1] + m - 1), np.result_type(t, h, x))
-    full[:, ::down][:, : t.shape[1]] = t[:, : len(range(0, full.shape[1], down))]
+    kept = full[:, width * up :: down][:, : t.shape[1]]
+    kept[...] = t[:, : kept.shape[1]]
     dx = np.stack([np.correlate(f, h, "valid")[::up] for f in full])
     dh = np.sum([np.correlate(f, w, "valid") for f, w in zip(full, wide, strict=True)], axis=0)
+    if pull is not None:
+        (dx,) = pull(dx if rows.dtype.kind == "c" else np.real(dx).astype(rows.dtype))
     return dh, np.moveaxis(dx.reshape(*np.moveaxis(x, axis, -1).shape[:-1], n), -1, axis)
 
 
@@ -351,7 +388,11 @@ CASES: list[RuleCase] = [
     case(lambda b, a, x, z: ss.lfilter(b, a, x, zi=z), _W, np.array([1.5, 0.3]), _V, np.array([0.3, -0.2])),
     case(lambda b, a, x, z: ss.lfilter(b, a, x, 0, z), _W[:2], np.array([1.5, 0.3, 0.2]), _M, _M[:2]),
     case(lambda x, z: ss.sosfilt(_SOS, x, zi=z), _V, _M[:2, :2]), case(_states, _SOS[:, :3], _SOS[:, 4:], _V),
-    case(ss.upfirdn, _W, _V, 2, 3),
+    case(ss.upfirdn, _W, _V, 2, 3), case(lambda h, x: ss.upfirdn(h, x, cval=0.7), _W, _V),
+    *[case(ss.upfirdn, h, _M, u, d, 0, m) for h, u, d in ((_W, 1, 1), (np.cos(np.arange(12.0)), 2, 3))
+      for m in ("edge", "wrap", "symmetric", "antisymmetric", "reflect", "antireflect", "smooth", "line")],
+    case(ss.upfirdn, _W * (1 + 0.5j), _V, mode="line"), case(ss.upfirdn, _W, _V * (1 + 0.5j), 1, 2, mode="antireflect"),
+    case(ss.resample_poly, _M, 3, 2, padtype="line"), case(ss.resample_poly, _M, 3, 2, padtype="median"),
     case(ss.lfilter_zi, [0.2, 0.3], [1.5, -0.3]),
     case(ss.lfiltic, [0.2, 0.3], np.array([1.0, -0.3]), _V), case(ss.lfiltic, _V, [1.0, 0.3], [0.5, 0.2], _W),
     case(ss.lfiltic, _W[:1], np.array([1.5, -0.3, 0.4]), [0.7]), case(ss.lfiltic, [1], np.array([1.0, 0.3j]), _V),

@@ -67,3 +67,16 @@ def _item(d: Any, i: tuple[int, ...], like: Any) -> Any:
     """The cotangent of one matrix's result, in its kind."""
     t = np.asarray(d)[i]
     return np.array(t, like.dtype) if isinstance(like, np.ndarray) else type(like)(t)
+
+
+def one_after_other(one: Callable[..., Any], dy: Any, y: Any, *given: tuple[Any, int]) -> list[Any]:
+    """The cotangents of arrays that are stacks, each with the dimensions of one of its items, by those of the items."""
+    xs = [x for x, _ in given]
+    shape = np.broadcast_shapes(*[x.shape[: x.ndim - n] for x, n in given])
+    whole = [np.broadcast_to(x, shape + x.shape[x.ndim - n :]) for x, n in given]
+    out = [np.zeros(x.shape, np.result_type(x, dy)) for x in whole]
+    for i in np.ndindex(shape):
+        for total, d in zip(out, one(dy[i], y[i], *[x[i] for x in whole]), strict=True):
+            if d is not None:
+                total[i] = d
+    return [unbroadcast(t, x.shape) for t, x in zip(out, xs, strict=True)]

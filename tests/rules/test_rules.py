@@ -1,6 +1,6 @@
-"""Every case of every rule file, inlined; some of them on each Python called by a site, which hands it values.
+"""Every case of every rule file on each Python: two thirds inlined, the others called by a site, which hands it values.
 
-And in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
+Some in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from mooncake_py.registry import load_packs
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
-from tests.functions import share
+from tests.functions import ALL, share
 
 load_packs()
 CASES: list[tuple[str, RuleCase]] = []
@@ -23,15 +23,18 @@ for _info in pkgutil.iter_modules(mooncake_rules.__path__):
         continue
     _module = importlib.import_module(f"mooncake_rules.{_info.name}")
     CASES += [(f"{_info.name}-{i}-{c.name}", c) for i, c in enumerate(getattr(_module, "CASES", []))]
+CALLED = share(CASES)
+_names = set() if ALL else {name for name, _ in CALLED}
+INLINED = [(name, c) for name, c in CASES if name not in _names]
 
 
-@pytest.mark.parametrize("case", [c for _, c in CASES], ids=[name for name, _ in CASES])
+@pytest.mark.parametrize("case", [c for _, c in INLINED], ids=[name for name, _ in INLINED])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_inlined(case: RuleCase) -> None:
     check_grads(*known_call(case.fn, case.args, case.kwargs))
 
 
-@pytest.mark.parametrize("case", [c for _, c in share(CASES)], ids=[name for name, _ in share(CASES)])
+@pytest.mark.parametrize("case", [c for _, c in CALLED], ids=[name for name, _ in CALLED])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_called(case: RuleCase) -> None:
     check_grads(*unknown_call(case.fn, case.args, case.kwargs))
@@ -40,7 +43,7 @@ def test_called(case: RuleCase) -> None:
 OUTSIDE = np.zeros(1)
 
 
-@pytest.mark.parametrize("case", [c for _, c in share(CASES)[::5]], ids=[name for name, _ in share(CASES)[::5]])
+@pytest.mark.parametrize("case", [c for _, c in CALLED[::5]], ids=[name for name, _ in CALLED[::5]])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_where_arrays_outside_are_written_to(case: RuleCase) -> None:
     f, args = known_call(case.fn, case.args, case.kwargs)
