@@ -54,6 +54,7 @@ _STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object that it makes could not be done without
 MOST_TOTAL = 1500  # of a function that others are taken into
+MOST_BLOCKS = 100  # of one that a library's functions are taken into: it takes long to infer, and seldom runs in a loop
 MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
 MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
 
@@ -93,6 +94,8 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             at_once = late or (found.body.name == "__init__" and bool(s.args) and s.args[0] in made)
             if n > (MOST_AT_ONCE if at_once else MOST_STATEMENTS) or _makes_class(found.body):
                 continue
+            if len(fn.blocks) > MOST_BLOCKS and _branches(found):
+                continue
             if found.body.kind == "generator":
                 if not (is_used_up(s.out, inferred) and only_yields(found.body)):
                     continue
@@ -105,6 +108,11 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             fn = splice(fn, at_block, at_block.stmts.index(s), explicit(found.body), found.args, found.closure)
             changed = True
     return fn if changed else None
+
+
+def _branches(found: Callee) -> bool:
+    """Is it a library's, and more than a formula?"""
+    return found.owner is not None and is_library(found.owner) and len(found.body.blocks) > 1
 
 
 def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], apart: set) -> Function | None:
