@@ -118,7 +118,8 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
             dx = t if dx is None else dx + t
         of_bounds = None
         if dx is not None:
-            more, held = stationary_cotangent(total, res.x, dx, free_of(res.x, _limits(bounds.primal)))
+            free = free_of(res.x, _limits(bounds.primal))
+            more, held = stationary_cotangent(total, res.x, dx, free, bool(res.success))
             vector = vector + more
             of_bounds = _bounds_cotangent(bounds, res.x, held)
         out = {"args": extra(args, d.give(vector)), "bounds": of_bounds}

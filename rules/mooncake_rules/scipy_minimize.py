@@ -38,7 +38,6 @@ from mooncake_rules.scipy_stationary import (
     free_of,
     give_bounds,
     gradient_at,
-    minimum_cotangent,
     stationary_cotangent,
 )
 
@@ -48,7 +47,7 @@ _NONE = CoDual(None, None)
 
 
 def _of_minimum(
-    f: Any, x: np.ndarray, dx: Any, dfun: Any, bounds: CoDual, constraints: list[Any]
+    f: Any, x: np.ndarray, dx: Any, dfun: Any, bounds: CoDual, constraints: list[Any], found: bool = True
 ) -> tuple[np.ndarray, Any]:
     """The cotangents of what f depends on and of the bounds, for those of the minimum and of its value."""
     free = free_of(x, bounds.primal)
@@ -63,7 +62,7 @@ def _of_minimum(
         vector = np.ravel(dfun)[0] * vector
         of_bounds = np.where(free, 0.0, np.ravel(dfun)[0] * np.ravel(g)[: x.size])
     if dx is not None:
-        t, held = stationary_cotangent(problem, z, np.concatenate([np.ravel(dx), np.zeros(more)]), movable)
+        t, held = stationary_cotangent(problem, z, np.concatenate([np.ravel(dx), np.zeros(more)]), movable, found)
         vector, of_bounds = vector + t, of_bounds + held[: x.size]
     return problem.give(vector) if constraints else vector, give_bounds(bounds, x, of_bounds)
 
@@ -90,8 +89,8 @@ def minimize(
         held = constraints_of(constraints)
         x = np.atleast_1d(res.x)
         if jac.primal is True and dfun is None and not held and bounds.primal is None:
-            return None, None, extra(args, whole.give(root_cotangent(First(whole, 1), res.x, dx)))
-        vector, of_bounds = _of_minimum(value, x, dx, dfun, bounds, held)
+            return None, None, extra(args, whole.give(root_cotangent(First(whole, 1), res.x, dx, bool(res.success))))
+        vector, of_bounds = _of_minimum(value, x, dx, dfun, bounds, held, bool(res.success))
         return None, None, extra(args, whole.give(vector)), None, None, None, None, of_bounds
 
     return CoDual(res, fres), pullback
@@ -111,17 +110,17 @@ def minimize_scalar(
         if dx is None and dfun is None:
             return None
         d = depends(fun, args)
-        return None, None, None, extra(args, d.give(_scalar_minimum(d, float(res.x), dx, dfun)))
+        return None, None, None, extra(args, d.give(_scalar_minimum(d, float(res.x), dx, dfun, bool(res.success))))
 
     return CoDual(res, fres), pullback
 
 
-def _scalar_minimum(f: Any, x: float, dx: Any, dfun: Any) -> Any:
+def _scalar_minimum(f: Any, x: float, dx: Any, dfun: Any, found: bool = True) -> Any:
     vector: Any = 0.0
     if dfun is not None:
         vector = vector + np.ravel(dfun)[0] * gradient_at(f, x)[1]
     if dx is not None:
-        vector = vector + minimum_cotangent(f, x, dx, np.ones(1, bool))
+        vector = vector + stationary_cotangent(f, x, dx, np.ones(1, bool), found)[0]
     return vector
 
 

@@ -41,8 +41,8 @@ def depends(f: CoDual, args: CoDual) -> Any:
 # -- roots ------------------------------------------------------------------------------------------------
 
 
-def root_cotangent(f: Any, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-    """The cotangent of what f depends on, for that of its root x."""
+def root_cotangent(f: Any, x: np.ndarray, dx: np.ndarray, found: bool = True) -> np.ndarray:
+    """The cotangent of what f depends on, for that of its root x; was that `found`, or only looked for?"""
     jacobian = []
     y, _ = f.at(x)
     for k in range(np.size(y)):
@@ -50,9 +50,20 @@ def root_cotangent(f: Any, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         row.reshape(-1)[k] = 1.0
         (t,), _ = f.at(x)[1](like_value(row, y))
         jacobian.append(np.zeros(np.size(x)) if t is None else np.ravel(t))
+    if not found:
+        check_converged(np.linalg.solve(np.array(jacobian), np.ravel(y)), x)
     weight = -np.linalg.solve(np.array(jacobian).T, np.ravel(dx)).reshape(np.shape(y))
     vector: np.ndarray = f.at(x)[1](like_value(weight, y))[1]
     return vector
+
+
+def check_converged(step: Any, x: Any) -> None:
+    """Where a solver gave up is what was looked for if Newton's step is small there: then too much was asked for."""
+    if not np.linalg.norm(np.ravel(step)) <= 1e-4 * (1.0 + np.linalg.norm(np.ravel(x))):
+        raise NotDifferentiated(
+            "the solver has not converged: where it stopped is no solution, and has no derivative as one; "
+            "give it more iterations or a better start"
+        )
 
 
 def like_value(t: np.ndarray, y: Any) -> Any:
@@ -64,9 +75,11 @@ def like_value(t: np.ndarray, y: Any) -> Any:
     return type(y)(np.ravel(t)[0])
 
 
-def _scalar_root(f: Dependence, x: float, dx: Any) -> np.ndarray:
+def _scalar_root(f: Dependence, x: float, dx: Any, found: bool = True) -> np.ndarray:
     y, pull = f.at(x)
     (slope,), vector = pull(type(y)(1.0) if not isinstance(y, np.ndarray) else np.ones(y.shape))
+    if not found:
+        check_converged(np.ravel(y)[0] / np.ravel(slope)[0], x)
     return -np.ravel(dx)[0] / np.ravel(slope)[0] * vector
 
 
@@ -240,7 +253,7 @@ def root(
         d = depends(fun, args)
         if jac is True:
             d = First(d)
-        return None, None, extra(args, d.give(root_cotangent(d, res.x, dx)))
+        return None, None, extra(args, d.give(root_cotangent(d, res.x, dx, bool(res.success))))
 
     return CoDual(res, fres), pullback
 
@@ -269,7 +282,7 @@ def root_scalar(f: CoDual, args: CoDual = EMPTY, method=None, bracket=None, **op
         d = depends(f, args)
         if options.get("fprime") is True:
             d = First(d)
-        return None, extra(args, d.give(_scalar_root(d, float(res.root), dx)))
+        return None, extra(args, d.give(_scalar_root(d, float(res.root), dx, bool(res.converged))))
 
     return CoDual(res, fres), pullback
 

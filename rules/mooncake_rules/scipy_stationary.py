@@ -9,9 +9,7 @@ import scipy.optimize as so
 
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow
 from mooncake_rules.callables import Dependence
-from mooncake_rules.scipy_optimize import (
-    as_tuple,
-)
+from mooncake_rules.scipy_optimize import as_tuple, check_converged
 
 # -- stationary points ------------------------------------------------------------------------------------
 
@@ -53,10 +51,13 @@ def _shifted(x: Any, v: Any) -> Any:
     return x + v if isinstance(x, np.ndarray) else type(x)(x + np.ravel(v)[0])
 
 
-def stationary_cotangent(f: Any, x: Any, dx: Any, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def stationary_cotangent(
+    f: Any, x: Any, dx: Any, free: np.ndarray, found: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """The cotangents of what f depends on and of x itself, for that of its stationary point x.
 
-    The coordinates that are not free are where somebody else put them: theirs is the cotangent of x.
+    The coordinates that are not free are where somebody else put them: theirs is the cotangent of x. Was it `found`,
+    or only looked for?
     """
     n = np.size(x)
     columns = []
@@ -67,7 +68,10 @@ def stationary_cotangent(f: Any, x: Any, dx: Any, free: np.ndarray) -> tuple[np.
     direction = np.zeros(n)
     if columns:
         hessian = np.array(columns)
-        direction[free] = -np.linalg.solve((hessian + hessian.T) / 2, np.ravel(dx)[free])
+        hessian = (hessian + hessian.T) / 2
+        if not found:
+            check_converged(np.linalg.solve(hessian, np.ravel(gradient_at(f, x)[0])[free]), x)
+        direction[free] = -np.linalg.solve(hessian, np.ravel(dx)[free])
     g, vector = slope_along(f, x, direction.reshape(np.shape(x)))
     return vector, np.where(free, 0.0, np.ravel(dx) + np.ravel(g))
 

@@ -152,6 +152,34 @@ def test_what_searches_for_a_minimum_is_not_differentiated_step_by_step() -> Non
             grad(lambda a, refused=refused: refused(lambda z: (z[0] - a) ** 2, np.zeros(1), np.ones(1)).x[0])(1.5)
 
 
+def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
+    def system(x: Any, a: float) -> Any:
+        return np.array([x[0] ** 3 - a * x[1] - 1.0, x[1] ** 2 + x[0] * a - 2.0])
+
+    def root(a: float, **options: Any) -> Any:
+        return so.root(system, np.array([1.0, 0.5]), (a,), **options)["x"].sum()
+
+    def bowl(x: Any, a: float) -> Any:
+        return (x[0] - a) ** 4 + x[0] ** 2 + (x[1] - x[0]) ** 2
+
+    def least(a: float, **options: Any) -> Any:
+        return so.minimize(bowl, np.array([3.0, -1.0]), (a,), **options).x.sum()
+
+    def single(a: float, **options: Any) -> Any:
+        return so.root_scalar(lambda x: x**3 - a, x0=5.0, fprime=lambda x: 3.0 * x * x, **options)["root"]
+
+    def lowest(a: float, **options: Any) -> Any:
+        return so.minimize_scalar(lambda x: (x - a) ** 2 + 0.1 * x**4, bounds=(-9.0, 9.0), options=options).x
+
+    too_few = (root, {"options": {"maxfev": 4}}), (least, {"options": {"maxiter": 2}}), (single, {"maxiter": 2})
+    for f, options in (*too_few, (lowest, {"maxiter": 3})):
+        with pytest.raises(MissingRule, match="has not converged"):
+            grad(lambda a, f=f, options=options: f(a, **options))(0.7)
+    for f, options in ((root, {"tol": 1e-16}), (least, {"options": {"gtol": 1e-16}})):  # no machine gets there
+        slope = (f(0.7 + 1e-4, **options) - f(0.7 - 1e-4, **options)) / 2e-4
+        assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
+
+
 def test_a_constraint_that_does_not_bind_has_no_influence() -> None:
     def f(c: float) -> Any:
         held = {"type": "ineq", "fun": lambda z: c - z[0]}
