@@ -1,6 +1,7 @@
 """Results do not depend on the switches: the zoo under each of them.
 
-Every seventh case, others for each switch; `MOONCAKE_ZOO=all python -m pytest tests/test_options.py` runs them all.
+Every seventh case, others for each switch, a third of them on each Python; all of them with
+`MOONCAKE_ZOO=all python -m pytest tests/test_options.py`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import pytest
 from mooncake_py import grad, options, value_and_grad, value_and_pullback
 from mooncake_py.switches import DEFAULT, Options, current
 from tests.derive import rule_of
-from tests.functions import ALL, CASES
+from tests.functions import ALL, CASES, share
 from tests.harness import Case, check_case, close
 
 SWITCHES = Options._fields
 STRIDE = 1 if ALL else 7
 QUICK = [case for case in CASES if ALL or "slow" not in case.tags]
-SAMPLE = [(s, case) for k, s in enumerate(SWITCHES) for case in QUICK[k % STRIDE :: STRIDE]]
+SAMPLE = share([(s, case) for k, s in enumerate(SWITCHES) for case in QUICK[k % STRIDE :: STRIDE]])
 
 
 @pytest.mark.parametrize(("switch", "case"), SAMPLE, ids=lambda x: getattr(x, "name", x))
