@@ -110,7 +110,9 @@ __all__ = [
 numpy_arraylike.serve()
 for _module, _packs in {
     "concurrent.futures": ("refused_pools",),
+    "csv": ("csv_",),
     "json": ("json_",),
+    "logging": ("logging_",),
     "pprint": ("pprint_",),
     "random": ("random_",),
     "re": ("re_",),
