@@ -141,9 +141,11 @@ def handle_new(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Res
 
 
 def bound_method(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    """`types.MethodType(function, x)`: fdata of a bound method is that of its object."""
-    if len(args) != 2 or type(fargs[0]) not in (FunctionShadow, type(None)):
+    """`types.MethodType(function, x)`: fdata of a bound method is that of its object; the run knows the function's."""
+    if len(args) != 2 or type(fargs[0]) not in (FunctionShadow, ObjectShadow, type(None)):
         return None
+    if type(fargs[0]) is ObjectShadow:  # an object that is called
+        run.current().put(args[0], fargs[0])
     share_cells(args[0], fargs[0])
     return pytypes.MethodType(*args), fargs[1], lambda dy: (None, None, dy)
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import types
 
 from tests.zoo.registry import case
 
@@ -153,3 +154,77 @@ def attributes_of_functions(x):
 
     g.shift *= 2.0
     return g(x) * g.scale + f.__dict__["scale"] * f.shift + g.__wrapped__(2.0)
+
+
+class Weighted:
+    """A decorator that is a class: a method when it is asked for by an object."""
+
+    def __init__(self, f):
+        self.f = f
+        self.calls = 0
+
+    def __get__(self, obj, cls=None):
+        return self if obj is None else types.MethodType(self, obj)
+
+    def __call__(self, *args):
+        self.calls += 1
+        return self.calls * self.f(*args)
+
+
+class Spring:
+    def __init__(self, k):
+        self.k = k
+
+    @Weighted
+    def force(self, x):
+        return math.sin(self.k * x)
+
+
+class Gain:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, spring, y):
+        spring.k *= y
+        return self.k * spring.k
+
+
+@case(0.7)
+def methods_decorated_by_an_object(x):
+    spring = Spring(x)
+    Spring.__dict__["force"].calls = 0
+    return spring.force(2.0) + spring.force(x)
+
+
+@case(0.7)
+def objects_bound_as_methods(x):
+    spring = Spring(x)
+    push = types.MethodType(Gain(x * x), spring)
+    return push(2.0) + push(x) * spring.k
+
+
+@case(0.7)
+def methods_that_remember(x):
+    class Remembered:
+        def __init__(self, f):
+            self.f = f
+            self.kept = {}
+
+        def __get__(self, obj, cls=None):
+            return types.MethodType(self, obj)
+
+        def __call__(self, obj, n):
+            if n not in self.kept:
+                self.kept[n] = self.f(obj, n)
+            return self.kept[n]
+
+    class Powers:
+        def __init__(self, a):
+            self.a = a
+
+        @Remembered
+        def of(self, n):
+            return 1.0 if n == 0 else self.of(n - 1) * self.a
+
+    powers = Powers(x)
+    return powers.of(4) + powers.of(3)
