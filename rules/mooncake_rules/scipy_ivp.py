@@ -206,8 +206,10 @@ def solve_ivp(
         )  # fmt: skip
     way: Any = BySteps(base, fun, args) if base else ByEquation(method.primal, fun, args)
     plain = {k: v.primal for k, v in options.items()}
+    # The dense output keeps the array that it is given: of the caller's the cotangent would be taken for its own.
+    at_start = y0.primal.copy() if isinstance(y0.primal, np.ndarray) else y0.primal
     sol = si.solve_ivp(
-        fun.primal, t_span.primal, y0.primal, way.method, t_eval.primal, dense_output.primal, events.primal,
+        fun.primal, t_span.primal, at_start, way.method, t_eval.primal, dense_output.primal, events.primal,
         args=args.primal, **plain,
     )  # fmt: skip
     shadow = DictShadow({k: zero_fdata(v) if k in _RESULTS else None for k, v in sol.items()})
