@@ -14,13 +14,14 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import MooncakeError
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.also_outside import Outside
 from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.held import may_change
 from mooncake_py.infer.outside import with_answer
 from mooncake_py.infer.types import T, Tup
 from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.pullback import Pullback
-from mooncake_py.run import NOTHING, Wary, in_run, is_wary
+from mooncake_py.run import ARRAYS, NOTHING, Wary, in_run, is_wary
 from mooncake_py.run import current as this_run
 from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
@@ -64,7 +65,24 @@ def _run_forward(
     if type(g) is not pytypes.FunctionType:
         return _run_wary(f, unwrapped, args, kwargs, active, NOTHING)
     receivers, brought = all_args[: len(all_args) - len(args)], code_of((*args, *kwargs.values()))
-    return with_answer(lambda wary: _run_wary(f, unwrapped, args, kwargs, active, wary), g, receivers, brought)
+
+    def run(wary: Wary) -> tuple[Any, Pullback]:
+        try:
+            return _run_wary(f, unwrapped, args, kwargs, active, wary)
+        except _AlsoOutside:
+            return _run_wary(f, unwrapped, args, kwargs, active, ARRAYS)
+
+    return with_answer(run, g, receivers, brought)
+
+
+class _AlsoOutside(Exception):
+    """An argument that may be written to is outside as well, where the function may come to it."""
+
+
+def _look_outside(rule: DerivedRule, g: pytypes.FunctionType, receivers: Sequence[Any], args: Sequence[Any]) -> None:
+    """Before a run that looks for what it writes among its arguments only."""
+    if this_run().wary < ARRAYS and rule.derived.touched_args and Outside(g, receivers, code_of(args)).has(args):
+        raise _AlsoOutside
 
 
 def _run_wary(
@@ -94,6 +112,7 @@ def _run_wary(
     cells = cells_of(g)
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
+    _look_outside(rule, g, all_args[:extra], args)
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     result = _by_rule(rule, cells, all_args, shadows, args, extra)
     if all(active) and not wary:
@@ -248,6 +267,8 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
     cells = cells_of(g)
     free = tuple(abstract(c, bool(is_wary())) for c in cells)
     rule = rule_for(g, tuple(map(typed, params)), free, fdata.aliased, outermost=True)
+    values = (*call.own, *call.own_kwargs.values())
+    _look_outside(rule, g, args[: m - len(call.own)], values)
     y, fy, captures = _run(rule, inputs, cells, fdatas)
     tree = rule.derived.result_tree
     mine = call.mine()
@@ -257,7 +278,6 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
         ds = slots.scatter(params, list(ds[: len(params)]))
         return [ds[i] for i in mine]
 
-    values = (*call.own, *call.own_kwargs.values())
     fd = [fdata[i] for i in mine]
     if all(act[m - len(call.own) :]) and not call.kwargs and not is_wary():
         _remember(call.f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(call.own))

@@ -166,11 +166,11 @@ class Pullback:
     def _keep(self) -> list[tuple[Any, Any]]:
         """What undoing must leave as it is: what the value holds, and all that is outside of the arguments."""
         mine = reachable(self._args)
-        outside = [x for k, x in self.touched.items() if k not in mine]
+        outside = [*self._outside, *(x for k, x in self.touched.items() if k not in mine)]
         arrays = [x for x in outside if isinstance(x, np.ndarray)]  # they may be views of the arguments'
         others = [x for x in outside if not isinstance(x, np.ndarray)]
         held = contents((self._value, *self.newcomers, *self.arrays, *arrays), self._args)
-        return held + snapshot((*self._outside, *others))
+        return held + snapshot(others)
 
 
 def leaves_of(value: Any) -> list[Any]:

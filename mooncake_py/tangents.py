@@ -61,7 +61,7 @@ def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
             found = None
     if x is base:
         return whole
-    if not _lies_in(x, base):
+    if not lies_in(x, base):
         if here.wary >= run.Wary.ARRAYS:
             raise UnsupportedError("a view of an array from outside with this memory layout", "the call", None)
         return shadow_of(x)
@@ -75,7 +75,7 @@ def _met_shadow(x: np.ndarray, here: run.Run) -> Shadow:
 _NOBODY: tuple[Any, Any] = (lambda: None), None
 
 
-def _lies_in(x: np.ndarray, base: np.ndarray) -> bool:
+def lies_in(x: np.ndarray, base: np.ndarray) -> bool:
     """Can the shadow of x be a view of that of the array which owns its memory?"""
     same = x.dtype == base.dtype or not layout.repeats(x)
     return same and base.dtype.kind in "fc" and layout.is_in_one_piece(base)
@@ -407,7 +407,7 @@ def made_fdata(x: Any) -> Any:
         return items if any(f is not None for f in items) else None
     if type(x) is not np.ndarray or x.dtype.kind not in "fc":
         return zero_fdata(x)
-    if run.is_wary() < run.Wary.ARRAYS or not _lies_in(x, layout.owner_of(x)):
+    if run.is_wary() < run.Wary.ARRAYS or not lies_in(x, layout.owner_of(x)):
         return shadow_of(x)
     f = zero_fdata(x)
     f.is_view = False

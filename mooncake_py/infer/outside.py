@@ -64,6 +64,7 @@ _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__"
 _OF_NEW_CLASS = frozenset({"__init_subclass__", "__set_name__"})
 """Those that run where a class is made."""
 _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "build_class"})
+_TO_MODULES = frozenset({ops.load_global, getattr, ops.import_name, ops.import_from})
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
@@ -90,6 +91,12 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
             _answers.clear()
         _answers[key] = known
     return known[0]
+
+
+def names_of(f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[Any]) -> list[Name]:
+    """The names that the code of such a call may look up, whose call was asked for an answer before."""
+    found = _answers.get(_call(f, [x for x in receivers if is_data(x) or holds_arrays(x)], brought))
+    return [] if found is None else found[1]
 
 
 def _walked(f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[Any]) -> tuple[Wary, list[Name]]:
@@ -182,6 +189,13 @@ class Code:
             if isinstance(s.fn, Const) and s.fn.value is ops.cell_set:
                 held.pop(s.args[0], None)  # type: ignore[arg-type]
         return held
+
+    def modules(self) -> list[pytypes.ModuleType]:
+        """The user's modules that it names, by a global name, as an attribute of another one or in an import."""
+        defs = {s.out: s for b in self.body.blocks for s in b.stmts}
+        values = [s.out for s in defs.values() if isinstance(s.fn, Const) and s.fn.value in _TO_MODULES]
+        found = [x for x in (self.known(v, defs) for v in values) if isinstance(x, pytypes.ModuleType)]
+        return list(dict.fromkeys([x for x in found if not of_library(x.__name__)]))
 
     def known(self, v: Operand, defs: dict[Var, Call]) -> Any:
         """What a name, or an attribute of a module by name, stands for; None where that is not seen."""
@@ -459,15 +473,14 @@ class Walk:
             if name in globals_:
                 x = globals_[name]
                 self.relied.append(_name(globals_, name, x))
-                if isinstance(x, pytypes.ModuleType):
-                    if not of_library(x.__name__):
-                        self.namespaces = True
-                        for n in code.co_names:
-                            if n in x.__dict__:
-                                self.relied.append(_name(x.__dict__, n, x.__dict__[n]))
-                                self.value(x.__dict__[n])
-                else:
+                if not isinstance(x, pytypes.ModuleType):
                     self.value(x)
+        for x in c.modules():
+            self.namespaces = True
+            for n in code.co_names:
+                if n in x.__dict__:
+                    self.relied.append(_name(x.__dict__, n, x.__dict__[n]))
+                    self.value(x.__dict__[n])
         for k in code.co_consts:
             if isinstance(k, pytypes.CodeType):
                 self.method_names.add(k.co_name)

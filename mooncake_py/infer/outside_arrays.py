@@ -135,6 +135,7 @@ class _Arrays:
             for c in self.codes
             for n in c.code.co_names
         )
+        self.sources = self.sources or any(kinds(scope.get(name)) for scope, name, *_ in walk.relied)
 
     def _attributes_of(self, x: Any) -> None:
         """What objects, classes and functions hold."""
@@ -217,6 +218,9 @@ class _Arrays:
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             self.hold(c, s.out, kinds(c.globals.get(name)) | self.globals.get(str(name), NOTHING))
+            return False
+        if f is ops.import_from:
+            self.hold(c, s.out, kinds(c.known(s.out, defs)))
             return False
         if f is ops.cell_get:
             self.hold(c, s.out, self.cells.get(str(s.args[1].value), NOTHING))  # type: ignore[union-attr]

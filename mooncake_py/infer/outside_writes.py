@@ -309,6 +309,11 @@ class Writes:
             if self.walk.leads_to_data(x):
                 tracks.add(s.out, flat)
             return False
+        if f is ops.import_from:
+            x = c.known(s.out, defs)
+            if self.walk.leads_to_data(x):
+                tracks.add(s.out, holds_plainly(x))
+            return False
         if f is ops.cell_get and s.args[0] in tracks.cells:
             tracks.add(s.out)
             return False

@@ -26,7 +26,7 @@ from mooncake_py.structure import (
     unstore,
     with_items,
 )
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, made_fdata, zero_fdata
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, lies_in, made_fdata, zero_fdata
 from mooncake_py.trees import children, describe, rebuild
 
 
@@ -94,10 +94,13 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
 
 
 def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
+    if run.current().wary >= run.ARRAYS and lies_in(x, layout.owner_of(x)):
+        shadow = zero_fdata(x)  # the run may come to its memory from outside as well
+        state["aliased"] = state["aliased"] or any(np.shares_memory(x, y) for y, _ in arrays)
+        arrays.append((x, shadow))
+        return shadow
     shadow = shadow_of(x)
     own = x.base is None
-    if own and (here := run.current()).wary >= run.Wary.ARRAYS:
-        here.arrays[id(x)] = x, shadow  # the run may come to it from outside as well
     for y, other in arrays:
         if own and y.base is None:  # each has memory of its own
             continue

@@ -12,6 +12,7 @@ from mooncake_py import registry
 from mooncake_py.errors import MooncakeError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.also_outside import Outside
 from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.results import only_numbers
@@ -126,7 +127,7 @@ class WarmCall(Signature):
 
     __slots__ = (
         *("active", "call", "cells", "chosen", "code", "filling", "function", "pullback", "scalar", "single", "stacks"),
-        *("tree", "ways"),
+        *("outside", "tree", "ways"),
     )
 
     def __init__(
@@ -155,6 +156,7 @@ class WarmCall(Signature):
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
         passed = zip(types, self.active, strict=True)
         found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
+        self.outside: Outside | None = None  # where arguments may be written to, and something is outside
         self.ways = None if None in found else tuple([way for way in found if way is not None])
         self.call: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, Any] | None] = self._structured
         """The value and the gradients by the chosen arguments; None where this is not a call of the same signature.
@@ -219,7 +221,8 @@ class WarmCall(Signature):
         if filling is None:
             return None
         g = filling.function
-        if is_declared(g) or may_write_outside(g, filling.prefix, code_of((*args, *kwargs.values()))):
+        brought = code_of((*args, *kwargs.values()))
+        if is_declared(g) or may_write_outside(g, filling.prefix, brought):
             return None
         args = filling.parameters(args, kwargs) or ()
         chosen = [filling.place(k) for k in chosen]
@@ -237,10 +240,15 @@ class WarmCall(Signature):
             return None
         if any(map(filling.is_own, rule.derived.touched_args)):  # what is written to a method's object stays there
             return None
-        return cls(filling, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
+        call = cls(filling, rule, args, chosen, cell_types, single, one[0] if has_aux else one, fits, types)
+        if rule.derived.touched_args:
+            call.outside = Outside(g, filling.prefix, brought)
+        return call
 
     def _structured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The call with containers and objects: their cotangents are collected in shadows."""
+        if self.outside is not None and self.outside.has((*args, *kwargs.values())):
+            return None
         if self.filling is not None:
             args = self.filling.parameters(args, kwargs)  # type: ignore[assignment]
             if args is None:
