@@ -419,7 +419,8 @@ class Walk:
         for s in defs.values():
             if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
                 name = str(s.args[0].value)  # type: ignore[union-attr]
-                counted = s.fn.value is ops.store_global and counts(s.args[1], name, defs)
+                keeps = may_hold_data(x := c.globals.get(name)) or holds_arrays(x)
+                counted = s.fn.value is ops.store_global and not keeps and counts(s.args[1], name, defs)
                 self.rebinds = True
                 self.assigns = self.assigns or not counted
                 if self.notes:

@@ -206,3 +206,17 @@ def another_array_by_the_same_name(v):
     BUFFER = old
     BUFFER[:] = v
     return s + np.sum(BUFFER * old)
+
+
+TWICE, ROW = [1.0], np.ones(2)
+
+
+@case(1.3)
+def a_list_and_an_array_assigned_what_they_hold_times_two(x):
+    global TWICE, ROW
+    TWICE.clear()
+    TWICE.append(x)
+    ROW[0] = x
+    TWICE *= 2
+    ROW = ROW * 2
+    return TWICE[1] * ROW[0] * x
