@@ -32,6 +32,7 @@ from mooncake_py.infer.special_methods import (
     BINARY,
     IN_PLACE,
     SPECIAL,
+    computed_or_asked,
     found_in,
     item_or_made,
     item_or_zero,
@@ -202,7 +203,13 @@ class Classes:
                 return BOT, Plan(hook, (x, Const(name)), lacks=(x, Const(cls), Const(name)))
             return None
         if isinstance(d, property):
-            return (BOT, Plan(d.fget, (x,))) if type(d) is property and is_function(d.fget) else None
+            if type(d) is not property or not is_function(d.fget):
+                return None
+            ask = self.look(cls, "__getattr__")
+            if ask is MISSING:
+                return BOT, Plan(d.fget, (x,))
+            asked = (Const(d.fget), Const(ask), x, Const(name))
+            return (BOT, Plan(computed_or_asked, asked)) if is_function(ask) else None
         if hasattr(type(d), "__set__") or hasattr(type(d), "__delete__"):
             return None
         if held is not None and name in t.sure:

@@ -43,6 +43,14 @@ def found_in(f, x, k):  # type: ignore[no-untyped-def]
     return bool(f(x, k))
 
 
+def computed_or_asked(f, ask, x, name):  # type: ignore[no-untyped-def]
+    """`x.name` by a property's function, or by `__getattr__` where that says that there is none."""
+    try:
+        return f(x)
+    except AttributeError:
+        return ask(x, name)
+
+
 def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
     """`d[k]` of a defaultdict."""
     if k not in d:
@@ -58,7 +66,7 @@ def item_or_zero(d, k):  # type: ignore[no-untyped-def]
 
 
 STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
-STAND_INS |= {items_measured, items_hinted, item_or_made, item_or_zero}
+STAND_INS |= {items_measured, items_hinted, item_or_made, item_or_zero, computed_or_asked}
 
 BINARY: dict[Any, tuple[str, str]] = {}
 IN_PLACE: dict[Any, tuple[str, Any]] = {}

@@ -97,14 +97,20 @@ def _object_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     """The same of an object, by its `__getattribute__`."""
     cls = type(x)
     hook = class_attribute(cls, "__getattribute__")
-    if type(hook) is not pytypes.FunctionType:
-        return _generic_get(call, x, fx, name)
+    own = type(hook) is pytypes.FunctionType
     fallback = class_attribute(cls, "__getattr__")
     if not _is_hook(fallback):
-        return of_receiver(call(hook, None, (x, name), (fx, None)))
-    y, fy, tried = call(hook, None, (x, name), (fx, None), protected=True)
-    if type(y) is not Raised or not isinstance(y.exc, AttributeError):
-        return of_receiver((y, fy, tried))
+        return of_receiver(call(hook, None, (x, name), (fx, None))) if own else _generic_get(call, x, fx, name)
+    if not own and not _is_computed(class_attribute(cls, name)):
+        return _generic_get(call, x, fx, name)
+    alike = functools.partial(call, protected=True)
+    try:
+        found = of_receiver(alike(hook, None, (x, name), (fx, None))) if own else _generic_get(alike, x, fx, name)
+    except AttributeError as e:
+        found = Raised(e), None, None
+    if found is None or type(found[0]) is not Raised or not isinstance(found[0].exc, AttributeError):
+        return found
+    tried = found[2]
     y, fy, pb = call(fallback, None, (x, name), (fx, None))
 
     def both(dy: Any) -> Any:
@@ -114,6 +120,11 @@ def _object_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         return ds
 
     return of_receiver((y, fy, both))
+
+
+def _is_computed(d: Any) -> bool:
+    """Does a function of the user's run where this attribute of a class is looked up, which may say there is none?"""
+    return isinstance(d, (property, functools.cached_property)) or _function(d, "__get__") is not None
 
 
 def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) -> Result | None:

@@ -240,7 +240,8 @@ def _ne(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | N
 def _negated(found: Result | None) -> Result | None:
     if found is None or type(found[0]) is Raised:
         return found
-    return not found[0], None, found[2]
+    pb = found[2]  # what was asked for may be a number, whose derivative ends here
+    return not found[0], None, None if pb is None else lambda _: pb(None)
 
 
 def _text(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:

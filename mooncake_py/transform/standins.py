@@ -39,7 +39,7 @@ def _with_given(callee: Callee, call: Call, inferred: Inferred, globals_: dict) 
 
     def takes(b: CFGBlock, i: int) -> Function | None:
         f = given.get(b.stmts[i].fn)
-        if not isinstance(f, Const) or not isinstance(f.value, pytypes.FunctionType):
+        if not isinstance(f, Const) or not isinstance(f.value, pytypes.FunctionType) or b.handler is not None:
             return None
         inner = known_callee(f.value, b.stmts[i], inferred, globals_)
         if inner is None or inner.body.kind != "function":

@@ -213,9 +213,11 @@ class _Simple(Rebuild):
         loop, item, done = builder.new_block(), builder.new_block(), builder.new_block()
         it = self.read(d, s.args[0])
         builder.goto(d, loop, pos)
+        if handler is not None:
+            self.protect(fn, loop, handler)
         x = builder.param(item)
         builder.for_next(loop, it, item, done, pos)
         self.emit(item, pos, ops.yield_, x)
-        builder.goto(item, loop, pos)
+        builder.goto(item if handler is None else self.after_raising(fn, item, handler, pos), loop, pos)
         builder.write(done, s.out, Const(None))
         return done

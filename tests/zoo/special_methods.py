@@ -131,3 +131,56 @@ def calls_of_closures_by_method(x):
     by_default = lambda v, k=x: v * k  # noqa: E731
     calls = [(lambda v: v * x).__call__, by_default.__call__, (lambda s, v: s * v).__get__(x * x)]
     return sum(f(2.0) for f in calls) * sum(map((lambda v: v * x).__call__, [x, 2.0]))
+
+
+class Measured:
+    """Its comparisons give numbers, and its attributes may not be there."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __eq__(self, other):
+        return self.v * other
+
+    __hash__ = None
+
+    @property
+    def missing(self):
+        return self.nothing * 2.0
+
+    @property
+    def twice(self):
+        return self.v * 2.0
+
+    def __getattr__(self, name):
+        if name == "nothing":
+            raise AttributeError(name)
+        return self.v * len(name)
+
+
+class Refusing:
+    def __get__(self, x, cls=None):
+        if x.v > 1.0:
+            raise AttributeError("too large")
+        return x.v
+
+
+class Described(Measured):
+    small = Refusing()
+
+
+@case(1.3)
+def inequality_by_what_says_that_two_are_equal(x):
+    m = Measured(x)
+    return (m != 4.0) * x + (m != 0.0) * x * x + (m == 2.0) * x
+
+
+@case(1.3)
+def properties_that_have_no_attribute_ask_for_it(x):
+    m = Measured(x)
+    return m.missing * m.twice + getattr(m, "missing", 1.0) * hasattr(m, "missing")
+
+
+@case(1.3)
+def descriptors_that_have_no_attribute_ask_for_it(x):
+    return Described(x).small * Described(x * 0.5).small
