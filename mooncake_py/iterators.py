@@ -254,6 +254,11 @@ def item_within(it: Any) -> Any:
     raise RuntimeError("generator raised StopIteration")
 
 
+def found_among(it: Any, key: Any) -> bool:
+    """`key in it`, which takes items up to the one that is looked for."""
+    return any(x is key or x == key for x in it)
+
+
 def columns(rows: list) -> Iterator[list]:
     """What `zip(*rows)` gives, in lists."""
     rows = list(rows)

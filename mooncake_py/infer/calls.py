@@ -39,6 +39,7 @@ from mooncake_py.infer.predicates import (
     may_be_told,
     may_be_written,
     may_change_as_index,
+    takes_items,
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
@@ -74,7 +75,6 @@ from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
     asking_items,
-    drained,
     find_rule,
     incurious,
     is_pure,
@@ -350,7 +350,7 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if rule is not None and (k := drained.get(f, len(types))) < len(types):
+        if rule is not None and (k := takes_items(f, types)) is not None and k < len(types):
             by_value = not isinstance(rule, Rule) or k not in rule.codual
             if may_be_iterator(types[k]) or (by_value and _gives_keys(types[k])):
                 rule = False  # it is asked for its items, one by one

@@ -154,9 +154,17 @@ def may_be_iterator(t: T) -> bool:
     return any(map(may_be_iterator, t.options)) if isinstance(t, Union) else t == Top(True)
 
 
+def takes_items(f: Any, types: Sequence[T | None]) -> int | None:
+    """Which of its positional arguments does f take item after item from? Setting a slice of a list does so, too."""
+    if f is operator.setitem or f is list.__setitem__:
+        i = types[1] if len(types) == 3 and isinstance(types[0], Lst) else None
+        return 2 if i is not None and class_of(widen(i)) is slice else None
+    return drained.get(f)
+
+
 def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
     """Which of its positional arguments does a call of f iterate over to the end?"""
-    k = drained.get(f) if type(f).__hash__ is not None else None
+    k = takes_items(f, types) if type(f).__hash__ is not None else None
     if k is None or k >= len(types) or f is ops.call_ex or (f in (min, max) and len(types) != 1):
         return None
     return None if f is operator.iadd and not isinstance(types[0], Lst) else k

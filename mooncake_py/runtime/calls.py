@@ -25,6 +25,7 @@ from mooncake_py.infer.codes import NAMESPACES, OF_FRAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
+from mooncake_py.iterators import found_among
 from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.asked import asked as asked_by
@@ -87,7 +88,9 @@ def call(
             d = native_method(type(self), f)
             if callable(d):
                 return of_bound(call(d, None, *given.after(self, ff), protected))
-    k = registry.drained.get(f) if type(f).__hash__ is not None else None
+    if f is operator.contains and len(args) == 2 and _is_searched(args[0], fargs[0]):
+        return call(found_among, None, args, fargs, protected=protected)
+    k = _takes_items(f, args) if type(f).__hash__ is not None else None
     if k is not None and k < len(args):
         if _runs_out(f, k, args, fargs):
             return drain(call, k, f, given, protected)
@@ -316,6 +319,20 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
     if several:
         return tuple(z for z, _ in results), tuple(fz for _, fz in results), pullback
     return (*results[0], pullback)
+
+
+def _takes_items(f: Any, args: tuple[Any, ...]) -> int | None:
+    """Which of its positional arguments does f take item after item from? Setting a slice of a list does so, too."""
+    if f is operator.setitem or f is list.__setitem__:
+        return 2 if len(args) == 3 and isinstance(args[0], list) and isinstance(args[1], slice) else None
+    return registry.drained.get(f)
+
+
+def _is_searched(x: Any, fx: Any) -> bool:
+    """Does Python code that is to be derived give the items among which `in` looks?"""
+    if type(x) in ITERATORS:
+        return True
+    return is_active(x, fx) and not hasattr(type(x), "__contains__") and iterates_in_python(x)
 
 
 def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> bool:

@@ -93,7 +93,9 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
 
 
 def _goes_through_keys(f: Any, classes: tuple[type, ...]) -> bool:
-    """May a call use up the keys of a dict or set, which may have derivatives?"""
+    """May a call use up the keys of a dict or set, which may have derivatives, or set a slice to what it takes out?"""
+    if f is operator.setitem or f is list.__setitem__:
+        return slice in classes[1:2] and issubclass(classes[0], list) and classes[2] not in (list, tuple)
     k = registry.drained.get(f, len(classes))
     return f is not dict and k < len(classes) and issubclass(classes[k], _WITH_KEYS)
 

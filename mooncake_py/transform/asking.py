@@ -25,7 +25,7 @@ from mooncake_py.ir.nodes import (
     all_edges,
 )
 from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or, thrown_into
-from mooncake_py.registry import drained, overlay_of
+from mooncake_py.registry import overlay_of
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, stand_in
@@ -270,7 +270,8 @@ class _Search:
             if f is item_within or f is next:
                 loop: Any = item_within if f is item_within else next_item if len(s.args) == 1 else next_or
             else:
-                loop, k = items_left, drained[f]
+                loop, k = items_left, self._asks(s)
+                assert k is not None
                 fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
                 listed = Call(fresh.var(), Const(items_left), (s.args[k],), (), s.pos)
                 s = replace(s, args=(*s.args[:k], listed.out, *s.args[k + 1 :]))

@@ -1,6 +1,8 @@
-"""Generators that hand on what other iterators give, where these raise or have to be cleaned up after."""
+"""Iterators whose items are handed on: by other generators, into slices of lists, to `in` and to deques."""
 
 import contextlib
+import operator
+from collections import deque
 
 from tests.zoo.registry import case
 
@@ -75,3 +77,83 @@ def left_in_the_middle(xs):
         if v > 1.0:
             break
     return v * sum(log)
+
+
+def weighted(xs):
+    return sum(v * (k + 1) for k, v in enumerate(xs))
+
+
+class Tripled:
+    def __init__(self, xs, log):
+        self.xs, self.log = xs, log
+
+    def __iter__(self):
+        for v in self.xs:
+            self.log.append(v * 3.0)
+            yield v * 3.0
+
+
+@case(XS)
+def a_whole_list_set_to_a_generator(xs):
+    xs[:] = (v * v for v in xs)
+    return weighted(xs)
+
+
+@case(XS)
+def slices_set_to_iterators(xs):
+    log = []
+    xs[1:] = map(lambda v: v * v, xs)
+    xs[::2] = Tripled(xs[:2], log)
+    xs[:1] = reversed(xs)
+    xs.__setitem__(slice(1, 2), fails_after(xs, 0) if len(xs) == 3 else (v + 1.0 for v in xs))
+    operator.setitem(xs, slice(0, 1), {k: v * 2.0 for k, v in enumerate(xs)}.values())
+    return weighted(xs) * sum(log)
+
+
+@case(XS, 1)
+@case(XS, 2, name="slice_set_to_what_is_known_when_it_runs_a_map")
+def slice_set_to_what_is_known_when_it_runs(xs, k):
+    ways = [list, iter, lambda v: map(abs, v), lambda v: (w * w for w in v)]
+    xs[k:] = ways[k](xs)
+    xs[1:2] = ways[k + 1](xs)
+    return weighted(xs)
+
+
+@case(XS)
+def items_and_slices_set_to_generators(xs):
+    kept = [1.0, 2.0, 3.0]
+    kept[0] = (v * v for v in xs)
+    kept[1:] = (list(v * k for v in xs) for k in xs[:2])
+    return sum(kept[0]) * kept[1][0] * kept[2][1]
+
+
+@case(XS)
+def an_exception_out_of_a_slice_is_caught(xs):
+    kept = [1.0, 2.0]
+    try:
+        kept[:] = fails_after(xs, 1)
+    except ValueError as e:
+        kept.append(e.args[0])
+    return kept[-1] * xs[0] + len(kept)
+
+
+@case(XS)
+def searched_up_to_what_is_found(xs):
+    log = [1.0]
+
+    def items():
+        for v in xs:
+            log.append(v * v)
+            yield v
+
+    it = items()
+    found = (xs[1] in it) + (xs[0] * 3.0 in Tripled(xs, log)) + (99.0 not in map(abs, xs))
+    return next(it) * found * weighted(log)
+
+
+@case(XS)
+def put_to_the_left_one_by_one(xs):
+    kept = deque([xs[0]], maxlen=4)
+    kept.extendleft(v * v for v in xs)
+    kept.extendleft(Tripled(xs[:1], []))
+    return weighted(kept)
