@@ -350,9 +350,9 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if rule is not None and (k := takes_items(f, types)) is not None and k < len(types):
-            by_value = not isinstance(rule, Rule) or k not in rule.codual
-            if may_be_iterator(types[k]) or (by_value and _gives_keys(types[k])):
+        if rule is not None and (i := takes_items(f, types)) is not None and i < len(types):
+            by_value = not isinstance(rule, Rule) or i not in rule.codual
+            if may_be_iterator(types[i]) or (by_value and _gives_keys(types[i])):
                 rule = False  # it is asked for its items, one by one
         if act and f is slice and any(is_scalar(x) and x.active for x in types):
             raise UnsupportedError(
