@@ -62,16 +62,9 @@ infer_table[check_same_length] = lambda args, kwargs: Known(None)
 for _f in (sum, min, max, list, tuple, set, frozenset, sorted, dict, math.fsum, math.prod, deque, ops.unpack):
     drained[_f] = 0
 drained[ops.unpack_ex] = 0
-for _f in (
-    list.extend,
-    ops.list_extend,
-    operator.iadd,
-    deque.extend,
-    deque.extendleft,
-    str.join,
-    set.update,
-    ops.call_ex,
-):
+for _f in (list.extend, ops.list_extend, operator.iadd, deque.extend, str.join, set.update, ops.call_ex):
+    drained[_f] = 1
+for _f in (deque.extendleft, deque.__iadd__, list.__iadd__):
     drained[_f] = 1
 
 

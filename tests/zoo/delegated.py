@@ -157,3 +157,25 @@ def put_to_the_left_one_by_one(xs):
     kept.extendleft(v * v for v in xs)
     kept.extendleft(Tripled(xs[:1], []))
     return weighted(kept)
+
+
+class Counting(list):
+    def __iadd__(self, items):
+        self.added = len(self)
+        return super().__iadd__(items)
+
+
+class Ring(deque):
+    def __iadd__(self, items):
+        return super().__iadd__(items)
+
+
+@case(XS)
+def added_in_place_by_the_method(xs):
+    kept, ring = Counting(xs), Ring(xs, 5)
+    kept += (v * v for v in xs)
+    kept += Tripled(xs, [])
+    ring += map(abs, xs)
+    plain = [1.0]
+    plain.__iadd__(v * v for v in xs)
+    return weighted(kept) * weighted(ring) * weighted(plain) * kept.added
