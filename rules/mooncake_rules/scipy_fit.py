@@ -29,7 +29,14 @@ from mooncake_rules.scipy_optimize import (
     record,
     rest_is_zero,
 )
-from mooncake_rules.scipy_stationary import free_of, gradient_at, minimum_cotangent, slope_along, stationary_cotangent
+from mooncake_rules.scipy_stationary import (
+    free_of,
+    gradient_at,
+    least_value_cotangent,
+    minimum_cotangent,
+    slope_along,
+    stationary_cotangent,
+)
 
 # -- losses -----------------------------------------------------------------------------------------------
 
@@ -110,7 +117,8 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
         total = Loss(d, values.get("loss", "linear"), values.get("f_scale", 1.0))
         vector: Any = 0.0
         if dcost is not None:
-            vector = vector + dcost * gradient_at(total, res.x)[1]
+            free = free_of(res.x, _limits(bounds.primal))
+            vector = vector + least_value_cotangent(total, res.x, dcost, free, bool(res.success))[0]
         if dr is not None:
             r, pull = d.at(res.x)
             (t,), more = pull(like_value(dr, r))
@@ -126,6 +134,10 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
         return None, None, *(out.get(k) for k in names[: len(given)]), *(out.get(k) for k in named)
 
     return CoDual(res, fres), pullback
+
+
+_FOUND = (1, 2, 3, 4)
+"""What MINPACK says where it got there."""
 
 
 @rrule(so.leastsq)
@@ -144,7 +156,7 @@ def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
             return None
         d = depends(func, args)
         free = np.ones(np.size(y[0]), bool)
-        return None, None, extra(args, d.give(minimum_cotangent(Loss(d), y[0], dx, free)))
+        return None, None, extra(args, d.give(stationary_cotangent(Loss(d), y[0], dx, free, y[-1] in _FOUND)[0]))
 
     return CoDual(y, fy), pullback
 

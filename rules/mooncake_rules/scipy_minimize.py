@@ -37,7 +37,7 @@ from mooncake_rules.scipy_stationary import (
     constraints_of,
     free_of,
     give_bounds,
-    gradient_at,
+    least_value_cotangent,
     stationary_cotangent,
 )
 
@@ -58,9 +58,8 @@ def _of_minimum(
     vector: Any = 0.0
     of_bounds = np.zeros(x.size)
     if dfun is not None:
-        g, vector = gradient_at(problem, z)
-        vector = np.ravel(dfun)[0] * vector
-        of_bounds = np.where(free, 0.0, np.ravel(dfun)[0] * np.ravel(g)[: x.size])
+        vector, held = least_value_cotangent(problem, z, dfun, movable, found)
+        of_bounds = held[: x.size]
     if dx is not None:
         t, held = stationary_cotangent(problem, z, np.concatenate([np.ravel(dx), np.zeros(more)]), movable, found)
         vector, of_bounds = vector + t, of_bounds + held[: x.size]
@@ -118,7 +117,7 @@ def minimize_scalar(
 def _scalar_minimum(f: Any, x: float, dx: Any, dfun: Any, found: bool = True) -> Any:
     vector: Any = 0.0
     if dfun is not None:
-        vector = vector + np.ravel(dfun)[0] * gradient_at(f, x)[1]
+        vector = vector + least_value_cotangent(f, x, dfun, np.ones(1, bool), found)[0]
     if dx is not None:
         vector = vector + stationary_cotangent(f, x, dx, np.ones(1, bool), found)[0]
     return vector
@@ -131,7 +130,7 @@ def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None
     """The rule of a solver whose first argument is the function and which has a parameter `args` (or no such).
 
     `bounded` names its parameter for bounds. The result is the minimum, or a tuple of minimum, value and more, or
-    (with `record_of`) a record.
+    (with `record_of`) a record. Not all say whether they got there, and those that search everywhere say so always.
     """
     signature = inspect.signature(f)
     names = list(signature.parameters)
@@ -162,9 +161,9 @@ def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None
             value = First(d) if f in _GRADIENTS and not told else d
             of_bounds = None
             if np.ndim(x):
-                vector, of_bounds = _of_minimum(value, np.asarray(x, float), dx, dfun, bounds, [])
+                vector, of_bounds = _of_minimum(value, np.asarray(x, float), dx, dfun, bounds, [], False)
             else:
-                vector = _scalar_minimum(value, float(x), dx, dfun)
+                vector = _scalar_minimum(value, float(x), dx, dfun, False)
             out = {"args": extra(args, d.give(vector)), bounded: of_bounds}
             return None, *(out.get(k) for k in names[1 : 1 + len(given)]), *(out.get(k) for k in named)
 

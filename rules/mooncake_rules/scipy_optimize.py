@@ -51,10 +51,20 @@ def root_cotangent(f: Any, x: np.ndarray, dx: np.ndarray, found: bool = True) ->
         (t,), _ = f.at(x)[1](like_value(row, y))
         jacobian.append(np.zeros(np.size(x)) if t is None else np.ravel(t))
     if not found:
-        check_converged(np.linalg.solve(np.array(jacobian), np.ravel(y)), x)
-    weight = -np.linalg.solve(np.array(jacobian).T, np.ravel(dx)).reshape(np.shape(y))
+        check_converged(solved(np.array(jacobian), np.ravel(y)), x)
+    weight = -solved(np.array(jacobian).T, np.ravel(dx)).reshape(np.shape(y))
     vector: np.ndarray = f.at(x)[1](like_value(weight, y))[1]
     return vector
+
+
+def solved(matrix: np.ndarray, v: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(matrix, v)
+    except np.linalg.LinAlgError as e:
+        raise NotDifferentiated(
+            "the equations that the solution meets do not determine it there (their matrix is singular): "
+            "it has no derivative"
+        ) from e
 
 
 def check_converged(step: Any, x: Any) -> None:
@@ -95,7 +105,8 @@ def _bracketing(method: Any) -> None:
             if dy is None:
                 return None
             d = depends(f, args)
-            return None, None, None, extra(args, d.give(_scalar_root(d, x, dy)))
+            found = type(y) is not tuple or bool(y[1].converged)
+            return None, None, None, extra(args, d.give(_scalar_root(d, x, dy, found)))
 
         return CoDual(y, None), pullback
 
@@ -116,7 +127,7 @@ def newton(func: CoDual, x0, fprime=None, args: CoDual = EMPTY, *rest, **options
         if dy is None:
             return None
         d = depends(func, args)
-        vector = root_cotangent(d, x, dy) if np.ndim(x) else _scalar_root(d, x, dy)
+        vector = root_cotangent(d, x, dy, False) if np.ndim(x) else _scalar_root(d, x, dy, False)
         return None, None, None, extra(args, d.give(vector))
 
     return CoDual(y, fy), pullback
@@ -149,7 +160,7 @@ def fsolve(func: CoDual, x0, args: CoDual = EMPTY, **options):
         if dy is None:
             return None
         d = depends(func, args)
-        return None, None, extra(args, d.give(root_cotangent(d, x, dy)))
+        return None, None, extra(args, d.give(root_cotangent(d, x, dy, False)))
 
     if options.get("full_output"):
         return CoDual(out, (fx, *(None,) * (len(out) - 1))), pullback

@@ -9,7 +9,7 @@ import scipy.optimize as so
 
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow
 from mooncake_rules.callables import Dependence
-from mooncake_rules.scipy_optimize import as_tuple, check_converged
+from mooncake_rules.scipy_optimize import as_tuple, check_converged, solved
 
 # -- stationary points ------------------------------------------------------------------------------------
 
@@ -70,10 +70,21 @@ def stationary_cotangent(
         hessian = np.array(columns)
         hessian = (hessian + hessian.T) / 2
         if not found:
-            check_converged(np.linalg.solve(hessian, np.ravel(gradient_at(f, x)[0])[free]), x)
-        direction[free] = -np.linalg.solve(hessian, np.ravel(dx)[free])
+            check_converged(solved(hessian, np.ravel(gradient_at(f, x)[0])[free]), x)
+        direction[free] = -solved(hessian, np.ravel(dx)[free])
     g, vector = slope_along(f, x, direction.reshape(np.shape(x)))
     return vector, np.where(free, 0.0, np.ravel(dx) + np.ravel(g))
+
+
+def least_value_cotangent(
+    f: Any, x: Any, dfun: Any, free: np.ndarray, found: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for the cotangent of the value of f at its minimum, which does not change as its place does."""
+    g, vector = gradient_at(f, x)
+    dfun, g = np.ravel(dfun)[0], np.ravel(g)
+    if not found and not np.all(np.abs(g[free]) <= 1e-5):
+        stationary_cotangent(f, x, np.zeros(np.shape(x)), free, False)  # is the next step of Newton's small?
+    return dfun * vector, np.where(free, 0.0, dfun * g)
 
 
 def minimum_cotangent(f: Any, x: Any, dx: Any, free: np.ndarray) -> np.ndarray:

@@ -171,8 +171,41 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
     def lowest(a: float, **options: Any) -> Any:
         return so.minimize_scalar(lambda x: (x - a) ** 2 + 0.1 * x**4, bounds=(-9.0, 9.0), options=options).x
 
+    def squares(a: float, **options: Any) -> Any:
+        found = so.least_squares(lambda x: [10.0 * (x[1] - x[0] ** 2), a - x[0]], [-1.2, 1.0], **options)
+        return found.x.sum() + found.cost
+
+    def lowest_value(a: float, **options: Any) -> Any:
+        return so.minimize(bowl, np.array([3.0, -1.0]), (a,), **options).fun
+
+    def told_nothing(solver: Any, *start: Any, at: Any = None) -> Any:
+        def f(a: float, **options: Any) -> Any:
+            y = solver(lambda x: bowl(x, a), *start, **options)
+            return y.x.sum() if at is None else y[at]
+
+        return f
+
+    def several(a: float, **options: Any) -> Any:
+        return so.fsolve(system, np.array([1.0, 0.5]), (a,), **options).sum()
+
+    def bracketed(a: float, **options: Any) -> Any:
+        return so.brentq(lambda x: x**3 - a, 0.0, 9.0, full_output=True, disp=False, **options)[0]
+
+    def fitted(a: float, **options: Any) -> Any:
+        return so.leastsq(lambda x: [10.0 * (x[1] - x[0] ** 2), a - x[0]], [-1.2, 1.0], **options)[0].sum()
+
     too_few = (root, {"options": {"maxfev": 4}}), (least, {"options": {"maxiter": 2}}), (single, {"maxiter": 2})
-    for f, options in (*too_few, (lowest, {"maxiter": 3})):
+    everywhere = [(-3.0, 3.0)] * 2
+    silent = (
+        (told_nothing(so.differential_evolution, everywhere), {"seed": 0, "maxiter": 2, "polish": False}),
+        (told_nothing(so.dual_annealing, everywhere), {"seed": 0, "maxiter": 1, "no_local_search": True}),
+        (told_nothing(so.fmin, [3.0, -1.0], at=1), {"maxiter": 3, "full_output": True, "disp": False}),
+        (told_nothing(so.fmin_bfgs, [3.0, -1.0], at=0), {"maxiter": 1, "disp": False}),
+        (told_nothing(so.brute, everywhere, at=0), {"Ns": 5, "finish": None}),
+    )
+    more = (squares, {"max_nfev": 2}), (lowest_value, {"options": {"maxiter": 2}}), (several, {"maxfev": 4})
+    last = (lowest, {"maxiter": 3}), (bracketed, {"maxiter": 3}), (fitted, {"maxfev": 6})
+    for f, options in (*too_few, *more, *silent, *last):
         with pytest.raises(MissingRule, match="has not converged"):
             grad(lambda a, f=f, options=options: f(a, **options))(0.7)
     for f, options in ((root, {"tol": 1e-16}), (least, {"options": {"gtol": 1e-16}})):  # no machine gets there
