@@ -43,6 +43,10 @@ _UFUNC_METHOD_AT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 _AT.update({getattr(np.ufunc, name): i + 1 for name, i in _UFUNC_METHOD_AT.items()})
 
 
+splittable: set[Any] = {np.fix, np.isposinf, np.isneginf}
+"""Python functions of which that is so."""
+
+
 def position(f: Any) -> int | None:
     """Where `out` stands among the positional arguments of a NumPy function; None where it is a keyword only."""
     if isinstance(f, np.ufunc):
@@ -68,7 +72,7 @@ def can_be_split(f: Any) -> bool:
         return isinstance(f.__self__, np.ufunc)
     if getattr(f, "__objclass__", None) in (np.ndarray, np.generic, np.ufunc):
         return True
-    return any(f is g for g in (np.fix, np.isposinf, np.isneginf))
+    return type(f) is pytypes.FunctionType and f in splittable
 
 
 def split(f: Any, args: Sequence[Any], keywords: dict[str, Any], none: Any) -> tuple[list[Any], dict[str, Any], Any]:
@@ -92,11 +96,11 @@ def _after(f: Any, at: int) -> Sequence[str]:
     return _AFTER.get(f.__name__, ())
 
 
-def write_out(out: np.ndarray, y: Any, broadcast: bool, where: Any = True) -> None:
+def write_out(out: np.ndarray, y: Any, broadcast: bool, where: Any = True, casting: Any = "same_kind") -> None:
     """Write the result y of a function into `out`; only ufuncs `broadcast` what they write.
 
     Raises ValueError and TypeError where shapes or dtypes do not fit.
     """
     if not broadcast and np.shape(y) != out.shape:
         raise ValueError(f"out has shape {out.shape}, the result has shape {np.shape(y)}")
-    np.copyto(out, y, casting="same_kind", where=where)
+    np.copyto(out, y, casting=casting, where=where)

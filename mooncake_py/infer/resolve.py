@@ -15,7 +15,7 @@ import numpy as np
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.dimensions import for_each_ndim, is_some_array
 from mooncake_py.infer.named import answers
-from mooncake_py.infer.parts import activate
+from mooncake_py.infer.parts import activate, differentiable_dtype
 from mooncake_py.infer.types import (
     BOT,
     DICTS,
@@ -140,7 +140,8 @@ def result_type(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) 
         found = special(args, dict(kwargs))
         if found is not None:
             by_name = act and not found.active and any(t.active for _, t in kwargs)
-            return activate(found) if by_name else found  # tables look at what is given by position
+            cut = type(found) is Arr and found.act and not differentiable_dtype(found.dtype)
+            return activate(found) if by_name or cut else found  # tables look at what is given by position
     if known:
         return activate(_probe(f, args, kwargs), act) if act else _probe(f, args, kwargs)
     return Top(act)

@@ -297,8 +297,9 @@ def _written(f: Any, ff: Any, given: Given) -> Result:
                     "writing a value with a derivative into an array from outside the function", "out=", None,
                     "pass the array as an argument, or return what you would store",
                 )  # fmt: skip
-            what = (z, part, isinstance(f, np.ufunc), where)
-            pulls[i] = call(outputs.write_out, None, what, (fz, fpart, None, None))[2]
+            casting = kept.get("casting", ("same_kind", None))[0]
+            what = (z, part, isinstance(f, np.ufunc), where, casting)
+            pulls[i] = call(outputs.write_out, None, what, (fz, fpart, None, None, None))[2]
             results[i] = (z, fz)
     place = {k: i for i, k in enumerate(kept)}
     n = len(rest)

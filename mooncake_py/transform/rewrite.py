@@ -435,7 +435,8 @@ class _Rewriter(Displays):
             elif not _is(self.type_of(z), None):
                 where = keywords.get("where", Const(True)) if isinstance(f, np.ufunc) else Const(True)
                 broadcast = Const(isinstance(f, np.ufunc))
-                self.emit(s.pos, outputs.write_out, z, part, broadcast, where)
+                more = [keywords["casting"]] if "casting" in keywords else []
+                self.emit(s.pos, outputs.write_out, z, part, broadcast, where, *more)
                 part = z
             results.append(part)
         self.subst[s.out] = self.emit(s.pos, ops.build_tuple, *results) if several else results[0]

@@ -115,6 +115,23 @@ def _is_complex(t: T) -> bool | None:
     return None
 
 
+def is_inexact(x: Any) -> bool:
+    """May x have a derivative: is it no array of whole numbers, to which NumPy cuts what it is told to convert?"""
+    return not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind not in "biu"
+
+
+def _is_inexact(t: T) -> bool | None:
+    t = widen(t)
+    match t:
+        case Arr(dtype=d):
+            return None if d is None else d.kind not in "biu"
+        case Real():
+            return True
+        case Inst(cls=c):
+            return issubclass(c, (float, complex, np.inexact)) or None
+    return None
+
+
 def is_plain_array(x: Any) -> bool:
     """Is x surely an array of at least one dimension, so that a scalar operand does not change its shape?"""
     return isinstance(x, np.ndarray) and x.ndim > 0
@@ -163,12 +180,13 @@ same_if_shaped.add(unbroadcast)
 infer_table[total] = _totalled
 folds[is_number] = _is_number
 folds[is_complex] = _is_complex
+folds[is_inexact] = _is_inexact
 folds[is_one] = lambda t: isinstance(t, Known) and type(t.value) in (int, float) and t.value == 1
 folds[is_float] = _is_float
 complex_tests.add(is_complex)
 folds[is_plain_array] = _is_plain_array
 pure.update(
-    {unbroadcast, shapes_unless_same, summed, total, is_number, is_float, is_complex, is_plain_array, np.asarray}
+    {unbroadcast, shapes_unless_same, summed, total, is_number, is_float, is_complex, is_inexact, is_plain_array, np.asarray}
 )
 
 

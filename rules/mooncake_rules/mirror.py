@@ -15,6 +15,7 @@ import numpy as np
 
 from mooncake_py.kinds import Pattern
 from mooncake_py.registry import infer_table, probed, rrule
+from mooncake_rules.common import is_inexact
 from mooncake_rules.stacks import cores, one_by_one, stack_shape
 
 
@@ -46,6 +47,8 @@ def mirror_rule(f: Any, g: Callable) -> Callable:
         y = f(*args, **kwargs)
 
         def pullback(dy):
+            if not is_inexact(y):
+                return None
             if ndims:
                 given = signature.bind(*args, **kwargs).arguments
                 shape = stack_shape(ndims, given)

@@ -13,7 +13,7 @@ from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import unbroadcast
+from mooncake_rules.common import is_inexact, unbroadcast
 from mooncake_rules.inference import Types, argument, reduces, shape_ndim
 from mooncake_rules.mirror import mirrored, mirrors
 from mooncake_rules.sequences import unstack
@@ -365,7 +365,7 @@ def insert_cotangents(dy: np.ndarray, arr: np.ndarray, obj: Any, values: Any, ax
 @rrule(np.insert, types=(Array,))
 def insert(arr, obj, values, axis=None):
     def pullback(dy):
-        return insert_cotangents(dy, arr, obj, values, axis)
+        return insert_cotangents(dy, arr, obj, values, axis) if is_inexact(arr) else None
 
     return np.insert(arr, obj, values, axis), pullback
 

@@ -17,7 +17,7 @@ from mooncake_py.shadows import Shadow
 from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import CoDual, ListShadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import as_dtype, real_of
+from mooncake_rules.common import as_dtype, is_inexact, real_of
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, is_dtype, nested
 from mooncake_rules.sequences import ArrayLike, unstack
 
@@ -74,7 +74,7 @@ def _array_of(f: Any) -> None:
             refuse_asked()
 
         def pullback(dy):
-            return (unstack(dy if least == 0 else np.reshape(dy, np.shape(x)), x),)
+            return (unstack(dy if least == 0 else np.reshape(dy, np.shape(x)), x) if is_inexact(y) else None,)
 
         return y, pullback
 
@@ -111,28 +111,33 @@ def copy_ordered(a, order):
 @rrule(np.array, types=(Array,), alias=(0,))
 def array_of_array(a, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     shape = a.shape
+    y = np.array(a, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
 
     def pullback(dy):
-        return as_kind(np.reshape(dy, shape), a)
+        return as_kind(np.reshape(dy, shape), a) if is_inexact(y) else None
 
-    return np.array(a, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin), pullback
+    return y, pullback
 
 
 def _as(f: Any) -> None:
     @rrule(f, types=(Array,), alias=(0,))
     def rule(a, dtype=None):
-        def pullback(dy):
-            return as_kind(np.reshape(dy, a.shape), a)
+        y = f(a, dtype)
 
-        return f(a, dtype), pullback
+        def pullback(dy):
+            return as_kind(np.reshape(dy, a.shape), a) if is_inexact(y) else None
+
+        return y, pullback
 
 
 @rrule(np.asarray, np.asanyarray, types=(Array,), alias=(0,), fallback=True)
 def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
-    def pullback(dy):
-        return as_kind(dy, a)
+    y = np.asarray(a, dtype, order) if copy is None else np.array(a, dtype, copy=copy, order=order)
 
-    return np.asarray(a, dtype, order) if copy is None else np.array(a, dtype, copy=copy, order=order), pullback
+    def pullback(dy):
+        return as_kind(dy, a) if is_inexact(y) else None
+
+    return y, pullback
 
 
 @rrule(np.array, types=(ArrayLike,), fallback=True)
@@ -144,7 +149,7 @@ def array_of_sequence(object, dtype=None, *, copy=True, order="K", subok=False, 
         refuse_asked()
 
     def pullback(dy):
-        return (unstack(np.reshape(dy, np.shape(object)), object),)
+        return (unstack(np.reshape(dy, np.shape(object)), object) if is_inexact(y) else None,)
 
     return y, pullback
 
@@ -158,7 +163,7 @@ def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
         refuse_asked()
 
     def pullback(dy):
-        return (unstack(dy, a),)
+        return (unstack(dy, a) if is_inexact(y) else None,)
 
     return y, pullback
 
@@ -187,21 +192,25 @@ at_run_time.update({array_of_object, asarray_of_object})  # there may be a rule 
 
 @rrule(np.require, types=(Array,), alias=(0,))
 def require(a, dtype=None, requirements=None):
-    def pullback(dy):
-        return as_kind(dy, a)
+    y = np.require(a, dtype, requirements)
 
-    return np.require(a, dtype, requirements), pullback
+    def pullback(dy):
+        return as_kind(dy, a) if is_inexact(y) else None
+
+    return y, pullback
 
 
 @rrule(np.fromiter, types=(Sequence_,))
 @rrule(np.fromiter, types=(Array,))
 def fromiter(iter, dtype, count=-1):
+    y = np.fromiter(iter, dtype, count)
+
     def pullback(dy):
         t = np.zeros(np.shape(iter), dy.dtype)
         t[: len(dy)] = dy
-        return (unstack(t, iter),)
+        return (unstack(t, iter) if is_inexact(y) else None,)
 
-    return np.fromiter(iter, dtype, count), pullback
+    return y, pullback
 
 
 @overlay(np.fromiter)
@@ -238,18 +247,22 @@ def copy_of_sequence(x):
 
 @rrule(np.ndarray.astype, alias=(0,), fallback=True)
 def astype_sharing(a, dtype, order="K", casting="unsafe", subok=True, copy=True):
-    def pullback(dy):
-        return as_kind(dy, a)
+    y = np.ndarray.astype(a, dtype, order, casting, subok, copy)
 
-    return np.ndarray.astype(a, dtype, order, casting, subok, copy), pullback
+    def pullback(dy):
+        return as_kind(dy, a) if is_inexact(y) else None
+
+    return y, pullback
 
 
 @rrule(np.ndarray.astype)
 def astype(a, dtype):
-    def pullback(dy):
-        return as_kind(dy, a)
+    y = np.ndarray.astype(a, dtype)
 
-    return np.ndarray.astype(a, dtype), pullback
+    def pullback(dy):
+        return as_kind(dy, a) if is_inexact(y) else None
+
+    return y, pullback
 
 
 @rrule(np.ndarray.view, alias=(0,))

@@ -10,7 +10,7 @@ from mooncake_py.infer.types import Arr, Known, T, is_scalar, widen
 from mooncake_py.kinds import Scalar
 from mooncake_py.registry import incurious, infer_table, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.common import real_of, total, unbroadcast
+from mooncake_rules.common import is_inexact, real_of, total, unbroadcast
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, shape_ndim
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.sequences import unstack
@@ -104,22 +104,30 @@ pure.add(of_filler)
 
 @rrule(np.full)
 def full(shape, fill_value, dtype=None, order="C"):
+    y = np.full(shape, fill_value, dtype, order)
+
     def pullback(dy):
+        if not is_inexact(y):
+            return None
         if isinstance(fill_value, (np.ndarray, list, tuple)):
             return None, of_filler(dy, fill_value)
         return None, real_of(total(dy), fill_value)
 
-    return np.full(shape, fill_value, dtype, order), pullback
+    return y, pullback
 
 
 @rrule(np.full_like)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None):
+    y = np.full_like(a, fill_value, dtype, order, subok, shape)
+
     def pullback(dy):
+        if not is_inexact(y):
+            return None
         if isinstance(fill_value, (np.ndarray, list, tuple)):
             return None, of_filler(dy, fill_value)
         return None, real_of(total(dy), fill_value)
 
-    return np.full_like(a, fill_value, dtype, order, subok, shape), pullback
+    return y, pullback
 
 
 def _full_type(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -139,13 +147,18 @@ pure.update({np.full, np.full_like})
 
 @rrule(np.arange)
 def arange(start=0, stop=None, step=None, dtype=None, *, device=None, like=None):
+    if dtype is None:
+        y = np.arange(start, stop, step, device=device, like=like)
+    else:
+        y = np.arange(start, stop, step, dtype, device=device, like=like)
+
     def pullback(dy):
+        if not is_inexact(y):
+            return None
         right = real_of(np.add.reduce(dy * np.arange(len(dy))), step)
         return None if stop is None else real_of(total(dy), start), None, right
 
-    if dtype is None:
-        return np.arange(start, stop, step, device=device, like=like), pullback
-    return np.arange(start, stop, step, dtype, device=device, like=like), pullback
+    return y, pullback
 
 
 def _range_type(args: Types, kwargs: dict[str, T]) -> T | None:
@@ -222,6 +235,27 @@ pure.add(np.linspace)
 
 _V = np.array([0.5, -1.2, 2.0, 0.3])
 _M = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
+
+
+def _cut(x, s):
+    """Whole numbers have no derivative, however they were made."""
+    pair = [x, x]
+    whole = [
+        np.full(2, s, dtype=int), np.full_like(np.arange(3), s), np.require(x, dtype=int), np.fromiter(x, int),
+        np.fromiter((v * s for v in x), int), np.stack(pair, dtype=int, casting="unsafe"), np.arange(s, 9.0, dtype=int),
+        np.hstack(pair, dtype=int, casting="unsafe"), np.insert(np.arange(3), 1, s), np.array(x, dtype=int, ndmin=2),
+        np.add.reduceat(x, [0, 2], dtype=int), np.add.outer(x, x, dtype=int, casting="unsafe"),
+        np.pad(np.arange(3), 1, constant_values=s), np.interp(x, [0, 9], [1, 8]).astype(np.int8),
+    ]  # fmt: skip
+    return [w * s for w in whole]
+
+
+def _cut_by_writing(x, s):
+    whole = np.zeros(2 * len(x), int)
+    np.concatenate([x, x], out=whole, casting="unsafe")
+    np.add(whole[: len(x)], x, out=whole[: len(x)], where=x > 0.0, casting="unsafe")
+    return whole * s
+
 
 CASES: list[RuleCase] = [
     case(np.full, (2, 3), 0.5), case(np.full, 3, 0.5), case(np.full_like, _M, 0.5), case(np.arange, 0.5, 3.0, 0.7),

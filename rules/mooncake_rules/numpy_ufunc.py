@@ -20,7 +20,7 @@ from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import cotangent, shadow_dense
-from mooncake_rules.common import as_dtype, unbroadcast
+from mooncake_rules.common import as_dtype, is_inexact, unbroadcast
 from mooncake_rules.inference import reduces
 from mooncake_rules.numpy_indexing import put_back, take_at
 from mooncake_rules.numpy_reduce import cumprod, kept
@@ -47,11 +47,11 @@ def of_value(t: np.ndarray, v: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @rrule(write_out, mutates=(0,))
-def write_out_rule(out: CoDual, y, broadcast, where=True):
+def write_out_rule(out: CoDual, y, broadcast, where=True, casting="same_kind"):
     x = out.primal
     shadow = out.fdata
     old = x.copy()
-    write_out(x, y, broadcast, where)
+    write_out(x, y, broadcast, where, casting)
     v, shape, dtype = (None, y.shape, y.dtype) if isinstance(y, np.ndarray) else (y, (), None)
 
     def pullback(_):
@@ -121,12 +121,14 @@ def with_keywords(*ufuncs: np.ufunc) -> None:
 
 def _rule_with_keywords(f: np.ufunc) -> Any:
     names = "".join([f"x{i}, " for i in range(f.nin)])
-    scope: dict[str, Any] = {"f": f, "keyword_cotangents": keyword_cotangents, "__name__": __name__}
+    scope: dict[str, Any] = {
+        "f": f, "keyword_cotangents": keyword_cotangents, "is_inexact": is_inexact, "__name__": __name__,
+    }  # fmt: skip
     source = (
         f"def rule({names}*, where=True, dtype=None, casting='same_kind', order='K', subok=True):\n"
         f"    y = f({names}out=None, where=where, dtype=dtype, casting=casting, order=order, subok=subok)\n"
         f"    def pullback(dy):\n"
-        f"        return keyword_cotangents(f, ({names}), dy, where, dtype)\n"
+        f"        return keyword_cotangents(f, ({names}), dy, where, dtype) if is_inexact(y) else None\n"
         f"    return y, pullback\n"
     )
     exec(compile(source, f"<the rule of {f.__name__} with keywords>", "exec"), scope)
@@ -257,13 +259,17 @@ def sums_between(n: int, indices: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @rrule(np.add.reduceat, types=(Array,))
 def add_reduceat(a, indices, axis=0, dtype=None):
+    y = np.add.reduceat(a, indices, axis, dtype)
+
     def pullback(dy):
+        if not is_inexact(y):
+            return None
         da = np.zeros(a.shape, dy.dtype)
         rows, sums = sums_between(a.shape[axis], indices)
         np.add.at(np.moveaxis(da, axis, 0), rows, np.moveaxis(dy, axis, 0)[sums])
         return as_dtype(da, a.dtype)
 
-    return np.add.reduceat(a, indices, axis, dtype), pullback
+    return y, pullback
 
 
 @rrule(np.multiply.accumulate, types=(Array,))

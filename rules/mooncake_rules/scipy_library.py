@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.registry import infer_table, overlay, pure, rrule
+from mooncake_py.registry import infer_table, overlay, pure, rrule, zero_derivative
 from mooncake_py.shadows import NoDerivative
-from mooncake_rules.common import unbroadcast
+from mooncake_rules.common import is_inexact, unbroadcast
 from mooncake_rules.sequences import unstack
 from mooncake_rules.stacks import cores, one_by_one, stack_shape
 
@@ -134,10 +134,28 @@ def as_output(y, output):
     return output
 
 
+def in_whole_numbers(output):
+    """Does SciPy's `output` say that the result is one of whole numbers, which have no derivative?"""
+    if output is None:
+        return False
+    return np.dtype(output.dtype if isinstance(output, np.ndarray) else output).kind in "biu"
+
+
+def cut(f, output, given):
+    """The result in the whole numbers of `output`, to which SciPy cuts after each axis."""
+    return f(**given, output=output.dtype if isinstance(output, np.ndarray) else output)
+
+
+zero_derivative(in_whole_numbers, cut)
+
+
 def writes_output(f: Callable[..., Any]) -> None:
     """`f(x, output=z)` is f(x) written into z; z may be the class of the result's numbers as well."""
-    spelled, passed = [], []
-    scope: dict[str, Any] = {"f": f, "as_output": as_output, "fit": fit_for_output, "__name__": __name__}
+    spelled, passed, given = [], [], []
+    scope: dict[str, Any] = {
+        "f": f, "as_output": as_output, "fit": fit_for_output, "cut": cut, "in_whole_numbers": in_whole_numbers,
+        "__name__": __name__,
+    }  # fmt: skip
     star = False
     for p in inspect.signature(f).parameters.values():
         if p.kind is p.KEYWORD_ONLY and not star:
@@ -146,8 +164,14 @@ def writes_output(f: Callable[..., Any]) -> None:
         scope[f"default_{p.name}"] = p.default
         spelled.append(p.name if p.default is p.empty else f"{p.name}=default_{p.name}")
         if p.name != "output":
+            given.append(f"{p.name!r}: {p.name}")
             passed.append("input=fit(input, output)" if p.name == "input" else f"{p.name}={p.name}")
-    source = f"def into_output({', '.join(spelled)}):\n    return as_output(f({', '.join(passed)}), output)\n"
+    source = (
+        f"def into_output({', '.join(spelled)}):\n"
+        f"    if in_whole_numbers(output):\n"
+        f"        return as_output(cut(f, output, {{{', '.join(given)}}}), output)\n"
+        f"    return as_output(f({', '.join(passed)}), output)\n"
+    )
     exec(compile(source, f"<{f.__name__} with output>", "exec"), scope)
     overlay(f)(scope["into_output"])
 
@@ -165,7 +189,10 @@ def _spread(
     o.update({k: _as_array(v) for k, v in like.items()})
     out = {k: None if is_constant(o.get(k)) else t for k, t in blank.items()}
     nothing = type(y) is np.ndarray and not y.size
-    ds = tuple([np.zeros_like(o[k]) for k in given]) if nothing else cotangents(dy, y, o)
+    if not is_inexact(y):
+        ds: Any = (None,) * len(given)
+    else:
+        ds = tuple([np.zeros_like(o[k]) for k in given]) if nothing else cotangents(dy, y, o)
     for k, d in zip(given, ds if type(ds) is tuple else (ds,), strict=True):
         out[k] = _fitted(d, like[k])
     return *out.values(), *others
@@ -176,8 +203,10 @@ _CONSTANT = frozenset({type(None), int, bool, str, np.int64})
 
 
 def is_constant(v: Any) -> bool:
-    """Is v an option, or a whole number, or a list or tuple of such?"""
-    return type(v) in _CONSTANT or (type(v) in (list, tuple) and all(map(is_constant, v)))
+    """Is v an option, or a whole number, or a list, a tuple or an array of such?"""
+    if type(v) in (list, tuple):
+        return all(map(is_constant, v))
+    return type(v) in _CONSTANT or (type(v) is np.ndarray and not is_inexact(v))
 
 
 def _as_array(x: Any) -> Any:

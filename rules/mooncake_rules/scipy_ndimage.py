@@ -319,6 +319,8 @@ CASES: list[RuleCase] = [
     case(nd.gaussian_filter, _M, np.array([0.7, 1.4])), case(nd.gaussian_filter, _M, (0.7, 1.4), (0, 2)),
     case(nd.gaussian_filter, _M[:0], 0.9), case(nd.gaussian_filter, _M.astype(np.float32), 1.0, output=float),
     case(lambda s: nd.gaussian_filter(np.arange(12).reshape(3, 4) ** 2, s, output=float), 0.9),
+    case(lambda x, s: nd.gaussian_filter(x * 30, 1.0, output=int) * s, _M, 0.7),
+    case(lambda x, s: nd.correlate(np.arange(9), x, output=np.int16) * s, _W * 5.37, 0.7),
     case(nd.gaussian_filter, _M, 0.8, radius=2), case(nd.gaussian_filter, _M.astype(np.float32), 1),
     case(nd.gaussian_filter1d, _M, 0.8, 0), case(nd.gaussian_filter1d, _V, 2, order=2),
     case(lambda x: nd.gaussian_filter(x, 0.8, axes=(1,)), _M), case(lambda x: nd.gaussian_filter(x, 0.0), _M),

@@ -400,6 +400,7 @@ CASES: list[RuleCase] = [
     case(ss.resample_poly, _V, 2, 3), case(ss.decimate, np.sin(np.arange(40.0)), 2), case(ss.resample_poly, _M, 3, 2),
     case(lambda x: ss.sosfiltfilt(_SOS, x), np.sin(np.arange(30.0))),
     case(ss.filtfilt, [0.2, 0.3], [1.0, -0.3], _M[0], padlen=2),
+    case(ss.medfilt, _V), case(ss.medfilt, _M + 0.1, (3, 1)),
     case(ss.hilbert, _V), case(ss.hilbert, _M, axis=0), case(ss.hilbert, _V, 5), case(ss.hilbert, _V, 10),
     case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
     case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),

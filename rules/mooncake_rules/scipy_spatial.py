@@ -12,6 +12,7 @@ from scipy.special import rel_entr
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Any_
+from mooncake_py.outputs import splittable
 from mooncake_py.registry import pure, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
@@ -187,8 +188,6 @@ def whole_cotangents(
     g: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray, points: np.ndarray, o: Options
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, Options]:
     """Of the points on both sides, of all of them by what a metric takes from them, and of the options."""
-    if o.get("out") is not None:
-        raise NotDifferentiated("scipy.spatial.distance is differentiated without `out`")
     found, of_points = by_points(name_of(o), points) if o.get("V") is None and o.get("VI") is None else ({}, None)
     o = {**o, **found}
     da, db = metric_cotangents(g, y, a, b, o)
@@ -267,6 +266,7 @@ def squareform_cotangent(dy: np.ndarray, y: np.ndarray, o: Options) -> np.ndarra
 
 
 pure.update({sd.cdist, sd.pdist})
+splittable.update({sd.cdist, sd.pdist})
 library_rule(sd.squareform, 1, squareform_cotangent)
 
 
@@ -319,6 +319,13 @@ def _with(f: Any, metric: str, **options: Any) -> Any:
     return call
 
 
+def _into(a, b):
+    across, between = np.ones((len(a), len(b))), np.empty(len(a) * (len(a) - 1) // 2)
+    sd.cdist(a, b, "cosine", out=across)
+    y = [sd.cdist][0](a, b, out=np.empty_like(across))
+    return across * y, sd.pdist(a, out=between) + between
+
+
 CASES: list[RuleCase] = [
     *[case(sd.cdist, _A, _B, m) for m in (*_SIMPLE, "minkowski")], *[case(sd.pdist, _A, m) for m in _SIMPLE],
     case(sd.cdist, _A, _B), case(sd.pdist, _A), case(_with(sd.cdist, "minkowski", p=3), _A, _B),
@@ -341,7 +348,7 @@ CASES: list[RuleCase] = [
     case(lambda a, b, w: sd.cdist(XB=b, metric="cityblock", XA=a, w=w), _A, _B, _W),
     case(lambda a, b, k: sd.cdist(a, b, lambda u, v: np.sum(np.abs(u - v) ** k)), _A, _B, 2.5),
     case(lambda a, k: sd.pdist(a, metric=lambda u, v, p=2.0: k * np.sum((u - v) ** 2), p=3.0), _A, 1.5),
-    case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)),
+    case(lambda v: sd.squareform(sd.squareform(v)), np.arange(1.0, 7.0)), case(_into, _A, _B),
     case(lambda x: np.exp(-sd.squareform(sd.pdist(x, "sqeuclidean"))), _A),
     *[case(getattr(sd, m), _A[0], _B[0]) for m in (*_SIMPLE, "minkowski")], case(sd.minkowski, _A[0], _B[0], 3),
     case(sd.mahalanobis, _A[0], _B[0], _VI), case(sd.seuclidean, _A[0], _B[0], _W),
