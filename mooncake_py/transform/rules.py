@@ -51,7 +51,8 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         quick = info.checks.quick(site, call) if info.specialise else None
         if quick is None:
             return _watched_rule(info, s, call, rule, info.checks.called(site, tree))
-    places = [i for i in rule.alias if i < len(call.args) and info.tree(call.args[i]) in (REF, ANY)]
+    seen = [i for i in rule.alias if i < len(call.args) and not rule.sees_fdata(i)]  # else the rule gives the fdata
+    places = [i for i in seen if info.tree(call.args[i]) in (REF, ANY)]
     if places and tree in (REF, ANY):
         return _view(info, s, call, rule, places)
     info.writes(call, rule)

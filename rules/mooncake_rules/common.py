@@ -186,7 +186,18 @@ folds[is_float] = _is_float
 complex_tests.add(is_complex)
 folds[is_plain_array] = _is_plain_array
 pure.update(
-    {unbroadcast, shapes_unless_same, summed, total, is_number, is_float, is_complex, is_inexact, is_plain_array, np.asarray}
+    {
+        unbroadcast,
+        shapes_unless_same,
+        summed,
+        total,
+        is_number,
+        is_float,
+        is_complex,
+        is_inexact,
+        is_plain_array,
+        np.asarray,
+    }
 )
 
 

@@ -96,7 +96,7 @@ def _constructor(cls: Any) -> None:
         def pullback(dy):
             d = Kept.take(shadow, "values", obj.values)
             dp: Any = Kept.take(shadow, "points", corners)
-            rest = [None] * (len(args) + len(options))
+            rest = [NoDerivative(f"scipy.interpolate.{cls.__name__}", "an option")] * (len(args) + len(options))
             return _of_points(dp, points.primal), fitted(d.reshape(np.shape(values)), values), *rest
 
         return CoDual(obj, shadow), pullback

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse import linalg as spl
 
 from mooncake_py import run
+from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Any_, Array
 from mooncake_py.registry import rrule
 from mooncake_py.shadows import Shadow
@@ -108,6 +109,15 @@ def _adjoint_operator(f: Any, a: Any) -> Any:
     return spl.aslinearoperator(a).H
 
 
+def _check_solved(a: Any, x: np.ndarray, b: np.ndarray, info: int) -> None:
+    """Where a method gave up is the solution if little is left: then too much was asked for."""
+    if info and not np.linalg.norm(a @ x - b.reshape(x.shape)) <= 1e-6 * np.linalg.norm(b):
+        raise NotDifferentiated(
+            "the solver has not converged: where it stopped is no solution, and has no derivative as one; "
+            "give it more iterations or a better preconditioner"
+        )
+
+
 def _iterative(f: Any) -> None:
     preconditioners = ("M1", "M2") if f is spl.qmr else ("M",)
 
@@ -122,11 +132,14 @@ def _iterative(f: Any) -> None:
             dy = take_fdata(fx, None if dy is None else dy[0])
             if dy is None:
                 return None
+            _check_solved(a, x, b, info)
             back = {k: v for k, v in given.items() if not k.startswith("callback")}
             for k in preconditioners:
                 if k in back:
                     back[k] = _adjoint_operator(f, back[k])
-            db, _ = f(_adjoint_operator(f, a), dy, **back)
+            turned = _adjoint_operator(f, a)
+            db, info_back = f(turned, dy, **back)
+            _check_solved(turned, db, np.asarray(dy), info_back)
             da = None
             if isinstance(a, Sparse):
                 give(A, outer(-db, x))

@@ -60,6 +60,8 @@ def rearranged(f: Any, given: list[CoDual], build: Any) -> tuple[Any, Any]:
     if sp.issparse(y):
         y = complete(y, ids)
         fy: Any = tangent_of(y)
+    elif isinstance(y, np.matrix):  # whose products are not those of arrays
+        raise NotDifferentiated("the dense form of a sparse matrix is an np.matrix: use toarray(), or sparse arrays")
     else:
         y = np.asarray(y)[()] if np.ndim(y) == 0 else np.asarray(y)
         fy = zero_fdata(y)
@@ -215,7 +217,7 @@ def _sliced(d, v):
 def _of_others(d):
     a = sp.csc_matrix((d, (_ROW, _COL)), shape=(4, 4))
     b = sp.coo_array((d, (_ROW, _ROW * 0 + 1)), shape=(4, 4))
-    return a[:, 1].toarray(), a[1, 2], np.asarray(a.todense()), a.diagonal(), b.diagonal(1), a.reshape(2, 8).toarray()
+    return a[:, 1].toarray(), a[1, 2], b.todense(), a.diagonal(), b.diagonal(1), a.reshape(2, 8).toarray()
 
 
 def _joined(d, v):
@@ -232,8 +234,14 @@ def _bordered(d, v):
     return wide, sp.vstack([row, old, np.ones((1, 4))]).toarray(), sp.block_diag((row, a)) @ np.append(v, v)
 
 
+def _by_copies(d):
+    """What SciPy makes a triplet of first, in code of its own."""
+    a = _csr(d)
+    return sp.kron(a, a * 2.0).toarray(), sp.kronsum(a, a).toarray(), sp.find(a)[2]
+
+
 CASES: list[RuleCase] = [
-    case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
+    case(_by_copies, _D), case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
     case(_sliced, _D, _V), case(_of_others, _D), case(_joined, _D, _V), case(lambda d: _csr(d).diagonal(-1), _D),
     case(lambda d: (sp.tril(_csr(d)).toarray(), sp.triu(_csr(d), 1).toarray()), _D),
     case(lambda d: _csr(d).trace(), _D),

@@ -76,9 +76,7 @@ def stationary_cotangent(
     return vector, np.where(free, 0.0, np.ravel(dx) + np.ravel(g))
 
 
-def least_value_cotangent(
-    f: Any, x: Any, dfun: Any, free: np.ndarray, found: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def least_value_cotangent(f: Any, x: Any, dfun: Any, free: np.ndarray, found: bool) -> tuple[np.ndarray, np.ndarray]:
     """The same for the cotangent of the value of f at its minimum, which does not change as its place does."""
     g, vector = gradient_at(f, x)
     dfun, g = np.ravel(dfun)[0], np.ravel(g)

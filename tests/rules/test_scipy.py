@@ -213,6 +213,20 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
         assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
 
 
+def test_where_an_iterative_method_gave_up_is_refused() -> None:
+    spl = pytest.importorskip("scipy.sparse.linalg")
+    a = np.diag([1.0, 2.0, 4.0]) + 0.3
+    for options in ({"maxiter": 1}, {"maxiter": 2, "M": np.diag([1.0, 9.0, 0.1])}):
+        with pytest.raises(MissingRule, match="has not converged"):
+            grad(lambda b, o=options: spl.cg(a, b, **o)[0].sum())(np.array([1.0, -2.0, 0.5]))
+
+
+def test_the_dense_form_of_a_sparse_matrix_is_no_array() -> None:
+    sp = pytest.importorskip("scipy.sparse")
+    with pytest.raises(MissingRule, match="np.matrix"):
+        grad(lambda d: np.sum(sp.csr_matrix(np.diag(d)).todense() * np.ones((3, 1))))(np.ones(3))
+
+
 def test_a_constraint_that_does_not_bind_has_no_influence() -> None:
     def f(c: float) -> Any:
         held = {"type": "ineq", "fun": lambda z: c - z[0]}
@@ -241,6 +255,9 @@ def test_fits_of_surfaces_are_refused_by_data_that_they_have_no_derivative_by() 
     fits = {
         "SmoothBivariateSpline by its argument 'z'": lambda z: sip.SmoothBivariateSpline(x, y, z, s=0.1).ev(0.3, 0.4),
         "bisplrep by its argument 'z'": lambda z: sip.bisplev(0.3, 0.4, sip.bisplrep(x, y, z, s=0.1)),
+        "LinearNDInterpolator by an option": lambda z: sip.LinearNDInterpolator(
+            np.stack([x, y], 1), x, fill_value=z[0]
+        )(9.0, 9.0),
         "LSQBivariateSpline by its argument 'x'": lambda z: sip.LSQBivariateSpline(z, y, x, [], []).ev(0.3, 0.4),
         "LSQBivariateSpline.fp by the data": lambda z: sip.LSQBivariateSpline(x, y, z, [], []).get_residual(),
     }
