@@ -241,7 +241,8 @@ def _by_copies(d):
 
 
 CASES: list[RuleCase] = [
-    case(_by_copies, _D), case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
+    case(_by_copies, _D),
+    case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
     case(_sliced, _D, _V), case(_of_others, _D), case(_joined, _D, _V), case(lambda d: _csr(d).diagonal(-1), _D),
     case(lambda d: (sp.tril(_csr(d)).toarray(), sp.triu(_csr(d), 1).toarray()), _D),
     case(lambda d: _csr(d).trace(), _D),

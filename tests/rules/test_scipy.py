@@ -223,7 +223,7 @@ def test_where_an_iterative_method_gave_up_is_refused() -> None:
 
 def test_the_dense_form_of_a_sparse_matrix_is_no_array() -> None:
     sp = pytest.importorskip("scipy.sparse")
-    with pytest.raises(MissingRule, match="np.matrix"):
+    with pytest.raises(MissingRule, match="use toarray"):
         grad(lambda d: np.sum(sp.csr_matrix(np.diag(d)).todense() * np.ones((3, 1))))(np.ones(3))
 
 
