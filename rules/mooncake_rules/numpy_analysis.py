@@ -18,7 +18,9 @@ from mooncake_rules.sequences import unstack
 # -- differences ------------------------------------------------------------------------------------------
 
 
-def diff_cotangent(dy: np.ndarray, n: int, axis: int) -> np.ndarray:
+def diff_cotangent(dy: np.ndarray, n: int, axis: int, shape: tuple[int, ...]) -> np.ndarray:
+    if not dy.size:
+        return np.zeros(shape, dy.dtype)
     for _ in range(n):
         width = [(1, 1) if k == axis % dy.ndim else (0, 0) for k in range(dy.ndim)]
         dy = -np.diff(np.pad(dy, width), 1, axis)
@@ -38,8 +40,10 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 @rrule(np.diff, types=(Array,), alias=(0,))  # with n = 0 it is a itself
 def diff(a, n=1, axis=-1):
+    shape = a.shape
+
     def pullback(dy):
-        return (diff_cotangent(dy, n, axis),)
+        return (diff_cotangent(dy, n, axis, shape),)
 
     return np.diff(a, n, axis), pullback
 
@@ -136,6 +140,8 @@ def gradient(f, *, axis=None):
 
 def trapezoid_cotangents(dy: Any, y: np.ndarray, x: Any, dx: Any, axis: int) -> tuple[Any, Any, Any]:
     t = np.moveaxis(y, axis, -1)
+    if not y.size:
+        return np.zeros_like(y), None, None
     d = np.asarray(dy)[..., None]
     if x is None:
         h = dx
@@ -180,6 +186,7 @@ for _name in ("trapezoid", "trapz"):  # trapz is the name in NumPy 1
 def interp_cotangents(dy: Any, x: Any, xp: Any, fp: Any) -> tuple[Any, Any, Any]:
     """Inside a segment y = f0 + s (x - x0) with the slope s; outside y is constant."""
     xs, ps, fs, d = (np.asarray(v) for v in (x, xp, fp, dy))
+    ps, fs = ps * 1.0, fs * 1.0  # truth values have no differences
     i = np.clip(np.searchsorted(ps, xs, "right") - 1, 0, max(len(ps) - 2, 0))
     j = np.minimum(i + 1, len(ps) - 1)
     h = np.where(ps[j] == ps[i], 1, ps[j] - ps[i])
@@ -374,10 +381,13 @@ CASES: list[RuleCase] = [
     case(np.interp, np.array([-1.0, 0.2, 5.0]), _X, _V, left=0.5),
     case(np.interp, np.array([-1.0, 0.2, 5.1]), _X, _V, period=2.9), case(np.interp, 0.9, _X, _Z),
     case(np.interp, 0.9, _X, _V, None, 0.5), case(np.i0, _V * 4), case(np.i0, 0.7),
+    case(np.interp, 0.9, [0.0, 1.0, 2.0], [True, False, True]), case(np.interp, True, [False, True], _V[:2]),
+    case(np.diff, _V[:0], 2), case(np.diff, _V[:2], 4), case(np.diff, _M[:0], axis=0),
     case(np.i0, np.array([0.0, 8.5, 60.0])), case(np.kaiser, 5, 2.5), case(np.unwrap, _V * 9, period=3.0),
     case(np.unwrap, _M * 5, axis=0), case(np.unwrap, _V * 9, 4.0),
 ]  # fmt: skip
 CASES += [
+    case(_trapezoid_now, _V[:0]), case(_trapezoid_now, _M[:0], axis=0), case(_trapezoid_now, _V[:0], _V[:0]),
     case(_trapezoid_now, _V), case(_trapezoid_now, _V, dx=0.5), case(_trapezoid_now, _V, _X),
     case(_trapezoid_now, _V, x=list(_X)),
     case(_trapezoid_now, _M, axis=0), case(_trapezoid_now, _M, _X),

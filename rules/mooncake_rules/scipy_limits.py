@@ -40,6 +40,7 @@ def _log_by(x, c):
 
 pure.add(log_by)
 
+_Symmetric: Any = type(st.gennorm)
 _Extreme: Any = type(st.genextreme)
 _Pareto: Any = type(st.genpareto)
 _Kappa: Any = type(st.kappa4)
@@ -108,6 +109,13 @@ def kappa_logcdf(self, x, h, k):
 def kappa_logpdf(self, x, h, k):
     log = log_by(-x, k)
     return (1.0 - k) * log + (1.0 - h) * log_by(-np.exp(log), h)
+
+
+@overlay(_Symmetric._cdf)
+def symmetric_cdf(self, x, beta):
+    """In the middle it is one half for every shape."""
+    half, away = 0.5 * np.sign(x), np.where(x == 0, 1.0, np.abs(x))
+    return (0.5 + half) - half * sc.gammaincc(1.0 / beta, away**beta)
 
 
 @overlay(_Skew._logpdf)
@@ -255,3 +263,5 @@ CASES += [
     for p in (-1.0, 0.0, 1.0, 0.7)
 ]
 CASES += [case(lambda x, p: st.power_divergence(x, lambda_=p, axis=None)[0], np.abs(_X[:, None]) + 1, 0.0)]
+CASES += [case(lambda c, d=d: (d.median(c), d.ppf([0.3, 0.5], c)), 1.3) for d in (st.gennorm, st.dweibull, st.dgamma)]
+CASES += [case(lambda a: (sc.gammaincinv(a, [0.0, 0.3]), sc.betaincinv(a, 0.7, 1.0)), 1.3)]

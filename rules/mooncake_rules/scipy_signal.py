@@ -248,6 +248,8 @@ def extended(x, width, mode, cval):
             return y
         return np.where(k < n, y, 2.0 * last - y) + 2.0 * turns * (last - first)
     if mode == "smooth":
+        if n == 1:
+            raise NotDifferentiated("scipy.signal.upfirdn with mode='smooth' of one number reads what lies beside it")
         ends = np.where(j < 0, first + j * (x[:, 1:2] - first), last + (j - n + 1) * (last - x[:, -2:-1]))
         return np.where(inside, x[:, np.clip(j, 0, n - 1)], ends)
     if mode == "line":

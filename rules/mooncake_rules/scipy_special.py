@@ -72,6 +72,11 @@ def gamma_density(a: Any, x: Any) -> Any:
     return np.exp(sc.xlogy(a - 1.0, x) - x - sc.gammaln(a))
 
 
+def of_inverse(slope: Any, density: Any) -> Any:
+    """The derivative by a shape of the inverse of a distribution function: none where that has none, at its ends."""
+    return -slope / np.where(slope == 0, 1.0, density)
+
+
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     """x^(a-1) (1-x)^(b-1) / B(a, b)."""
     return np.exp(sc.xlogy(a - 1.0, x) + sc.xlog1py(b - 1.0, -x) - sc.betaln(a, b))
@@ -92,19 +97,19 @@ _GAMMA = [
     E("binom", (lambda n, k, y: binom_slopes(n, k, y)[0], lambda n, k, y: binom_slopes(n, k, y)[1]), (4.3, 1.7)),
     E("gammainc", (lambda a, x, y: gammainc_slope(a, x), lambda a, x, y: gamma_density(a, x)), (1.3, 0.7)),
     E("gammaincc", (lambda a, x, y: -gammainc_slope(a, x), lambda a, x, y: -gamma_density(a, x)), (1.3, 0.7)),
-    E("gammaincinv", (lambda a, p, y: -gammainc_slope(a, y) / gamma_density(a, y),
+    E("gammaincinv", (lambda a, p, y: of_inverse(gammainc_slope(a, y), gamma_density(a, y)),
                       lambda a, p, y: 1.0 / gamma_density(a, y)), (1.3, 0.4)),
-    E("gammainccinv", (lambda a, p, y: -gammainc_slope(a, y) / gamma_density(a, y),
+    E("gammainccinv", (lambda a, p, y: of_inverse(gammainc_slope(a, y), gamma_density(a, y)),
                        lambda a, p, y: -1.0 / gamma_density(a, y)), (1.3, 0.4)),
     E("betainc", (lambda a, b, x, y: betainc_slope_a(a, b, x), lambda a, b, x, y: betainc_slope_b(a, b, x),
                   lambda a, b, x, y: beta_density(a, b, x)), (1.3, 2.2, 0.4)),
     E("betaincc", (lambda a, b, x, y: -betainc_slope_a(a, b, x), lambda a, b, x, y: -betainc_slope_b(a, b, x),
                    lambda a, b, x, y: -beta_density(a, b, x)), (1.3, 2.2, 0.4)),
-    E("betaincinv", (lambda a, b, p, y: -betainc_slope_a(a, b, y) / beta_density(a, b, y),
-                     lambda a, b, p, y: -betainc_slope_b(a, b, y) / beta_density(a, b, y),
+    E("betaincinv", (lambda a, b, p, y: of_inverse(betainc_slope_a(a, b, y), beta_density(a, b, y)),
+                     lambda a, b, p, y: of_inverse(betainc_slope_b(a, b, y), beta_density(a, b, y)),
                      lambda a, b, p, y: 1.0 / beta_density(a, b, y)), (1.3, 2.2, 0.4)),
-    E("betainccinv", (lambda a, b, p, y: -betainc_slope_a(a, b, y) / beta_density(a, b, y),
-                      lambda a, b, p, y: -betainc_slope_b(a, b, y) / beta_density(a, b, y),
+    E("betainccinv", (lambda a, b, p, y: of_inverse(betainc_slope_a(a, b, y), beta_density(a, b, y)),
+                      lambda a, b, p, y: of_inverse(betainc_slope_b(a, b, y), beta_density(a, b, y)),
                       lambda a, b, p, y: -1.0 / beta_density(a, b, y)), (1.3, 2.2, 0.4)),
     E("zetac", (lambda x, y: hurwitz_slope(x, 1.0),), (2.3,)),
 ]  # fmt: skip

@@ -193,6 +193,13 @@ def _probability(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> lis
     return _pulled(dist._cdf, weight, args, [False, *on[1:]])[1:] if any(on[1:]) else [None] * (len(on) - 1)
 
 
+def _of_inverse(slope: Any, p: Any, dy: Any) -> Any:
+    """Where the distribution function does not depend on a shape, its inverse does not, whatever the density p is."""
+    if slope is None or type(slope) is NoDerivative:
+        return slope
+    return np.where(slope == 0, 0.0, -dy * slope / np.where(slope == 0, 1.0, p))
+
+
 def _differentiable(xs: Any) -> list[bool]:
     return [np.asarray(x).dtype.kind == "f" for x in xs]
 
@@ -244,7 +251,7 @@ def _parts(
         return dz / scale, -dz / scale, -(dz * z + weight) / scale, ds
     if name in ("ppf", "isf"):
         p = dist._pdf(*args)
-        ds = _probability(dist, -dy * scale / p, args, on)
+        ds = [_of_inverse(t, p, dy * scale) for t in _probability(dist, np.ones(p.shape), args, on)]
         return (dy if name == "ppf" else -dy) * scale / p, dy, dy * z, ds
     sign = 1.0 if name in ("cdf", "logcdf") else -1.0
     if name in ("logcdf", "logsf"):

@@ -213,6 +213,12 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
         assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
 
 
+def test_smooth_continuation_of_one_number_is_refused() -> None:
+    ss = pytest.importorskip("scipy.signal")
+    with pytest.raises(MissingRule, match="of one number"):
+        grad(lambda h: np.sum(ss.upfirdn(h, np.ones(1), mode="smooth")))(np.ones(3))
+
+
 def test_where_an_iterative_method_gave_up_is_refused() -> None:
     spl = pytest.importorskip("scipy.sparse.linalg")
     a = np.diag([1.0, 2.0, 4.0]) + 0.3
