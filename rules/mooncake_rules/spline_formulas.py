@@ -116,7 +116,7 @@ def cross_validation_slope(lam, x, y, w):
     change = -np.linalg.solve(a, k @ hat)
     free = len(x) - np.trace(hat)
     r = y - hat @ y
-    return 2.0 * np.sum(w * r * r) * np.trace(change) - 2.0 * np.sum(w * r * (change @ y)) * free
+    return 2.0 * np.sum(r * r) * np.trace(change) - 2.0 * np.sum(r * (change @ y)) * free
 
 
 # -- FITPACK's smoothing ----------------------------------------------------------------------------------
