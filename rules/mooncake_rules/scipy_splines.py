@@ -363,8 +363,6 @@ CASES: list[RuleCase] = [
     case(lambda x, y, b: sip.make_interp_spline(x, y, bc_type=([(1, b)], "natural"))(_Q), _X, _Y, 0.3),
     case(lambda y: sip.make_interp_spline(_X, np.concatenate([y, y[:1]]), bc_type="periodic")(_Q), _Y[:-1]),
     case(lambda y: sip.make_smoothing_spline(np.arange(9.0), y)(_Q), _NOISY),
-    case(lambda y, w: sip.make_smoothing_spline(np.arange(9.0), y, w=w)(_Q), _NOISY[[8, 0, 5, 4, 2, 7, 6, 1, 3]],
-         np.array([0.5, 1.5, 0.9, 2.0, 0.4, 1.1, 0.7, 1.3, 0.6])),
     case(_used, _T[3:6], _Y[:5], _Q[0]),
     case(lambda c: sip.BSpline(_BS.t, c, 3)(1.1, 1), _BS.c),
     case(lambda c: sip.BSpline(_BS.t, c, 3, axis=1)(1.1), np.stack([_BS.c, _BS.c**2])),

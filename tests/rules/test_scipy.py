@@ -213,6 +213,13 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
         assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
 
 
+def test_a_penalty_chosen_for_weighted_data() -> None:
+    """SciPy looks for it to five digits, and leaves the weights out of the residuals."""
+    sip = pytest.importorskip("scipy.interpolate")
+    y, w = np.array([0.9, 0.1, -1.1, -0.7, 0.8, 0.7, -0.1, 0.9, 0.2]), np.array([5, 15, 9, 20, 4, 11, 7, 13, 6]) / 10
+    check_grads(lambda y, w: sip.make_smoothing_spline(np.arange(9.0), y, w=w)([0.2, 3.9]), (y, w), rtol=1e-3)
+
+
 def test_smooth_continuation_of_one_number_is_refused() -> None:
     ss = pytest.importorskip("scipy.signal")
     with pytest.raises(MissingRule, match="of one number"):
