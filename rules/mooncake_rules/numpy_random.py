@@ -5,6 +5,7 @@ None of these functions is pure: each call gives other numbers.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,24 @@ def permutation(rng, x, axis=0):
     return np.take(x, order(rng, x.shape[axis]), axis)
 
 
+def places_of(rng: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Where the elements of an array of this shape come from when each of its lines is shuffled by itself."""
+    return rng.permuted(np.arange(math.prod(shape)).reshape(shape), axis=axis)
+
+
+zero_derivative(places_of)
+
+
+@overlay(_Generator.permuted)
+def permuted(rng, x, *, axis=None, out=None):
+    x = np.asarray(x)
+    y = np.take(x, places_of(rng, x.shape, axis))
+    if out is None:
+        return y
+    out[...] = y
+    return out
+
+
 @overlay(_RandomState.permutation)
 def legacy_permutation(rng, x):
     if isinstance(x, (int, np.integer)):
@@ -356,7 +375,9 @@ def _rearranged(x: np.ndarray) -> Any:
     rng.shuffle(y, axis=1)
     items = list(y[0])
     rng.shuffle(items)
-    return x * items * rng.choice(x[0], replace=False)
+    rows = np.empty(x.shape)
+    rng.permuted(x, axis=1, out=rows)
+    return x * items * rng.choice(x[0], replace=False) + rows * rng.permuted(x)
 
 
 def _rearranged_as_before(x: np.ndarray) -> Any:

@@ -232,10 +232,10 @@ library_rule(nd.laplace, _BOTH, laplace_cotangents)
 # -- filters that choose ----------------------------------------------------------------------------------
 
 
-def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
-    """The cotangent goes to the element of the neighbourhood that was chosen, the first of equal ones.
+def chosen(o: Options, rank: Callable[[int], int], heights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Which element of the neighbourhood, to which `heights` are added, was chosen, and which of the image it is.
 
-    That is one of the image, or the value beyond it.
+    The first of equal ones; those of the image are counted from one, 0 is the value beyond it.
     """
     x = o["input"]
     axes = o.get("axes")
@@ -253,12 +253,21 @@ def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], i
         index = np.moveaxis(b.put(np.moveaxis(index, k, -1), 0), -1, k)
     windows = np.lib.stride_tricks.sliding_window_view(wide, print_.shape)[..., print_]
     sources = np.lib.stride_tricks.sliding_window_view(index, print_.shape)[..., print_]
-    order = np.argsort(windows, axis=-1, kind="stable")
+    order = np.argsort(windows if heights is None else windows + heights[print_], axis=-1, kind="stable")
     at = order[..., rank(windows.shape[-1])]
-    source = np.take_along_axis(sources, at[..., None], -1)[..., 0]
+    return at, np.take_along_axis(sources, at[..., None], -1)[..., 0]
+
+
+def sums_of(dy: np.ndarray, source: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The cotangents of the image x and of the value beyond it."""
     out = np.zeros(x.size + 1, dy.dtype)
     np.add.at(out, source.ravel(), dy.ravel())
     return out[1:].reshape(x.shape), np.sum(out[0].real)
+
+
+def chosen_cotangent(dy: np.ndarray, y: Any, o: Options, rank: Callable[[int], int]) -> tuple[np.ndarray, Any]:
+    """The cotangent goes to the element of the neighbourhood that was chosen."""
+    return sums_of(dy, chosen(o, rank)[1], o["input"])
 
 
 def _percentile(n: int, p: float) -> int:
@@ -285,16 +294,22 @@ library_rule(nd.minimum_filter1d, _BOTH, lambda dy, y, o: line_chosen_cotangent(
 library_rule(nd.maximum_filter1d, _BOTH, lambda dy, y, o: line_chosen_cotangent(dy, y, o, lambda n: n - 1))
 
 
-def extreme_cotangent(dy: np.ndarray, y: Any, o: Options) -> tuple[np.ndarray, Any]:
-    """Of what erosions and dilations are made of."""
-    if o["structure"] is not None and np.any(o["structure"]):
-        raise NotDifferentiated("grey erosions and dilations are differentiated without heights of the structure")
-    if o["footprint"] is None and o["size"] is None:
-        o = {**o, "footprint": np.ones(np.shape(o["structure"]), bool)}
-    return chosen_cotangent(dy, y, o, lambda n: 0 if o["minimum"] else n - 1)
+def extreme_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[np.ndarray, Any, Any]:
+    """Of what erosions and dilations are made of: an erosion takes the heights of the structure off."""
+    heights, sign = o["structure"], -1.0 if o["minimum"] else 1.0
+    if heights is not None and o["footprint"] is None:
+        o = {**o, "footprint": np.ones(heights.shape, bool)}
+    at, source = chosen(o, lambda n: 0 if o["minimum"] else n - 1, None if heights is None else sign * heights)
+    dheights = None
+    if heights is not None:
+        dheights = np.zeros(heights.shape)
+        dheights[np.asarray(o["footprint"], bool)] = sign * np.bincount(
+            at.ravel(), dy.ravel(), np.count_nonzero(o["footprint"])
+        )
+    return *sums_of(dy, source, o["input"]), dheights
 
 
-library_rule(_filters._min_or_max_filter, _BOTH, extreme_cotangent)
+library_rule(_filters._min_or_max_filter, (*_BOTH, "structure"), extreme_cotangents)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -338,5 +353,8 @@ CASES: list[RuleCase] = [
     *[case(lambda x, f=f: f(x, size=(2, 3)), _M)
       for f in (nd.grey_erosion, nd.grey_dilation, nd.grey_opening, nd.grey_closing, nd.white_tophat, nd.black_tophat,
                 nd.morphological_gradient, nd.morphological_laplace)],
+    *[case(lambda x, s, f=f, m=m: f(x, structure=s, mode=m, cval=0.2), _M, _K)
+      for f in (nd.grey_erosion, nd.grey_dilation, nd.grey_opening, nd.white_tophat) for m in ("reflect", "constant")],
+    case(lambda x, s: nd.grey_erosion(x, footprint=np.array([[0, 1, 1], [1, 1, 0]]), structure=s), _M, _K),
     case(lambda x: nd.grey_dilation(x, footprint=np.array([[0, 1], [1, 1]])), _M),
 ]  # fmt: skip
