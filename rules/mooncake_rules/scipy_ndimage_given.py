@@ -11,7 +11,7 @@ import scipy.ndimage as nd
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.scipy_library import as_output, writes_output
+from mooncake_rules.scipy_library import as_output, library_rule, writes_output
 from mooncake_rules.scipy_ndimage import axes_of, border_of, per_axis
 
 # -- filters made of functions that are given -------------------------------------------------------------
@@ -142,7 +142,9 @@ def fourier_gaussian(input, sigma, n=-1, axis=-1):
 
 @mirrors(nd.fourier_uniform)
 def fourier_uniform(input, size, n=-1, axis=-1):
-    return filtered(lambda f, s: np.sinc(s * f), input, size, n, axis).astype(np.asarray(input).dtype)
+    """Of sizes that are not positive SciPy keeps the frequency zero."""
+    y = filtered(lambda f, s: np.where((f == 0) | (s > 0), np.sinc(s * f), 0.0), input, size, n, axis)
+    return y.astype(np.asarray(input).dtype)
 
 
 @mirrors(nd.fourier_shift)
@@ -151,6 +153,14 @@ def fourier_shift(input, shift, n=-1, axis=-1):
     return y.astype(np.complex64) if np.asarray(input).dtype == np.complex64 else y
 
 
+def ellipsoid_cotangent(dy: np.ndarray, y: Any, o: dict[str, Any]) -> np.ndarray:
+    """The factors are those of an image of ones; their Bessel functions by the size are left alone."""
+    shape = o["input"].shape
+    factors: np.ndarray = nd.fourier_ellipsoid(np.ones(shape), o["size"], o["n"], o["axis"])
+    return dy * factors
+
+
+library_rule(nd.fourier_ellipsoid, 1, ellipsoid_cotangent)
 zero_derivative(frequencies)
 for _f in (nd.fourier_gaussian, nd.fourier_uniform, nd.fourier_shift):
     writes_output(_f)
@@ -182,5 +192,7 @@ CASES: list[RuleCase] = [
     case(lambda x: nd.generic_filter1d(x, _squares, 3, axis=0), _M),
     case(nd.fourier_gaussian, _Z, 1.2), case(nd.fourier_gaussian, np.fft.rfft2(_M), (1.2, 0.7), 5),
     case(lambda x, s: nd.geometric_transform(x, lambda i: (i[0] * s + 0.1, i[1] - s * i[0]), (2, 3)), _M, 0.93),
+    case(lambda x: nd.fourier_uniform(x, (0.0, 3.0)), _Z), case(nd.fourier_ellipsoid, _Z, 2),
+    case(lambda x: nd.fourier_ellipsoid(x, (1.5, 2.5), 5), np.fft.rfft2(_M)),
     case(nd.fourier_uniform, _Z, (2.5, 3.0)), case(nd.fourier_shift, _Z, (0.5, -1.2)),
 ]  # fmt: skip

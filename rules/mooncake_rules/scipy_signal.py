@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.fft as sf
+import scipy.ndimage as nd
 import scipy.signal as ss
 
 from mooncake_py.errors import NotDifferentiated
@@ -342,6 +343,15 @@ def lfiltic(b, a, y, x=None):
     return np.array(state) / a[0]
 
 
+@mirrors(ss.sepfir2d)
+def sepfir2d(input, hrow, hcol):
+    x = np.asarray(input)
+    if len(hrow) > x.shape[1] + 1 or len(hcol) > x.shape[0] + 1:
+        raise NotDifferentiated("scipy.signal.sepfir2d with filters longer than the image reads what lies beside it")
+    along = nd.convolve1d(x, hrow, 1, mode="reflect")
+    return nd.convolve1d(along, hcol, 0, mode="reflect")
+
+
 library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
 library_rule(ss.sosfilt, ("sos", "x", "zi"), sosfilt_cotangents)
 library_rule(ss.upfirdn, 2, upfirdn_cotangents)
@@ -402,6 +412,7 @@ CASES: list[RuleCase] = [
     case(ss.resample_poly, _V, 2, 3), case(ss.decimate, np.sin(np.arange(40.0)), 2), case(ss.resample_poly, _M, 3, 2),
     case(lambda x: ss.sosfiltfilt(_SOS, x), np.sin(np.arange(30.0))),
     case(ss.filtfilt, [0.2, 0.3], [1.0, -0.3], _M[0], padlen=2),
+    case(ss.sepfir2d, _M, _V[:5], _W), case(ss.sepfir2d, _M * (1 + 0.5j), _W, _W),
     case(ss.medfilt, _V), case(ss.medfilt, _M + 0.1, (3, 1)),
     case(ss.hilbert, _V), case(ss.hilbert, _M, axis=0), case(ss.hilbert, _V, 5), case(ss.hilbert, _V, 10),
     case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
