@@ -94,10 +94,15 @@ def part_of(t: T | None, path: Path) -> T | None:
     return t
 
 
+def may_be_whole(t: T | None) -> bool:
+    """Is this an array that may turn out to be one of whole numbers, which has no fdata?"""
+    return isinstance(t, Arr) and t.dtype is None
+
+
 def fdata_type(t: T | None, path: Path) -> T:
     """The type of the fdata of (part of) an active value of this type."""
     t = part_of(t, path)
-    if isinstance(t, Arr):
+    if isinstance(t, Arr) and not may_be_whole(t):
         return Inst(Shadow)
     if isinstance(t, Lst):
         return Inst(ListShadow)

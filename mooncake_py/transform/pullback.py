@@ -21,7 +21,21 @@ from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Function, Operan
 from mooncake_py.tangents import add_owned, add_rdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.canonical import Canonical
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, NUM, REF, ZERO, Lanes, Path, leaves, part_of, subtree
+from mooncake_py.transform.lanes import (
+    ANY,
+    ARR,
+    NONE,
+    NULL,
+    NUM,
+    REF,
+    ZERO,
+    Lanes,
+    Path,
+    leaves,
+    may_be_whole,
+    part_of,
+    subtree,
+)
 from mooncake_py.transform.specialise import Specialiser
 from mooncake_py.transform.values import AV, VAt, VCell, VClosure, VCoDual, VTuple
 
@@ -297,7 +311,8 @@ class PullbackBuilder(Builder):
                 self.types[d] = self.types.get(v, Top())
                 self._add_at(d, t)
             else:
-                may_lack = isinstance(part_of(self.lanes.types.get(v), path), Union)
+                t_v = part_of(self.lanes.types.get(v), path)
+                may_lack = isinstance(t_v, Union) or may_be_whole(t_v)
                 add = helpers.option_add if may_lack else helpers.shadow_add
                 self.call(add, shadow, self.specialiser.materialise(t))
         elif tree == ANY:

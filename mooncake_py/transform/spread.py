@@ -22,6 +22,8 @@ from mooncake_py.transform.lanes import (
     Tree,
     has_fdata,
     leaves,
+    may_be_whole,
+    part_of,
 )
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.values import AV, VAt, VTuple
@@ -79,7 +81,7 @@ def take_tree(
     if isinstance(given, (Var, Const)):
         dy = p.call(helpers.take_own, p.forward_value(given), own, fdata)
         p.types[dy] = Top()
-    elif tree == ANY:
+    elif tree == ANY or may_be_whole(part_of(info.types.get(out), path)):
         dy = p.call(helpers.take_any, own, fdata)
     else:
         dy = p.call(helpers.shadow_take, fdata)

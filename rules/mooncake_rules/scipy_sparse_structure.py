@@ -234,6 +234,12 @@ def _bordered(d, v):
     return wide, sp.vstack([row, old, np.ones((1, 4))]).toarray(), sp.block_diag((row, a)) @ np.append(v, v)
 
 
+def _with_diagonal(d, v):
+    a = sp.csc_matrix((d, (_ROW, _COL)), shape=(4, 4))
+    a.setdiag(v)
+    return a.toarray()
+
+
 def _by_copies(d):
     """What SciPy makes a triplet of first, in code of its own."""
     a = _csr(d)
@@ -241,7 +247,7 @@ def _by_copies(d):
 
 
 CASES: list[RuleCase] = [
-    case(_by_copies, _D),
+    case(_by_copies, _D), case(_with_diagonal, _D, _V),
     case(_bordered, _D, _V), case(lambda v: sp.bmat([[_csr(_D), v[:, None]], [v[None, :], None]]).toarray(), _V),
     case(_sliced, _D, _V), case(_of_others, _D), case(_joined, _D, _V), case(lambda d: _csr(d).diagonal(-1), _D),
     case(lambda d: (sp.tril(_csr(d)).toarray(), sp.triu(_csr(d), 1).toarray()), _D),
