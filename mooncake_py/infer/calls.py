@@ -15,7 +15,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
-from mooncake_py.infer.choices import MOST_SPLITS, RAISES, refuses, split_of
+from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
 from mooncake_py.infer.codes import OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
@@ -414,6 +414,8 @@ class Calls(PythonCalls):
             why = "the types of the arguments are not known"
             self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
             t = self.result_type(f, args, types, kw)
+            if isinstance(t, Top) and not decided_late:
+                t = of_each_option(f, types, kw)
             return Top(act) if isinstance(t, Top) else t
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs

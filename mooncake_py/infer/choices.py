@@ -7,6 +7,8 @@ be None. The tests are made, so nothing here is a promise that has to be kept.
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
 from dataclasses import dataclass
 from types import FunctionType
@@ -19,8 +21,25 @@ from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.readers import may_come_back, may_pass
-from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import REAL, Kind, Known, Meth, Obj, T, Tup, Union, is_scalar, kind_of, union, widen
+from mooncake_py.infer.resolve import class_of, result_type
+from mooncake_py.infer.types import (
+    BOT,
+    REAL,
+    Bot,
+    Kind,
+    Known,
+    Meth,
+    Obj,
+    T,
+    Top,
+    Tup,
+    Union,
+    is_scalar,
+    join,
+    kind_of,
+    union,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Operand, Var
 
@@ -29,6 +48,7 @@ if TYPE_CHECKING:
     from mooncake_py.infer.state import State
 
 RAISES = "raises"
+MOST_OPTIONS = 16  # of all operands of one call together
 MOST_SPLITS = 64  # operations of one function that are made into several
 _ITERATES = frozenset({iter, zip, enumerate, reversed, next, map, filter})
 
@@ -171,6 +191,21 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return f not in _TIMES or classes.isdisjoint({int, bool})
     kinds = [kind_of(widen(t)) for t in types]
     return NOTHING in kinds and all(k in (NOTHING, REAL, ("a", np.ndarray)) for k in kinds)
+
+
+def of_each_option(f: Any, types: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
+    """What a call gives that nothing is differentiated of, for whichever of its types each operand is of.
+
+    It may come to have a derivative when more is known, and is one call for each option then.
+    """
+    options = [t.options if isinstance(t, Union) else (t,) for t in types]
+    if not 1 < math.prod(map(len, options)) <= MOST_OPTIONS:
+        return Top()
+    found: T = BOT
+    for given in itertools.product(*options):
+        if not refuses(f, given):
+            found = join(found, result_type(f, given, kwargs))
+    return Top() if isinstance(found, Bot) else found
 
 
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})

@@ -135,3 +135,4 @@ class Inferred:
     wary: Wary = NOTHING
     relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have
     outermost: bool = False  # of a function that the user calls
+    early: bool = False  # are there calls left that wait for what the plans give?

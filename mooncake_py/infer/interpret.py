@@ -38,6 +38,11 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 
+def _is_to_come(info: CallInfo) -> bool:
+    """Do other calls come to stand there, and is what it gives not seen before?"""
+    return info.kind == "planned" and not isinstance(info.target, Awaited)
+
+
 Narrowing = Callable[[Mapping[Var, T], Set[BlockId]], Function | None]
 
 
@@ -68,12 +73,15 @@ class Inference(Calls):
             if not changed and any(map(is_blank, self.types.values())):
                 changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
             changed = changed or self.put
-            if not changed and not self.waiting <= self.ready:
-                self.ready |= self.waiting
+            waiting = set() if changed else self.waiting - self.ready
+            early = bool(waiting & self.hollow) and self.patient and any(map(_is_to_come, self.calls.values()))
+            if waiting and not (early and waiting <= self.hollow):
+                self.ready |= waiting - self.hollow if early else waiting
                 continue
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed:  # what nothing comes back from by now is decided when it runs
-                outside |= {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
+                awaited = {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
+                outside |= awaited - self.hollow if early else awaited
             if not changed and outside <= self.late:
                 break
             self.late |= outside
@@ -92,6 +100,7 @@ class Inference(Calls):
             self.wary,
             self.relied,
             self.outermost,
+            early,
         )
 
     def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:

@@ -84,7 +84,10 @@ class PythonCalls(Attributes):
         """
         if info.kind == "dynamic" and info.why == "call":
             return any(may_grow(self.type_of(v)) for v in s.operands())
-        return type(t) is Top and info.rule is not None and any(_is_blank(self.type_of(v)) for v in s.args)
+        if type(t) is not Top or info.rule is None or not any(_is_blank(self.type_of(v)) for v in s.args):
+            return False
+        self.hollow.add(s.out)
+        return True
 
     def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""

@@ -72,14 +72,17 @@ class State:
         classes: Classes | None = None,
         found_before: dict[Call, list[Found]] | None = None,
         outermost: bool = False,
+        patient: bool = False,
     ):
         self.classes = classes  # where attributes of objects are looked into
         self.told = {} if classes is None else classes.told
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.ready: set[Var] = set()  # calls of functions that are looked into
         self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
+        self.hollow: set[Var] = set()  # those of them that are given a list with nothing in it yet
         self.aliased = aliased
         self.outermost = outermost
+        self.patient = patient  # do calls wait for what plans give?
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn
         self.globals = globals_

@@ -460,7 +460,7 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
         return False
     ((block, use),) = uses
     callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else Known(use.fn.value)
-    if not (isinstance(callee, Known) and use.args[:1] == (generator,) and callee.value in _CONSUMERS):
+    if not isinstance(callee, Known) or not _uses_up(callee.value, generator, use.args):
         return False
     home = next((b for b in inferred.fn.blocks if any(s.out is generator for s in b.stmts)), None)
     line = [] if home is None else _in_line(inferred.fn, home, block)
@@ -469,6 +469,12 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
         return False
     between = line[made + 1 : line.index(use)]
     return all(changes_nothing(s, inferred) for s in between)
+
+
+def _uses_up(f: Any, generator: Var, args: tuple[Operand, ...]) -> bool:
+    if f is ops.call_ex or f is ops.list_extend:  # starred, in a call or a display
+        return args[1] is generator
+    return args[:1] == (generator,) and f in _CONSUMERS
 
 
 def _in_line(fn: Function, first: CFGBlock, last: CFGBlock) -> list[Call]:

@@ -54,11 +54,11 @@ def infer_simplified(
         """What is found, or what is to be taken to be so by another attempt."""
         found: dict[Call, list[Found]] = {}
 
-        def again(f: Function) -> Inferred:
+        def again(f: Function, patient: bool = True) -> Inferred:
             while True:
                 f = merged(f)
                 inference = Inference(
-                    f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost
+                    f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost, patient
                 )
                 known = inference.run_or_narrow(_Told(f))
                 if isinstance(known, Inferred):
@@ -68,10 +68,10 @@ def infer_simplified(
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
         guards = inferred.guards
-        while (simpler := simplify(inferred, fn, taken, again, classes)) is not None:
+        while (simpler := simplify(inferred, fn, taken, again, classes)) is not None or inferred.early:
             guards |= inferred.guards
             taken |= inferred.relied
-            inferred = again(simpler)
+            inferred = again(inferred.fn, patient=False) if simpler is None else again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
                 return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own, classes.told)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:

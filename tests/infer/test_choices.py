@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later, recursive_results, told_later
+from tests.zoo import filled_later, named_tuples, recursive_results, told_later
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,15 @@ def test_trees_that_recursive_calls_make(f: Callable[..., Any], n: int) -> None:
 )
 def test_what_the_last_call_gave_is_called(f: Callable[..., Any]) -> None:
     assert sites(f, [0.3, 0.9, -0.4, 1.1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (told_later.objects_that_get_what_all_of_them_give, ([0.4, 0.6], [-0.5, 1.2], np.arange(5.0))),
+        (told_later.a_controller_that_knows_the_last_error, (3.0, 0.2, 1.1)),
+        (named_tuples.made_of_starred_generators, ([0.5, 0.4], 0.2)),
+    ],
+)
+def test_what_calls_give_that_are_not_seen_yet(f: Callable[..., Any], args: Any) -> None:
+    assert sites(f, *args) == 0

@@ -374,3 +374,26 @@ def fields_or_default_values(x):
     for given in (P(x, 2), x, P(x * x, 3), [x]):
         total += amount(given, x) * amount(given, 2.0)
     return total
+
+
+class Stock(NamedTuple):
+    young: Any
+    old: Any
+
+    def __add__(self, other):
+        return Stock(*(a + b for a, b in zip(self, other)))
+
+    def times(self, k):
+        return Stock(*(k * a for a in self))
+
+
+@case([0.5, 0.4], 0.2)
+def made_of_starred_generators(rates, loss):
+    stocks = [Stock(0.9, 0.1), Stock(1.0, 0.0)]
+    for _ in range(3):
+        grown = []
+        for r, s in zip(rates, stocks):
+            change = Stock(r * s.old - loss * s.young, loss * s.young - 0.1 * s.old)
+            grown.append(s + change.times(0.5))
+        stocks = grown
+    return sum(s.young * s.old for s in stocks) + max(s.old for s in stocks)

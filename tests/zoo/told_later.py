@@ -197,3 +197,58 @@ def states_that_give_the_next_one(xs):
         v, state = state.run(x)
         total += v
     return total * state.x
+
+
+class Component:
+    def __init__(self, weight, mean):
+        self.weight, self.mean = weight, mean
+
+    def density(self, x):
+        return self.weight * np.exp(-0.5 * (x - self.mean) ** 2)
+
+
+@case([0.4, 0.6], [-0.5, 1.2], np.array([-0.7, -0.4, 0.9, 1.3, 1.6]))
+def objects_that_get_what_all_of_them_give(weights, means, data):
+    components = [Component(w, m) for w, m in zip(weights, means)]
+    for _ in range(2):
+        densities = np.stack([c.density(data) for c in components])
+        shares = densities / densities.sum(axis=0)
+        for c, share in zip(components, shares):
+            c.weight = share.sum() / data.size
+            c.mean = share @ data / share.sum()
+    return np.mean(np.log(np.sum([c.density(data) for c in components], axis=0)))
+
+
+class Controller:
+    def __init__(self, gain, rate):
+        self.gain, self.rate = gain, rate
+        self.total, self.last = 0.0, None
+
+    def __call__(self, error):
+        self.total += error
+        change = 0.0 if self.last is None else (error - self.last) / 0.1
+        self.last = error
+        force = self.gain * error + self.total + self.rate * change
+        if not -2.0 <= force <= 2.0:
+            self.total -= error
+            force = min(max(force, -2.0), 2.0)
+        return force
+
+
+class Mass:
+    def __init__(self, mass):
+        self.mass, self.place, self.speed = mass, 0.0, 0.0
+
+    def step(self, force):
+        self.speed += (force - 0.5 * self.speed) / self.mass * 0.1
+        self.place += self.speed * 0.1
+        return self.place
+
+
+@case(3.0, 0.2, 1.1)
+def a_controller_that_knows_the_last_error(gain, rate, mass):
+    controller, body, y, cost = Controller(gain, rate), Mass(mass), 0.0, 0.0
+    for k in range(6):
+        y = body.step(controller((1.0 if k < 4 else 0.5) - y))
+        cost += (1.0 - y) ** 2
+    return cost
