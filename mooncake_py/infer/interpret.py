@@ -38,6 +38,7 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 
+
 def _is_to_come(info: CallInfo) -> bool:
     """Do other calls come to stand there, and is what it gives not seen before?"""
     return info.kind == "planned" and not isinstance(info.target, Awaited)
