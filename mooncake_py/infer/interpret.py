@@ -75,9 +75,9 @@ class Inference(Calls):
                 changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
             changed = changed or self.put
             waiting = set() if changed else self.waiting - self.ready
-            early = bool(waiting & self.hollow) and self.patient and any(map(_is_to_come, self.calls.values()))
-            if waiting and not (early and waiting <= self.hollow):
-                self.ready |= waiting - self.hollow if early else waiting
+            early = bool(waiting) and self.patient and any(map(_is_to_come, self.calls.values()))
+            if (others := waiting - self.hollow) or (waiting and not early):
+                self.ready |= others or waiting  # what comes of the others may be what lists are filled with
                 continue
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed:  # what nothing comes back from by now is decided when it runs

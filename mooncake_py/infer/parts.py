@@ -105,7 +105,7 @@ def activate(t: T, act: bool = True) -> T:
         case Inst(cls=c):
             return Inst(c, act and not issubclass(c, _WITHOUT))
         case Real():
-            return Real(act)
+            return Real(act, t.classes)
         case Arr(dtype=d, ndim=n, least=least):
             return Arr(d, n, act and differentiable_dtype(d), least)
         case Tup(items=items):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
@@ -38,6 +39,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.ir import ops
+from mooncake_py.ir.nodes import Operand
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
 from mooncake_py.structure import HEAP, constant_classes, is_user_class
@@ -162,6 +164,13 @@ def takes_items(f: Any, types: Sequence[T | None]) -> int | None:
     return drained.get(f)
 
 
+def takes_all(f: Any, generator: Operand, args: Sequence[Operand]) -> bool:
+    """Does f run the generator to its end and keep nothing but the values? It may as well be given a list of them."""
+    if f is ops.call_ex or f is ops.list_extend:  # starred, in a call or a display
+        return args[1] is generator
+    return tuple(args[:1]) == (generator,) and f in _TAKE_ALL
+
+
 def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
     """Which of its positional arguments does a call of f iterate over to the end?"""
     k = takes_items(f, types) if type(f).__hash__ is not None else None
@@ -194,6 +203,7 @@ def classes_given(t: T) -> Any:
     return inner if inner and None not in inner else None
 
 
+_TAKE_ALL = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict})
 _OF_ITS_CLASS = frozenset({list, tuple, dict, deque, OrderedDict, defaultdict, zip, enumerate, reversed, map, filter})
 _OF_ITS_CLASS |= {pytypes.GeneratorType}
 

@@ -16,6 +16,7 @@ from mooncake_py.infer.outside import stands_alone
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import (
     may_be_written,
+    takes_all,
 )
 from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
 from mooncake_py.infer.resolve import result_type
@@ -28,6 +29,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Obj,
+    Real,
     T,
     Top,
     Union,
@@ -84,7 +86,7 @@ class PythonCalls(Attributes):
         """
         if info.kind == "dynamic" and info.why == "call":
             return any(may_grow(self.type_of(v)) for v in s.operands())
-        if type(t) is not Top or info.rule is None or not any(_is_blank(self.type_of(v)) for v in s.args):
+        if type(t) not in (Top, Real) or info.rule is None or not any(_is_blank(self.type_of(v)) for v in s.args):
             return False
         self.hollow.add(s.out)
         return True
@@ -97,6 +99,17 @@ class PythonCalls(Attributes):
         if target is None or is_library(target) or not is_numeric_call(target, types):
             return target is None or not is_library(target)
         return s.out in self.shape.protected and may_carry(target, set())  # else it has a rule of its own
+
+    def is_for_one_call(self, s: Call, code: pytypes.CodeType) -> bool:
+        """Is it a generator that the next statement uses up, so that a list of its items may stand there?"""
+        if self.classes is None or self.classes.cautious or code in self.classes.apart:
+            return False
+        self.looked_around = True
+        user = self.shape.used_next.get(s.out) if code.co_flags & CO_GENERATOR else None
+        if user is None:
+            return False
+        callee = self.type_of(user.fn)
+        return isinstance(callee, Known) and takes_all(callee.value, s.out, user.args)
 
     def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
         """Does f make generators that walk objects by others of their kind, and that may come in a list?
@@ -138,6 +151,8 @@ class PythonCalls(Attributes):
         written = any(map(may_be_written, (*types, *kw)))
         # Of a function that was made here nothing else is found out, not even what it gives for constants.
         if (act or written or self.wary or target is None) and self.is_taken_in(s, target, code, types):
+            return self.planned(s, TakenIn(code))
+        if target is None and self.is_for_one_call(s, code):
             return self.planned(s, TakenIn(code))
         if target is not None and self.is_drawn(target, types):
             t = self.planned(s, Drawn(code))

@@ -187,10 +187,13 @@ def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
     return t if not isinstance(t, Known) or t.value is None else Top()
 
 
+_REALS = (float, int, np.float64, np.float32)
+
+
 def _choices(t: T) -> tuple[T, ...]:
     """What a value of the type may be, where one sample says too little."""
     if isinstance(t, Real):
-        return Inst(float), Inst(int), Inst(np.float64)
+        return tuple([Inst(c) for c in _REALS if t.classes is None or c in t.classes])
     return (Known(True), Known(False)) if isinstance(t, Inst) and t.cls is bool else ()
 
 

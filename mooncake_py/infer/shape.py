@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
 from collections import Counter
 from collections.abc import Collection, Container
@@ -11,6 +12,7 @@ from functools import cached_property
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import narrow
 from mooncake_py.ir import ops
+from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -74,6 +76,13 @@ class Shape:
     def protected(self) -> set[Var]:
         """What is made in the bodies of `try`."""
         return {s.out for b in self.tried for s in self.blocks[b].stmts}
+
+    @cached_property
+    def used_next(self) -> dict[Var, Call]:
+        """What one statement makes and the next uses, and none else."""
+        pairs = [(s.out, t) for b in self.fn.blocks for s, t in itertools.pairwise(b.stmts) if s.out in t.operands()]
+        counts = use_counts(self.fn)
+        return {v: t for v, t in pairs if counts[v] == 1}
 
     @cached_property
     def splits(self) -> int:

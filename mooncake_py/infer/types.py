@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -104,9 +104,10 @@ class Rec(T):
 
 @type_class
 class Real(T):
-    """A real scalar: bool, int, float or a NumPy scalar of such a kind."""
+    """A real scalar: bool, int, float or a NumPy scalar of such a kind; of one of `classes`, where they are known."""
 
     act: bool = False
+    classes: frozenset[type] | None = None
 
     @property
     def active(self) -> bool:
@@ -463,7 +464,7 @@ def _join(a: T, b: T) -> T:
     if _is_real(a) and _is_real(b):
         if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
             return Inst(a.cls, act)
-        return Real(act)
+        return Real(act, may_be_of((*real_classes(a), *real_classes(b))))
     if isinstance(a, (Inst, Rec)) and isinstance(b, (Inst, Rec)) and a.cls is b.cls:
         if isinstance(a, Obj) and isinstance(b, Obj):
             mine, others = dict(a.fields), dict(b.fields)
@@ -492,6 +493,20 @@ def _join(a: T, b: T) -> T:
         factory = join(a.factory, b.factory)
         return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act, factory)
     return Top(act)
+
+
+_COMMON = frozenset({int, float, np.float64})
+"""Of these, or sums of these, it is worth to know which a number may be."""
+
+
+def real_classes(t: T) -> Collection[type]:
+    """The classes that a real number may be of; `object` stands for all others."""
+    return (t.cls,) if isinstance(t, Inst) else (t.classes or (object,)) if isinstance(t, Real) else (object,)
+
+
+def may_be_of(classes: Collection[type]) -> frozenset[type] | None:
+    """What a number that is of one of these is said to be."""
+    return frozenset(classes) if _COMMON.issuperset(classes) else None
 
 
 def _is_unbound(t: T) -> bool:

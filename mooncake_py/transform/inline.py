@@ -4,7 +4,6 @@ functions that are known by their types."""
 from __future__ import annotations
 
 import builtins
-import math
 import types as pytypes
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from mooncake_py.infer.held import is_library, may_be_given
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
+from mooncake_py.infer.predicates import takes_all
 from mooncake_py.infer.readers import engines_own
 from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.special_methods import STAND_INS
@@ -99,8 +99,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if found.body.kind == "generator":
                 if not (is_used_up(s.out, inferred) and only_yields(found.body)):
                     continue
-                scope = globals_ if found.owner is None else found.owner.__globals__
-                found = replace(found, body=simple_generator(found.body, "next" not in scope))
+                found = _listed(found, globals_)
             if found.owner is not None:
                 taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -108,6 +107,12 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             fn = splice(fn, at_block, at_block.stmts.index(s), explicit(found.body), found.args, found.closure)
             changed = True
     return fn if changed else None
+
+
+def _listed(generator: Callee, globals_: dict) -> Callee:
+    """A function that gives a list of a generator's items."""
+    scope = globals_ if generator.owner is None else generator.owner.__globals__
+    return replace(generator, body=simple_generator(generator.body, "next" not in scope))
 
 
 def _branches(found: Callee) -> bool:
@@ -129,6 +134,8 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
             continue
         found = True
         callee = _callee_of(inferred, s, globals_) if total <= MOST_TOTAL else None
+        if callee is not None and callee.body.kind == "generator":
+            callee = _listed(callee, globals_) if only_yields(callee.body) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
             apart.add(info.target.code)
@@ -449,10 +456,6 @@ def _makes_class(body: Function) -> bool:
     return any(is_const(s.fn, ops.load_build_class) for b in body.blocks for s in b.stmts)
 
 
-# What runs a generator to its end and keeps nothing but the values: it may as well be given a list of them.
-_CONSUMERS = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict})
-
-
 def is_used_up(generator: Var, inferred: Inferred) -> bool:
     """Is the generator given to such a function, to nothing else, and before anything changes that it reads?"""
     uses = [(b, s) for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
@@ -460,7 +463,7 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
         return False
     ((block, use),) = uses
     callee = inferred.types.get(use.fn) if isinstance(use.fn, Var) else Known(use.fn.value)
-    if not isinstance(callee, Known) or not _uses_up(callee.value, generator, use.args):
+    if not isinstance(callee, Known) or not takes_all(callee.value, generator, use.args):
         return False
     home = next((b for b in inferred.fn.blocks if any(s.out is generator for s in b.stmts)), None)
     line = [] if home is None else _in_line(inferred.fn, home, block)
@@ -469,12 +472,6 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
         return False
     between = line[made + 1 : line.index(use)]
     return all(changes_nothing(s, inferred) for s in between)
-
-
-def _uses_up(f: Any, generator: Var, args: tuple[Operand, ...]) -> bool:
-    if f is ops.call_ex or f is ops.list_extend:  # starred, in a call or a display
-        return args[1] is generator
-    return args[:1] == (generator,) and f in _CONSUMERS
 
 
 def _in_line(fn: Function, first: CFGBlock, last: CFGBlock) -> list[Call]:

@@ -115,7 +115,7 @@ def nested(t: T) -> tuple[int, np.dtype | None] | None:
     if isinstance(t, Arr):
         return None if t.ndim is None else (t.ndim, t.dtype)
     if isinstance(t, Real):
-        return 0, None
+        return 0, np.dtype(float) if t.classes is not None and int not in t.classes else None
     if isinstance(t, Inst):
         d = element_dtype(t)
         return None if d is None else (0, d)

@@ -135,4 +135,4 @@ def test_what_holds_for_a_round_is_given_up_when_more_is_known() -> None:
     for f in ("start", "middle", "end"):
         found = results.result_of(names[f], (Inst(float, True), Inst(int)))
         assert found is not None
-        assert found.type == Real(True), f
+        assert found.type == Real(True, frozenset({int, float})), f

@@ -75,7 +75,8 @@ def test_join_is_a_join() -> None:
 
 def test_join_keeps_what_both_are() -> None:
     f, i = Inst(float, True), Inst(int)
-    assert join(f, i) == Real(True)
+    assert join(f, i) == Real(True, frozenset({float, int}))
+    assert join(f, Inst(np.float32)) == Real(True)
     assert join(f, Inst(float)) == f
     some = join(abstract(np.ones(3), True), abstract(np.ones((2, 2)), False))
     assert some == Arr(np.dtype(float), None, True, least=1) != Arr(np.dtype(float), None, True)
@@ -88,7 +89,7 @@ def test_types_that_are_told_apart_are_options() -> None:
     f, a = Inst(float, True), abstract(np.ones(3), True)
     t = join(join(Known(None), f), a)
     assert isinstance(t, Union) and t == join(a, join(f, Known(None))) and t.active
-    assert join(t, Inst(int)) == union([Known(None), Real(True), a])
+    assert join(t, Inst(int)) == union([Known(None), Real(True, frozenset({float, int})), a])
     assert only(t, kind_of(a)) == a and without(t, kind_of(a)) == union([f, Known(None)])
     assert without(union([f, Known(None)]), kind_of(f)) == Known(None)
     assert only(t, kind_of(Lst(f))) == BOT and only(Top(True), kind_of(f)) == Top(True)
@@ -117,7 +118,7 @@ def test_a_deque_is_no_list() -> None:
     t = abstract(deque([1.0, 2.0]), True)
     assert t == Lst(Inst(float, True), True, deque)
     assert join(t, abstract([1.0], True)) == union([t, Lst(Inst(float, True), True)])
-    assert join(t, Lst(Inst(int), False, deque)) == Lst(Real(True), True, deque)
+    assert join(t, Lst(Inst(int), False, deque)) == Lst(Real(True, frozenset({float, int})), True, deque)
     assert activate(t, False) == Lst(Inst(float), False, deque)
 
 

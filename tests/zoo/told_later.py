@@ -252,3 +252,35 @@ def a_controller_that_knows_the_last_error(gain, rate, mass):
         y = body.step(controller((1.0 if k < 4 else 0.5) - y))
         cost += (1.0 - y) ** 2
     return cost
+
+
+class Reaction:
+    def __init__(self, constant, changes):
+        self.constant, self.changes = constant, changes
+
+
+class Mixture:
+    def __init__(self, reactions, amounts):
+        self.reactions, self.amounts = reactions, dict(amounts)
+
+    def after(self, extents):
+        amounts = dict(self.amounts)
+        for r, x in zip(self.reactions, extents):
+            for name, k in r.changes.items():
+                amounts[name] = amounts.get(name, 0.0) + k * x
+        return amounts
+
+    def residual(self, extents):
+        amounts = self.after(extents)
+        return np.array(
+            [sum(k * math.log(amounts[s]) for s, k in r.changes.items()) - r.constant for r in self.reactions]
+        )
+
+
+@case([0.1, -0.3], {"a": 1.0, "b": 0.8, "c": 0.2})
+def sums_of_generators_that_lead_to_the_next_step(constants, amounts):
+    reactions = [Reaction(constants[0], {"a": -1, "b": 1}), Reaction(constants[1], {"b": -1, "c": 2})]
+    mixture, extents = Mixture(reactions, amounts), np.array([0.05, 0.02])
+    for _ in range(3):
+        extents = extents - 0.1 * mixture.residual(extents)
+    return extents[0] * extents[1]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.parts import may_be_complex
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, may_be_of, real_classes, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, Scalar
 from mooncake_py.registry import folds, infer_table, pure, rrule
@@ -115,7 +115,7 @@ def sum_of_scalars(e: T) -> T | None:
     """The type of a sum or product of numbers of type e, where they have one: of one complex type, or real."""
     if not is_scalar(e):
         return None
-    return widen(e) if may_be_complex(e) else Real(e.active)
+    return widen(e) if may_be_complex(e) else Real(e.active, may_be_of((int, *real_classes(widen(e)))))
 
 
 def _sum_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
