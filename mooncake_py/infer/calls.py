@@ -483,7 +483,7 @@ class Calls(PythonCalls):
         t = result_type(f, types, kw)
         if self.classes is None and isinstance(t, Dct) and t.cls in FILLED:
             return Top(True)
-        if isinstance(t, (Arr, Top)) and (shown := tuple(map(self.displayed, args))) != types:
+        if isinstance(t, (Arr, Top, Union)) and (shown := tuple(map(self.displayed, args))) != types:
             better = result_type(f, shown, kw)
             return better if isinstance(better, Arr) or is_scalar(better) else t
         return t

@@ -167,7 +167,7 @@ NOTHING: Kind = ("is", None)
 
 
 def refuses(f: Any, types: tuple[T, ...]) -> bool:
-    """Does f surely raise, being given None, or a number for a container?
+    """Does f surely raise, being given None, or a number for a container, or surely not run, given what is not set yet?
 
     A list in which something may be a list or a number is often one of lists: it was not yet known which of two lists
     the number was put into.
@@ -176,7 +176,7 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return True
     if type(f).__hash__ is None:
         return False
-    if f in _OF_SOMETHING and types[:1] == (Known(None),):
+    if f in _OF_SOMETHING and types[:1] in (_ONLY_NONE, _NOT_SET):
         return True
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
@@ -186,6 +186,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return bool(types) and _exact(types[0]) in _FIXED
     if f not in _ARITHMETIC or len(types) != 2:
         return False
+    if types[:1] == _NOT_SET:
+        return True
     classes = {_exact(widen(t)) for t in types}
     if not classes.isdisjoint(_CONTAINERS) and not classes.isdisjoint(_NUMBERS):
         return f not in _TIMES or classes.isdisjoint({int, bool})
@@ -208,6 +210,7 @@ def of_each_option(f: Any, types: tuple[T, ...], kwargs: tuple[tuple[str, T], ..
     return Top() if isinstance(found, Bot) else found
 
 
+_ONLY_NONE, _NOT_SET = (Known(None),), (Known(ops.UNBOUND),)
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
 _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})

@@ -53,6 +53,8 @@ def test_what_the_last_call_gave_is_called(f: Callable[..., Any]) -> None:
     [
         (told_later.objects_that_get_what_all_of_them_give, ([0.4, 0.6], [-0.5, 1.2], np.arange(5.0))),
         (told_later.a_controller_that_knows_the_last_error, (3.0, 0.2, 1.1)),
+        (told_later.sums_of_arrays_in_steps, ([0.4, -0.3], 1.7)),
+        (told_later.layers_that_take_turns, (1.3, 2.1, [0.1, 0.2, 0.3])),
         (
             told_later.sums_of_generators_that_lead_to_the_next_step,
             ([0.1, -0.3], {"a": 1.0, "b": 0.8, "c": 0.2}),

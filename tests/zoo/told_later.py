@@ -1,5 +1,6 @@
 """Variables that hold another function, class, method's name or number of arguments each time round a loop."""
 
+import itertools
 import math
 
 import numpy as np
@@ -284,3 +285,33 @@ def sums_of_generators_that_lead_to_the_next_step(constants, amounts):
     for _ in range(3):
         extents = extents - 0.1 * mixture.residual(extents)
     return extents[0] * extents[1]
+
+
+@case([0.4, -0.3], 1.7)
+def sums_of_arrays_in_steps(y, k):
+    y = np.array(y)
+    for _ in range(3):
+        slopes = [np.sin(k * y), y * y - k]
+        slopes.append(slopes[0] * slopes[1])
+        y = y + 0.1 * sum(b * s for b, s in zip((0.2, 0.3, 0.5), slopes))
+    return np.sum(y * sum(slopes))
+
+
+@case([[1.0, 2.0], [], [0.5, 3.0, 1.5]], 0.7)
+def sums_of_arrays_that_may_be_none_at_all(rows, x):
+    total = 0.0
+    for row in rows:
+        total = total + np.sum(x * sum([v * np.array([x, 1.0]) for v in row]) + 1.0)
+    return total
+
+
+class Glass:
+    def __init__(self, index):
+        self.index = index
+
+
+@case(1.3, 2.1, [0.1, 0.2, 0.3, 0.4, 0.5])
+def layers_that_take_turns(a, b, depths):
+    glasses = itertools.cycle([Glass(a), Glass(b), Glass(a * b)])
+    layers = [(next(glasses), d) for d in depths]
+    return sum(math.sin(glass.index * d) for glass, d in layers) * layers[-1][0].index

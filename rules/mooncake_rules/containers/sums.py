@@ -7,7 +7,22 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.parts import may_be_complex
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, Real, T, Tup, is_scalar, join, may_be_of, real_classes, widen
+from mooncake_py.infer.types import (
+    Arr,
+    Display,
+    Inst,
+    Known,
+    Lst,
+    Real,
+    T,
+    Tup,
+    is_scalar,
+    join,
+    may_be_of,
+    real_classes,
+    union,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, Scalar
 from mooncake_py.registry import folds, infer_table, pure, rrule
@@ -123,8 +138,11 @@ def _sum_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     start = args[1] if len(args) > 1 else kwargs.get("start", Known(0))
     if isinstance(t, Arr) and t.ndim is not None and t.ndim > 1 and isinstance(start, Known):
         return Arr(t.dtype, t.ndim - 1, t.act)
-    e = join(elements(t), widen(start))
-    return sum_of_scalars(e)
+    e = elements(t)
+    if isinstance(e, Arr) and e.dtype is not None and e.dtype.kind in "fc" and e.ndim and start == Known(0):
+        items = t.items if isinstance(t, (Tup, Display)) else ()
+        return e if items else union((e, Real(e.act, frozenset({int}))))  # that of nothing is 0
+    return sum_of_scalars(join(e, widen(start)))
 
 
 infer_table[sum] = _sum_type
