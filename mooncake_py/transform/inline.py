@@ -275,7 +275,7 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     here = f.__globals__ is globals_ and code.co_filename == fn.filename
     if here and code.co_name == fn.name and code.co_firstlineno == fn.firstline:
         return None
-    if _within(code, call.pos, here):
+    if _within(f, call.pos, here):
         return None
     try:
         found = bound(f, normalise(code), call, inferred.wary)
@@ -318,15 +318,20 @@ def _with_comprehensions(body: Function) -> Function:
     return body
 
 
-def _within(code: pytypes.CodeType, pos: Pos, here: bool) -> bool:
+def _name_of(f: pytypes.FunctionType) -> str:
+    """What a function is called, where its code stands: all that is generated stands in one file, at the first line."""
+    return f.__qualname__ if f.__code__.co_filename[:1] == "<" else f.__code__.co_name
+
+
+def _within(f: pytypes.FunctionType, pos: Pos, here: bool) -> bool:
     """Is this place in the body of the code, taken in? `here`: the code is of the file it would be taken into."""
-    places = [(p.line, name) for filename, name, p in pos.inner if filename == code.co_filename]
+    code = f.__code__
+    name = _name_of(f)
+    lines = [p.line for filename, n, p in pos.inner if filename == code.co_filename and n in (name, code.co_name)]
     if here:
-        places += pos.calls("")
+        lines += [line for line, n in pos.calls("") if n == code.co_name]
     last = max((line for *_, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-    return any(
-        line is not None and code.co_firstlineno <= line <= last and name == code.co_name for line, name in places
-    )
+    return any(line is not None and code.co_firstlineno <= line <= last for line in lines)
 
 
 def _from_elsewhere(
@@ -374,7 +379,7 @@ def _from_elsewhere(
     moved = map_function(body, lambda v: names.get(v, v), dead)  # type: ignore[arg-type]
     blocks = moved.blocks
     if not here:
-        blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, code.co_name, p)) for b in blocks)
+        blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, _name_of(f), p)) for b in blocks)
     for g in guards:
         inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)

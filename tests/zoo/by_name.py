@@ -69,3 +69,25 @@ def names_that_a_dict_gives(x):
 def sequences_that_run_once(p, q):
     d = math.dist((2.0 * x for x in p), iter(q)) * math.dist(p, q)
     return d + sum(map(math.prod, zip(p, q, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Solver:
+    rate: float = 0.1
+    steps: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    width: float = 1.0
+    solver: Solver = dataclasses.field(default_factory=Solver)
+
+
+@case(1.3, 0.4)
+def settings_in_settings(x, y):
+    given, total = Settings(x, Solver(y)), 0.0
+    for width in (1.0, 2.0):
+        s = dataclasses.replace(given, width=given.width * width, solver=dataclasses.replace(given.solver, steps=2))
+        for _ in range(s.solver.steps):
+            total += s.solver.rate * (s.width - total)
+    return total + Settings(y).solver.rate * Settings(y).width
