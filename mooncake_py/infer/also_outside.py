@@ -43,16 +43,18 @@ class Outside:
         seen: set[int] = set()
         while work:
             x = work.pop()
+            if isinstance(x, np.ndarray):  # this and lists of such are met often
+                if id(x if x.base is None else owner_of(x)) in mine:
+                    return True
+                if x.dtype.kind == "O":
+                    work += x.ravel().tolist()
+                continue
             if type(x) in _PLAIN or id(x) in seen:
                 continue
             seen.add(id(x))
-            if isinstance(x, np.ndarray):
-                if id(owner_of(x)) in mine:
-                    return True
-                x = x.tolist() if x.dtype.kind == "O" else None
-            elif id(x) in mine:
+            if type(x) is not tuple and id(x) in mine:
                 return True
-            work += _held(x)
+            work += [v for v in x if type(v) not in _PLAIN] if type(x) is tuple or type(x) is list else _held(x)
         return False
 
 

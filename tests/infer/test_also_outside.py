@@ -191,6 +191,16 @@ def test_constant_arguments() -> None:
     assert ROW.tolist() == START == NUMBERS
 
 
+def test_arrays_of_objects_outside() -> None:
+    held, alone = np.array([None, ROW], dtype=object), np.array(None, dtype=object)
+
+    def f(x):
+        x[0] = x[1] ** 2
+        return held[1][0] * x[2] if alone[()] is None else 0.0
+
+    _check(f, ROW)
+
+
 def test_a_call_after_one_with_an_argument_of_its_own() -> None:
     gradient = value_and_grad(_by_global)
     own = np.array(START)
