@@ -70,7 +70,8 @@ def _run_forward(
         try:
             return _run_wary(f, unwrapped, args, kwargs, active, wary)
         except _AlsoOutside:
-            return _run_wary(f, unwrapped, args, kwargs, active, ARRAYS)
+            pass
+        return _run_wary(f, unwrapped, args, kwargs, active, ARRAYS)
 
     return with_answer(run, g, receivers, brought)
 
