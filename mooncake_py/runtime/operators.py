@@ -155,15 +155,21 @@ def _whole(name: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Resu
 
 
 def _item(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    """`x[k]`; what a dict does about a key that is missing."""
-    x, k = args
+    """`x[k]`."""
+    x = args[0]
     method = _method(type(x), "__getitem__")
     if method is not None:
         return call(method, None, args, fargs)
     if isinstance(x, type):
         made = class_attribute(x, "__class_getitem__")
         return call(made.__func__, None, args, (None, fargs[1])) if _is_own_method(made) else None
-    if not isinstance(x, dict) or k in x:
+    return _missing(call, args, fargs) if isinstance(x, dict) else None
+
+
+def _missing(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+    """What a dict does about a key that is missing, whatever its class says of brackets."""
+    x, k = args
+    if dict.__contains__(x, k):
         return None
     method = _method(type(x), "__missing__")
     if method is not None:
@@ -349,6 +355,7 @@ PROTOCOL[operator.not_] = _not
 PROTOCOL[str] = _text
 PROTOCOL[ops.format_value] = _formatted
 PROTOCOL[operator.getitem] = _by_index(operator.getitem, _item)
+PROTOCOL[dict.__getitem__] = _missing
 for _f in (operator.setitem, operator.delitem):
     PROTOCOL[_f] = _by_index(_f, PROTOCOL[_f])
 PROTOCOL[slice] = check_bounds

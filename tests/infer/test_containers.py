@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from mooncake_py import grad, inspect
+from mooncake_py import UnsupportedError, grad, inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
 from tests.zoo import visited_objects
@@ -253,3 +254,21 @@ def test_sets_of_constants_are_seen_through() -> None:
 def test_visited_objects_are_seen_through() -> None:
     for f in (visited_objects.breadth_first, visited_objects.distances_by_object):
         assert "decided when it runs" not in str(inspect(f, visited_objects.XS))
+
+
+class ReadThreefold(dict):
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 3.0
+
+    def __iter__(self):
+        return iter(sorted(super().keys()))
+
+
+@pytest.mark.parametrize("fill", [dict, lambda d: {**d}, lambda d: {"c": 1.0} | d], ids=["dict", "stars", "or"])
+def test_dicts_filled_from_one_that_reads_its_own_way_are_refused(fill: Any) -> None:
+    def f(x):
+        return sum(fill(ReadThreefold(a=x, b=x * x)).values())
+
+    assert f(2.0) >= 18.0
+    with pytest.raises(UnsupportedError, match="ReadThreefold, whose class has an __iter__"):
+        grad(f)(2.0)

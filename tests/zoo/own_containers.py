@@ -165,3 +165,35 @@ def started_again(x):
     q = deque([x, 2.0], maxlen=4)
     q.__init__([x * x, x, 3.0], 2)
     return total + sum(w) * x + sum(q) * q.maxlen + sum(Started(x))
+
+
+class Threefold(dict):
+    """Its items are read threefold, and one that is missing is made of another."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 3.0
+
+    def __contains__(self, key):
+        return True
+
+    def __missing__(self, key):
+        return self.base * len(key)
+
+
+@case(1.3, 0.4)
+def missing_items_by_the_method_of_dict(x, y):
+    d = Threefold(a=x)
+    d.base = y
+    return d["a"] * d["bc"] + dict.__getitem__(d, "d") * x
+
+
+class Halved(list):
+    def __iter__(self):
+        return (v * 0.5 for v in super(Halved, self).__iter__())
+
+
+@case([0.7, 1.3])
+def methods_of_list_on_one_that_iterates_its_own_way(xs):
+    kept = Halved(xs)
+    longer, twice, same = list.__add__(kept, [xs[0]]), list.__mul__(kept, 2), list.copy(kept)
+    return sum(v * (k + 1) for k, v in enumerate(longer + twice + same)) * sum(kept)

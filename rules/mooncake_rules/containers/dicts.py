@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, OrderedDict, defaultdict
+from types import FunctionType
 from typing import Any
 
 import mooncake_rules.operators  # noqa: F401  (its rules of `|` are for all that is not a dict)
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import DICTS, Dct, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
@@ -255,9 +257,18 @@ def give_items(shadow: DictShadow | None, keys: list, part: ListShadow) -> None:
             part.r[i] = None
 
 
+def refuse_own_reads(source: dict) -> None:
+    """What Python reads from it is what methods of its class give."""
+    cls = type(source)
+    if cls.__iter__ is not dict.__iter__ and isinstance(cls.__getitem__, FunctionType):
+        what = f"a dict filled from a {cls.__name__}, whose class has an __iter__ and a __getitem__ of its own"
+        raise UnsupportedError(what, "the call", None, "set the items one by one")
+
+
 def _update(d: CoDual, other: CoDual):
     primal, shadow, source, fsource = d.primal, d.fdata, other.primal, other.fdata
     read = dict.__getitem__ if type(source).__iter__ is dict.__iter__ else operator.getitem  # as Python does it
+    refuse_own_reads(source)
     log = [(k, put_value(primal, shadow, k, read(source, k), dict_fdata(fsource, k))) for k in source]
     new = [] if are_whole(source) else [k for k, old in log if old[0] is _ABSENT]
     for k in new:
@@ -301,6 +312,7 @@ def dict_ior(d: CoDual, other: CoDual):
 @rrule(operator.or_, types=(dict, dict))
 def dict_or(a: CoDual, b: CoDual):
     fa, fb = a.fdata, b.fdata
+    refuse_own_reads(b.primal)
     theirs = dict.fromkeys(b.primal)
     primal = a.primal | b.primal
     both = None if are_whole(a.primal) and are_whole(b.primal) else keys_of_both(fa, a.primal, fb, b.primal)
@@ -463,6 +475,7 @@ def dict_of_dict(d: CoDual):
 @rrule(OrderedDict.copy, types=(dict,))
 @rrule(defaultdict.copy, defaultdict.__copy__, types=(defaultdict,))
 def dict_of(d: CoDual):
+    refuse_own_reads(d.primal)
     shadow, keys = d.fdata, list(d.primal)
     shared = None if are_whole(d.primal) else keys_shared(shadow, d.primal)
     new = DictShadow({k: dict_fdata(shadow, k) for k in keys}, None, shared)

@@ -23,6 +23,7 @@ from mooncake_py.registry import (
     undoes,
     zero_derivative,
 )
+from mooncake_py.structure import in_order
 from mooncake_py.tangents import WHOLE, CoDual, DictShadow, ListShadow, add_rdata
 from mooncake_rules.sequences import give_flat
 
@@ -269,9 +270,9 @@ maybe_none.add(remove_item)
 
 def parts(x: Any, fx: Any) -> tuple[list, list]:
     """The items of a sequence, or the keys of a dict, and their fdata."""
-    items = list(x)
     if isinstance(fx, ListShadow):
-        return items, list(fx.f)
+        return [*in_order(x)], list(fx.f)
+    items = list(x)
     if isinstance(fx, tuple):
         return items, list(fx)
     if type(fx) is DictShadow:
