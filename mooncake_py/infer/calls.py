@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -481,6 +482,9 @@ class Calls(PythonCalls):
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""
         t = result_type(f, types, kw)
+        if isinstance(t, Lst) and t.elem == Top() and (f is list or f is sorted) and len(args) == 1:
+            e = self.element_type(args[0])  # of a `zip` of constants, say
+            return t if e.active or isinstance(e, Bot) else replace(t, elem=e)
         if self.classes is None and isinstance(t, Dct) and t.cls in FILLED:
             return Top(True)
         if isinstance(t, (Arr, Top, Union)) and (shown := tuple(map(self.displayed, args))) != types:

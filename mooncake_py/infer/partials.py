@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,12 @@ class Keyword:
 
 
 def made_there(made: Call, callee: T, call: Call) -> Plan | None:
-    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight. None where it is something else."""
+    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight, or what asks for one item.
+
+    None where it is something else.
+    """
+    if callee == Known(operator.itemgetter) and len(made.args) == len(call.args) == 1 and not call.kwargs:
+        return Plan(Const(operator.getitem), (call.args[0], made.args[0]))
     if callee != Known(functools.partial) or not made.args:
         return None
     keywords = {**dict(made.kwargs), **dict(call.kwargs)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later, named_tuples, recursive_results, told_later
+from tests.zoo import filled_later, named_tuples, ordering, recursive_results, told_later
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,8 @@ def test_what_the_last_call_gave_is_called(f: Callable[..., Any]) -> None:
 )
 def test_what_calls_give_that_are_not_seen_yet(f: Callable[..., Any], args: Any) -> None:
     assert sites(f, *args) == 0
+
+
+def test_rows_that_are_put_in_order() -> None:
+    assert sites(ordering.constant_rows_in_order, 0.7) == 0
+    assert sites(ordering.rows_in_order_of_an_item, [1.3, 0.2, 0.9], 0.7) == 0

@@ -185,3 +185,23 @@ def sorted_without_and_with_a_key(xs):
     for k in sorted(names):
         first = first * 0.5 + names[k]
     return up[0] * up[2] + pairs[0][0] * pairs[1][1] * first
+
+
+TIMES, RISKS, SEEN = [3.0, 1.0, 2.0, 2.5], [0.1, -0.4, 0.7, 0.2], [True, False, True, True]
+
+
+@case(0.7)
+def constant_rows_in_order(beta):
+    rows = sorted(zip(TIMES, RISKS, SEEN), key=operator.itemgetter(0))
+    total = 0.0
+    for i, (_, risk, seen) in enumerate(rows):
+        if seen:
+            total += beta * risk - math.log(sum(math.exp(beta * r) for _, r, _ in rows[i:]))
+    return total + sum(beta * a * b for a, b in list(zip(TIMES, RISKS)))
+
+
+@case([1.3, 0.2, 0.9], 0.7)
+def rows_in_order_of_an_item(xs, y):
+    rows = [(x * y, k) for k, x in enumerate(xs, 1)]
+    rows.sort(key=operator.itemgetter(0), reverse=True)
+    return sum(v * k * i for i, (v, k) in enumerate(rows, 1)) + sorted(rows, key=operator.itemgetter(1))[0][0]
