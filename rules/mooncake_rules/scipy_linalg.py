@@ -239,13 +239,14 @@ def banded_cotangents(dy: Arrays, x: Arrays, o: Options) -> tuple[Any, Arrays, A
     (lo, up), ab, b = o["l_and_u"], o["ab"], o["b"]
     n = ab.shape[-1]
     turned = np.zeros_like(ab)
-    for k in range(-up, lo + 1):  # the k-th diagonal below the main one
+    there = range(max(-up, 1 - n), min(lo, n - 1) + 1)  # diagonals below the main one; more may be given than there are
+    for k in there:
         d = np.conjugate(ab[up + k, max(0, -k) : n - max(0, k)])
         turned[lo - k, max(0, k) : n - max(0, -k)] = d
     db = sl.solve_banded((up, lo), turned, dy)
     dm, xm = (db[:, None], x[:, None]) if b.ndim == 1 else (db, x)
     dab = np.zeros(ab.shape, np.result_type(ab, db))
-    for k in range(-up, lo + 1):
+    for k in there:
         cols = slice(max(0, -k), n - max(0, k))
         rows = slice(max(0, k), n - max(0, -k))
         dab[up + k, cols] = -np.sum(dm[rows] * np.conjugate(xm[cols]), axis=1)
@@ -398,6 +399,7 @@ CASES: list[RuleCase] = [
     case(sl.solve_triangular, _K, _V, "T", True),
     *[case(_via_lu, a, b, t) for a, b in ((_A, _V), (_A, _M.T), (_Z, _V)) for t in (0, 1, 2)],
     *[case(f, a) for f in (_lu, _pl_u, _lu_indices) for a in (_A, _M, _M.T, _Z)],
+    case(sl.solve_banded, (4, 3), np.sin(np.arange(24.0)).reshape(8, 3), np.arange(1.0, 4.0)),
     case(sl.solve_banded, (1, 1), _BAND, np.arange(1.0, 5.0)), case(sl.solve_banded, (1, 1), _BAND, np.eye(4)[:, :2]),
     case(sl.solve_banded, (1, 1), _BAND * (1 + 0.3j), np.arange(1.0, 5.0)),
     case(sl.solveh_banded, _BAND[:2], np.arange(1.0, 5.0)), case(sl.solveh_banded, _BAND[1:], np.eye(4), lower=True),

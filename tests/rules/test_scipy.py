@@ -213,6 +213,18 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
         assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
 
 
+def test_a_matrix_of_lists_is_refused_where_it_is_written_to() -> None:
+    sp = pytest.importorskip("scipy.sparse")
+
+    def written(x: float) -> Any:
+        a = sp.lil_array((2, 2))
+        a[0, 1] = x
+        return a.tocsr().sum()
+
+    with pytest.raises(MissingRule, match="it keeps Python lists"):
+        grad(written)(0.5)
+
+
 def test_a_penalty_chosen_for_weighted_data() -> None:
     """SciPy looks for it to five digits, and leaves the weights out of the residuals."""
     sip = pytest.importorskip("scipy.interpolate")
