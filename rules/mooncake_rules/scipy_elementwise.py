@@ -20,7 +20,7 @@ from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number, real_of, total, unbroadcast
 from mooncake_rules.numpy_ufunc import with_keywords
-from mooncake_rules.scipy_library import is_constant
+from mooncake_rules.scipy_library import is_constant, unknown_by
 from mooncake_rules.sequences import SEQUENCES, unstack
 
 Partial = Callable[..., Any] | None
@@ -209,7 +209,12 @@ def _listed(rule: Callable[..., Any], xs: tuple[Any, ...]) -> tuple[Any, Callabl
         ds = pb(dy)
         ds = ds if type(ds) is tuple else (ds,)
         pairs = zip(ds, xs, strict=False)
-        return tuple([None if is_constant(x) else d if type(d) is NoDerivative else unstack(d, x) for d, x in pairs])
+        return tuple(
+            [
+                unknown_by(d, x) if type(d) is NoDerivative else None if is_constant(x) else unstack(d, x)
+                for d, x in pairs
+            ]
+        )
 
     return y, pullback
 

@@ -187,7 +187,7 @@ def _spread(
 ) -> tuple[Any, ...]:
     like = {k: o[k] for k in given}
     o.update({k: _as_array(v) for k, v in like.items()})
-    out = {k: None if is_constant(o.get(k)) else t for k, t in blank.items()}
+    out = {k: unknown_by(t, o.get(k)) for k, t in blank.items()}
     nothing = type(y) is np.ndarray and not y.size
     if not is_inexact(y):
         ds: Any = (None,) * len(given)
@@ -207,6 +207,13 @@ def is_constant(v: Any) -> bool:
     if type(v) in (list, tuple):
         return all(map(is_constant, v))
     return type(v) in _CONSTANT or (type(v) is np.ndarray and not is_inexact(v))
+
+
+def unknown_by(t: NoDerivative, v: Any) -> Any:
+    """The cotangent t of an option v by which nothing is known; a list of constants has one in each place."""
+    if is_constant(v):
+        return None
+    return type(v)([unknown_by(t, x) for x in v]) if type(v) in (list, tuple) else t
 
 
 def _as_array(x: Any) -> Any:

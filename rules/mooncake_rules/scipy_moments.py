@@ -99,9 +99,16 @@ def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Cal
     if good.any():
         parts = pull(ls, ss, rest[: len(shapes)], on, *rest[len(shapes) :])
     of: dict[str, Any] = {"moments": None}
-    for name, t in zip([*names, "loc", "scale"], [*parts[2], parts[0], parts[1]], strict=True):
-        of[name] = np.zeros(good.shape)
-        of[name][good] = 0.0 if t is None else t
+
+    def whole_of(t: Any) -> Any:
+        out = np.zeros(good.shape)
+        out[good] = 0.0 if t is None else t
+        return out
+
+    found = list(map(whole_of, parts[2]))
+    if len(found) > len(names):  # one array of many probabilities
+        found = [np.stack(found, -1)]
+    of.update(zip([*names, "loc", "scale"], [*found, whole_of(parts[0]), whole_of(parts[1])], strict=True))
     positional = [fitted(of[k], v) for k, v in zip(order, given, strict=False)]
     positional += [None] * (len(args) - len(given))
     return None, *positional, *(None if k == "moments" else fitted(of[k], v) for k, v in kwds.items())

@@ -21,7 +21,7 @@ from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, z
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_elementwise import Entry, register_table
-from mooncake_rules.scipy_library import fitted, is_constant
+from mooncake_rules.scipy_library import fitted, is_constant, unknown_by
 from mooncake_rules.scipy_probability import binomial_slope, kolmogorov_curvature
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
@@ -317,13 +317,16 @@ def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: An
     owner = f"{type(dist).__module__}.{type(dist).__qualname__}.{name}"
     step = NoDerivative(owner, "a whole number (k or loc)")
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
-    of = dict(zip([*names, "loc"], [*map(whole_of, dshapes), step], strict=True))
+    found = list(map(whole_of, dshapes))
+    if len(found) > len(names):  # one array of many probabilities
+        found = [next((t for t in found if type(t) is NoDerivative), None) or np.stack(found, -1)]
+    of = dict(zip([*names, "loc"], [*found, step], strict=True))
     of = {
         n: None if is_constant(v) else of[n]
         for n, v in {**dict(zip([*names, "loc"], args, strict=False)), **kwds}.items()
     }
     positional = [fitted(of[n], v) for n, v in zip([*names, "loc"], args, strict=False)]
-    return None, None if is_constant(k) else step, *positional, *(fitted(of[n], v) for n, v in kwds.items())
+    return None, unknown_by(step, k), *positional, *(fitted(of[n], v) for n, v in kwds.items())
 
 
 def _discrete_method(name: str) -> None:
@@ -464,3 +467,8 @@ CASES += [
     case(lambda x: st.expon.pdf(x), np.array([-1.0, 0.5])),
     case(lambda c, x: st.genextreme.nnlf((c, 0.01, 1.03), x), 0.2, np.array([0.3, 0.7])),
 ]  # fmt: skip
+CASES += [
+    case(lambda m: st.poisson.logpmf([0.0, 1.0, 2.0], m), 1.3), case(lambda p: st.binom.pmf([1.0, 2.0], 5.0, p), 0.3),
+]  # fmt: skip
+if hasattr(st, "poisson_binom"):
+    CASES.append(case(lambda p: st.poisson_binom.mean(p) * st.poisson_binom.std([p[0], 0.4]), np.array([0.3, 0.6])))
