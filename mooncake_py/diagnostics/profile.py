@@ -20,8 +20,8 @@ import numpy as np
 
 from mooncake_py.inspection.inspect import Inspection, inspect
 from mooncake_py.inspection.sizes import nbytes
-from mooncake_py.ir.mapping import all_vars
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function
+from mooncake_py.ir.mapping import fresh_beside
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function
 from mooncake_py.lowering import lower
 from mooncake_py.run import Run
 from mooncake_py.runtime.rule import seed_result
@@ -185,7 +185,7 @@ def _overhead() -> float:
 
 def clocked(fn: Function, tick: Callable[[int], None]) -> Function:
     """The same function with a tick wherever the line changes."""
-    fresh = Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
+    fresh = fresh_beside(fn)
     blocks = []
     for b in fn.blocks:
         stmts: list[Call] = []

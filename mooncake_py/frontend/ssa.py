@@ -122,12 +122,16 @@ class SSABuilder:
             elif block.sealed and not preds:
                 found = UNBOUND
             else:
-                found = self.fresh.var(name)
-                self.joins[found] = (block, len(block.joins), key)
-                block.joins.append(found)
+                found = self.join(block, key, self.fresh.var(name))
         for b in path:
             b.defs[key] = found
         return found
+
+    def join(self, block: Draft, key: Hashable, var: Var) -> Var:
+        """The parameter `var` of a block, for what has been written for `key` where it comes from."""
+        self.joins[var] = (block, len(block.joins), key)
+        block.joins.append(var)
+        return var
 
     def check_bound(self, block: Draft, value: Operand, name: str, pos: Pos) -> Var:
         """The value, checked not to be UNBOUND; `finish` drops the check where it cannot fail."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import types as pytypes
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.fields import ABSENT
@@ -136,3 +136,15 @@ class Inferred:
     relied: set[pytypes.FunctionType] = field(default_factory=set)  # functions whose results have the types they have
     outermost: bool = False  # of a function that the user calls
     early: bool = False  # are there calls left that wait for what the plans give?
+
+    def of(self, fn: Function) -> Inferred:
+        """What is known of another form of the function that keeps variables: nothing of those that are new in it."""
+        new = {b.id for b in fn.blocks} - {b.id for b in self.fn.blocks}
+        return replace(self, fn=fn, reached=self.reached | new)
+
+    def each(self, one: Callable[[Inferred], Function | None]) -> Function | None:
+        """The function with all that is made simpler one at a time, with what is known by now; None for nothing."""
+        seen = self
+        while (simpler := one(seen)) is not None:
+            seen = seen.of(simpler)
+        return None if seen is self else seen.fn

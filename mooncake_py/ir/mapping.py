@@ -12,6 +12,7 @@ from mooncake_py.ir.nodes import (
     Const,
     Edge,
     ForNext,
+    Fresh,
     Function,
     Goto,
     Operand,
@@ -37,6 +38,11 @@ def all_vars(fn: Function) -> list[Var]:
         *(p for b in fn.blocks for p in b.params),
         *(s.out for b in fn.blocks for s in b.stmts),
     ]
+
+
+def fresh_beside(fn: Function) -> Fresh:
+    """Ids that a function does not use."""
+    return Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
 
 
 def map_call(s: Call, f: Callable[[Operand], Operand]) -> Call:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.ir.mapping import all_vars
-from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto
+from mooncake_py.ir.mapping import fresh_beside
+from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Goto
 from mooncake_py.iterators import advance
 
 
@@ -14,7 +14,7 @@ def advance_iterators(inferred: Inferred) -> Function | None:
     """Loops over iterators of active values that nothing simpler was found for, as calls that are decided when they
     run; None where there is none."""
     fn = inferred.fn
-    fresh = Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
+    fresh = fresh_beside(fn)
     blocks: list[CFGBlock] = []
     for b in fn.blocks:
         term = b.term

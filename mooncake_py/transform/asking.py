@@ -9,15 +9,14 @@ from typing import Any
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import uses_up
-from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
+from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.mapping import all_vars, fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
     Call,
     CFGBlock,
     Const,
     ForNext,
-    Fresh,
     Function,
     Operand,
     Return,
@@ -46,21 +45,30 @@ MOST_HANDED_ON = 500  # values that blocks hand on: each generator that several 
 
 
 def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
-    """The function with one iterator simpler: a generator run by what asks for its items, or what asks made a loop.
+    """The function with iterators simpler: a generator run by what asks for its items, or what asks made a loop.
 
-    None where there is none.
+    None where there are none.
     """
-    search = _Search(inferred, globals_)
-    blocks = search.fn.blocks
-    if not search.roots or sum([len(b.stmts) for b in blocks]) > MOST_TOTAL:
+    fused: list[Any] = []  # what made them
+
+    def one(known: Inferred) -> Function | None:
+        search = _Search(known, globals_)
+        blocks = search.fn.blocks
+        if not search.roots or sum([len(b.stmts) for b in blocks]) > MOST_TOTAL:
+            return None
+        if sum([len(e.args) for b in blocks for e in all_edges(b)]) > MOST_HANDED_ON:
+            return None
+        for root in search.roots:
+            made_by = search.maker(root)
+            if fused and made_by not in fused and not search.is_settled(root):
+                continue  # what it is given may be known better then, and something else be made of it
+            simpler = search.simplified(root, taken)
+            if simpler is not None:
+                fused.append(made_by)
+                return simpler
         return None
-    if sum([len(e.args) for b in blocks for e in all_edges(b)]) > MOST_HANDED_ON:
-        return None
-    for root in search.roots:
-        simpler = search.simplified(root, taken)
-        if simpler is not None:
-            return simpler
-    return None
+
+    return inferred.each(one)
 
 
 _NOT_SEEN = Const(object())
@@ -190,6 +198,15 @@ class _Search:
             code = f.__code__ if isinstance(f, pytypes.FunctionType) else None
         return code is not None and bool(code.co_flags & 0x20)
 
+    def maker(self, root: Call) -> Any:
+        """The function that is called there, or its code."""
+        t = self._type(root.fn)
+        return t.value if isinstance(t, Known) else getattr(t, "code", None)
+
+    def is_settled(self, root: Call) -> bool:
+        """Is something known of all that this call is given?"""
+        return not any(isinstance(self._type(a), (Top, Bot, type(None))) for a in root.args)
+
     def uses(self, root: Call) -> Uses | None:
         """None where the iterator is used for more than to be asked."""
         values: set[Operand] = {root.out}
@@ -272,7 +289,7 @@ class _Search:
             else:
                 loop, k = items_left, self._asks(s)
                 assert k is not None
-                fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
+                fresh = fresh_beside(fn)
                 listed = Call(fresh.var(), Const(items_left), (s.args[k],), (), s.pos)
                 s = replace(s, args=(*s.args[:k], listed.out, *s.args[k + 1 :]))
                 whole = replace(b, stmts=(*b.stmts[:i], listed, s, *b.stmts[i + 1 :]))
@@ -287,6 +304,9 @@ class _Search:
         callee = callee_of(self.inferred, root, self.globals)
         if callee is None or callee.body.kind != "generator" or not only_yields(callee.body):
             return None
+        given = {v for v in (*callee.args, callee.closure) if isinstance(v, Var)}
+        if not given <= {*all_vars(self.fn)}:
+            return None  # it has other names since it was known
         scope = self.globals if callee.owner is None else callee.owner.__globals__
         body = for_users(simple_generator(callee.body, "next" not in scope))
         n = sum(len(b.stmts) for b in body.blocks)

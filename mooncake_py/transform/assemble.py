@@ -17,11 +17,9 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import may_be_complex
 from mooncake_py.ir.builder import Builder
-from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
     Call,
-    Fresh,
-    Function,
     Operand,
     Return,
     Var,
@@ -66,7 +64,7 @@ def derive(
 
     With `checks`, those of debug mode.
     """
-    types, fresh = inferred.types, _fresh(inferred.fn)
+    types, fresh = inferred.types, fresh_beside(inferred.fn)
     canonical = canonicalise(inferred, fresh)
     lanes = Lanes(types, inferred.memory)
     _note_new_params(canonical, inferred.memory)
@@ -139,11 +137,6 @@ def _other_names(builder: Builder) -> dict[Var, Operand]:
         return v
 
     return {v: last(x) for v, x in names.items() if isinstance(v, Var)}
-
-
-def _fresh(fn: Function) -> Fresh:
-    """Ids that a function does not use."""
-    return Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
 
 
 def _note_new_params(canonical: Canonical, memory: Memory) -> None:

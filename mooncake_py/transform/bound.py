@@ -15,8 +15,8 @@ from mooncake_py.infer.lookup import is_fixed
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.readers import engines_own
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos
+from mooncake_py.ir.mapping import fresh_beside
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand, Pos
 from mooncake_py.lowering import lower
 from mooncake_py.run import Wary
 from mooncake_py.transform.doubts import doubt
@@ -57,7 +57,7 @@ def with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, 
     """The body of a function that takes `*args` or `**kwargs`, with a parameter for each: n, and these names."""
     if not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         return body
-    fresh = Fresh(1 + max(v.id for v in all_vars(body)))
+    fresh = fresh_beside(body)
     params, pos = list(body.params), Pos(body.firstline)
     more, named = [fresh.var() for _ in range(n)], [fresh.var(name) for name in names]
     made: list[Call] = []
@@ -81,7 +81,7 @@ def spell_out(inferred: Inferred, taken: set[pytypes.FunctionType], classes: Cla
     if not planned:
         return None
 
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+    fresh = fresh_beside(fn)
 
     def spelled(s: Call) -> list[Call]:
         plan = planned.get(s.out)

@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Fn, Known, T
 from mooncake_py.ir.graph import use_counts
-from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -78,16 +78,12 @@ def _close(fresh: Fresh, generator: Var, pos: Pos) -> tuple[Call, Call]:
     return method, Call(fresh.var(), method.out, (), (), pos)
 
 
-def _fresh(fn: Function) -> Fresh:
-    return Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
-
-
 def _after_next(inferred: Inferred, fn: Function, root: Call) -> Function | None:
     """`next(items(x))`."""
     for i, b in enumerate(fn.blocks):
         for k, s in enumerate(b.stmts):
             if s.args == (root.out,) and _known(inferred, s.fn) == Known(next):
-                stmts = (*b.stmts[: k + 1], *_close(_fresh(fn), root.out, s.pos), *b.stmts[k + 1 :])
+                stmts = (*b.stmts[: k + 1], *_close(fresh_beside(fn), root.out, s.pos), *b.stmts[k + 1 :])
                 return replace(fn, blocks=(*fn.blocks[:i], replace(b, stmts=stmts), *fn.blocks[i + 1 :]))
     return None
 
@@ -141,7 +137,7 @@ def _after_loop(inferred: Inferred, fn: Function, root: Call, counts: dict[Var, 
     lines = [line for b in after for line in _lines(blocks[b]) if line > start]
     if any(line < last for line in lines) or (returns and not any(line > last for line in lines)):
         return None  # code after a loop that is never left at its end
-    fresh = _fresh(fn)
+    fresh = fresh_beside(fn)
     out: list[CFGBlock] = []
     for b in fn.blocks:
         if b is head and ends_before:

@@ -14,7 +14,7 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import exact_class
 from mooncake_py.infer.types import BOT, Bot, Cell, Dct, Fn, Known, Lst, Meth, Obj, T, Top, Tup, Union, join
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import Call, Const, Fresh, Function, Operand, Pos, Var
 
 
@@ -41,7 +41,7 @@ def doubted(fn: Function, inferred: Inferred, s: Call, relied: Sequence[Operand]
     """The function with these notes before a statement that is about to be replaced."""
     if all(stands(v, inferred.fn, inferred.memory.shape.defs) for v in relied):
         return fn
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+    fresh = fresh_beside(fn)
     notes = [x for v in relied for x in doubt(inferred, v, fresh, s.pos)]
     blocks = []
     for b in fn.blocks:

@@ -138,7 +138,7 @@ def _statements(fn: Function, inside: set[BlockId]) -> list[Call]:
 
 class Fusion(Rebuild):
     def __init__(self, fn: Function, found: Asked):
-        super().__init__()
+        super().__init__(fn)
         self.whole, self.found = fn, found
         self.flow = Flow(fn, found)
         self.numbers = {s.out: k + 1 for k, s in enumerate(yields(found.body))}
@@ -155,7 +155,7 @@ class Fusion(Rebuild):
         body = tuple(b for b in fn.blocks if b.id in self.inside)
         self.turns = {replace(fn, blocks=body): k for k in self.numbers.values()} if body else {}
         self.turn_of = {k: turn for turn, k in self.turns.items()}
-        self.fn = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in self.inside))
+        self.fn = self.once = replace(fn, blocks=tuple(b for b in fn.blocks if b.id not in self.inside))
         self.now = NOWHERE  # where the generator may stand, at the end of the block that is being copied
 
     def _repeated(self) -> set[BlockId]:
@@ -170,10 +170,8 @@ class Fusion(Rebuild):
 
     def function(self) -> Function:
         fn, builder = self.whole, self.builder
-        params = tuple(self.fresh.var(p.name) for p in fn.params)
-        free = tuple(self.fresh.var(v.name) for v in fn.free)
-        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
-            builder.write(builder.entry, old, new)
+        for v in (*fn.params, *fn.free):
+            builder.write(builder.entry, v, v)
         parts = (self.fn, *self.turns, *self.copies.values())
         for part in parts:
             self.add(part)
@@ -190,7 +188,7 @@ class Fusion(Rebuild):
         builder.goto(builder.entry, self.drafts[self.fn, fn.entry.id])
         make_reducible(builder)
         blocks = builder.finish()
-        return Function(fn.name, fn.filename, params, free, blocks, fn.kind, fn.firstline)
+        return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
 
     # -- the function's own blocks --
 

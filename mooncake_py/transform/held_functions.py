@@ -10,8 +10,8 @@ from mooncake_py.frontend import normalise
 from mooncake_py.infer.held_functions import MOST_TOTAL, Held
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Meth
-from mooncake_py.ir.mapping import all_vars
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand
+from mooncake_py.ir.mapping import fresh_beside
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import splice
 
@@ -26,7 +26,7 @@ def take_in_held(inferred: Inferred) -> Function | None:
     for out, plan in found.items():
         b, i = next((b, i) for b in fn.blocks for i, s in enumerate(b.stmts) if s.out is out)
         s = b.stmts[i]
-        fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+        fresh = fresh_beside(fn)
         of = plan.type.func if isinstance(plan.type, Meth) else plan.type.code
         doubt = Call(fresh.var(), Const(surely), (s.fn, Const(of)), (), s.pos)
         reads = [doubt]

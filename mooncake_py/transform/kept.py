@@ -16,14 +16,13 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
-from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
     CFGBlock,
     Const,
     ForNext,
-    Fresh,
     Function,
     Raise,
     Return,
@@ -70,7 +69,7 @@ def keep_views(inferred: Inferred) -> Function | None:
         return None
 
     fn = inferred.fn
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+    fresh = fresh_beside(fn)
 
     def live(s: Call) -> list[Call]:
         if s.out not in kept:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators, loops
-from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
     CFGBlock,
     Const,
-    Fresh,
     Function,
     Operand,
     Try,
@@ -54,7 +53,7 @@ def made_late(fn: Function) -> Function:
     if not any(is_const(s.fn, ops.cell_set) for c in cells.values() if c.captured for s in c.accesses.values()):
         return fn
     graph = _Graph(fn)
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
+    fresh = fresh_beside(fn)
     added: dict[Place, list[Call]] = {}
     renamed: dict[Call, dict[Operand, Operand]] = {}
     for v, c in cells.items():

@@ -23,7 +23,7 @@ from mooncake_py.infer.results import is_plain
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominators
-from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -77,7 +77,7 @@ class _Lifting:
             s.out: (b, i) for b in fn.blocks for i, s in enumerate(b.stmts)
         }
         self.idom = dominators(fn)
-        self.fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
+        self.fresh = fresh_beside(fn)
         self.sets: dict[Operand, list[Call]] = {}
         self.fixed = self._fixed_cells()
         self.inner: dict[Operand, _Inner] = {}  # by the cell that holds it
@@ -317,7 +317,7 @@ class _Lifting:
 
     def _code(self, f: _Inner, values: Sequence[Var], made: dict[Operand, pytypes.FunctionType]) -> pytypes.CodeType:
         body = f.body
-        fresh = Fresh(1 + max(v.id for v in all_vars(body)), 0)
+        fresh = fresh_beside(body)
         memos = {c: fresh.var("memo") for c in made if self.inner[c].memo is not None}
         contents = [fresh.var(x.name) for x in values]
         extra = [*memos.values(), *contents]

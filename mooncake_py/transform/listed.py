@@ -23,7 +23,7 @@ from mooncake_py.infer.results import result_of
 from mooncake_py.infer.types import BOT, Bot, Known, Lst
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
-from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -31,7 +31,6 @@ from mooncake_py.ir.nodes import (
     Const,
     Edge,
     ForNext,
-    Fresh,
     Function,
     Goto,
     Operand,
@@ -200,7 +199,7 @@ def _leaves_alone(inferred: Inferred, made: Call, between: list[Call]) -> bool:
 
 def _with_list(inferred: Inferred, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...]) -> Function:
     fn = inferred.fn
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 0)
+    fresh = fresh_beside(fn)
     s = b.stmts[i]
     made = fresh.var()
     stmts = (
@@ -234,7 +233,7 @@ def _function(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
     if body.kind != "generator" or cleans_up or not only_yields(body):
         return None
     body = simple_generator(body, "next" not in f.__globals__)
-    fresh = Fresh(1 + max(v.id for v in all_vars(body)), 1 + max(b.id for b in body.blocks))
+    fresh = fresh_beside(body)
     items = fresh.var("items")
     entry = body.entry
 

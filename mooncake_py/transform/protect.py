@@ -17,7 +17,7 @@ from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -50,7 +50,7 @@ def for_users(fn: Function) -> Function:
     """The frontend's function with handlers that let pass what the engine refuses with."""
     if all(b.handler is None for b in fn.blocks):
         return fn
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)))
+    fresh = fresh_beside(fn)
     handled = {s.out: s.args[0] for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
     blocks = tuple(CFGBlock(b.id, b.params, _for_users(b, handled, fresh), b.term, b.handler) for b in fn.blocks)
     return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
@@ -120,7 +120,7 @@ def _for_users(b: CFGBlock, handled: dict[Var, Operand], fresh: Fresh) -> tuple[
 
 def with_outcome(fn: Function) -> Function:
     """The function that returns `(value, None)`, and `(UNBOUND, exception)` where `fn` raises."""
-    fresh = Fresh(1 + max((v.id for v in all_vars(fn)), default=0), 1 + max(b.id for b in fn.blocks))
+    fresh = fresh_beside(fn)
     leave, caught = fresh.block(), fresh.block()
     value, exc, raised, both, checked = (fresh.var() for _ in range(5))
     blocks = []

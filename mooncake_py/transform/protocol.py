@@ -16,7 +16,7 @@ from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_function
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
 from mooncake_py.transform.doubts import doubt
 
@@ -32,7 +32,7 @@ def as_calls(inferred: Inferred) -> Function | None:
     def type_of(v: Operand) -> T:
         return Known(v.value) if isinstance(v, Const) else types.get(v, BOT)
 
-    fresh = Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))
+    fresh = fresh_beside(fn)
     bound = {v for v, t in inferred.types.items() if isinstance(t, Meth)}
     bound |= partials(fn, type_of)
     bound -= {p.function for p in plans.values() if isinstance(p.function, Var)}

@@ -7,6 +7,7 @@ statements left out and values set by other means: what reaches each use is foun
 from __future__ import annotations
 
 from mooncake_py.frontend.ssa import Draft, SSABuilder, can_raise
+from mooncake_py.ir.mapping import fresh_beside
 from mooncake_py.ir.nodes import (
     NO_POS,
     Branch,
@@ -31,10 +32,15 @@ Handler = Edge | None
 
 
 class Rebuild:
-    """Copies the blocks of functions into one builder; subclasses override what is to be different."""
+    """Copies the blocks of functions into one builder; subclasses override what is to be different.
 
-    def __init__(self) -> None:
-        self.fresh = Fresh()
+    Of `whole`, if that is given, what is copied once, as a part that is noted as such, keeps its variables: what is
+    known of them holds for the new function.
+    """
+
+    def __init__(self, whole: Function | None = None) -> None:
+        self.fresh = Fresh() if whole is None else fresh_beside(whole)
+        self.once: Function | None = None
         self.builder = SSABuilder(self.fresh)
         self.blocks: dict[tuple[Function, int], CFGBlock] = {}
         self.drafts: dict[tuple[Function, int], Draft] = {}
@@ -53,7 +59,7 @@ class Rebuild:
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         """Copy a statement; the block to go on with."""
-        out = self.fresh.var(s.out.name)
+        out = s.out if fn is self.once else self.fresh.var(s.out.name)
         kwargs = tuple((k, self.read(d, v)) for k, v in s.kwargs)
         d.stmts.append([out, self.read(d, s.fn), tuple(self.read(d, a) for a in s.args), kwargs, s.pos])
         if handler is not None and can_raise(s.fn):
@@ -80,6 +86,9 @@ class Rebuild:
     def read(self, d: Draft, v: Operand) -> Operand:
         return self.builder.read(d, v, v.name) if isinstance(v, Var) else v
 
+    def read_param(self, d: Draft, p: Var) -> Operand:
+        return self.builder.read(d, ("param", p), p.name)
+
     def emit(self, d: Draft, pos: Pos, fn: object, *args: Operand, name: str | None = None) -> Var:
         out = self.fresh.var(name)
         d.stmts.append([out, Const(fn), args, (), pos])
@@ -92,7 +101,8 @@ class Rebuild:
     def block(self, fn: Function, b: CFGBlock) -> None:
         d = self.drafts[fn, b.id]
         for p in b.params:
-            self.define(d, p, self.builder.read(d, ("param", p), p.name), NO_POS)
+            value = self.builder.join(d, ("param", p), p) if fn is self.once else self.read_param(d, p)
+            self.define(d, p, value, NO_POS)
         for s in b.stmts:
             d = self.statement(fn, d, s, b.handler)
         self.terminator(fn, d, b)

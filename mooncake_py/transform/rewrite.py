@@ -23,7 +23,7 @@ from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
-from mooncake_py.ir.mapping import all_vars, map_function
+from mooncake_py.ir.mapping import fresh_beside, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -32,7 +32,6 @@ from mooncake_py.ir.nodes import (
     Const,
     Edge,
     ForNext,
-    Fresh,
     Function,
     Goto,
     Operand,
@@ -77,7 +76,7 @@ class _Rewriter(Displays):
         self.inferred = inferred
         self.types = inferred.types
         self.defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
-        self.fresh = Fresh(1 + max((v.id for v in all_vars(self.fn)), default=0), 1 + max(b.id for b in self.fn.blocks))
+        self.fresh = fresh_beside(self.fn)
         self.subst: dict[Var, Operand] = {}
         self.changed = False
         self.consumed: set[Var] = set()

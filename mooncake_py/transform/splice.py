@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
     CFGBlock,
     Const,
     Edge,
-    Fresh,
     Function,
     Goto,
     Operand,
@@ -42,10 +41,7 @@ def splice(
     `closure` is the tuple of the callee's cells, or what `cell_of` reads them from. A generator becomes the list of
     what it yields. What protects the call protects the callee's blocks and the rest of `block`.
     """
-    fresh = Fresh(
-        1 + max(v.id for v in all_vars(fn)),
-        1 + max(b.id for b in fn.blocks),
-    )
+    fresh = fresh_beside(fn)
     call = block.stmts[at]
     head: list[Call] = list(block.stmts[:at])
     names: dict[Var, Operand] = dict(zip(body.params, args, strict=True))

@@ -23,7 +23,7 @@ from mooncake_py.infer.predicates import classes_given, fold_isinstance
 from mooncake_py.infer.types import BOT, Kind, Known, Meth, T, Union, kind_of
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators, predecessors, use_counts
-from mooncake_py.ir.mapping import all_vars, is_const, map_terminator
+from mooncake_py.ir.mapping import fresh_beside, is_const, map_terminator
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -95,9 +95,9 @@ class Narrowing:
             for e, these in ((b.term.then, question.holds), (b.term.orelse, question.fails)):
                 told = _told(types[x], these, question.kind)
                 if told and len(self.preds[e.target]) == 1 and self._is_used(x, e.target):
-                    return _renamed(fn, x, e.target, told, self.idom, _fresh(fn), b.term.pos)
+                    return _renamed(fn, x, e.target, told, self.idom, fresh_beside(fn), b.term.pos)
                 if told and len(self.preds[e.target]) > 1 and x in e.args:
-                    return _given(fn, b, e, x, told, _fresh(fn))
+                    return _given(fn, b, e, x, told, fresh_beside(fn))
         return None
 
 
@@ -265,7 +265,7 @@ def _split(inferred: Inferred) -> Function | None:
     splits = {v: c.target for v, c in inferred.calls.items() if c.kind == "planned" and isinstance(c.target, Split)}
     if not splits:
         return None
-    fresh = _fresh(fn)
+    fresh = fresh_beside(fn)
     handlers = {b.term.body.target: b.term.handler for b in fn.blocks if isinstance(b.term, Try)}
     out: list[CFGBlock] = []
     for b in fn.blocks:
@@ -368,7 +368,3 @@ def _without_dead_ends(inferred: Inferred) -> Function | None:
             changed = True
         blocks.append(b)
     return without_single_params(replace(fn, blocks=tuple(blocks))) if changed else None
-
-
-def _fresh(fn: Function) -> Fresh:
-    return Fresh(1 + max(v.id for v in all_vars(fn)), 1 + max(b.id for b in fn.blocks))

@@ -8,7 +8,7 @@ from typing import Any
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir.graph import use_counts
-from mooncake_py.ir.mapping import all_vars
+from mooncake_py.ir.mapping import fresh_beside
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Edge, ForNext, Fresh, Function, Goto, Operand, Try, Var
 from mooncake_py.iterators import check_same_length
 from mooncake_py.registry import drained
@@ -41,7 +41,7 @@ class _Zip:
         s, strict = self.call, self._type(self.call.kwargs[0][1])
         if self._known(s.fn) is not zip or not isinstance(strict, Known) or type(strict.value) is not bool:
             return None
-        fresh = Fresh(1 + max(v.id for v in all_vars(self.fn)), 1 + max(b.id for b in self.fn.blocks))
+        fresh = fresh_beside(self.fn)
         check = Call(fresh.var(), Const(check_same_length), s.args, (), s.pos)
         if not strict.value or len(s.args) < 2:
             return self._with((), (), fresh)

@@ -28,7 +28,11 @@ MOST_STATEMENTS = 400  # of all copies of a body
 
 
 def unroll(inferred: Inferred) -> Function | None:
-    """The function with one such loop unrolled, None where there is none."""
+    """The function with such loops unrolled, None where there are none."""
+    return inferred.each(_unroll_one)
+
+
+def _unroll_one(inferred: Inferred) -> Function | None:
     fn = with_handlers(inferred.fn)
     defs: dict[Operand, Call] = {}
     counts: dict[Var, int] = {}
@@ -99,20 +103,18 @@ class _Copies(Rebuild):
     """The loop's blocks once for each item; the header goes from one copy to the next."""
 
     def __init__(self, fn: Function, header: CFGBlock, inside: set[BlockId], items: Sequence[Any]):
-        super().__init__()
+        super().__init__(fn)
         self.fn, self.header, self.inside, self.items = fn, header, inside, items
         body = tuple(b for b in fn.blocks if b.id in inside)
         self.turns = [replace(fn, blocks=body) for _ in items]
         self.last = replace(fn, blocks=(header,))
         reached = set(rpo(fn.blocks))  # what nobody comes to may lead into the body
-        self.outer = replace(fn, blocks=tuple(b for b in fn.blocks if b.id in reached - inside))
+        self.outer = self.once = replace(fn, blocks=tuple(b for b in fn.blocks if b.id in reached - inside))
 
     def function(self) -> Function:
         fn, builder = self.fn, self.builder
-        params = tuple(self.fresh.var(p.name) for p in fn.params)
-        free = tuple(self.fresh.var(v.name) for v in fn.free)
-        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
-            builder.write(builder.entry, old, new)
+        for v in (*fn.params, *fn.free):
+            builder.write(builder.entry, v, v)
         copies = (self.outer, *self.turns, self.last)
         for part in copies:
             self.add(part)
@@ -121,7 +123,7 @@ class _Copies(Rebuild):
             self.copy(part)
         builder.goto(builder.entry, self.drafts[self.part_of(self.outer, fn.entry.id), fn.entry.id])
         blocks = builder.finish()
-        return Function(fn.name, fn.filename, params, free, blocks, fn.kind, fn.firstline)
+        return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
 
     def part_of(self, part: Function, target: BlockId) -> Function:
         """The copy in which an edge from `part` finds its target."""

@@ -12,6 +12,7 @@ import pytest
 import mooncake_py
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.interpret import Inference
 from mooncake_py.ir.nodes import Call
 from mooncake_py.runtime import rule
 from mooncake_py.transform import asking
@@ -90,6 +91,29 @@ def accumulated(xs):
     return sum(v * v for v in itertools.accumulate(generators.sums(xs)))
 
 
+def one_generator(xs):
+    return sum(x * x for x in xs)
+
+
+def many_generators(xs):
+    a = sum(x * x for x in xs)
+    b = sum(x + a for x in xs)
+    c = max(x * a for x in xs)
+    return a + b + c + sum(x * b for x in xs) + min(x * c for x in xs)
+
+
+def many_loops(x):
+    pair = (x, x * x, 2.0)
+    total = 0.0
+    for i in range(3):
+        total += pair[i]
+    for i in range(3):
+        total *= pair[i]
+    for i in range(3):
+        total -= pair[i] * i
+    return total
+
+
 def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
     inferred = mooncake_py.inspect(f, XS).stages["inferred"]
     assert isinstance(inferred, Inferred)
@@ -132,3 +156,26 @@ def test_where_blocks_hand_on_too_much_iterators_stay(monkeypatch: pytest.Monkey
     monkeypatch.setattr(rule, "_cache", {})
     assert decided_when_it_runs(asked_by_loops)
     assert mooncake_py.value_and_grad(asked_by_loops)(XS) == expected
+
+
+def times_inferred(f: Callable[..., Any], x: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    times = 0
+    run = Inference.run_or_narrow
+
+    def counted(inference: Inference, *args: Any) -> Any:
+        nonlocal times
+        times += 1
+        return run(inference, *args)
+
+    monkeypatch.setattr(Inference, "run_or_narrow", counted)
+    mooncake_py.build_rrule(f, x)
+    return times
+
+
+def test_generators_that_are_alike_are_run_by_their_loops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = times_inferred(one_generator, XS, monkeypatch)
+    assert 1 < times_inferred(many_generators, XS, monkeypatch) <= one + 2
+
+
+def test_loops_are_unrolled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 < times_inferred(many_loops, 0.5, monkeypatch) <= 4
