@@ -92,14 +92,23 @@ def accumulated(xs):
 
 
 def one_generator(xs):
-    return sum(x * x for x in xs)
+    total = 0.0
+    for v in generators.sums(xs):
+        total += v
+    return total
 
 
 def many_generators(xs):
-    a = sum(x * x for x in xs)
-    b = sum(x + a for x in xs)
-    c = max(x * a for x in xs)
-    return a + b + c + sum(x * b for x in xs) + min(x * c for x in xs)
+    total = 0.0
+    for v in generators.sums(xs):
+        total += v
+    for v in generators.sums(xs):
+        total *= v
+    for v in generators.sums(xs):
+        total -= v
+    for v in generators.sums(xs):
+        total *= v
+    return total
 
 
 def many_loops(x):
