@@ -88,6 +88,23 @@ def depth(t: T) -> int:
     return 1 + max(map(depth, parts), default=0)
 
 
+@remembered
+def is_exact(t: T) -> bool:
+    """Is all of it known: nothing of any type, of one of several, or that says where it was made?"""
+    match t:
+        case Obj(fields=fields):
+            return all(is_exact(x) for _, x in fields)
+        case Tup(items=parts):
+            return all(map(is_exact, parts))
+        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
+            return is_exact(e)
+        case Dct(key=key, fields=fields, elem=e, factory=made):
+            return all(map(is_exact, (key, e, made, *[x for _, x in fields])))
+        case Inst(cls=c):
+            return is_scalar(t) or c in _WITHOUT
+    return isinstance(t, (Real, Arr, Known, Bot))
+
+
 def elsewhere(t: T) -> T:
     """The type in another function's code. The statement that made a function or bound a method is not there: what
     these hold is not known."""

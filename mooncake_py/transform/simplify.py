@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import T
@@ -53,6 +54,7 @@ def infer_simplified(
     def attempt(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]] | Classes:
         """What is found, or what is to be taken to be so by another attempt."""
         found: dict[Call, list[Found]] = {}
+        written: dict[Var, T] = {}  # into values, as far as the run before is sure of it: found anew, it takes rounds
 
         def again(f: Function, patient: bool = True) -> Inferred:
             while True:
@@ -60,7 +62,10 @@ def infer_simplified(
                 inference = Inference(
                     f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost, patient
                 )
+                inference.forced |= written
                 known = inference.run_or_narrow(_Told(f))
+                written.clear()
+                written.update((v, t) for v, t in inference.forced.items() if is_exact(t))
                 if isinstance(known, Inferred):
                     return known
                 f = known

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mooncake_py import pipeline
+from mooncake_py import build_rrule, pipeline
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
 from tests.derive import rule_of
@@ -65,3 +65,37 @@ def test_inference_with_memory_finds_what_it_finds_without(case: Case, monkeypat
     assert seen
     for one, other in seen:
         assert one == other
+
+
+class Particle:
+    def __init__(self, x: Any, v: Any):
+        self.x, self.v = x, v
+
+    def moved(self, dt: float) -> Any:
+        return Particle(self.x + self.v * dt, self.v - self.x * dt)
+
+
+def moves(x: Any) -> Any:
+    particles = [Particle(x, 1.0), Particle(1.0, x)]
+    for _ in range(3):
+        particles = [p.moved(0.1) for p in particles]
+    return sum(p.x * p.v for p in particles)
+
+
+def test_what_is_written_is_known_from_the_run_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[int] = []
+    run, flow = Inference.run_or_narrow, Inference.flow
+
+    def counted_run(inference: Inference, *args: Any) -> Any:
+        rounds.append(0)
+        return run(inference, *args)
+
+    def counted_flow(inference: Inference) -> Any:
+        rounds[-1] += 1
+        return flow(inference)
+
+    monkeypatch.setattr(Inference, "run_or_narrow", counted_run)
+    monkeypatch.setattr(Inference, "flow", counted_flow)
+    build_rrule(moves, 0.5)
+    assert rounds[-1] == 1  # the last sees no new writes
+    assert sum(rounds) < 3 * len(rounds)
