@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Set
+from dataclasses import replace
 
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.abstraction import abstract
@@ -118,6 +119,15 @@ class Inference(Calls):
                 self.forced[v] = interned(new)
                 changed = True
         return changed
+
+    def glance(self, known: Inferred) -> Inferred:
+        """What is known of another form of the function, and of the calls that are new in this one, one by one."""
+        self.types, self.calls = dict(known.types), dict(known.calls)
+        old = {s for b in known.fn.blocks for s in b.stmts}
+        for s in self._shape.statements:
+            if s not in old:
+                self.types[s.out] = self.with_forced(s.out, self.call(s))
+        return replace(known.of(self.fn), types=self.types, calls=self.calls)
 
     def flow(self) -> T:
         self.types = {}

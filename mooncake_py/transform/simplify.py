@@ -56,13 +56,18 @@ def infer_simplified(
         found: dict[Call, list[Found]] = {}
         written: dict[Var, T] = {}  # into values, as far as the run before is sure of it: found anew, it takes rounds
 
+        def inference_of(f: Function, patient: bool = True) -> Inference:
+            new = Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost, patient)
+            new.forced |= written
+            return new
+
+        def glance(f: Function, known: Inferred) -> Inferred:
+            return inference_of(f).glance(known)
+
         def again(f: Function, patient: bool = True) -> Inferred:
             while True:
                 f = merged(f)
-                inference = Inference(
-                    f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost, patient
-                )
-                inference.forced |= written
+                inference = inference_of(f, patient)
                 known = inference.run_or_narrow(_Told(f))
                 written.clear()
                 written.update((v, t) for v, t in inference.forced.items() if is_exact(t))
@@ -73,7 +78,7 @@ def infer_simplified(
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
         guards = inferred.guards
-        while (simpler := simplify(inferred, fn, taken, again, classes)) is not None or inferred.early:
+        while (simpler := simplify(inferred, fn, taken, again, glance, classes)) is not None or inferred.early:
             guards |= inferred.guards
             taken |= inferred.relied
             inferred = again(inferred.fn, patient=False) if simpler is None else again(simpler)
@@ -117,12 +122,18 @@ def simplify(
     fn: pytypes.FunctionType,
     taken: set[pytypes.FunctionType],
     again: Callable[[Function], Inferred],
+    glance: Callable[[Function, Inferred], Inferred],
     classes: Classes | None = None,
 ) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do.
 
-    `again` infers what becomes of it.
+    `again` infers what becomes of it, `glance` what becomes of the calls that are new.
     """
+
+    def with_code(known: Inferred) -> Function | None:
+        larger = take_in(known, fn.__globals__, taken, set() if classes is None else classes.apart)
+        return None if larger is None else settle_cells(without_single_params(larger))
+
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)
@@ -132,15 +143,17 @@ def simplify(
     held = take_in_held(inferred)
     if held is not None:
         return held
-    larger = take_in(inferred, fn.__globals__, taken, set() if classes is None else classes.apart)
+    larger = with_code(inferred)
     if larger is not None:
-        return settle_cells(without_single_params(larger))
+        return larger
     spelled = None if classes is None else spell_out(inferred, taken, classes)
     if spelled is not None:
         return spelled
     direct = as_calls(inferred)
     if direct is not None:
-        return with_stand_ins(direct, inferred, fn.__globals__)
+        direct = with_stand_ins(direct, inferred, fn.__globals__)
+        larger = with_code(glance(direct, inferred))  # most are calls of functions that are to stand there
+        return direct if larger is None else larger
     split = by_options(inferred)
     if split is not None:
         return split
