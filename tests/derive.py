@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mooncake_py import registry, value_and_grad
+import pytest
+
+from mooncake_py import build_rrule, registry, value_and_grad
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.ir.nodes import Const
 from mooncake_py.ir.text import to_text
@@ -47,3 +50,23 @@ def all_sites(f: Callable[..., Any], *args: Any) -> list[str]:
 def text_of(rule: DerivedRule) -> str:
     """Forward and pullback in the IR's text form."""
     return to_text(rule.derived.forward) + "\n" + to_text(rule.derived.pullback)
+
+
+def rounds_of(f: Callable[..., Any], *args: Any) -> list[int]:
+    """How often the code of the function was gone through, in each of the times that it was inferred."""
+    rounds: list[int] = []
+    run, flow = Inference.run_or_narrow, Inference.flow
+
+    def counted_run(inference: Inference, *args: Any) -> Any:
+        rounds.append(0)
+        return run(inference, *args)
+
+    def counted_flow(inference: Inference) -> Any:
+        rounds[-1] += 1
+        return flow(inference)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inference, "run_or_narrow", counted_run)
+        patch.setattr(Inference, "flow", counted_flow)
+        build_rrule(f, *args)
+    return rounds

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from mooncake_py import build_rrule, pipeline
+from mooncake_py import pipeline
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
-from tests.derive import rule_of
+from tests.derive import rounds_of, rule_of
 from tests.functions import CASES, TURN
 from tests.harness import Case
 
@@ -82,20 +82,7 @@ def moves(x: Any) -> Any:
     return sum(p.x * p.v for p in particles)
 
 
-def test_what_is_written_is_known_from_the_run_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    rounds: list[int] = []
-    run, flow = Inference.run_or_narrow, Inference.flow
-
-    def counted_run(inference: Inference, *args: Any) -> Any:
-        rounds.append(0)
-        return run(inference, *args)
-
-    def counted_flow(inference: Inference) -> Any:
-        rounds[-1] += 1
-        return flow(inference)
-
-    monkeypatch.setattr(Inference, "run_or_narrow", counted_run)
-    monkeypatch.setattr(Inference, "flow", counted_flow)
-    build_rrule(moves, 0.5)
+def test_what_is_written_is_known_from_the_run_before() -> None:
+    rounds = rounds_of(moves, 0.5)
     assert rounds[-1] == 1  # the last sees no new writes
     assert sum(rounds) < 3 * len(rounds)

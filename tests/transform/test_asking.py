@@ -12,11 +12,11 @@ import pytest
 import mooncake_py
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.interpret import Inference
 from mooncake_py.ir.nodes import Call
 from mooncake_py.runtime import rule
 from mooncake_py.transform import asking
 from mooncake_py.transform.suspended import FINISHED, START, next_states, runs_again, yields
+from tests.derive import rounds_of
 from tests.zoo import generators
 
 XS = generators.XS
@@ -167,24 +167,10 @@ def test_where_blocks_hand_on_too_much_iterators_stay(monkeypatch: pytest.Monkey
     assert mooncake_py.value_and_grad(asked_by_loops)(XS) == expected
 
 
-def times_inferred(f: Callable[..., Any], x: Any, monkeypatch: pytest.MonkeyPatch) -> int:
-    times = 0
-    run = Inference.run_or_narrow
-
-    def counted(inference: Inference, *args: Any) -> Any:
-        nonlocal times
-        times += 1
-        return run(inference, *args)
-
-    monkeypatch.setattr(Inference, "run_or_narrow", counted)
-    mooncake_py.build_rrule(f, x)
-    return times
+def test_generators_that_are_alike_are_run_by_their_loops_at_once() -> None:
+    one = len(rounds_of(one_generator, XS))
+    assert 1 < len(rounds_of(many_generators, XS)) <= one + 2
 
 
-def test_generators_that_are_alike_are_run_by_their_loops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = times_inferred(one_generator, XS, monkeypatch)
-    assert 1 < times_inferred(many_generators, XS, monkeypatch) <= one + 2
-
-
-def test_loops_are_unrolled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 1 < times_inferred(many_loops, 0.5, monkeypatch) <= 4
+def test_loops_are_unrolled_at_once() -> None:
+    assert 1 < len(rounds_of(many_loops, 0.5)) <= 4
