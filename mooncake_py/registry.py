@@ -318,8 +318,13 @@ def load_waiting() -> bool:
         return False
     due = [m for m in _waiting if (there := sys.modules.get(m)) is not None and not _importing(there)]
     for m in due:
-        for pack in _waiting.pop(m, ()):
-            importlib.import_module(pack)
+        packs = _waiting.pop(m, ())
+        try:
+            for pack in packs:
+                importlib.import_module(pack)
+        except BaseException:
+            _waiting[m] = packs + _waiting.get(m, ())
+            raise
     if not any(m in sys.modules for m in _waiting):
         _modules = len(sys.modules)
     return bool(due)
@@ -336,7 +341,10 @@ def _importing(module: Any) -> bool:
 
 
 def load_packs() -> None:
-    """Import every rule pack of the entry-point group `mooncake_py.rules`, once, and those whose module came since."""
+    """Import every rule pack of the entry-point group `mooncake_py.rules`, once, and those whose module came since.
+
+    Raises what the import of one raises, each time that it is tried: without its rules there would be other gradients.
+    """
     global _loaded
     if _loaded:
         load_due()
@@ -344,9 +352,13 @@ def load_packs() -> None:
     _loaded = True
     from importlib.metadata import entry_points  # slow to import, and not needed until the first derivation
 
-    for ep in sorted(entry_points(group="mooncake_py.rules"), key=lambda e: e.name):
-        ep.load()
-    load_waiting()
+    try:
+        for ep in sorted(entry_points(group="mooncake_py.rules"), key=lambda e: e.name):
+            ep.load()
+        load_waiting()
+    except BaseException:
+        _loaded = False
+        raise
 
 
 def inline(fn: Callable) -> Callable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import math
 import re
@@ -40,6 +41,32 @@ def test_packs_come_in_through_the_entry_point() -> None:
     found = {e.value for e in importlib.metadata.entry_points(group="mooncake_py.rules")}
     assert "mooncake_rules" in found
     assert rules_of(math.sin) and rules_of(np.sin)
+
+
+class Broken:
+    name = "aaa"
+
+    def load(self) -> None:
+        raise ImportError("this pack")
+
+
+def test_a_pack_that_cannot_be_imported_is_missed_each_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr(registry, "_loaded", False)
+    for _ in range(2):
+        with pytest.raises(ImportError, match="this pack"):
+            registry.load_packs()
+
+    (tmp_path / "library_of_a_user.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_loaded", True)
+    monkeypatch.setattr(registry, "_waiting", {})
+    registry.when_imported("library_of_a_user", "rules_that_are_not_there")
+    registry.load_packs()
+    importlib.import_module("library_of_a_user")
+    for _ in range(2):
+        with pytest.raises(ImportError, match="rules_that_are_not_there"):
+            registry.load_packs()
 
 
 def test_the_last_rule_wins() -> None:
