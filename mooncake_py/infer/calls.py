@@ -17,7 +17,7 @@ from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
-from mooncake_py.infer.codes import OF_FRAMES
+from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
@@ -286,6 +286,9 @@ class Calls(PythonCalls):
             raise UnsupportedError(
                 "changing the class of an object", self.fn.filename, s.pos.line, "make an object of the other class"
             )
+        if f in GIVE_HANDLED and not s.kwargs:
+            self.calls[s.out] = CallInfo("dynamic", f, None, args, (), types, "the exception may have a derivative")
+            return Top(True)
         if refuses(f, types):
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
             return BOT

@@ -14,6 +14,8 @@ from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
 
 OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
+GIVE_HANDLED = frozenset({sys.exc_info, sys.exception})
+"""Functions that give the exception that is being handled, which may hold what has a derivative."""
 NAMESPACES = frozenset({locals, vars, dir, eval, exec})
 """Those to which the names in it are all that matters."""
 FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
@@ -80,9 +82,12 @@ _OF_ATTRIBUTES = (getattr, setattr, delattr, ops.load_super)
 
 @functools.cache
 def may_receive(code: pytypes.CodeType) -> bool:
-    """Is this a generator function whose generators look at what is sent to them?"""
+    """May a function get what has a derivative that it is not given: as what its generators are sent, or as the
+    exception that is being handled?"""
     from mooncake_py.frontend import normalise
 
+    if "exc_info" in code.co_names or {"sys", "exception"}.issubset(code.co_names):
+        return True
     if not code.co_flags & inspect.CO_GENERATOR:
         return False
     body = normalise(code)

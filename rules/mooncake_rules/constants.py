@@ -11,7 +11,7 @@ _WHOLE = "its numbers are made of whole numbers, which have no derivative; use m
 
 constant_packages.update(
     pandas=_TABLE, polars=_TABLE, pyarrow=_TABLE, xarray=_TABLE,
-    h5py=_FILE, netCDF4=_FILE, zarr=_FILE,
+    h5py=_FILE, netCDF4=_FILE, zarr=_FILE, pathlib=_FILE, tempfile=_FILE, zipfile=_FILE, tarfile=_FILE,
     matplotlib=_PLOT, mpl_toolkits=_PLOT, seaborn=_PLOT, plotly=_PLOT,
     mpmath=_WHOLE, gmpy2=_WHOLE,
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 import contextlib
 import math
+import sys
 import threading
+import traceback
 import warnings
 
 import numpy as np
@@ -997,3 +999,41 @@ def item_of_a_tuple_that_is_added_to(x):
     except TypeError:
         return sum(xs)
     return 0.0
+
+
+def the_one_being_handled():
+    return sys.exc_info()[1].args[0]
+
+
+def by_its_attribute():
+    return sys.exception().value
+
+
+class Reported(Exception):
+    def __init__(self, value):
+        super().__init__(value)
+        self.value = value
+
+
+class Keeps:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.found = sys.exc_info()[1]
+        return True
+
+
+@case(1.3)
+def exceptions_that_are_being_handled(x):
+    before = sys.exc_info()[0] is None and sys.exception() is None
+    keeps = Keeps()
+    with keeps:
+        raise Reported(x * x)
+    try:
+        raise Reported(x * 3.0)
+    except Reported:
+        kind, e, _ = sys.exc_info()
+        total = e.args[0] * x + the_one_being_handled() * by_its_attribute()
+        text = traceback.format_exc()
+    return total * keeps.found.value * before + (kind is Reported) * len(text.splitlines()[:1])

@@ -12,10 +12,12 @@ import io
 import itertools
 import json
 import logging
+import pathlib
 import pprint
 import re
 import statistics
 import sys
+import tempfile
 import textwrap
 from datetime import date
 from fractions import Fraction
@@ -235,3 +237,13 @@ def a_cache_of_few_results(x):
 
     s = f(4) + f(3) + f(4, k=2.0) * sum(asked) + g(2) + g(2)
     return s * len(asked) + f.cache_info().hits * x + f.cache_info().currsize
+
+
+@case(1.3)
+def settings_in_a_file(x):
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "settings.txt"
+        path.write_text(f"{2.0} {len(path.suffix)}")
+        factor, power = path.read_text().split()
+        here = len(list(path.parent.glob("*.txt")))
+    return float(factor) * x ** int(power) * here
