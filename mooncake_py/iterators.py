@@ -8,6 +8,7 @@ where nothing is differentiated.
 from __future__ import annotations
 
 import collections.abc
+import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from types import CodeType
@@ -321,6 +322,50 @@ def items_left(it: Any) -> list:
     for x in it:
         items.append(x)
     return items
+
+
+def _extend(xs: Any, it: Any) -> None:
+    for x in it:
+        list.append(xs, x)
+
+
+def _add(xs: Any, it: Any) -> Any:
+    for x in it:
+        list.append(xs, x)
+    return xs
+
+
+def _extend_deque(xs: Any, it: Any) -> None:
+    for x in it:
+        deque.append(xs, x)
+
+
+def _extend_left(xs: Any, it: Any) -> None:
+    for x in it:
+        deque.appendleft(xs, x)
+
+
+def _add_to_deque(xs: Any, it: Any) -> Any:
+    for x in it:
+        deque.append(xs, x)
+    return xs
+
+
+_ITEM_BY_ITEM: dict[Any, Callable[[Any, Any], Any]] = {
+    list.extend: _extend,
+    list.__iadd__: _add,
+    deque.extend: _extend_deque,
+    deque.extendleft: _extend_left,
+    deque.__iadd__: _add_to_deque,
+}
+
+
+def item_by_item(f: Any, cls: type | None) -> Callable[[Any, Any], Any] | None:
+    """What f does to an object of this class, where it puts items there one by one: those that came before the iterator
+    raised stay there."""
+    if f is operator.iadd and cls is not None:
+        f = cls.__dict__.get("__iadd__") if cls in (list, deque) else None
+    return _ITEM_BY_ITEM.get(f)
 
 
 def items_measured(xs: Any) -> list:

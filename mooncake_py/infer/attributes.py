@@ -36,7 +36,7 @@ from mooncake_py.infer.state import State
 from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import iterating
+from mooncake_py.iterators import item_by_item, items_left, iterating
 from mooncake_py.patterns import matcher
 from mooncake_py.registry import find_rule, rules_of
 from mooncake_py.rule import Rule
@@ -335,6 +335,9 @@ class Attributes(State):
             of = types[k]
             if isinstance(of, Obj) and is_function(classes.look(of.cls, "__iter__")):
                 way = way_to_list(f, of.cls)
+                each = item_by_item(f, class_of(t)) if way is items_left else None
+                if each is not None:
+                    return self.planned(s, Plan(each, args))
                 return self.planned(s, Plan(way, (args[k],), (), None, k - (len(args) - len(s.args))))
         elif f is dict.update and len(args) <= 2:
             return self.of_dict(s, classes, args)

@@ -24,6 +24,8 @@ from mooncake_py.iterators import (
     IteratorShadow,
     SequenceIterator,
     advance,
+    item_by_item,
+    items_left,
 )
 from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
@@ -221,6 +223,9 @@ def drain(
 ) -> tuple[Any, Any, Any]:
     """A function that uses up the iterator in its argument k: given the list of its items."""
     args, fargs = given.args, given.fargs
+    way = way_to_list(f, type(args[k]))
+    if way is items_left and not isinstance(args[k], dict) and (each := item_by_item(f, type(args[0]))) is not None:
+        return call(each, None, args, fargs, protected=protected)
     view = _VIEWED.get(type(args[k])) if type(fargs[k]) is ObjectShadow else None
     if view is not None:
         d = args[k]._mapping
@@ -228,9 +233,7 @@ def drain(
         assert rule is not None
         xs, fxs, items = run_rule(view, rule, (d,), (fargs[k].fdata("_mapping"),), {}, ())
     else:
-        xs, fxs, items = call(
-            way_to_list(f, type(args[k])), None, args[k : k + 1], fargs[k : k + 1], protected=protected
-        )
+        xs, fxs, items = call(way, None, args[k : k + 1], fargs[k : k + 1], protected=protected)
     if type(xs) is Raised:
         return xs, None, None if items is None else lambda dy: (items(None), None)[1]
     rest = (*args[:k], xs, *args[k + 1 :]), (*fargs[:k], fxs, *fargs[k + 1 :])

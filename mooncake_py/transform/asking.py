@@ -5,11 +5,13 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import uses_up
-from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, T, Top, Tup
+from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, Meth, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
@@ -23,7 +25,7 @@ from mooncake_py.ir.nodes import (
     Var,
     all_edges,
 )
-from mooncake_py.iterators import item_within, items_by_index, items_left, next_item, next_or, thrown_into
+from mooncake_py.iterators import item_by_item, item_within, items_by_index, items_left, next_item, next_or, thrown_into
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
@@ -124,12 +126,28 @@ class _Search:
 
     def _asks(self, s: Call) -> int | None:
         """Which argument is asked for items by this call?"""
-        f = self.known(s.fn)
+        f, args = self._called(s)
         if f is None or type(f).__hash__ is None or s.kwargs:
             return None
         if f is next or f is item_within:
             return 0 if 1 <= len(s.args) <= 2 else None
-        return uses_up(f, list(map(self._type, s.args)))
+        k = uses_up(f, list(map(self._type, args)))
+        return None if k is None else k - (len(args) - len(s.args))
+
+    @cached_property
+    def _named(self) -> set[Operand]:
+        return {*all_vars(self.inferred.fn)}
+
+    def _still_named(self, v: Operand) -> bool:
+        """Has a value the name that it had when it was found out what it is?"""
+        return isinstance(v, Const) or v in self._named
+
+    def _called(self, s: Call) -> tuple[Any, tuple[Operand, ...]]:
+        """The function that is called, as far as it is known, and what it is given: a method its object first."""
+        t = self._type(s.fn)
+        if isinstance(t, Meth) and t.is_read_as(s.fn) and self._still_named(t.receiver):
+            return t.func, (t.receiver, *s.args)
+        return self.known(s.fn), s.args
 
     def _same(self) -> dict[Operand, tuple[Operand, bool]]:
         """Parameters of blocks that have one value, whichever way they are reached; and may they have none?"""
@@ -283,9 +301,11 @@ class _Search:
             b = next(b for b in fn.blocks if any(s.out is out for s in b.stmts))
             i = next(i for i, s in enumerate(b.stmts) if s.out is out)
             s = b.stmts[i]
-            f = self.known(s.fn)
+            f, args = self._called(s)
             if f is item_within or f is next:
                 loop: Any = item_within if f is item_within else next_item if len(s.args) == 1 else next_or
+            elif (each := item_by_item(f, class_of(self._type(args[0]) or Top()))) is not None:
+                loop, s = each, replace(s, fn=Const(each), args=args)
             else:
                 loop, k = items_left, self._asks(s)
                 assert k is not None
@@ -304,9 +324,8 @@ class _Search:
         callee = callee_of(self.inferred, root, self.globals)
         if callee is None or callee.body.kind != "generator" or not only_yields(callee.body):
             return None
-        given = {v for v in (*callee.args, callee.closure) if isinstance(v, Var)}
-        if not given <= {*all_vars(self.fn)}:
-            return None  # it has other names since it was known
+        if not all(map(self._still_named, (*callee.args, callee.closure))):
+            return None
         scope = self.globals if callee.owner is None else callee.owner.__globals__
         body = for_users(simple_generator(callee.body, "next" not in scope))
         n = sum(len(b.stmts) for b in body.blocks)

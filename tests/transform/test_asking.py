@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import itertools
 from collections.abc import Callable
@@ -123,6 +124,15 @@ def many_loops(x):
     return total
 
 
+def put_into_lists(xs):
+    kept, ring = [], collections.deque(maxlen=4)
+    for k in range(3):
+        kept.extend(x * k for x in xs)
+        ring.extend(generators.sums(xs))
+        kept += generators.sums(xs)
+    return sum(kept) + sum(ring)
+
+
 def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
     inferred = mooncake_py.inspect(f, XS).stages["inferred"]
     assert isinstance(inferred, Inferred)
@@ -131,7 +141,7 @@ def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
 
 
 @pytest.mark.parametrize(
-    "f", [asked_by_loops, delegated, zipped, shared, accumulated, entered], ids=lambda f: f.__name__
+    "f", [asked_by_loops, delegated, zipped, shared, accumulated, entered, put_into_lists], ids=lambda f: f.__name__
 )
 def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:
     assert decided_when_it_runs(f) == []

@@ -179,3 +179,59 @@ def added_in_place_by_the_method(xs):
     plain = [1.0]
     plain.__iadd__(v * v for v in xs)
     return weighted(kept) * weighted(ring) * weighted(plain) * kept.added
+
+
+def two_and_no_more(x):
+    yield x
+    yield x * x
+    raise ValueError("no more")
+
+
+class TwoAndNoMore:
+    def __init__(self, x):
+        self.x, self.given = x, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.given += 1
+        if self.given > 2:
+            raise ValueError("no more")
+        return self.x * self.given
+
+
+@case(0.7)
+def items_before_an_iterator_raised(x):
+    class Holder:
+        items = ()
+
+    xs, ys, left, both, holder = [1.0], deque([2.0]), deque([3.0], maxlen=2), [x], Holder()
+    holder.items = []
+    for put in (
+        lambda: xs.extend(two_and_no_more(x)),
+        lambda: ys.extend(TwoAndNoMore(x)),
+        lambda: left.extendleft(v * x for v in two_and_no_more(x)),
+        lambda: list.__iadd__(both, TwoAndNoMore(x)),
+        lambda: holder.items.extend(map(lambda v: v * [2.0][v > 0.8], [x, x, 3.0])),
+    ):
+        try:
+            put()
+        except (ValueError, IndexError):
+            xs.append(x)
+    try:
+        both += two_and_no_more(x)
+    except ValueError:
+        ys.append(x)
+    return sum(xs) * sum(ys) + left[0] * sum(left) + sum(both) * sum(holder.items)
+
+
+@case(XS)
+def read_while_they_are_put_there(xs):
+    kept = [1.0, 2.0]
+    kept.extend(v * w for v, w in zip(xs, kept, strict=False))  # which grows
+    ring = deque(xs, maxlen=4)
+    for k in range(3):
+        ring.extend(v * k for v in xs)
+        kept.extend(map(lambda v: v + ring[0], xs))  # noqa: B023 - called at once
+    return weighted(kept) * weighted(ring)
