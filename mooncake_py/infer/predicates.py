@@ -203,7 +203,7 @@ def classes_given(t: T) -> Any:
     return inner if inner and None not in inner else None
 
 
-_TAKE_ALL = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict})
+_TAKE_ALL = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict, deque})
 _OF_ITS_CLASS = frozenset({list, tuple, dict, deque, OrderedDict, defaultdict, zip, enumerate, reversed, map, filter})
 _OF_ITS_CLASS |= {pytypes.GeneratorType}
 
