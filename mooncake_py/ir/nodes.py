@@ -296,9 +296,10 @@ def term_operands(term: Terminator) -> list[Operand]:
 class Fresh:
     """Counters for ids: they belong to the builder, so that output is deterministic."""
 
-    __slots__ = ("_blocks", "_vars")
+    __slots__ = ("_blocks", "_vars", "first_var")
 
     def __init__(self, first_var: int = 0, first_block: int = 0):
+        self.first_var = first_var
         self._vars = itertools.count(first_var)
         self._blocks = itertools.count(first_block)
 
