@@ -63,7 +63,7 @@ def cleaned_up_after_each_of_two(xs):
     return total * sum(log)
 
 
-@case(XS)
+@case(XS, tags=("reference counts",))
 def left_in_the_middle(xs):
     log = []
 

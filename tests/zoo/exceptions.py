@@ -1024,7 +1024,7 @@ class Keeps:
         return True
 
 
-@case(1.3)
+@case(1.3, tags=("exception being handled",))
 def exceptions_that_are_being_handled(x):
     before = sys.exc_info()[0] is None and sys.exception() is None
     keeps = Keeps()
