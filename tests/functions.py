@@ -31,6 +31,8 @@ def share(cases: list[X]) -> list[X]:
 
 
 SHARE: list[Case] = [case for case in share(CASES) if ALL or "slow" not in case.tags]
+#: Every second of them, for what looks at each for long.
+SAMPLE: list[Case] = SHARE if ALL else SHARE[::2]
 
 
 def by_name(name: str) -> Case:

@@ -1,6 +1,6 @@
 """Results do not depend on the switches: the zoo under each of them.
 
-Every seventh case, others for each switch, a third of them on each Python; all of them with
+Every eleventh case, others for each switch, a third of them on each Python; all of them with
 `MOONCAKE_ZOO=all python -m pytest tests/test_options.py`.
 """
 
@@ -19,7 +19,7 @@ from tests.functions import ALL, CASES, share
 from tests.harness import Case, check_case, close
 
 SWITCHES = Options._fields
-STRIDE = 1 if ALL else 7
+STRIDE = 1 if ALL else 11
 QUICK = [case for case in CASES if ALL or "slow" not in case.tags]
 SAMPLE = share([(s, case) for k, s in enumerate(SWITCHES) for case in QUICK[k % STRIDE :: STRIDE]])
 

@@ -290,7 +290,7 @@ class SSABuilder:
                     assert same is not None, "a join without a value"
                     replaced[var] = same
                     changed = True
-                    if type(same) is Var and same.name is None and same.id >= self.fresh.first_var:
+                    if type(same) is Var and same.name is None and not 0 <= same.id < self.fresh.first_var:
                         same.name = var.name  # those of another function, which may be in use, stay as they are
             rest = kept
         self.joins = {var: self.joins[var] for var, _, _ in rest}

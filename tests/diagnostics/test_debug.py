@@ -16,7 +16,7 @@ import mooncake_py
 from mooncake_py import DebugError, build_rrule, debug, grad, value_and_grad, value_and_pullback
 from tests.derive import rule_of
 from tests.diagnostics.faults import FAULTS, Fault, run
-from tests.functions import SHARE
+from tests.functions import SAMPLE
 from tests.harness import Case, close, random_like, same
 
 
@@ -52,7 +52,7 @@ def test_enough_faults() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("case", SHARE, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
 def test_results_are_those_of_a_plain_run(case: Case) -> None:
     dy = random_like(case.fn(*case.fresh_args()), case.rng())
     y, pullback = value_and_pullback(case.fn, *case.fresh_args())

@@ -10,7 +10,7 @@ import pytest
 import mooncake_py
 from mooncake_py import ArgumentError, Inspection, inspect, options, rrule
 from mooncake_py.infer.types import MOST_OPTIONS
-from tests.functions import SHARE
+from tests.functions import SAMPLE
 from tests.harness import Case
 
 
@@ -141,7 +141,7 @@ def test_inspecting_neither_runs_the_function_nor_changes_its_rule() -> None:
     assert not ran
 
 
-@pytest.mark.parametrize("case", SHARE[::2], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
 def test_zoo(case: Case) -> None:
     """Every statement with a rule is listed, at a line of the source that is shown."""
     try:

@@ -18,7 +18,7 @@ import pytest
 
 from mooncake_py import ArgumentError, inspect
 from mooncake_py.inspection.stages import STAGES
-from tests.functions import SHARE
+from tests.functions import SAMPLE
 from tests.harness import Case
 
 CHROMIUM = next(
@@ -49,7 +49,7 @@ def no_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("case", SHARE, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
 def test_every_function_of_the_zoo(case: Case, no_graphviz: None) -> None:
     seen = inspect(case.fn, *case.fresh_args())
     page = seen.html()  # which has every stage in it

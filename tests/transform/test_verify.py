@@ -14,10 +14,10 @@ from mooncake_py.ir.parser import parse
 from mooncake_py.ir.text import to_text
 from mooncake_py.ir.verify import verify
 from mooncake_py.runtime import rule
-from tests.functions import SHARE
+from tests.functions import SAMPLE
 from tests.harness import Case
 
-DERIVED = [case for case in SHARE if not isinstance(case.fn, BuiltinFunctionType | np.ufunc)]
+DERIVED = [case for case in SAMPLE if not isinstance(case.fn, BuiltinFunctionType | np.ufunc)]
 
 
 @pytest.mark.parametrize("case", DERIVED, ids=lambda case: case.name)
