@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import types as pytypes
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection
@@ -14,6 +15,7 @@ import numpy as np
 from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.infer.types import (
     BOT,
+    COUNTS,
     DICTS,
     MOST_FIELDS,
     NESTED,
@@ -49,6 +51,8 @@ OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
 """Classes whose objects have a tangent of another kind."""
 _TOLD_WHEN_READ = frozenset({KeyError, staticmethod})
 """Classes of what may hold something with a derivative, which nothing beside it tells of."""
+_OF_WHOLE_NUMBERS = re.compile(r"count\(-?\d+(, -?\d+)?\)")
+"""As an `itertools.count` shows itself, which tells in no other way where it stands."""
 _CARRYING = (list, dict, deque, set, frozenset, tuple, np.ndarray, np.inexact, float, complex)
 
 
@@ -94,6 +98,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act)  # a method of what carries derivatives
     if cls in _TOLD_WHEN_READ or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none
         return Top(True)
+    if cls is itertools.count:
+        return COUNTS if _OF_WHOLE_NUMBERS.fullmatch(repr(value)) else Top(act)
     if isinstance(value, type) and value.__flags__ & HEAP and is_made_anew(value):
         return Top(True)
     if isinstance(value, (type, pytypes.ModuleType, pytypes.BuiltinFunctionType, np.ufunc, np.dtype)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import operator
 import types as pytypes
 from typing import Any
@@ -50,7 +51,7 @@ _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
 _OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match}
-_DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None)}
+_DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None), itertools.count}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
 

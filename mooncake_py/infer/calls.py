@@ -48,9 +48,10 @@ from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
-from mooncake_py.infer.state import Found
+from mooncake_py.infer.state import Found, gives_known
 from mooncake_py.infer.types import (
     BOT,
+    COUNTS,
     Arr,
     Bot,
     Dct,
@@ -381,7 +382,8 @@ class Calls(PythonCalls):
             and len(args) == 1
             and not isinstance(t := self.item_type(args[0]), (Top, Bot))
         ):
-            self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, "no rule")
+            kind = "plain" if types[0] == COUNTS else "dynamic"
+            self.calls[s.out] = CallInfo(kind, f, None, args, s.kwargs, types, "no rule")
             return t
         if isinstance(rule, Rule):
             t = self.result_type(f, args, types, kw)
@@ -444,6 +446,8 @@ class Calls(PythonCalls):
         writes_nothing = writes_nothing or (constants and not any(map(_may_be_run, types)))
         users = _is_users(f)  # it may keep functions and generators that it makes, or give them
         pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
+        if isinstance(t, Top) and python is not None and python.__code__.co_flags & 0x20 and not gives_known(f):
+            pure_call = False  # what the items are is found by running its code around the loop that asks for them
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,10 +35,10 @@ from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import constant_classes
 
 _FLOATING = (float, complex, np.inexact)
-# An iterator over keys of a dict that have derivatives is one of unknown type.
+# An iterator over keys of a dict that have derivatives is one of unknown type, and so is one that counts by such.
 _WITHOUT: tuple[type, ...] = (
     *(int, str, bytes, bytearray, range, slice, type(None), np.integer, np.bool_),
-    *(type(iter({})), type(iter(OrderedDict())), type(iter(set()))),
+    *(type(iter({})), type(iter(OrderedDict())), type(iter(set())), itertools.count),
 )
 
 

@@ -18,6 +18,7 @@ from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
     BOT,
+    COUNTS,
     Arr,
     Bot,
     Cell,
@@ -140,7 +141,7 @@ class State:
             return self.element_type(d.args[0])
         if d is not None and is_const(d.fn, each_key):
             return activate(self.element_type(d.args[0]), False)
-        return Top(self.type_of(it).active)
+        return Inst(int) if self.type_of(it) == COUNTS else Top(self.type_of(it).active)
 
     def element_type(self, x: Operand) -> T:
         """What iterating over x gives."""
@@ -169,7 +170,7 @@ class State:
                 for item in v:
                     e = join(e, widen(Known(item)))
                 return e
-            case Inst(cls=c) if c is range:
+            case Inst(cls=c) if c is range or t == COUNTS:
                 return Inst(int)
             case Inst(cls=c) if c is str:
                 return Inst(str)
@@ -206,6 +207,11 @@ class State:
         types = [self.type_of(v) for v in s.operands()]
         self.calls[s.out] = CallInfo("dynamic", None, None, s.args, s.kwargs, (), why)
         return Top(bool(self.wary) or any(t.active for t in types))
+
+
+def gives_known(f: Any) -> bool:
+    """Is it known what items an iterator gives that this makes, where that is known of what it is made from?"""
+    return f in (zip, enumerate, reversed) or f in item_types
 
 
 def _with(t: T, f: T) -> T:

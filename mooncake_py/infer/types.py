@@ -5,6 +5,7 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
@@ -65,6 +66,10 @@ class Inst(T):
     @property
     def active(self) -> bool:
         return self.act
+
+
+COUNTS = Inst(itertools.count)
+"""What `itertools.count` gives, counting whole numbers: those that count something else are not of this type."""
 
 
 @type_class

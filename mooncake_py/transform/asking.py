@@ -31,6 +31,7 @@ from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
+from mooncake_py.transform.single import without_idle_tuples
 from mooncake_py.transform.splice import splice
 from mooncake_py.transform.suspended import (
     guarded_states,
@@ -97,7 +98,7 @@ class _Search:
         if not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
             if not asks or self._loops_over_indices():
                 return
-        self.fn = fn = with_handlers(replace(inferred.fn, blocks=tuple(pruned(inferred).values())))
+        self.fn = fn = with_handlers(without_idle_tuples(replace(inferred.fn, blocks=tuple(pruned(inferred).values()))))
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
         self.same = self._same()
@@ -344,10 +345,10 @@ class _Search:
         for s in inner_iterators(body):
             if len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
                 k = body.params.index(s.args[0]) if s.args[0] in body.params else None
-                if k is None or runs_again(body, s):
+                if k is None:
                     return None  # which of several iterators it is would be known when it runs
                 x = callee.args[k]
-                if not _is_sequence(self._type(x)) and self._root(x) is None:
+                if self._root(x) is None and (runs_again(body, s) or not _is_sequence(self._type(x))):
                     return None
                 found.early[s] = k
         return found

@@ -1,14 +1,28 @@
-"""Parameters of blocks that every edge gives the same value are that value.
+"""Parameters of blocks that every edge gives the same value are that value, and tuples are gone whose items are known.
 
-Where a call was taken in, what it returns is such a parameter; what follows then looks through it.
+Where a call was taken in, what it returns is such a parameter or tuple; what follows then looks through it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from mooncake_py.ir.mapping import map_function, map_terminator
-from mooncake_py.ir.nodes import BlockId, CFGBlock, Edge, Function, Operand, Var, brings_value, edges
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const, map_function, map_terminator
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    Function,
+    Operand,
+    Var,
+    all_edges,
+    brings_value,
+    edges,
+    own_operands,
+)
 
 
 def without_single_params(fn: Function) -> Function:
@@ -63,3 +77,22 @@ def _last(value: dict[Operand, Operand], v: Operand) -> Operand:
     while isinstance(v, Var) and v in value:
         v = value[v]
     return v
+
+
+def without_idle_tuples(fn: Function) -> Function:
+    """The function without the tuples that nobody looks at any more."""
+    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.build_tuple)}
+    if not made:
+        return fn
+    unpacked = {s.out: s for b in fn.blocks for s in b.stmts if _surely_unpacks(s, made)}
+    used: set[Operand] = {v for b in fn.blocks for s in b.stmts if s.out not in unpacked for v in s.operands()}
+    for b in fn.blocks:
+        used.update(own_operands(b.term), *[e.args for e in all_edges(b)])
+    used.update(s.args[0] for s in unpacked.values() if s.out in used)
+    idle = {s for s in (*unpacked.values(), *made.values()) if s.out not in used}
+    return map_function(fn, lambda v: v, idle) if idle else fn
+
+
+def _surely_unpacks(s: Call, made: dict[Var, Call]) -> bool:
+    d = made.get(s.args[0]) if is_const(s.fn, ops.unpack) else None  # type: ignore[arg-type]
+    return d is not None and isinstance(s.args[1], Const) and s.args[1].value == len(d.args)

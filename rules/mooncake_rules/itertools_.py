@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from mooncake_py.infer.types import Known, T, Tup, join, widen
+from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
 from mooncake_py.iterators import advance
-from mooncake_py.registry import item_types, overlay, pure
+from mooncake_py.registry import infer_table, item_types, overlay, pure
 
 _f: Any  # what a table registers, one at a time
 
@@ -313,40 +313,59 @@ def zip_longest_(*iterables, fillvalue=None):
         yield tuple(items)
 
 
+@overlay(itertools.zip_longest, arity=2)
+def _zip_longest_of_two(a, b, *, fillvalue=None):
+    second = iter(b)
+    for x in a:
+        for y in second:
+            yield x, y
+            break
+        else:
+            yield x, fillvalue
+    for y in second:
+        yield fillvalue, y
+
+
 @overlay(itertools.groupby)
 def groupby_(iterable, key=None):
     source = iter(iterable)
-    # Is there an item that no group has given; the item; its key; how many groups there were.
-    state: list[Any] = [False, None, None, 0]
-    if not _next_of_group(source, key, state):
+    groups = 0  # the number of the one group that may still give items
+    waiting = False  # is there an item that no group has given?
+    item = current = None
+
+    def group(source, mine, number):
+        nonlocal waiting, item, current
+        while groups == number:
+            if not waiting:
+                for item in source:
+                    current = item if key is None else key(item)
+                    waiting = True
+                    break
+                else:
+                    return
+            if not (mine is current or mine == current):
+                return
+            waiting = False
+            yield item
+
+    for item in source:
+        current = item if key is None else key(item)
+        waiting = True
+        break
+    else:
         return
     while True:
-        state[3] += 1
-        mine = state[2]
-        yield mine, _group(source, key, state, mine, state[3])
-        while state[2] == mine:
-            if not _next_of_group(source, key, state):
+        groups += 1
+        mine = current
+        yield mine, group(source, mine, groups)
+        groups += 1
+        while mine is current or mine == current:
+            for item in source:
+                current = item if key is None else key(item)
+                waiting = True
+                break
+            else:
                 return
-
-
-def _next_of_group(source, key, state):
-    done, x = advance(source)
-    if done:
-        return False
-    state[0] = True
-    state[1] = x
-    state[2] = x if key is None else key(x)
-    return True
-
-
-def _group(source, key, state, mine, number):
-    while state[3] == number:
-        if not state[0] and not _next_of_group(source, key, state):
-            return
-        if state[2] != mine:
-            return
-        state[0] = False
-        yield state[1]
 
 
 @overlay(itertools.tee)
@@ -361,14 +380,22 @@ def tee_(iterable, n=2):
     return tuple(branches)
 
 
+@overlay(itertools.tee, arity=1)
+def _tee_of_two(iterable):
+    source = iter(iterable)
+    seen: list[Any] = []
+    return _branch(source, seen), _branch(source, seen)
+
+
 def _branch(source, seen):
     i = 0
     while True:
         if i == len(seen):
-            done, x = advance(source)
-            if done:
+            for x in source:
+                seen.append(x)
+                break
+            else:
                 return
-            seen.append(x)
         yield seen[i]
         i += 1
 
@@ -400,6 +427,12 @@ def _several(gives: Sequence[T], given: Sequence[T]) -> T | None:
     return Tup((widen(gives[0]),) * r.value) if isinstance(r, Known) and type(r.value) is int and r.value >= 0 else None
 
 
+def _count_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    whole = all(type(widen(t)) is Inst and widen(t).cls is int for t in (*args, *kwargs.values()))  # type: ignore[attr-defined]
+    return COUNTS if whole else Top(any(t.active for t in (*args, *kwargs.values())))
+
+
+infer_table[itertools.count] = _count_type
 for _f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations):
     item_types[_f] = _several
 item_types[itertools.product] = lambda gives, given: Tup(tuple(map(widen, gives)))

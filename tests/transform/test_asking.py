@@ -133,6 +133,19 @@ def put_into_lists(xs):
     return sum(kept) + sum(ring)
 
 
+def sharing_a_source(xs):
+    ahead, behind = itertools.tee(xs)
+    total = next(ahead)
+    for a, b in zip(ahead, behind):  # noqa: B905
+        total += a * b
+    for k, group in itertools.groupby(range(6), key=lambda i: i // 4):
+        for i in group:
+            total += k * xs[i]
+    for i, (a, b) in zip(itertools.count(), itertools.zip_longest(xs, xs[:2], fillvalue=1.0)):
+        total += i * a * b
+    return total
+
+
 def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
     inferred = mooncake_py.inspect(f, XS).stages["inferred"]
     assert isinstance(inferred, Inferred)
@@ -141,7 +154,9 @@ def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
 
 
 @pytest.mark.parametrize(
-    "f", [asked_by_loops, delegated, zipped, shared, accumulated, entered, put_into_lists], ids=lambda f: f.__name__
+    "f",
+    [asked_by_loops, delegated, zipped, shared, accumulated, entered, put_into_lists, sharing_a_source],
+    ids=lambda f: f.__name__,
 )
 def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:
     assert decided_when_it_runs(f) == []

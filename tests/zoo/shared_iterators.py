@@ -1,0 +1,131 @@
+"""`itertools` where several iterators share one source, and where what they go over has no derivative."""
+
+import itertools
+import operator
+
+from tests.zoo.registry import case
+
+XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
+
+
+@case(1.3)
+def groups_of_constants(x):
+    powers = [x**k for k in range(9)]
+    total = 0.0
+    for k, group in itertools.groupby(range(9), key=lambda i: i // 4):
+        part = 1.0
+        for i in group:
+            part += powers[i]
+        total += part * part * (k + 1)
+    return total
+
+
+@case(1.3)
+def groups_of_rows_by_their_first(x):
+    rows = [(i // 3, x * i) for i in range(10)]
+    sums = {k: sum(v * v for _, v in group) for k, group in itertools.groupby(rows, key=operator.itemgetter(0))}
+    return sum(k * v for k, v in sums.items()) + sums[0]
+
+
+@case(XS)
+def a_group_asked_after_the_next_is_empty(xs):
+    groups = itertools.groupby(xs, key=lambda v: v > 0)
+    _, first = next(groups)
+    total = next(first)
+    positive, second = next(groups)
+    return total * sum(first, 1.0) * (2.0 if positive else 3.0) + sum(v * v for v in second) + len(list(groups))
+
+
+@case(XS)
+def keys_of_groups_have_derivatives(xs):
+    total = 0.0
+    for k, group in itertools.groupby([xs[0], xs[0], xs[1], xs[1] * 1.0, xs[2]]):
+        total += k * k * len(list(group))
+    return total
+
+
+@case(XS)
+def nothing_to_group(xs):
+    return sum(len(list(g)) * xs[0] for _, g in itertools.groupby([])) + xs[1]
+
+
+@case(XS)
+def two_of_tee_run_apart(xs):
+    ahead, behind = itertools.tee(v * v for v in xs)
+    total = next(ahead) * next(ahead)
+    for a, b in zip(ahead, behind):
+        total += a * b
+        if total > 4.0:
+            break
+    return total + sum(behind) * 2.0
+
+
+@case(XS)
+def one_of_tee_is_not_asked(xs):
+    kept, asked = itertools.tee(xs)
+    return sum(v * v for v in asked) + next(kept, 0.0)
+
+
+@case(XS)
+def longest_of_two(xs):
+    total = 0.0
+    for a, b in itertools.zip_longest(xs, (v * v for v in xs[:2]), fillvalue=xs[3]):
+        total += a * b
+    for i, b in itertools.zip_longest(range(2), xs[:4]):
+        total += b if i is None else i * b
+    for a, i in itertools.zip_longest(xs[:1], range(3), fillvalue=2.0):
+        total += a * i
+    return total
+
+
+@case(1.3)
+def counted_from_outside_of_the_loop(x):
+    total = 0.0
+    for i in itertools.count():
+        total += x**i
+        if i > 4:
+            break
+    for v, i in zip([x, x * x], itertools.count(3, 2)):
+        total += v * i
+    for t in itertools.count(0.5, 0.25):
+        if t > 1.2:
+            return total
+        total += t * x
+    return x
+
+
+@case(1.3)
+def constants_chosen_and_added_up(x):
+    total = sum(x * i for i in filter(lambda i: i % 3, range(9)))
+    for i in itertools.accumulate(range(5)):
+        total += x**i
+    for i in itertools.takewhile(lambda i: i < 12, itertools.count(2, 3)):
+        total *= 1.0 + x / i
+    return total + sum(x * p for p in itertools.starmap(pow, [(2, 3), (3, 2)]))
+
+
+class Numbered:
+    """Gives what it keeps a number each, its own and one of all."""
+
+    of_all = itertools.count(1)
+
+    def __init__(self):
+        self.numbers, self.kept = itertools.count(1), []
+
+    def add(self, value):
+        self.kept.append((next(self.numbers), value, next(Numbered.of_all)))
+
+
+@case(1.3)
+def numbers_given_by_an_attribute(x):
+    a, b = Numbered(), Numbered()
+    for k in range(4):
+        (a if k % 2 else b).add(x * k)
+    first = a.kept[0][2]
+    return sum(i * v * (n - first) for i, v, n in a.kept) + sum(i * v for i, v, _ in b.kept)
+
+
+@case(1.3)
+def counted_in_steps_with_derivatives(x):
+    ids = itertools.count(x, x * x)
+    return next(ids) * next(ids) + sum(itertools.islice(ids, 3))
