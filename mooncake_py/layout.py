@@ -26,6 +26,14 @@ def axes_in_memory(a: np.ndarray) -> tuple[int, ...]:
     return tuple(sorted(range(a.ndim), key=lambda k: -abs(a.strides[k])))
 
 
+def same_numbers(a: np.ndarray, dtype: Any) -> bool:
+    """Does a view of this dtype or class hold the numbers of a, in a plain array?"""
+    if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
+        return dtype is np.ndarray
+    d = np.dtype(dtype)
+    return d.kind in "fc" and np.zeros(0, d).real.dtype == a.real.dtype
+
+
 def zeros(shape: tuple[int, ...], dtype: np.dtype, order: Order) -> np.ndarray:
     """An array of zeros that lies in memory in this order."""
     if isinstance(order, str):

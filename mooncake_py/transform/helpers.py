@@ -159,6 +159,8 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             "use arrays of floats or complex numbers, one for each field",
         )  # fmt: skip
     if type(view) is np.ndarray and np.may_share_memory(view, base):
+        if view.dtype != base.dtype and not layout.same_numbers(base, view.dtype):
+            refuse_bits(base, view.dtype)
         if shadow.spread is not None:
             whole, places = shadow.spread
             return whole.shown_at(np.asarray(f(places, *rest), np.intp))
@@ -171,6 +173,13 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             )
         return shadow.view(data)
     return made_fdata(view)
+
+
+def refuse_bits(a: np.ndarray, dtype: Any) -> None:
+    raise UnsupportedError(
+        f"a derivative by {a.dtype} numbers whose bits are read as {np.dtype(dtype)}", "numpy.ndarray.view", None,
+        "convert the numbers by astype",
+    )  # fmt: skip
 
 
 def _places_shown(base: np.ndarray, view: np.ndarray, f: Any, *rest: Any) -> np.ndarray:

@@ -158,6 +158,7 @@ for _module, _packs in {
         "scipy_fitpack",
         "scipy_curves",
         "scipy_polynomials",
+        "scipy_rational",
         "scipy_knots",
     ),
 }.items():

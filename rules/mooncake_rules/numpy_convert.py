@@ -12,11 +12,13 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.predicates import holds_objects, holds_unknown
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
+from mooncake_py.layout import same_numbers
 from mooncake_py.registry import at_run_time, folds, infer_table, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import is_user_class
 from mooncake_py.tangents import CoDual, ListShadow, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_py.transform.helpers import refuse_bits
 from mooncake_rules.common import as_dtype, is_inexact, real_of
 from mooncake_rules.inference import Types, argument, dtype_of, element_dtype, is_dtype, nested
 from mooncake_rules.sequences import ArrayLike, unstack
@@ -273,21 +275,13 @@ def view(a):
     return np.ndarray.view(a), pullback
 
 
-def same_numbers(a: np.ndarray, dtype: Any) -> bool:
-    """Does the view of this dtype or class hold the numbers of a, in a plain array?"""
-    if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
-        return dtype is np.ndarray
-    d = np.dtype(dtype)
-    return d.kind in "fc" and np.zeros(0, d).real.dtype == a.real.dtype
-
-
 def refuse_view(a: np.ndarray, dtype: Any) -> None:
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
         raise UnsupportedError(
             f"a value with a derivative in an array of class {dtype.__name__}", "numpy.ndarray.view", None,
             "use plain arrays",
         )  # fmt: skip
-    raise TypeError(f"the bits of {a.dtype} numbers read as {np.dtype(dtype)} have no derivative")
+    refuse_bits(a, dtype)
 
 
 pure.add(same_numbers)

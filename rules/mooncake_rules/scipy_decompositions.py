@@ -20,10 +20,7 @@ from mooncake_rules.numpy_decompositions import (
     qr_cotangent,
     svd_cotangent,
 )
-from mooncake_rules.numpy_linalg import (
-    adjoint,
-    one_triangle,
-)
+from mooncake_rules.numpy_linalg import adjoint, one_triangle
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -193,25 +190,69 @@ def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
 
 
 def scipy_eig_cotangents(dy: Any, y: Any, o: Options) -> Any:
-    a = o["a"]
-    if o.get("left") or o["homogeneous_eigvals"]:
-        raise NotDifferentiated("scipy.linalg.eig is differentiated without left and homogeneous_eigvals")
-    b = o["b"]
-    both = a if b is None else np.linalg.solve(b, a)
-    if type(y) is tuple:
-        w, v, (dw, dv) = y[0], y[1], dy
-        if b is not None and dv is not None:
-            _phases_are_known(v, np.asarray(dv))
-        t = eig_cotangent(dw, dv, both, w, v)
-    else:
-        w, v = np.linalg.eig(both)
-        left = list(range(len(w)))
-        order = [left.pop(int(np.argmin(np.abs(w[left] - u)))) for u in y]
-        t = eig_cotangent(dy, None, both, y, v[:, order])
+    a, b = o["a"], o["b"]
+    if o.get("homogeneous_eigvals"):
+        raise NotDifferentiated("scipy.linalg.eig is differentiated without homogeneous_eigvals")
+    if type(y) is not tuple:
+        return general_cotangents(dy, None, a, b, y, None)
+    ds = general_cotangents(dy[0], dy[-1] if o["right"] else None, a, b, y[0], y[-1] if o["right"] else None)
+    if not o["left"] or dy[1] is None:
+        return ds
+    # the left vectors are those of the adjoint matrices
+    b_too = None if b is None else adjoint(b)
+    more = general_cotangents(None, dy[1], adjoint(a), b_too, np.conjugate(y[0]), y[1])
+    return tuple([_sum(d, None if t is None else adjoint(t)) for d, t in zip(ds, more, strict=True)])
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a if b is None else b if a is None else a + b
+
+
+def general_cotangents(dw: Any, dv: Any, a: Arrays, b: Any, w: Arrays, v: Any) -> tuple[Any, Any]:
+    """Those of A and B by the eigenvalues and right eigenvectors of A v = w B v; v is None where not asked for."""
+    if dw is None and dv is None:
+        return None, None
+    if b is not None and dv is None:
+        return values_cotangents(dw, a, b, w)
+    if v is None:
+        v = _vectors(a, w)
+    both = a
+    if b is not None:
+        _phases_are_known(v, np.asarray(dv))
+        try:
+            both = np.linalg.solve(b, a)
+        except np.linalg.LinAlgError:
+            raise NotDifferentiated("eigenvectors of eig(a, b) are differentiated where b is regular") from None
+    t = eig_cotangent(dw, dv, both, w, v)
     if b is None:
         return t, None
     da = np.linalg.solve(adjoint(b), t)
     return da, -(da @ adjoint(both))
+
+
+_SHIFT = 0.37 + 0.93j
+"""Times the size of the eigenvalues: no eigenvalue, but by accident."""
+
+
+def values_cotangents(dw: Any, a: Arrays, b: Arrays, w: Arrays) -> tuple[Any, Any]:
+    """By the eigenvalues 1 / (w - s) of (A - s B)^-1 B: B may be singular, and an eigenvalue infinite."""
+    s = _SHIFT * np.linalg.norm(a) / np.linalg.norm(b)
+    c = a - s * b
+    m = np.linalg.solve(c, b)
+    finite = np.isfinite(w)
+    u = np.divide(1.0, w - s, out=np.zeros(w.shape, complex), where=finite)
+    du = np.divide(-dw, np.conjugate(u * u), out=np.where(dw == 0, 0j, np.nan), where=finite)
+    dm = eig_cotangent(du, None, m, u, _vectors(m, u))
+    db = np.linalg.solve(adjoint(c), dm)
+    dc = -db @ adjoint(m)
+    return dc, db - np.conjugate(s) * dc
+
+
+def _vectors(a: Arrays, w: Arrays) -> Arrays:
+    """The eigenvectors of these eigenvalues, all there are."""
+    values, vectors = np.linalg.eig(a)
+    left = list(range(len(values)))
+    return vectors[:, [left.pop(int(np.argmin(np.abs(values[left] - u)))) for u in w]]
 
 
 def _phases_are_known(v: Arrays, dv: Arrays) -> None:
@@ -220,6 +261,8 @@ def _phases_are_known(v: Arrays, dv: Arrays) -> None:
     turn = np.sum(np.conjugate(dv) * v, axis=0).imag
     if np.any((np.abs(top.imag) > 1e-12) & (np.abs(turn) > 1e-8 * (1.0 + np.max(np.abs(dv))))):
         raise NotDifferentiated("eigenvectors of eig(a, b) are determined up to a phase: use eig(solve(b, a))")
+    if not np.allclose(np.linalg.norm(v, axis=0), 1.0, 1e-4):  # before SciPy 1.18, left ones alone
+        raise NotDifferentiated("left eigenvectors of eig(a, b) have the length 1 where right ones are asked for, too")
 
 
 library_rule(sl.cholesky, 1, lambda dy, y, o: _cholesky(np.tril(dy) if o["lower"] else np.triu(dy), y, o["lower"]))
@@ -279,6 +322,17 @@ def _general(a: Any, b: Any) -> Any:
     return np.abs(v) ** 2, w
 
 
+def _left_eig(a: Any, b: Any = None) -> Any:
+    w, vl, vr = sl.eig(a, b, left=True)
+    return np.abs(vl) ** 2 * w, (vl, sl.eig(a, b, True, False)[1]) if b is None else np.abs(vr)
+
+
+def _finite_values(a: Any, b: Any) -> Any:
+    """Of two matrices of the last of which a row is zero."""
+    w = sl.eigvals(a, np.vstack([b[:2], np.zeros(3)]))
+    return w[np.isfinite(w)]
+
+
 def _gauge_eig(a: Any) -> Any:
     return sl.eig(a)[1] * 2.0
 
@@ -315,4 +369,5 @@ CASES: list[RuleCase] = [
     case(_gauge_eig, _SPREAD), case(_gauge_eig, _Z), case(_invariant_eig, np.array([[0.5, -2.0], [1.0, 0.3]])),
     case(_gauge_eig, np.array([[0.5, -2.0], [1.0, 0.3]])), case(sl.eigvals, _Z), case(sl.eigvals, _SPREAD),
     case(lambda a, b: sl.eigvals(a, b + _K), _SPREAD, _A), case(_general, _SPREAD, _K),
+    *[case(_left_eig, a) for a in (_A, _SPREAD, _Z)], case(_left_eig, _SPREAD, _K), case(_finite_values, _A, _K),
 ]  # fmt: skip

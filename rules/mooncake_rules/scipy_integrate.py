@@ -134,9 +134,10 @@ def _arguments(f: CoDual, args: CoDual) -> tuple[Dependence, bool]:
     return Dependence(f.primal, f.fdata, (args.primal,), None if args.fdata is None else (args.fdata,)), True
 
 
-def _gradient(d: Dependence, t: float) -> np.ndarray:
+def _gradient(d: Dependence, t: float, dy: Any) -> np.ndarray:
     y, pull = d.at(float(t))
-    return pull(np.ones(np.shape(y)) if isinstance(y, np.ndarray) else type(y)(1.0))[1]
+    dy = dy if np.iscomplexobj(y) else np.real(dy)
+    return pull(np.full(np.shape(y), dy) if isinstance(y, np.ndarray) else type(y)(dy))[1]
 
 
 def _greatest(x: Any) -> float:
@@ -181,8 +182,6 @@ def _of_end(t: float, weight: float) -> Any:
 @rrule(si.quad)
 @watched
 def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
-    if options.get("complex_func"):
-        raise NotDifferentiated("scipy.integrate.quad is differentiated without complex_func")
     weighted = {k: options[k] for k in ("weight", "wvar") if options.get(k) is not None}
     y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
 
@@ -193,17 +192,22 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
         if dy[1] is not None and dy[1]:
             raise NotDifferentiated("the error that scipy.integrate.quad estimates is not differentiated")
         d, single = _arguments(func, args)
-        vector = _gradient(d, b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
+        one = d0 if options.get("complex_func") else 1.0  # the integral of a real function is scaled when it is there
+
+        def at(t: float) -> np.ndarray:
+            return _gradient(d, t, one)
+
+        vector = at(b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
         if vector.size and weighted:
             vector = np.array([
-                si.quad(lambda t, i=i: np.ravel(_gradient(d, t))[i], a, b, epsabs=epsabs, epsrel=epsrel, **weighted)[0]
+                si.quad(lambda t, i=i: np.ravel(at(t))[i], a, b, epsabs=epsabs, epsrel=epsrel, **weighted)[0]
                 for i in range(vector.size)
             ])  # fmt: skip
         elif vector.size:
-            vector = _integral(lambda t: _gradient(d, t), a, b, epsabs, epsrel, options.get("points"))
-        ds = d.give(d0 * np.ravel(vector))
+            vector = _integral(at, a, b, epsabs, epsrel, options.get("points"))
+        ds = d.give(np.ravel(vector) * (d0 / one))
         da, db = (
-            _of_end(sign * d0 * float(np.ravel(_end(func.primal, x, d.extra))[0]), _weight_at(x, **weighted))
+            _of_end(sign * np.real(np.conj(d0) * np.ravel(_end(func.primal, x, d.extra))[0]), _weight_at(x, **weighted))
             for sign, x in ((-1, a), (1, b))
         )
         dweight = {"wvar": NoDerivative("scipy.integrate.quad", "the parameter of its weight")} if weighted else {}
@@ -361,6 +365,8 @@ CASES: list[RuleCase] = [
     case(lambda a, b, p: si.quad_vec(lambda x: np.array([np.sin(p * x), x * p]), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda p, q: si.quad_vec(lambda x, u: np.exp(-u * x) * q, 0.0, 2.0, args=(p,))[0], 0.8, np.array([0.3, 1.1])),
     case(lambda p: si.quad(lambda x, v: np.cos(v * x), 0.0, 1.0, args=p)[0], 0.8),
+    case(lambda a, b, p: si.quad(lambda x: np.exp(1j * p * x) * p, a, b, complex_func=True)[0], 0.2, 1.7, 0.8),
+    case(lambda p: si.quad(lambda x: p * x if x < 0.5 else x, 0.0, 1.0, complex_func=True, points=[0.5])[0], 0.3 + 1j),
     case(lambda w: si.quad(lambda x: np.sum(w * np.array([1.0, x, x * x])), 0.0, 1.5)[0], np.array([0.3, -0.5, 1.0])),
     case(lambda a, b, p: si.fixed_quad(lambda x: np.exp(-p * x * x), a, b, n=4)[0], 0.2, 1.7, 0.8),
     case(_odeint, np.array([0.5, 0.3]), _X, 0.25, 3.0),

@@ -99,30 +99,24 @@ def outer(left: Any, right: Any) -> Any:
     return at
 
 
-def _method(name: str, types: Any) -> Any:
+def _method(name: str, types: Any, formats: Any = (*_FORMATS, *_OLD_FORMATS)) -> Any:
     """Register the rule that the decorated function makes of each function behind a method of the formats."""
 
     def decorate(make: Any) -> Any:
-        for f in methods(name):
+        for f in methods(name, formats):
             rrule(f, types=types)(make(f))
         return make
 
     return decorate
 
 
-def methods(name: str) -> set[Any]:
+def methods(name: str, formats: Any = (*_FORMATS, *_OLD_FORMATS)) -> set[Any]:
     """The functions behind a method of all the formats."""
-    return {getattr(c, name) for c in (*_FORMATS, *_OLD_FORMATS) if hasattr(c, name)}
-
-
-def _refuse_elementwise(f: Any, a: Any) -> None:
-    if f in _ELEMENTWISE and not isinstance(a, sp.spmatrix):
-        raise NotDifferentiated("the elementwise product of a sparse array with a dense one is not differentiated")
+    return {getattr(c, name) for c in formats if hasattr(c, name)}
 
 
 def _times_dense(f: Any) -> Any:
     def times_dense(self: CoDual, other):
-        _refuse_elementwise(f, self.primal)
         y = f(self.primal, other)
         fy = zero_fdata(y)
 
@@ -141,7 +135,6 @@ def _times_dense(f: Any) -> Any:
 
 def _dense_times(f: Any) -> Any:
     def dense_times(self: CoDual, other):
-        _refuse_elementwise(f, self.primal)
         y = f(self.primal, other)
         fy = zero_fdata(y)
 
@@ -163,11 +156,10 @@ def _dense_times(f: Any) -> Any:
     return dense_times
 
 
-_ELEMENTWISE = methods("__mul__") | methods("__rmul__")
 _method("__matmul__", (Sparse, Array))(_times_dense)
 _method("__rmatmul__", (Sparse, Array))(_dense_times)
-_method("__mul__", (Sparse, Array))(_times_dense)
-_method("__rmul__", (Sparse, Array))(_dense_times)
+_method("__mul__", (Sparse, Array), _OLD_FORMATS)(_times_dense)  # of arrays it is that element by element
+_method("__rmul__", (Sparse, Array), _OLD_FORMATS)(_dense_times)
 
 
 def _scaled(power: int) -> Any:

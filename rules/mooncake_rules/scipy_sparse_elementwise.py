@@ -163,6 +163,12 @@ def _products(d, e):
     return a.multiply(b).toarray(), (a * b).sum(), (old * old).toarray(), (b.multiply(b) * (1 + 0.5j)).toarray()
 
 
+def _products_with_dense(d, m):
+    a = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3))
+    b = sp.coo_array((d, (_COL, _ROW)), shape=(3, 3))
+    return (a * m).toarray(), (m * b).sum(axis=0), (a.tocsc() * m[0]).toarray(), (m[:, :1] * a).toarray(), (a / m).sum()
+
+
 def _sums(d, m):
     a = sp.csr_array((d, (_ROW, _COL)), shape=(3, 3))
     return a + m, m - a.tocsc(), a - m, m + sp.coo_array((d, (_COL, _ROW)), shape=(3, 3))
@@ -198,6 +204,6 @@ def _bounded(d, k):
 CASES: list[RuleCase] = [
     case(_bounded, _D - 2.0, 0.3),
     case(_extrema, _D - 2.0, _D[::-1] - 1.7),
-    case(_products, _D, _D[::-1] + 0.3), case(_sums, _D, _M), case(_of_formats, _D),
+    case(_products, _D, _D[::-1] + 0.3), case(_products_with_dense, _D, _M), case(_sums, _D, _M), case(_of_formats, _D),
     case(lambda d: sp.dia_array((d.reshape(2, 3), np.array([0, 1])), shape=(3, 3)) @ _M, _D),
 ]  # fmt: skip

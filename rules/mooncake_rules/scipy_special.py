@@ -248,6 +248,38 @@ def ellipkinc_slope(phi: Any, m: Any) -> Any:
     return inc + np.where(turns == 0, 0.0, 2.0 * turns * ellipk_slope(1.0 - m))
 
 
+def carlson_slope(f: Any, k: int, *xs: Any) -> Any:
+    """By argument k, with a complex step: formulas lose digits where two arguments are near each other."""
+    h = 1e-20 * xs[k]
+    with np.errstate(invalid="ignore"):
+        slope = f(*xs[:k], xs[k] + 1j * h, *xs[k + 1 :]).imag / h
+    return np.where(xs[k] == 0, np.inf if f is sc.elliprg else -np.inf, slope)
+
+
+def elliprj_slope(k: int, x: Any, y: Any, z: Any, p: Any) -> Any:
+    """Of p < 0, where it is a principal value, by partial fractions of the integrand; p is near no other then."""
+    j = sc.elliprj(x, y, z, p)
+    parts = [(j - sc.elliprd(b, c, a)) / (2.0 * (p - a)) for a, b, c in ((x, y, z), (y, z, x), (z, x, y))]
+    parts.append(-(1.5 * j + sum(a * d for a, d in zip((x, y, z), parts, strict=True))) / p)
+
+    def at(t: float) -> Any:
+        return carlson_slope(sc.elliprj, k, x, y, z, np.abs(p) * t)
+
+    slope = at(1.0)
+    near = sum(np.abs(a - p) < 1e-5 * np.abs(p) for a in (x, y, z))
+    if np.any(near):  # SciPy's value is good there, but not as a function of complex numbers
+        slope = np.where(near, (4.0 * (at(0.999) + at(1.001)) - at(0.998) - at(1.002)) / 6.0, slope)
+    return np.where(p < 0, parts[k], slope)
+
+
+def _by_carlson(f: Any, k: int) -> Any:
+    return lambda x, z, w, y: carlson_slope(f, k, x, z, w)
+
+
+def _by_elliprj(k: int) -> Any:
+    return lambda x, z, w, p, y: elliprj_slope(k, x, z, w, p)
+
+
 def agm_slope(a: Any, b: Any, y: Any) -> Any:
     """By a, of pi (a + b) / (4 K(m)) with 1 - m = 4 a b / (a + b)^2."""
     s = a + b
@@ -268,6 +300,8 @@ _ELLIPTIC = [
     E("elliprc", (lambda x, z, y: np.where(z < 0, (y - 1.0 / np.sqrt(x)) / (2.0 * (z - x)), -sc.elliprd(z, z, x) / 6.0),
                   lambda x, z, y: np.where(z < 0, (np.sqrt(x) / z - y) / (2.0 * (z - x)), -sc.elliprd(x, z, z) / 3.0)),
       (0.7, 1.3)),
+    *[E(f.__name__, tuple([_by_carlson(f, k) for k in range(3)]), (0.7, 1.3, 2.1)) for f in (sc.elliprd, sc.elliprg)],
+    E("elliprj", tuple([_by_elliprj(k) for k in range(4)]), (0.7, 1.3, 2.1, 0.7)),
     E("agm", (lambda a, b, y: agm_slope(a, b, y), lambda a, b, y: agm_slope(b, a, y)), (0.7, 1.3)),
     E("hyp0f1", (None, lambda v, z, y: sc.hyp0f1(v + 1.0, z) / v), (2, 0.7), True),
     E("hyp1f1", (None, None, lambda a, b, x, y: a / b * sc.hyp1f1(a + 1.0, b + 1.0, x)), (2, 3, 0.7), True),
@@ -282,7 +316,7 @@ _ELLIPTIC = [
 pure.update({
     rgamma_slope, poch_slope, binom_slopes, multigamma_slope, gamma_density, beta_density, wofz_slope, voigt_parts,
     exprel_slope, expn_slope, spence_slope, tail, erfcx_slope, dawsn_slope, elliptic_gap, elliptic_gap_inc,
-    ellipk_slope, ellipkinc_slope, agm_slope,
+    ellipk_slope, ellipkinc_slope, carlson_slope, elliprj_slope, agm_slope,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, [*_GAMMA, *_ERROR, *_ELLIPTIC])

@@ -120,6 +120,16 @@ def test_fields_of_structured_arrays() -> None:
     check(caught.value, field_of_records)
 
 
+def bits_of_numbers(x):
+    z = x * 2.0
+    return z.view(np.int64)[0, 0] * 1.0
+
+
+def test_bits_of_numbers() -> None:
+    with pytest.raises(UnsupportedError, match="bits are read as int64"):
+        grad(bits_of_numbers)(M)
+
+
 @pytest.mark.parametrize(
     "f",
     [
