@@ -34,9 +34,7 @@ def chosen(z: Any, f: Any, rtol: Any, max_terms: Any) -> Any:
         w = wj * norms
         if len(zj) == len(plain.errors) and np.abs(np.vdot(v, w)) > (1.0 - 1e-8) * np.linalg.norm(w):
             return at, wj, plain.errors, norms
-    raise NotDifferentiated(
-        "the weights of this approximation by AAA are not determined: more samples or a larger rtol determine them"
-    )
+    raise NotDifferentiated(_UNDETERMINED)
 
 
 def least(a: Any, v: Any) -> Any:
@@ -54,9 +52,7 @@ def least_vector(a, v):
         values[:k] = s
         gaps, sums = values[-1] - values[:-1], values[-1] + values[:-1]
         if np.any(-gaps <= n * np.finfo(s.dtype).eps * values[0]):
-            raise NotDifferentiated(
-                "the weights of this approximation by AAA are not determined: more samples or a larger rtol determine them"
-            )
+            raise NotDifferentiated(_UNDETERMINED)
         length = np.linalg.norm(v)
         y = (vh[:-1] @ dy) * length / gaps / sums
         p = np.conj(vh[:-1]).T @ y
