@@ -64,6 +64,11 @@ def narrow(x: Any, of: bool, kind: Any) -> Any:
     return x
 
 
+def is_of_length(x: Any, cls: Any, n: Any) -> bool:
+    """Is x a tuple of exactly this class, of n items?"""
+    return type(x) is cls and tuple.__len__(x) == n
+
+
 def is_code_of(x: Any, code: Any) -> bool:
     """Is x a function made from this code?"""
     return getattr(x, "__code__", None) is code

@@ -20,6 +20,7 @@ from mooncake_py.fields import get_dict, get_field, get_number
 from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.readers import may_come_back, may_pass
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.types import (
@@ -65,7 +66,7 @@ class Split:
     name: Operand | None = None
 
 
-def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
+def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     """How an operation that is not known by its types is known for each option of one operand; None if it is not."""
     fn = state.type_of(s.fn)
     if isinstance(fn, Union):
@@ -78,6 +79,10 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | None:
         return _tested(state, s.fn)
     if fn == Known(iter) and len(info.types) == 1 and _may_be_an_object_or_none(info.types[0]):
         return _tested(state, s.args[0])
+    if isinstance(fn, Known) and type(fn.value).__hash__ is not None and fn.value in _ITERATES - {next}:
+        for i, t in enumerate(info.types):  # tuples of several lengths: a loop is over one list of the items
+            if isinstance(t, Union) and all(isinstance(x, Tup) and x.cls is tuple for x in t.options):
+                return Plan(list, (s.args[i],), argument=i)
     if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
         return None
     generic = isinstance(fn, Known) and is_generic(fn.value)
@@ -167,7 +172,8 @@ NOTHING: Kind = ("is", None)
 
 
 def refuses(f: Any, types: tuple[T, ...]) -> bool:
-    """Does f surely raise, being given None, or a number for a container, or surely not run, given what is not set yet?
+    """Does f surely raise, being given None, a number for a container, a tuple that is too short, or surely not run,
+    given what is not set yet?
 
     A list in which something may be a list or a number is often one of lists: it was not yet known which of two lists
     the number was put into.
@@ -178,6 +184,10 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return False
     if f in _OF_SOMETHING and types[:1] in (_ONLY_NONE, _NOT_SET):
         return True
+    match types:
+        case (Tup(items=items, cls=cls), Known(value=int() as n)) if cls is tuple:
+            if (f is operator.getitem and not -len(items) <= n < len(items)) or (f is ops.unpack and n != len(items)):
+                return True
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
     if f is ops.call_ex:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Arr, Inst, Kind, Known, T, Top, Union, kind_of, union
+from mooncake_py.infer.types import BOT, Arr, Inst, Kind, Known, T, Top, Tup, Union, kind_of, union
 
 
 def without(t: T, kind: Kind) -> T:
@@ -23,6 +23,8 @@ def only(t: T, kind: Kind) -> T:
         return BOT if known is not None and known != kind else t
     if kind[0] == "is":
         return Known(kind[1])
+    if kind[0] == "a" and len(kind) == 3:
+        return Tup((Top(t.act),) * kind[2], kind[1])
     if kind[0] == "a":
         return Arr(None, None, t.act) if kind[1] is np.ndarray else Inst(kind[1], t.act)
     return t

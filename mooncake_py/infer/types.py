@@ -337,10 +337,14 @@ class Union(Top):
 
 
 MOST_OPTIONS = 16
+MOST_LENGTHS = 4  # of tuples: there is no end to one that grows in a loop
 MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
 MOST_TOLD = 64  # of what types an option consists, at most
 Kind = tuple[Any, ...]
-"""Tells values of one option from those of another: the value itself, an exact class, or the code of a function."""
+"""Tells values of one option from those of another: the value itself, an exact class, or the code of a function.
+
+Tuples of different lengths are of different kinds.
+"""
 REAL: Kind = ("real",)
 
 
@@ -357,7 +361,9 @@ def kind_of(t: T) -> Kind | None:
             return "a", c
         case Arr():
             return "a", np.ndarray
-        case Tup(cls=c) | Lst(cls=c) | Dct(cls=c):
+        case Tup(items=items, cls=c):
+            return "a", c, len(items)
+        case Lst(cls=c) | Dct(cls=c):
             return "a", c
         case Fn(code=c):
             return "code", c
@@ -387,6 +393,7 @@ def union(types: Iterable[T]) -> T:
     if len(found) < 2:
         return found[0] if found else BOT
     small = len(found) <= MOST_OPTIONS and all(_size(x, MOST_NESTED_OPTIONS) <= MOST_TOLD for x in found)
+    small = small and sum(isinstance(x, Tup) for x in found) <= MOST_LENGTHS
     return Union(act, found) if small else Top(act)
 
 

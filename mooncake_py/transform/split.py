@@ -5,7 +5,7 @@
                                     else:        y = f(x2)      x2 = narrow(x, False, A)
 
 `narrow` is the value itself; only its type is another. Where the program itself asks which it is (`x is None`,
-`isinstance(x, A)`, `type(x) is A`), the value is narrowed in what follows, and nothing is asked again.
+`isinstance(x, A)`, `type(x) is A`, `len(x) == 2`), the value is narrowed in what follows, and nothing is asked again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType
 
-from mooncake_py.fields import is_code_of, is_function, is_local_function, narrow
+from mooncake_py.fields import is_code_of, is_function, is_local_function, is_of_length, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
@@ -157,18 +157,26 @@ def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Va
     if other is None or f not in (operator.is_, operator.is_not, operator.eq, operator.ne):
         return None
     asked = defs.get(x) if isinstance(x, Var) else None
-    if asked is not None and _value(asked.fn, types) is type and len(asked.args) == 1:
-        x, kind = asked.args[0], ("a", other.value)
-    elif f in (operator.is_, operator.is_not):
-        kind = ("is", other.value)
-    else:
+    by = _value(asked.fn, types) if asked is not None and len(asked.args) == 1 else None
+    if asked is not None and (by is type or by is len):
+        x = asked.args[0]
+    elif f not in (operator.is_, operator.is_not):
         return None
     kinds = _kinds(x, types)
-    if kind not in kinds or not isinstance(x, Var):
+    if by is len:
+        yes = frozenset(k for k in kinds if not _is_tuple(k) or k[2] == other.value)
+        no = frozenset(k for k in kinds if not _is_tuple(k) or k[2] != other.value)
+    else:
+        yes = frozenset(k for k in kinds if k[:2] == ("a" if by is type else "is", other.value))
+        no = kinds if is_local_function(other.value) else kinds - yes  # it may be another one made from the same code
+    if not yes or not isinstance(x, Var):
         return None
-    yes = frozenset({kind})
-    no = kinds if is_local_function(other.value) else kinds - yes  # it may be another one made from the same code
+    kind = next(iter(yes)) if len(yes) == 1 and by is not len else None
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
+
+
+def _is_tuple(kind: Kind) -> bool:
+    return len(kind) == 3 and kind[0] == "a"
 
 
 def _stands(v: Operand, fn: Function, defs: dict[Var, Call]) -> bool:
@@ -312,6 +320,8 @@ def _test(x: Var, kind: Kind, out: list[Call], fresh: Fresh, pos: Pos) -> Var:
     if kind[0] == "is":
         same = is_function if type(kind[1]) is FunctionType else operator.is_  # `Known` takes one made anew for it
         out.append(Call(cond, Const(same), (x, Const(kind[1])), (), pos))
+    elif kind[0] == "a" and len(kind) == 3:
+        out.append(Call(cond, Const(is_of_length), (x, *map(Const, kind[1:])), (), pos))
     elif kind[0] == "a":
         cls = fresh.var()
         out.append(Call(cls, Const(type), (x,), (), pos))

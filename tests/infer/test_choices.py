@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later, named_tuples, ordering, recursive_results, told_later
+from tests.zoo import filled_later, named_tuples, ordering, recursive_results, told_later, tuple_lengths
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,19 @@ def test_what_calls_give_that_are_not_seen_yet(f: Callable[..., Any], args: Any)
 def test_rows_that_are_put_in_order() -> None:
     assert sites(ordering.constant_rows_in_order, 0.7) == 0
     assert sites(ordering.rows_in_order_of_an_item, [1.3, 0.2, 0.9], 0.7) == 0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        tuple_lengths.rows_of_several_lengths,
+        tuple_lengths.told_by_their_lengths,
+        tuple_lengths.commands_told_by_patterns,
+        tuple_lengths.expressions_as_tuples,
+        tuple_lengths.too_short_and_caught,
+        tuple_lengths.tuple_or_number,
+        tuple_lengths.objects_that_keep_their_operands_in_a_loop,
+    ],
+)
+def test_tuples_of_several_lengths(f: Callable[..., Any]) -> None:
+    assert sites(f, 0.7) == 0

@@ -275,6 +275,13 @@ def _raised(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     return Obj.of(args[0].value, act, {"args": Tup(given)}) if isinstance(args[0], Known) else None
 
 
+def _of_length(args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
+    match args:
+        case (Tup(items=items, cls=c), Known(value=cls), Known(value=n)):
+            return Known(c is cls and len(items) == n)
+    return Inst(bool)
+
+
 infer_table[fields.make_object] = _made
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
@@ -283,7 +290,9 @@ zero_derivative(fields.lacks)
 infer_table[fields.lacks] = lambda args, kwargs: Known(None)
 incurious.add(fields.lacks)
 infer_table[fields.is_code_of] = infer_table[fields.is_function] = lambda args, kwargs: Inst(bool)
-incurious.update({fields.is_code_of, fields.is_function})
+infer_table[fields.is_of_length] = _of_length
+zero_derivative(fields.is_of_length)
+incurious.update({fields.is_code_of, fields.is_function, fields.is_of_length})
 zero_derivative(ops.no_operator)
 incurious.add(ops.no_operator)
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
