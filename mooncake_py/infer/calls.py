@@ -29,6 +29,8 @@ from mooncake_py.infer.partials import dispatched, found_outside, made_there
 from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import placed
 from mooncake_py.infer.predicates import (
+    ITERATORS,
+    class_made,
     classes_given,
     decides,
     fold_is,
@@ -72,7 +74,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_within
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import (
@@ -355,6 +357,8 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
+        if rule is False and self.classes is not None and takes_items(f, types) is None:
+            rule = find_rule(f, tuple(map(self.made_here, args, types)), [k for k, _ in kw])
         if rule is not None and (i := takes_items(f, types)) is not None and i < len(types):
             by_value = not isinstance(rule, Rule) or i not in rule.codual
             if may_be_iterator(types[i]) or (by_value and _gives_keys(types[i])):
@@ -450,6 +454,12 @@ class Calls(PythonCalls):
             pure_call = False  # what the items are is found by running its code around the loop that asks for them
         self.calls[s.out] = CallInfo("plain" if pure_call else "dynamic", f, None, args, s.kwargs, types, "no rule")
         return activate(t) if act else t
+
+    def made_here(self, x: Operand, t: T) -> T:
+        """The type of a value, that of an iterator where it is a new one, whatever it gives."""
+        made = self.shape.defs.get(x) if isinstance(x, Var) and type(t) is Top else None
+        c = None if made is None else class_made(t, self.type_of(made.fn))
+        return t if c is None or c not in ITERATORS else Inst(c, t.active)
 
     def is_told_by_identity(self, t: T) -> bool:
         """Does nobody ask objects of this type, where they are keys, whether they are equal?"""

@@ -203,19 +203,23 @@ def classes_given(t: T) -> Any:
     return inner if inner and None not in inner else None
 
 
+ITERATORS = frozenset({pytypes.GeneratorType, zip, enumerate, reversed, map, filter})
 _TAKE_ALL = frozenset({sum, min, max, list, tuple, set, sorted, math.fsum, math.prod, dict, deque})
-_OF_ITS_CLASS = frozenset({list, tuple, dict, deque, OrderedDict, defaultdict, zip, enumerate, reversed, map, filter})
-_OF_ITS_CLASS |= {pytypes.GeneratorType}
+_OF_ITS_CLASS = ITERATORS | {list, tuple, dict, deque, OrderedDict, defaultdict}
+
+
+def class_made(t: T, maker: T | None) -> type | None:
+    """The class of a value of this type, which a call of `maker` gave; None where that is not known."""
+    code = maker.code if isinstance(maker, Fn) else getattr(getattr(maker, "value", None), "__code__", None)
+    if isinstance(code, pytypes.CodeType) and code.co_flags & CO_GENERATOR:
+        return pytypes.GeneratorType
+    c = class_of(widen(t))
+    return maker.value if c is None and isinstance(maker, Known) and isinstance(maker.value, type) else c
 
 
 def fold_hasattr(t: T, name: str, maker: T | None) -> bool | None:
     """Has a value of this type, which a call of `maker` gave, an attribute? None where its class does not tell."""
-    c = class_of(widen(t))
-    if c is None and isinstance(maker, Known) and isinstance(maker.value, type):
-        c = maker.value
-    code = maker.code if isinstance(maker, Fn) else getattr(getattr(maker, "value", None), "__code__", None)
-    if isinstance(code, pytypes.CodeType) and code.co_flags & CO_GENERATOR:
-        c = pytypes.GeneratorType
+    c = class_made(t, maker)
     if c not in _OF_ITS_CLASS:
         return None
     if hasattr(c, name):

@@ -10,17 +10,20 @@ import operator
 from dataclasses import replace
 from typing import Any
 
-from mooncake_py.infer.predicates import fold_is, fold_isinstance
-from mooncake_py.infer.types import Known, T
+from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.predicates import fold_hasattr, fold_is, fold_isinstance
+from mooncake_py.infer.types import Known, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import map_function
 from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Function, Goto, Operand, Var, all_edges
 
+TOP = Top()
 _PLAIN = (int, str, bool, type(None))
 
 
-def answered(body: Function, args: tuple[Operand, ...], types: dict[Var, T]) -> Function:
-    """The body of a callee that gets these arguments, of these types."""
+def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> Function:
+    """The body of a callee that gets these arguments."""
+    types, defs = inferred.types, inferred.memory.shape.defs
     values = dict(zip(body.params, args, strict=True))
     answers: dict[Operand, Operand] = {}
     dead: set[Call] = set()
@@ -29,10 +32,20 @@ def answered(body: Function, args: tuple[Operand, ...], types: dict[Var, T]) -> 
         v = answers.get(v, values.get(v, v) if isinstance(v, Var) else v)
         return Known(v.value) if isinstance(v, Const) else types.get(v) if v in args else None
 
+    def is_there(x: Operand, name: Operand) -> bool | None:
+        made = defs.get(values.get(x, x)) if isinstance(x, Var) else None  # type: ignore[arg-type]
+        if made is None or not isinstance(name, Const):
+            return None
+        maker = types.get(made.fn) if isinstance(made.fn, Var) else Known(made.fn.value)
+        return fold_hasattr(TOP, name.value, maker)
+
     for s in (s for b in body.blocks for s in b.stmts):
         f = s.fn.value if isinstance(s.fn, Const) else None
         given = [type_of(a) for a in s.args]
-        answer = _answer(f, given) if given and None not in given else None
+        if f is hasattr and len(s.args) == 2:
+            answer = is_there(*s.args)
+        else:
+            answer = _answer(f, given) if given and None not in given else None
         if answer is not None:
             answers[s.out] = Const(answer)
             dead.add(s)
@@ -64,6 +77,8 @@ def _answer(f: Any, given: list[T | None]) -> bool | None:
         return None
     if f is operator.eq:
         return values[0] == values[1]
+    if f is operator.lt and all(type(v) is int for v in values):
+        return values[0] < values[1]
     return bool(values[0]) if f is ops.truth else None
 
 

@@ -170,7 +170,7 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     found = _callee_of(inferred, s, globals_)
     if found is None:
         return None
-    body = answered(found.body, found.args, inferred.types)
+    body = answered(found.body, found.args, inferred)
     if found.decided_only and any(isinstance(b.term, Branch) for b in body.blocks):
         return None
     return replace(found, body=body)

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from tests.derive import sites
-from tests.zoo import filled_later, named_tuples, ordering, recursive_results, told_later, tuple_lengths
+from tests.zoo import (
+    filled_later,
+    named_tuples,
+    ordering,
+    recursive_results,
+    taken_one_by_one,
+    told_later,
+    tuple_lengths,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +93,9 @@ def test_rows_that_are_put_in_order() -> None:
 )
 def test_tuples_of_several_lengths(f: Callable[..., Any]) -> None:
     assert sites(f, 0.7) == 0
+
+
+def test_iterators_are_neither_dicts_nor_sequences() -> None:
+    """So what takes them is the Python that stands for it, and that is taken in."""
+    assert sites(taken_one_by_one.default_dict_updated_while_it_is_read, 0.7) == 0
+    assert sites(taken_one_by_one.numbers_of_a_generator, 0.7) == 0

@@ -99,8 +99,8 @@ def unpacked_and_caught(x):
         try:
             a, b = r
             s += a * b**2
-        except ValueError as e:
-            s *= 1.0 + x if "not enough" in str(e) else 2.0
+        except ValueError:
+            s *= 1.0 + x if len(r) == 1 else 2.0
     return s
 
 
