@@ -151,6 +151,8 @@ class Shadow:
         data = self.data
         if data is not None:
             if self.shared:
+                if not data.any():  # made for a view: what the array came of may be infinite, and 0 times that is NaN
+                    return None
                 data = data.copy()
                 self.data.fill(0)  # type: ignore[union-attr]
             else:

@@ -164,8 +164,11 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
         if shadow.spread is not None:
             whole, places = shadow.spread
             return whole.shown_at(np.asarray(f(places, *rest), np.intp))
+        blank = shadow.data is None
         data = f(shadow.dense(), *rest)
         if layout.repeats(data):  # not so where the base itself is such a view: its shadow has every element
+            if blank:
+                shadow.take()
             return shadow.shown_at(_places_shown(base, view, f, *rest))
         if not np.may_share_memory(data, shadow.data):
             raise UnsupportedError(

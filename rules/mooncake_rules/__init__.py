@@ -125,6 +125,7 @@ for _module, _packs in {
         "scipy_stats_native",
         "scipy_samples",
         "scipy_draws",
+        "scipy_distributions",
         "scipy_density",
         "scipy_expect",
         "scipy_moments",

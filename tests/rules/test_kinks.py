@@ -40,3 +40,16 @@ def test_what_is_not_a_number_along_an_axis() -> None:
     x, y = grad(lambda x, y: np.maximum(x, y), argnums=(0, 1))(1.0, float("nan"))
     assert np.isnan(x) and np.isnan(y)
     assert grad(lambda a: np.max(a[:2], initial=5.0))(np.array([1.0, 2.0, np.nan])).tolist() == [0.0, 0.0, 0.0]
+
+
+def compared_with_views_of_infinite_ends(s):
+    low = np.full(2, -np.inf) * s + 1.0
+    x = np.ones(2) * s
+    seen = np.broadcast_arrays(low, x)[0]
+    x = x.copy()
+    x[x < seen[::-1]] = np.nan
+    return np.sum(x)
+
+
+def test_nothing_comes_through_a_view_that_is_only_compared() -> None:
+    assert grad(compared_with_views_of_infinite_ends)(0.7) == 2.0
