@@ -11,11 +11,13 @@ import collections.abc
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from types import CodeType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir.ops import check_length, check_unchanged
+
+F = TypeVar("F", bound=Callable)
 
 
 class Generator(collections.abc.Generator):
@@ -55,6 +57,18 @@ class Generator(collections.abc.Generator):
 
 def _ended(value: Any) -> StopIteration:
     return StopIteration() if value is None else StopIteration(value)
+
+
+lasting: set[CodeType] = set()
+"""Generators that stand for iterators written in C: an exception leaves them as they were when they gave their last
+item, and a StopIteration ends no more than what asked. Also the codes of `resume` that are made for them."""
+
+
+def as_in_c(generator: F) -> F:
+    """Let a generator function make iterators that are like those written in C."""
+    assert isinstance(generator, FunctionType)
+    lasting.add(generator.__code__)
+    return generator
 
 
 cleaning: dict[CodeType, tuple[int, frozenset[int]]] = {}
@@ -187,6 +201,8 @@ def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> t
         try:
             return it.resume(sent, thrown)
         except StopIteration as e:
+            if it.resume.__code__ in lasting:
+                return True, None
             raise RuntimeError("generator raised StopIteration") from e
     try:
         if thrown is not None:

@@ -51,7 +51,7 @@ def derive_rule(
     """
     body = normalise(fn.__code__)
     observe("normalised", body)
-    if body.kind == "generator":
+    if body.suspends:
         body = as_function(body, fn.__code__)
     elif is_class_body(fn.__code__):
         body = body_as_function(body, fn.__globals__)

@@ -14,6 +14,7 @@ from mooncake_py.frontend.ssa import UNBOUND, Draft, SSABuilder, can_raise
 from mooncake_py.frontend.stack import NONE, Marker, Slot
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import CFGBlock, Const, Fresh, Function, Operand, Pos, Var
+from mooncake_py.iterators import lasting
 
 TRUTH = Const(ops.truth)
 
@@ -105,7 +106,9 @@ class Evaluator:
             self.evaluate(self.work.pop())
         blocks = self.builder.finish()
         _number(params + free, blocks)
-        kind = "generator" if code.co_flags & GENERATOR else "function"
+        kind = "function"
+        if code.co_flags & GENERATOR:
+            kind = "iterator" if code in lasting else "generator"
         return Function(code.co_name, code.co_filename, params, free, blocks, kind, code.co_firstlineno)
 
     def evaluate(self, site: Site) -> None:

@@ -400,7 +400,7 @@ class _Arrays:
                         self.fill(c, v, defs)
             for (k, _), kind in zip(s.kwargs, given[len(s.args) :], strict=True):
                 self._give_name(t, k, kind)
-            generator = t.body.kind == "generator"
+            generator = t.body.suspends
             self.hold(c, s.out, HOLDER if generator and self.returned.get(t.code) else self.returned.get(t.code, 0))
         return False
 

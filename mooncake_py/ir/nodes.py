@@ -237,12 +237,17 @@ class Function:
     params: tuple[Var, ...]
     free: tuple[Var, ...]
     blocks: tuple[CFGBlock, ...]
-    kind: str = "function"  # or "generator"
+    kind: str = "function"  # or "generator"; "iterator" where an exception leaves that as it was, as those written in C
     firstline: int = 1
 
     @property
     def entry(self) -> CFGBlock:
         return self.blocks[0]
+
+    @property
+    def suspends(self) -> bool:
+        """Does a call of it make something that is asked for items?"""
+        return self.kind != "function"
 
 
 def edges(term: Terminator) -> tuple[Edge, ...]:

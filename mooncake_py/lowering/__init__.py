@@ -77,7 +77,7 @@ def _code(
     if like is None:
         counts = len(fn.params), 0, 0
         flags = CO_OPTIMIZED | CO_NEWLOCALS
-        if fn.kind == "generator":
+        if fn.suspends:
             flags |= CO_GENERATOR
         if free_names:
             flags |= CO_NESTED

@@ -21,7 +21,7 @@ class Emitter(TreeWriter):
         start = Pos(fn.firstline)
         if fn.free:
             self.ins("COPY_FREE_VARS", len(fn.free), 0, start)
-        if fn.kind == "generator":
+        if fn.suspends:
             self.ins("RETURN_GENERATOR", None, 1, start)
             self.ins("POP_TOP", None, -1, start)
         self._protect(None)

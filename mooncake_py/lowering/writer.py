@@ -31,7 +31,7 @@ class Writer:
         self._pads: dict[tuple[object, ...], tuple[Label, Jump, Pos, int]] = {}
         self._landed: set[tuple[object, ...]] = set()
         self._never: Label | None = None
-        wrap = V.STOPITERATION_HANDLER and plan.fn.kind == "generator"
+        wrap = V.STOPITERATION_HANDLER and plan.fn.suspends
         self._wrap = Label() if wrap else None
         self._open: TryBegin | None = None
         self._free = {v: Free(i) for i, v in enumerate(plan.fn.free)}

@@ -53,7 +53,7 @@ def type_call(
         new = new.__func__
     if is_named_tuple(cls) and run.current().shadow(new) is None:
         return _named_tuple(cls, given)
-    if type(new) is pytypes.FunctionType:
+    if type(new) is pytypes.FunctionType or new is tuple.__new__:
         x, fx, made = call(new, None, *given.after(cls, None))
         if not isinstance(x, cls):
             return without_first((x, fx, made))

@@ -26,6 +26,7 @@ from mooncake_py.iterators import (
     advance,
     item_by_item,
     items_left,
+    lasting,
 )
 from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
@@ -74,6 +75,8 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
     if type(method) is pytypes.FunctionType:
         method = items_of if method.__name__ == "__getitem__" else method
         return call(method, None, args, fargs, protected=protected)
+    if method is _MISSING:
+        iter(x)  # raises
     return None
 
 
@@ -88,8 +91,12 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
         try:
             y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown), protected=protected)
         except StopIteration as e:
+            if it.resume.__code__ in lasting:
+                return (True, None), None, None
             raise RuntimeError("generator raised StopIteration") from e
-        if type(y) is Raised and isinstance(y.exc, StopIteration):
+        if type(y) is Raised and isinstance(y.exc, StopIteration) and it.resume.__code__ in lasting:
+            y = True, None
+        elif type(y) is Raised and isinstance(y.exc, StopIteration):
             stop, y = y.exc, Raised(RuntimeError("generator raised StopIteration"))
             y.exc.__cause__ = y.exc.__context__ = stop
         if pb is None:

@@ -125,6 +125,8 @@ def _in_place(name: str, plain: Any) -> Callable[[Call, tuple[Any, ...], tuple[A
             if y is not NotImplemented:
                 return y, fy, pb
         without = not hasattr(type(args[0]), name)
+        if isinstance(args[0], dict) and not without:  # which asks nobody else
+            return None
         if not any(is_user_class(type(x)) or (without and decides(x)) for x in args):
             return None
         return call(plain, None, args, fargs)

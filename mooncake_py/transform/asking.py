@@ -33,9 +33,11 @@ from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of,
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
 from mooncake_py.transform.single import without_idle_tuples
 from mooncake_py.transform.splice import splice
+from mooncake_py.transform.stops import may_stop
 from mooncake_py.transform.suspended import (
     guarded_states,
     inner_iterators,
+    made_early,
     only_yields,
     runs_again,
     simple_generator,
@@ -323,11 +325,13 @@ class _Search:
 
     def _generator(self, root: Call, uses: Uses) -> Asked | None:
         callee = callee_of(self.inferred, root, self.globals)
-        if callee is None or callee.body.kind != "generator" or not only_yields(callee.body):
+        if callee is None or not callee.body.suspends or not only_yields(callee.body):
             return None
         if not all(map(self._still_named, (*callee.args, callee.closure))):
             return None
         scope = self.globals if callee.owner is None else callee.owner.__globals__
+        if may_stop(callee.body, list(map(self._type, callee.args)), scope):
+            return None
         body = for_users(simple_generator(callee.body, "next" not in scope))
         n = sum(len(b.stmts) for b in body.blocks)
         if not 0 < len(yields(body)) <= MOST_YIELDS or n > MOST_STATEMENTS:
@@ -339,11 +343,13 @@ class _Search:
                 return None  # what it returns is in the StopIteration
             return Asked(root, uses, callee, body, {})
         found = Asked(root, uses, callee, body, {})
+        if found.lasts:
+            found.early.update(made_early(body))
         flow = Flow(self.fn, found)
         if not guarded_states(body).isdisjoint(flow.left()):
             return None  # it is to be closed
         for s in inner_iterators(body):
-            if len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
+            if s not in found.early and len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
                 k = body.params.index(s.args[0]) if s.args[0] in body.params else None
                 if k is None:
                     return None  # which of several iterators it is would be known when it runs

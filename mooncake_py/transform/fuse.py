@@ -42,6 +42,7 @@ from mooncake_py.transform.suspended import (
     NOWHERE,
     START,
     States,
+    live_after,
     next_states,
     states_before,
     states_thrown,
@@ -74,12 +75,18 @@ class Asked:
     body: Function
     early: dict[Call, int]
 
+    @property
+    def lasts(self) -> bool:
+        """Does it go on from its last item after an exception, which somebody may catch?"""
+        return self.body.kind == "iterator" and any(b.handler is not None for b in self.uses.loops)
+
 
 class Flow:
     """Where the generator may stand, at the beginning of every block and at its end."""
 
     def __init__(self, fn: Function, found: Asked):
         self.makes, self.next, self.thrown = found.makes, next_states(found.body), states_thrown(found.body)
+        self.lasts = found.lasts
         self.throws, self.names = found.uses.thrown, found.uses.names  # names are not there any more
         self.loops = {b.id: b for b in found.uses.loops}
         self.fn = fn
@@ -106,7 +113,7 @@ class Flow:
             out = [(e, states) for e in edges(b.term)]
         if b.handler is not None:
             if b.id in self.loops:
-                out.append((b.handler, frozenset({FINISHED})))  # by the exception
+                out.append((b.handler, states if self.lasts else frozenset({FINISHED})))  # by the exception
             if isinstance(b.term, Raise) or any(can_raise(s.fn) and s not in self.names for s in b.stmts):
                 out.append((b.handler, self.before[b.id] | states))
         return out
@@ -149,6 +156,7 @@ class Fusion(Rebuild):
         self.ended = {at: self.builder.new_block() for at in self.headers}
         self.thrown = {at: self.builder.new_block() for at in found.uses.thrown}
         self.tokens = tokens_across(found.body)
+        self.kept = live_after(found.body) if found.lasts else {}
         self.ways: dict[tuple[BlockId, States], Draft] = {}
         self.inside = self._repeated()
         # The loop's own blocks once for every yield, so that each goes on where the generator does.
@@ -290,6 +298,8 @@ class Fusion(Rebuild):
         for begins in reversed(tokens):  # exceptions are being handled only while the generator runs
             self.emit(d, s.pos, ops.pop_except, self.read(d, begins.out))
         self.builder.write(d, self, Const(number))
+        for v in self.kept.get(s.out, ()):
+            self.builder.write(d, ("kept", v), self.read(d, v))
         self._leave_by(d, header, header.term.body, number, self.read(d, s.args[0]))
         back = self.waits[header.id, number]
         for begins in tokens:
@@ -297,6 +307,8 @@ class Fusion(Rebuild):
                 back, begins.out, self.emit(back, s.pos, ops.push_exc_info, self.read(back, begins.args[0]))
             )
         self.builder.write(back, s.out, Const(None))
+        for v in self.kept.get(s.out, ()):
+            self.builder.write(back, v, self.builder.read(back, ("kept", v), v.name))
         if header.id in self.thrown:
             self._raise_in(fn, back, handler)
             back = self.builder.new_block()  # never reached
@@ -325,5 +337,5 @@ class Fusion(Rebuild):
             super().protect(fn, d, handler)
             return
         super().protect(self.fn, d, handler)
-        if d.handler is not None:
+        if d.handler is not None and not self.found.lasts:
             self.builder.write(d.handler.target, self, Const(FINISHED))  # it has ended by the exception

@@ -21,7 +21,6 @@ from mooncake_py.frontend import normalise
 from mooncake_py.frontend.reducible import make_reducible
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import liveness
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -37,14 +36,11 @@ from mooncake_py.ir.nodes import (
     Raise,
     Return,
     Var,
-    term_operands,
 )
-from mooncake_py.iterators import advance, cleaning, make_generator
+from mooncake_py.iterators import advance, cleaning, lasting, make_generator
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
-
-FINISHED = -1
-START = 0
+from mooncake_py.transform.suspended import FINISHED, START, gives_back, live_after, made_early
 
 _made: dict[pytypes.CodeType, Function] = {}
 
@@ -62,6 +58,8 @@ def _maker(body: Function, code: pytypes.CodeType) -> Function:
     compiled = lower(resume.function(), argnames=("sent", "thrown"), qualname=code.co_qualname)
     if resume.cleaning:
         cleaning[compiled] = len(body.free), frozenset(resume.cleaning)
+    if body.kind == "iterator":
+        lasting.add(compiled)
     fresh = Fresh()
     params = tuple(fresh.var(p.name) for p in body.params)
     free = tuple(fresh.var(v.name) for v in body.free)
@@ -75,8 +73,11 @@ def _maker(body: Function, code: pytypes.CodeType) -> Function:
 
     given = dict(zip(body.params, params, strict=True))
     cells: list[Operand] = [*free, call(ops.make_cell, Const(START), name="state")]
+    held: dict[Var, Operand] = {**given}
+    for s, k in resume.early.items():
+        held[s.out] = call(iter, params[k])
     for v, cell in resume.cells.items():
-        cells.append(call(ops.make_cell, given.get(v, Const(ops.UNBOUND)), name=cell.name))
+        cells.append(call(ops.make_cell, held.get(v, Const(ops.UNBOUND)), name=cell.name))
     none = Const(None)
     fn = call(ops.make_function, Const(compiled), none, none, none, call(ops.build_tuple, *cells))
     out = Return(call(make_generator, fn), pos)
@@ -84,39 +85,11 @@ def _maker(body: Function, code: pytypes.CodeType) -> Function:
     return Function(body.name, body.filename, params, free, (block,), "function", body.firstline)
 
 
-def _suspends(s: Call) -> bool:
-    return is_const(s.fn, ops.yield_) or is_const(s.fn, ops.yield_from)
-
-
-def _live_after(body: Function) -> dict[Var, list[Var]]:
-    """For every yield, by the variable it defines: what is needed when the generator goes on.
-
-    An exception that is being handled is needed for its handler's token, which is made anew.
-    """
-    _, live_out = liveness(body)
-    handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
-    found: dict[Var, list[Var]] = {}
-    for b in body.blocks:
-        needed = set(live_out[b.id])
-        needed.update(v for v in term_operands(b.term) if isinstance(v, Var))
-        needed.update(v for v in (b.handler.args if b.handler else ()) if isinstance(v, Var))
-        for s in reversed(b.stmts):
-            needed.discard(s.out)
-            if _suspends(s):
-                here = set(needed)
-                if is_const(s.fn, ops.yield_from) and isinstance(s.args[0], Var):
-                    here.add(s.args[0])  # it is advanced again
-                here.update(exc for t in here & handled.keys() if isinstance(exc := handled[t], Var))
-                found[s.out] = sorted(here.difference(body.free), key=lambda v: v.id)
-            needed.update(v for v in s.operands() if isinstance(v, Var))
-    return found
-
-
 @functools.cache
 def cleans_up(code: pytypes.CodeType) -> bool:
     """Has a generator of this code something to do where it is closed?"""
     body = normalise(code)
-    suspended = [b.handler for b in body.blocks if any(map(_suspends, b.stmts))]
+    suspended = [b.handler for b in body.blocks if any(map(gives_back, b.stmts))]
     return any(h is not None and _cleans_up(body, h.target) for h in suspended)
 
 
@@ -166,11 +139,14 @@ class _Resume(Rebuild):
         super().__init__()
         self.body = body
         self.handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
-        self.live = _live_after(body)
+        self.lasts = body.kind == "iterator"
+        self.early = made_early(body) if self.lasts else {}
+        early = [s.out for s in self.early]
+        self.live = {v: [*early, *(x for x in live if x not in early)] for v, live in live_after(body).items()}
         self.sent, self.thrown = self.fresh.var("sent"), self.fresh.var("thrown")
         self.free = {v: self.fresh.var(v.name) for v in body.free}
         self.state = self.fresh.var("state")
-        kept = dict.fromkeys(body.params)
+        kept = dict.fromkeys([*body.params, *early])
         kept.update(dict.fromkeys(sorted({v for vs in self.live.values() for v in vs}, key=lambda v: v.id)))
         kept = {v: None for v in kept if v not in self.handled}
         self.cells = {v: self.fresh.var(v.name or f"v{v.id}") for v in kept}
@@ -192,7 +168,8 @@ class _Resume(Rebuild):
         pos = Pos(self.body.firstline)
         entry, start = self.builder.entry, self.builder.new_block()
         where = self.emit(entry, pos, ops.cell_get, self.state, Const("state"))
-        self.emit(entry, pos, ops.cell_set, self.state, Const(FINISHED))  # so it stays where an exception leaves it
+        if not self.lasts:
+            self.emit(entry, pos, ops.cell_set, self.state, Const(FINISHED))  # so it stays where an exception leaves it
         here = entry
         for k, target in enumerate([start, *self.resumes]):
             onward = self.builder.new_block()
@@ -201,7 +178,7 @@ class _Resume(Rebuild):
         ended = self.builder.new_block()
         self.builder.ret(ended, self.emit(ended, pos, ops.build_tuple, Const(True), Const(None)), pos)
         self._throw_or(here, pos, None, ended)
-        for p in self.body.params:
+        for p in (*self.body.params, *(s.out for s in self.early)):
             self.builder.write(start, p, self.emit(start, pos, ops.cell_get, self.cells[p], Const(p.name), name=p.name))
         self._throw_or(start, pos, None, self.drafts[self.body, self.body.entry.id])
 
@@ -219,16 +196,20 @@ class _Resume(Rebuild):
 
     def define(self, d: Draft, v: Var, value: Operand, pos: Pos) -> None:
         super().define(d, v, value, pos)
-        if v in self.cells:
+        if v in self.cells and not self.lasts:
             self.emit(d, pos, ops.cell_set, self.cells[v], value)
 
     def leave(self, fn: Function, d: Draft, term: Return) -> None:
+        if self.lasts:
+            self.emit(d, term.pos, ops.cell_set, self.state, Const(FINISHED))
         pair = self.emit(d, term.pos, ops.build_tuple, Const(True), self.read(d, term.value))
         self.builder.ret(d, pair, term.pos)
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
-        if _suspends(s) and handler is not None and _cleans_up(self.body, handler.target):
+        if gives_back(s) and handler is not None and _cleans_up(self.body, handler.target):
             self.cleaning.add(len(self.resumes) + 1)
+        if s in self.early:
+            return d
         if is_const(s.fn, ops.yield_):
             back = self._suspend(d, self.read(d, s.args[0]), s)
             onward = self.builder.new_block()
@@ -250,6 +231,9 @@ class _Resume(Rebuild):
         self.resumes.append(back)
         tokens = [v for v in self.live[s.out] if v in self.handled]
         self.emit(d, s.pos, ops.cell_set, self.state, Const(len(self.resumes)))
+        for v in self.live[s.out] if self.lasts else ():
+            if v not in self.handled:
+                self.emit(d, s.pos, ops.cell_set, self.cells[v], self.read(d, v))
         for token in reversed(tokens):
             self.emit(d, s.pos, ops.pop_except, self.read(d, token))
         self.builder.ret(d, self.emit(d, s.pos, ops.build_tuple, Const(False), value), s.pos)

@@ -47,6 +47,7 @@ from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
+from mooncake_py.transform.stops import may_stop
 from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 
@@ -96,8 +97,8 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
                 continue
             if len(fn.blocks) > MOST_BLOCKS and _branches(found):
                 continue
-            if found.body.kind == "generator":
-                if not (is_used_up(s.out, inferred) and only_yields(found.body)):
+            if found.body.suspends:
+                if not (is_used_up(s.out, inferred) and _may_be_listed(found, inferred, globals_)):
                     continue
                 found = _listed(found, globals_)
             if found.owner is not None:
@@ -109,10 +110,20 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
     return fn if changed else None
 
 
+def _may_be_listed(generator: Callee, inferred: Inferred, globals_: dict) -> bool:
+    """Is a list of a generator's items as good, where all are taken at once?"""
+    body, args = generator.body, generator.args
+    types = [Known(v.value) if isinstance(v, Const) else inferred.types.get(v) for v in args]
+    return only_yields(body) and not may_stop(body, types, _scope(generator, globals_))
+
+
 def _listed(generator: Callee, globals_: dict) -> Callee:
     """A function that gives a list of a generator's items."""
-    scope = globals_ if generator.owner is None else generator.owner.__globals__
-    return replace(generator, body=simple_generator(generator.body, "next" not in scope))
+    return replace(generator, body=simple_generator(generator.body, "next" not in _scope(generator, globals_)))
+
+
+def _scope(f: Callee, globals_: dict) -> dict:
+    return globals_ if f.owner is None else f.owner.__globals__
 
 
 def _branches(found: Callee) -> bool:
@@ -134,8 +145,8 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
             continue
         found = True
         callee = _callee_of(inferred, s, globals_) if total <= MOST_TOTAL else None
-        if callee is not None and callee.body.kind == "generator":
-            callee = _listed(callee, globals_) if only_yields(callee.body) else None
+        if callee is not None and callee.body.suspends:
+            callee = _listed(callee, globals_) if _may_be_listed(callee, inferred, globals_) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
             apart.add(info.target.code)
@@ -159,9 +170,9 @@ def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]
                 continue
             site = next((x for c in fn.blocks for x in c.stmts if x.out is s.fn), None)
             found = None if site is None or not is_const(site.fn, ops.make_function) else _callee(site, s)
-            if found is not None and found.body.kind == "generator" and only_yields(found.body):
-                body = simple_generator(found.body, "next" not in globals_)
-                return splice(fn, b, i, explicit(body), found.args, found.closure)
+            if found is not None and found.body.suspends and _may_be_listed(found, inferred, globals_):
+                found = _listed(found, globals_)
+                return splice(fn, b, i, explicit(found.body), found.args, found.closure)
     return None
 
 
@@ -451,7 +462,7 @@ def inline_one(fn: Function) -> Function | None:
             if s.fn in made and uses.get(s.fn) == 1:
                 site = made[s.fn]
                 callee = _callee(site, s)
-                if callee is not None and callee.body.kind == "function" and not _makes_class(callee.body):
+                if callee is not None and not callee.body.suspends and not _makes_class(callee.body):
                     return splice(fn, b, i, explicit(callee.body), callee.args, callee.closure)
     return None
 

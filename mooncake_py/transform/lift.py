@@ -44,7 +44,7 @@ from mooncake_py.transform.promote import writes_free
 
 def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:
     """The function with calls of recursive inner functions as calls of functions without cells; None where none is."""
-    if fn.kind != "function" or not any(_may_recur(s) for b in fn.blocks for s in b.stmts):
+    if fn.suspends or not any(_may_recur(s) for b in fn.blocks for s in b.stmts):
         return None
     return _Lifting(fn, globals_, types).function()
 
@@ -153,7 +153,7 @@ class _Lifting:
         closure = self.defs.get(site.args[4])
         defaults = self._constants(site.args[1])
         body = normalise(code)
-        if closure is None or defaults is None or body.kind != "function":
+        if closure is None or defaults is None or body.suspends:
             return None
         memo = self.fresh.var("memo") if cached else None
         return _Inner(site, made, memo, code, body, closure.args, defaults)

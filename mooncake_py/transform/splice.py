@@ -54,7 +54,7 @@ def splice(
             names[v] = new[v] = fresh.var(v.name)
     ids: dict[BlockId, BlockId] = {b.id: fresh.block() for b in body.blocks}
     after = fresh.block()
-    collected = fresh.var() if body.kind == "generator" else None
+    collected = fresh.var() if body.suspends else None
     if collected is not None:
         head.append(Call(collected, Const(ops.build_list), (), (), call.pos))
 

@@ -24,7 +24,7 @@ def with_stand_ins(fn: Function, inferred: Inferred, globals_: dict) -> Function
         if not isinstance(f, pytypes.FunctionType) or not (f in _STAND_INS or is_matcher(f)) or total > MOST_TOTAL:
             continue
         callee = stand_in(f, s)
-        if callee is None or callee.decided_only or callee.body.kind != "function":
+        if callee is None or callee.decided_only or callee.body.suspends:
             continue
         callee = _with_given(callee, s, inferred, globals_)
         total += sum(len(b.stmts) for b in callee.body.blocks)
@@ -42,7 +42,7 @@ def _with_given(callee: Callee, call: Call, inferred: Inferred, globals_: dict) 
         if not isinstance(f, Const) or not isinstance(f.value, pytypes.FunctionType) or b.handler is not None:
             return None
         inner = known_callee(f.value, b.stmts[i], inferred, globals_)
-        if inner is None or inner.body.kind != "function":
+        if inner is None or inner.body.suspends:
             return None
         return splice(callee.body, b, i, explicit(inner.body), inner.args, inner.closure)
 

@@ -56,9 +56,33 @@ def tokens_across(body: Function) -> dict[Var, list[Call]]:
         needed = set(live_out[b.id]) & begins.keys()
         for s in reversed(b.stmts):
             needed.discard(s.out)
-            if _gives_back(s):
+            if gives_back(s):
                 found[s.out] = [begins[v] for v in sorted(needed, key=lambda v: v.id)]
             needed.update(v for v in s.operands() if v in begins)
+    return found
+
+
+def live_after(body: Function) -> dict[Var, list[Var]]:
+    """For every yield, by the variable it defines: what is needed when the generator goes on.
+
+    An exception that is being handled is needed for its handler's token, which is made anew.
+    """
+    _, live_out = liveness(body)
+    handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
+    found: dict[Var, list[Var]] = {}
+    for b in body.blocks:
+        needed = set(live_out[b.id])
+        needed.update(v for v in term_operands(b.term) if isinstance(v, Var))
+        needed.update(v for v in (b.handler.args if b.handler else ()) if isinstance(v, Var))
+        for s in reversed(b.stmts):
+            needed.discard(s.out)
+            if gives_back(s):
+                here = set(needed)
+                if is_const(s.fn, ops.yield_from) and isinstance(s.args[0], Var):
+                    here.add(s.args[0])  # it is advanced again
+                here.update(exc for t in here & handled.keys() if isinstance(exc := handled[t], Var))
+                found[s.out] = sorted(here.difference(body.free), key=lambda v: v.id)
+            needed.update(v for v in s.operands() if isinstance(v, Var))
     return found
 
 
@@ -129,11 +153,11 @@ def _run(
 
 def only_yields(body: Function) -> bool:
     """A generator that does nothing with what `send` brings."""
-    sent = {s.out for b in body.blocks for s in b.stmts if _gives_back(s)}
+    sent = {s.out for b in body.blocks for s in b.stmts if gives_back(s)}
     return sent.isdisjoint(_used(body)) and not may_end_by_another(body)
 
 
-def _gives_back(s: Call) -> bool:
+def gives_back(s: Call) -> bool:
     return is_const(s.fn, ops.yield_) or is_const(s.fn, ops.yield_from)
 
 
@@ -155,6 +179,16 @@ def inner_iterators(body: Function) -> list[Call]:
     """The calls of `iter` that make what the loops of a body run over."""
     looped = {b.term.iterator for b in body.blocks if isinstance(b.term, ForNext)}
     return [s for b in body.blocks for s in b.stmts if s.out in looped and is_const(s.fn, iter)]
+
+
+def made_early(body: Function) -> dict[Call, int]:
+    """The calls of `iter` in its body, on which parameter each, that may be made with the iterator: those of loops that
+    are come to once."""
+    return {
+        s: body.params.index(s.args[0])
+        for s in inner_iterators(body)
+        if s.args[0] in body.params and not runs_again(body, s)
+    }
 
 
 def runs_again(body: Function, s: Call) -> bool:

@@ -16,6 +16,7 @@ from mooncake_py.ir import ops
 from mooncake_py.iterators import (
     KEYS_VIEWS,
     advance,
+    as_in_c,
     check_closed,
     check_same_length,
     cleaning,
@@ -69,6 +70,7 @@ for _f in (deque.extendleft, deque.__iadd__, list.__iadd__):
 
 
 @overlay(zip)
+@as_in_c
 def zip_(*iterables, strict=False):
     its = [iter(x) for x in iterables]
     n = len(its)
@@ -85,6 +87,7 @@ def zip_(*iterables, strict=False):
 
 
 @overlay(zip, arity=2)
+@as_in_c
 def _zip_of_two(a, b):
     second = iter(b)
     for x in a:
@@ -96,6 +99,7 @@ def _zip_of_two(a, b):
 
 
 @overlay(zip, arity=3)
+@as_in_c
 def _zip_of_three(a, b, c):
     second, third = iter(b), iter(c)
     for x in a:
@@ -122,6 +126,7 @@ def _check_all_ended(its, ended):
 
 
 @overlay(enumerate)
+@as_in_c
 def enumerate_(iterable, start=0):
     for x in iterable:
         yield start, x
@@ -142,6 +147,7 @@ def backwards(sequence: Any, last: int) -> Any:
 
 
 @overlay(backwards)
+@as_in_c
 def backwards_(sequence, last):
     for i in range(last, -1, -1):
         if i >= len(sequence):
@@ -150,6 +156,7 @@ def backwards_(sequence, last):
 
 
 @overlay(iter, arity=2)
+@as_in_c
 def _until(f, sentinel):
     while True:
         try:
@@ -163,11 +170,17 @@ def _until(f, sentinel):
 
 @overlay(map)
 def map_(f, *iterables):
-    for xs in zip(*iterables):
+    return _mapped(f, zip(*iterables))
+
+
+@as_in_c
+def _mapped(f, columns):
+    for xs in columns:
         yield f(*xs)
 
 
 @overlay(map, arity=2)
+@as_in_c
 def _map_of_one(f, iterable):
     for x in iterable:
         yield f(x)
@@ -180,6 +193,7 @@ def count_elements(mapping, iterable):
 
 
 @overlay(filter)
+@as_in_c
 def filter_(f, iterable):
     for x in iterable:
         if x if f is None else f(x):

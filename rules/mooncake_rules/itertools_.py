@@ -10,27 +10,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
-from mooncake_py.iterators import advance
+from mooncake_py.iterators import advance, as_in_c
 from mooncake_py.registry import infer_table, item_types, overlay, pure
 
 _f: Any  # what a table registers, one at a time
 
 
 @overlay(itertools.accumulate)
+@as_in_c
 def accumulate_(iterable, func=operator.add, *, initial=None):
-    it = iter(iterable)
     acc = initial
-    if initial is None:
-        done, acc = advance(it)
-        if done:
-            return
-    yield acc
-    for x in it:
-        acc = acc + x if func is None else func(acc, x)
+    started = initial is not None
+    if started:
+        yield acc
+    for x in iterable:
+        if not started:
+            acc = x
+            started = True
+        else:
+            acc = acc + x if func is None else func(acc, x)
         yield acc
 
 
 @overlay(itertools.accumulate, arity=1)
+@as_in_c
 def _accumulate_sums(iterable):
     started = False
     for x in iterable:
@@ -43,6 +46,7 @@ def _accumulate_sums(iterable):
 
 
 @overlay(itertools.accumulate, arity=2)
+@as_in_c
 def _accumulate_by(iterable, func):
     started = False
     for x in iterable:
@@ -57,6 +61,7 @@ def _accumulate_by(iterable, func):
 
 
 @overlay(itertools.chain)
+@as_in_c
 def chain_(*iterables):
     for xs in iterables:
         for x in xs:
@@ -64,6 +69,7 @@ def chain_(*iterables):
 
 
 @overlay(itertools.chain.from_iterable)
+@as_in_c
 def chain_from_iterable_(iterables):
     for xs in iterables:
         for x in xs:
@@ -231,11 +237,12 @@ def repeat_(x, times=None):
 
 
 @overlay(itertools.cycle)
+@as_in_c
 def cycle_(iterable):
     seen = []
     for x in iterable:
-        yield x
         seen.append(x)
+        yield x
     while seen:
         for x in seen:
             yield x
@@ -254,12 +261,14 @@ def pairwise_(iterable):
 
 
 @overlay(itertools.starmap)
+@as_in_c
 def starmap_(f, iterable):
     for xs in iterable:
         yield f(*xs)
 
 
 @overlay(itertools.takewhile)
+@as_in_c
 def takewhile_(f, iterable):
     for x in iterable:
         if not f(x):
@@ -268,17 +277,17 @@ def takewhile_(f, iterable):
 
 
 @overlay(itertools.dropwhile)
+@as_in_c
 def dropwhile_(f, iterable):
-    it = iter(iterable)
-    for x in it:
-        if not f(x):
+    dropping = True
+    for x in iterable:
+        if not dropping or not f(x):
+            dropping = False
             yield x
-            break
-    for x in it:
-        yield x
 
 
 @overlay(itertools.filterfalse)
+@as_in_c
 def filterfalse_(f, iterable):
     for x in iterable:
         if not (x if f is None else f(x)):
@@ -287,7 +296,12 @@ def filterfalse_(f, iterable):
 
 @overlay(itertools.compress)
 def compress_(data, selectors):
-    for x, keep in zip(data, selectors):
+    return _selected(zip(data, selectors))
+
+
+@as_in_c
+def _selected(pairs):
+    for x, keep in pairs:
         if keep:
             yield x
 

@@ -119,6 +119,15 @@ def tuple_new(cls, items: CoDual):
 drained[tuple.__new__] = 1
 
 
+@rrule(float.__new__, types=(type, float))
+@rrule(complex.__new__, types=(type, (float, complex)))
+def number_new(cls, x):
+    def pullback(dy):
+        return None, dy
+
+    return (float if issubclass(cls, float) else complex).__new__(cls, x), pullback
+
+
 @overlay(operator.methodcaller)
 def methodcaller_(name, /, *args, **kwargs):
     return lambda x: getattr(x, name)(*args, **kwargs)

@@ -81,3 +81,33 @@ def given_to_functions_of_numbers(x):
 @case(np.array([1.3, 0.7]))
 def times_an_array(x):
     return np.sum(x * LENGTH)
+
+
+class Scaled(float):
+    unit = "m"
+
+    def __new__(cls, value, factor=1.0):
+        return super().__new__(cls, value * factor)
+
+    def __mul__(self, other):
+        return type(self)(float(self) * float(other))
+
+
+class Measured(float):
+    def __new__(cls, value, name):
+        self = float.__new__(cls, value)
+        self.name = name
+        return self
+
+
+class Phasor(complex):
+    def __new__(cls, a, b):
+        return super().__new__(cls, complex(a, b))
+
+
+@case(1.3, 0.7)
+def made_by_a_method_of_their_own(x, y):
+    a = Scaled(x, 2.0) * Scaled(y)
+    found = {m.name: m for m in [Measured(x * x, "a"), Measured(y, "b")]}
+    z = Phasor(x, y) * (2 + 1j)
+    return a * a * len(a.unit) + found["a"] * found["b"] + max(found.values()) + z.real * z.imag

@@ -371,3 +371,45 @@ def methods_that_do_not_ask_the_brackets(x):
     e.update(d)
     s = d.get("a") + d.get("q", x) + sum({**d}.values()) + sum(e.values()) + (lambda a, b: a * b)(**d)
     return s + d["b"] + sum((d | {"r": x}).values()) + d.setdefault("a", 1.0) + d.pop("b")
+
+
+class Named:
+    def __init__(self, rates):
+        self.rates = rates
+
+    def keys(self):
+        return self.rates.keys()
+
+    def __getitem__(self, key):
+        return self.rates[key] * 2.0
+
+
+class Uncounted:
+    def __init__(self, x):
+        self.x = x
+
+    def __ror__(self, other):
+        return 5.0 * self.x
+
+
+@case([0.5, -1.2, 2.0])
+def united_with_pairs(xs):
+    d = {"a": 1.0}
+    d |= [("a", xs[0]), ["b", xs[1]]]
+    d |= ((k, v * 2) for k, v in zip("bc", xs))
+    e = d
+    d |= {"z": xs[2]}.items()
+    d |= Named({"z": xs[0], "y": xs[1]})
+    kept = OrderedDict(p=xs[0])
+    kept |= zip("pq", xs)
+    sums = defaultdict(float)
+    sums |= map(lambda k: (k, xs[2] * len(k)), ["s", "tt"])
+    try:
+        sums |= [("s", xs[1]), 3]
+    except TypeError:
+        sums["s"] *= 2.0
+    try:
+        d |= Uncounted(xs[0])
+    except TypeError:
+        d["a"] *= 3.0
+    return sum(v * (i + 1) for held in (e, kept, sums) for i, v in enumerate(held.values()))

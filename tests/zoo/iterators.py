@@ -1,5 +1,7 @@
 """Iterators of the user's own classes."""
 
+from itertools import accumulate, compress, dropwhile, filterfalse, islice, starmap, takewhile
+
 from tests.zoo.registry import case
 
 XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
@@ -160,3 +162,109 @@ def objects_that_raise(xs):
     for v in s:
         total += 0.5 * v
     return total
+
+
+class Refused(Exception):
+    pass
+
+
+def checked(x):
+    if x < 0:
+        raise Refused(x)
+    return x * x
+
+
+def drained(it):
+    total = 0.0
+    for k in range(10):
+        try:
+            total += next(it) * (k + 1)
+        except Refused as e:
+            total += 10 * e.args[0]
+        except StopIteration:
+            total += 0.5
+    return total
+
+
+@case(XS)
+def iterators_that_go_on_after_an_exception(xs):
+    total = drained(map(checked, xs)) + drained(filter(lambda x: checked(x) > 0.1, xs))
+    return total + drained(accumulate(xs, lambda a, b: a * checked(b)))
+
+
+@case(XS)
+def iterators_over_others_that_go_on(xs):
+    total = drained(map(lambda p: p[0] * p[1], enumerate(map(checked, xs), 2)))
+    return total + drained(compress(map(checked, xs), [1, 1, 1, 0, 1, 1]))
+
+
+@case(XS)
+def iterators_out_of_a_dict_that_go_on(xs):
+    made = {
+        "map": map(lambda a, b: checked(a) * b, xs, xs[::-1]),
+        "zip": map(lambda p: p[0] * p[1], zip(xs, map(checked, xs))),
+        "starmap": starmap(lambda a, b: checked(a) + b, zip(xs, xs)),
+        "taken": takewhile(checked, xs),
+        "dropped": dropwhile(lambda x: checked(x) < 1.0, xs),
+        "left": filterfalse(lambda x: checked(x) > 0.1, xs),
+        "sums": accumulate(map(checked, xs), initial=xs[0]),
+        "first": islice(map(checked, xs), 5),
+    }
+    left = [*xs, *xs]
+    made["asked"] = iter(lambda: checked(left.pop()) if left else None, None)
+    total = 0.0
+    for name in made:
+        total += drained(made[name]) * len(name)
+    return total
+
+
+@case(XS)
+def loops_over_one_iterator_after_an_exception(xs):
+    it, total = map(checked, xs), 0.0
+    while True:
+        try:
+            for x in it:
+                total += x
+            break
+        except Refused as e:
+            total -= 3 * e.args[0]
+    it = map(checked, xs)
+    for _ in range(4):
+        try:
+            total += sum(it)
+        except Refused as e:
+            total *= e.args[0]
+    return total
+
+
+@case(XS)
+def iterators_ended_by_what_they_call(xs):
+    rows = [iter(xs), iter(xs[1:4])]
+    total = 0.0
+    for k in range(5):
+        row = list(map(next, rows))
+        total += sum(row) * (k + 1) + len(row)
+    return total
+
+
+def taken(it):
+    return next(it)
+
+
+def taken_in_pairs(it):
+    while True:
+        yield taken(it) * taken(it)
+
+
+@case(XS)
+def generators_ended_by_what_they_call(xs):
+    total = 0.0
+    try:
+        for x in taken_in_pairs(iter(xs)):
+            total += x
+    except RuntimeError as e:
+        total *= xs[0] + isinstance(e.__cause__, StopIteration)
+    try:
+        return total + sum(taken_in_pairs(iter(xs[1:])))
+    except RuntimeError:
+        return total * xs[1]

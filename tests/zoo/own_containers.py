@@ -197,3 +197,25 @@ def methods_of_list_on_one_that_iterates_its_own_way(xs):
     kept = Halved(xs)
     longer, twice, same = list.__add__(kept, [xs[0]]), list.__mul__(kept, 2), list.copy(kept)
     return sum(v * (k + 1) for k, v in enumerate(longer + twice + same)) * sum(kept)
+
+
+class Direction(tuple):
+    def dot(self, other):
+        return sum(a * b for a, b in zip(self, other))
+
+
+class Coordinates(tuple):
+    def __new__(cls, *xs):
+        return super().__new__(cls, (float(x) for x in xs))
+
+    def __add__(self, other):
+        return Coordinates(*(a + b for a, b in zip(self, other)))
+
+
+@case([0.5, -1.2, 2.0])
+def tuples_of_their_own_class_of_what_iterates(xs):
+    squares, doubles = Direction(x * x for x in xs), Direction(map(lambda x: 2 * x, xs))
+    positive = Direction(x for x in xs if x > 0)
+    first, *others = positive
+    total = squares.dot(doubles) + Direction(xs).dot(squares) + first * sum(others) + len(Direction())
+    return total + Coordinates(*xs)[1] * sum(x * x for x in Coordinates(*xs) + Coordinates(*xs[::-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict, defaultdict
 from typing import Any
 
@@ -27,6 +28,12 @@ def update_(d, pairs=(), /, **kwargs):
             dict.__setitem__(d, k, v)
     for k in kwargs:
         dict.__setitem__(d, k, kwargs[k])
+
+
+@overlay(operator.ior, classes=(dict, object))
+def ior_(d, pairs):
+    dict.update(d, pairs)
+    return d
 
 
 @overlay(OrderedDict)
