@@ -120,7 +120,7 @@ drained[tuple.__new__] = 1
 
 
 @rrule(float.__new__, types=(type, float))
-@rrule(complex.__new__, types=(type, (float, complex)))
+@rrule(complex.__new__, types=(type, complex))
 def number_new(cls, x):
     def pullback(dy):
         return None, dy
