@@ -130,6 +130,7 @@ for _module, _packs in {
         "scipy_expect",
         "scipy_moments",
         "scipy_limits",
+        "scipy_bounds",
         "scipy_multivariate",
     ),
     "scipy.fft": ("scipy_fft",),

@@ -62,7 +62,7 @@ def t_shape_slope(df: Any, t: Any) -> Any:
     s = df + t * t
     x = df / s
     d = 0.5 * betainc_slope_a(df / 2.0, 0.5, x) + beta_density(df / 2.0, 0.5, x) * t * t / (s * s)
-    return -0.5 * np.sign(t) * d
+    return np.where(t == 0.0, 0.0, -0.5 * np.sign(t) * d)[()]
 
 
 def f_point(m: Any, n: Any, x: Any) -> Any:

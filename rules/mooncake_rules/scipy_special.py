@@ -153,8 +153,16 @@ def wofz_slope(z: Any, w: Any) -> Any:
     return np.where(far, -2j / _ROOT_PI * tail(1.0 / (safe * safe)), -2.0 * z * w + 2j / _ROOT_PI)
 
 
-def voigt_parts(x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any, Any]:
-    """The derivatives of Re w(z) / (sigma sqrt(2 pi)) with z = (x + i gamma) / (sigma sqrt 2)."""
+def voigt_parts(x: Any, sigma: Any, gamma: Any) -> tuple[Any, ...]:
+    """The derivatives of Re w(z) / (sigma sqrt(2 pi)) with z = (x + i gamma) / (sigma sqrt 2).
+
+    Without sigma, of which it is an even function, it is Im 1 / (pi (x - i gamma)), and without both zero.
+    """
+    thin = sigma == 0
+    if np.any(thin):
+        slope = -1.0 / (np.pi * np.square(x - 1j * np.where(thin, gamma, 1.0)))
+        rest = voigt_parts(x, np.where(thin, 1.0, sigma), gamma)
+        return tuple([np.where(thin, a, b) for a, b in zip((np.imag(slope), 0.0, -np.real(slope)), rest, strict=True)])
     z = (x + 1j * gamma) / (sigma * math.sqrt(2.0))
     w = sc.wofz(z)
     d = wofz_slope(z, w)

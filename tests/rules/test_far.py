@@ -48,6 +48,31 @@ def _special() -> list[tuple[str, Callable[..., Any], tuple[float, ...], tuple[f
     ]  # fmt: skip
 
 
+def _at_bounds() -> list[tuple[str, Callable[..., Any], tuple[float, ...], tuple[float, ...]]]:
+    """Derivatives from within, where a parameter is at its bound and SciPy takes another formula."""
+    st = pytest.importorskip("scipy.stats")
+    sc = pytest.importorskip("scipy.special")
+    nan = float("nan")
+    chi2 = 0.11539974210409146
+    return [
+        ("ncx2.pdf", lambda c: st.ncx2.pdf(1.5, 3.0, c), (0.0,), (-0.25 * 2 * chi2,)),
+        ("ncx2.logpdf", lambda c: st.ncx2.logpdf(1.5, 3.0, c), (0.0,), (-0.25,)),
+        ("ncx2.cdf", lambda c: st.ncx2.cdf(1.5, 3.0, c), (0.0,), (-chi2,)),
+        ("ncx2.sf", lambda c: st.ncx2.sf(1.5, 3.0, c), (0.0,), (chi2,)),
+        ("triang.pdf", lambda c: st.triang.pdf(0.4, c), (1.0,), (-0.8,)),
+        ("triang.pdf at 0", lambda c: st.triang.pdf(0.4, c), (0.0,), (1.2,)),
+        ("triang.cdf", lambda c: st.triang.cdf(0.4, c), (1.0,), (-0.16,)),
+        ("trapezoid.mean", lambda d: st.trapezoid.mean(0.2, d), (1.0,), (61.0 / 243.0,)),
+        ("vonmises.logpdf", lambda k: st.vonmises.logpdf(0.7, k), (0.0,), (math.cos(0.7),)),
+        ("vonmises.pdf", lambda k: st.vonmises.pdf(0.7, k), (0.0,), (math.cos(0.7) / (2.0 * math.pi),)),
+        ("vonmises.entropy", st.vonmises.entropy, (0.0,), (0.0,)),
+        ("rice.pdf", lambda b: st.rice.pdf(0.8, b), (0.0,), (0.0,)),
+        ("stdtr", sc.stdtr, (3.3, 0.0), (0.0, nan)),
+        ("stdtrit", sc.stdtrit, (3.3, 0.5), (0.0, nan)),
+        ("voigt_profile", sc.voigt_profile, (0.5, 0.0, 1.0), (-0.20371832715762603, 0.0, -0.15278874536821952)),
+    ]
+
+
 def _check(f: Callable[..., Any], at: tuple[float, ...], expected: tuple[float, ...]) -> None:
     for k, d in enumerate(expected):
         if not math.isnan(d):
@@ -61,6 +86,11 @@ def test_of_numpy(f: Callable[..., Any], at: tuple[float, ...], expected: tuple[
 
 def test_of_scipy() -> None:
     for _, f, at, expected in _special():
+        _check(f, at, expected)
+
+
+def test_at_bounds() -> None:
+    for _, f, at, expected in _at_bounds():
         _check(f, at, expected)
 
 
