@@ -59,10 +59,12 @@ def t_density(df: Any, t: Any) -> Any:
 
 def t_shape_slope(df: Any, t: Any) -> Any:
     """The derivative of Student's distribution by df: for t < 0 it is I(df / 2, 1/2; df / (df + t^2)) / 2."""
+    sign = np.sign(t)
+    t = np.where(t == 0, 1.0, t)[()]  # the density is infinite at 0
     s = df + t * t
     x = df / s
     d = 0.5 * betainc_slope_a(df / 2.0, 0.5, x) + beta_density(df / 2.0, 0.5, x) * t * t / (s * s)
-    return np.where(t == 0.0, 0.0, -0.5 * np.sign(t) * d)[()]
+    return -0.5 * sign * d
 
 
 def f_point(m: Any, n: Any, x: Any) -> Any:
