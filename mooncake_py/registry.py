@@ -37,6 +37,8 @@ infer_table: dict[Any, Callable[..., T | None]] = {}
 """callable -> (argument types, keyword types) -> result type, or None where it cannot tell."""
 probed: set[Any] = set()
 """Pure functions whose result type may be found by calling them on small sample arguments."""
+samples: dict[type, Any] = {}
+"""A sample of classes whose objects are constants: what operators and functions give for one, they give for all."""
 pure: set[Any] = set()
 """Functions that change nothing: a call whose result is not used can go."""
 incurious: set[Any] = set()

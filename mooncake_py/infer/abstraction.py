@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import re
 import types as pytypes
@@ -94,6 +95,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls)
     if isinstance(value, np.generic):
         return Inst(cls, act and issubclass(cls, np.inexact))
+    if isinstance(value, enum.Enum):
+        return Inst(cls)
     if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, _CARRYING):
         return Inst(cls, act)  # a method of what carries derivatives
     if cls in _TOLD_WHEN_READ or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none

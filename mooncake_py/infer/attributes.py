@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import itertools
 import operator
+import sys
 import types as pytypes
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.fields import ABSENT, delete_name, load_name, set_args, store_name
+from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.held import (
@@ -111,6 +114,29 @@ class Attributes(State):
             return Known(value)
         return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None
 
+    def imported(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
+        """What an import gives, of a module that is there already; None where that is known when it runs."""
+        if f is ops.import_from:
+            t, name = types[0], args[1].value  # type: ignore[union-attr]
+            if not isinstance(t, Known) or (self.wary and self.may_be_set(t.value, name)):
+                return None
+            return self.of_module(t.value, name)
+        name, names, level = (a.value for a in args)  # type: ignore[union-attr]
+        if level:
+            try:
+                name = importlib.util.resolve_name("." * level + name, self.globals.get("__package__"))
+            except ImportError:
+                return None  # as it will be when it runs
+        elif not names:
+            name = name.partition(".")[0]
+        module = sys.modules.get(name, ABSENT)
+        self.guards[(id(sys.modules), name)] = Guard(sys.modules, name, module)  # what is imported later is known then
+        return Known(module) if isinstance(module, pytypes.ModuleType) else None
+
+    def may_be_set(self, holder: Any, name: str) -> bool:
+        """May the run set what a module, class or function keeps by this name, to something with a derivative?"""
+        return is_kept_by(holder, name, self.wary) or is_rebound(vars(holder), name)
+
     def check_scope(self, s: Call, f: Any, types: tuple[T, ...]) -> None:
         """Refuse the dict of global variables, where one is assigned what may have a derivative: nobody would know."""
         scope = self.globals if f is globals else None
@@ -143,12 +169,7 @@ class Attributes(State):
     def getattr(self, s: Call, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         assert isinstance(types[1], Known)
         t, name = types[0], types[1].value
-        if (
-            self.wary
-            and isinstance(t, Known)
-            and isinstance(t.value, NAMESPACES)
-            and (is_kept_by(t.value, name, self.wary) or is_rebound(vars(t.value), name))
-        ):
+        if self.wary and isinstance(t, Known) and isinstance(t.value, NAMESPACES) and self.may_be_set(t.value, name):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and type(t.value) is functools.partial and name == "keywords" and is_opened(t.value):
@@ -183,8 +204,8 @@ class Attributes(State):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
             return BOT
         if self.classes is not None:
-            found_ = None
-            if name == "__dict__" and s.out not in self.shape.looked_into:
+            found_ = enumerations.read(self, s, args[0], t, name) if len(args) == 2 else None
+            if found_ is not None or (name == "__dict__" and s.out not in self.shape.looked_into):
                 pass
             elif isinstance(t, Union) and len(args) == 2:
                 found_ = attribute_of_any(self.classes, s, args[0], t, name)

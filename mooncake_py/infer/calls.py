@@ -19,6 +19,7 @@ from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
+from mooncake_py.infer.enumerations import GO_THROUGH, looked_up, members_of
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
@@ -262,6 +263,9 @@ class Calls(PythonCalls):
         if f is ops.load_global:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
+        if (f is ops.import_name or f is ops.import_from) and (there := self.imported(f, args, types)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return there
         if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
             self.check_scope(s, f, types)
         if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:
@@ -273,6 +277,11 @@ class Calls(PythonCalls):
             return self.getattr(s, (*args, Const("__dict__")), (*types, Known("__dict__")))
         if type(f) is pytypes.FunctionType and (f.__defaults__ or f.__kwdefaults__) and current().shadow(f) is not None:
             return self.dynamic(s, "default values that may have derivatives")
+        if f in GO_THROUGH and types and (members := members_of(types[0])) is not None:
+            return self.planned(s, Plan(Const(f), (Const(members), *args[1:]), s.kwargs))
+        if not s.kwargs and (member := looked_up(f, types)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return member
         if any(map(_has_metaclass, types[:2])) and (f is iter or asks(f)):
             self.calls[s.out] = CallInfo("dynamic", None, None, args, s.kwargs, types, "a metaclass decides")
             return Top(True)

@@ -33,7 +33,7 @@ def by_columns(state: State, s: Call) -> Plan | None:
     t = state.type_of(rows)
     if state.type_of(callee) != Known(zip) or not is_const(kwargs, None):
         return None
-    if not isinstance(t, Lst) or t.cls is not list or not (t.active or isinstance(t.elem, Bot)):
+    if not isinstance(t, Lst) or t.cls is not list:
         return None
     uses = _Uses(state)
     users = uses.of(s.out)

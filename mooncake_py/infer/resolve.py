@@ -33,7 +33,7 @@ from mooncake_py.infer.types import (
     is_scalar,
     join,
 )
-from mooncake_py.registry import infer_table, probed
+from mooncake_py.registry import infer_table, probed, samples
 from mooncake_py.structure import constant_classes, of_constant_package
 
 _MISSING = object()
@@ -85,7 +85,7 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
     """The type of `x.name` and the descriptor that computes it (None for a bound method); None if unknown."""
     cls = class_of(t)
     if cls is None or class_attribute(cls, "__getattribute__") is not object.__getattribute__:
-        if cls is None or (cls not in _GENERIC and not _is_np_scalar(cls)):
+        if cls is None or (cls not in _GENERIC and cls not in samples and not _is_np_scalar(cls)):
             return None
     assert cls is not None
     d = class_attribute(cls, name)
@@ -231,7 +231,9 @@ def sample(t: T) -> Any:
         case Inst(cls=c) if c is range:
             return range(2)
         case Inst(cls=c) if c is str:
-            raise _NoSample
+            return "1"
+        case Inst(cls=c) if c in samples:
+            return samples[c]
         case Tup(items=items, cls=c):
             if answers(c):
                 raise _NoSample

@@ -5,6 +5,7 @@ Activity is part of the type: `act` says that the value may carry derivative inf
 
 from __future__ import annotations
 
+import enum
 import itertools
 import operator
 import types as pytypes
@@ -449,7 +450,7 @@ def widen(t: T) -> T:
             return Tup(tuple(widen(Known(x)) for x in v))
         if isinstance(v, np.ndarray):
             return Arr(v.dtype, v.ndim) if type(v) is np.ndarray else Inst(type(v))
-        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.generic)):
+        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.generic, enum.Enum)):
             return Inst(type(v))
     return t
 

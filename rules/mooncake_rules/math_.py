@@ -201,6 +201,7 @@ if hasattr(math, "fma"):
 zero_derivative(math.ulp)
 zero_derivative(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial)
 zero_derivative(math.gcd, math.lcm, math.comb, math.perm, math.isqrt)
+probed.update({math.gcd, math.lcm, math.comb, math.perm, math.isqrt})
 probed.update({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial})
 
 # -- cases ------------------------------------------------------------------------------------------------

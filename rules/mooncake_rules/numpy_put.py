@@ -6,15 +6,16 @@ What can be said as an assignment is differentiated as one.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.types import Inst, Known
+from mooncake_py.infer.types import Inst, Known, T, Tup, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array
-from mooncake_py.registry import infer_table, overlay, pure, refuse, rrule, zero_derivative
+from mooncake_py.registry import infer_table, item_types, overlay, pure, refuse, rrule, zero_derivative
 from mooncake_py.shadows import Shadow, add_at
 from mooncake_py.tangents import CoDual, ListShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
@@ -275,6 +276,16 @@ def take_part(shadow: Shadow, name: str, v: Any) -> Any:
 
 
 infer_table[setattr] = lambda args, kwargs: Known(None)
+
+
+def _indices(gives: Sequence[T], given: Sequence[T]) -> T | None:
+    """The tuples that `ndindex` gives: a number for each length, or for each in one tuple of them."""
+    if len(given) == 1 and isinstance(t := widen(given[0]), Tup):
+        return Tup((Inst(int),) * len(t.items))
+    return Tup((Inst(int),) * len(given)) if all(widen(t) == Inst(int) for t in given) else None
+
+
+item_types[np.ndindex] = _indices
 
 
 @overlay(np.ndenumerate)

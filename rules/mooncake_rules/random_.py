@@ -5,13 +5,14 @@ The module's functions are methods of a hidden generator, `random.random.__self_
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from mooncake_py.infer.types import Inst, Lst, T
+from mooncake_py.infer.types import Inst, Lst, T, Tup, join, widen
 from mooncake_py.registry import infer_table, overlay, zero_derivative
 from mooncake_py.structure import constant_classes
 
@@ -32,6 +33,17 @@ def _of(cls: type, *names: str) -> None:
 _of(int, "randint", "randrange", "getrandbits")
 _of(float, "random", "uniform", "gauss", "normalvariate", "expovariate", "lognormvariate", "triangular")
 _of(float, "betavariate", "gammavariate", "vonmisesvariate", "paretovariate", "weibullvariate")
+
+
+def _item(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """What `choice` takes from a sequence."""
+    t = widen(args[-1]) if args else None
+    if isinstance(t, Tup) and t.items:
+        return functools.reduce(join, t.items)
+    return t.elem if isinstance(t, Lst) else Inst(int) if isinstance(t, Inst) and t.cls is range else None
+
+
+infer_table[Random.choice] = infer_table[random.choice] = _item
 infer_table[Random] = lambda args, kwargs: Inst(Random)
 
 

@@ -130,7 +130,10 @@ class _Frame:
         if fn is ops.import_name:
             return __import__(args[0], self.f.__globals__, None, args[1], args[2])
         if fn is ops.import_from:
-            return getattr(args[0], args[1])
+            try:
+                return getattr(args[0], args[1])
+            except AttributeError as e:
+                raise ImportError(f"cannot import name {args[1]!r}") from e
         if fn is ops.push_exc_info:
             self.handled.append(args[0])
             return None
