@@ -114,24 +114,18 @@ class Attributes(State):
             return Known(value)
         return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None
 
-    def imported(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
-        """What an import gives, of a module that is there already; None where that is known when it runs."""
-        if f is ops.import_from:
-            t, name = types[0], args[1].value  # type: ignore[union-attr]
-            if not isinstance(t, Known) or (self.wary and self.may_be_set(t.value, name)):
-                return None
-            return self.of_module(t.value, name)
-        name, names, level = (a.value for a in args)  # type: ignore[union-attr]
+    def imported(self, name: str, names: Any, level: int) -> T:
+        """The type of a module that is imported here, if it is there already."""
         if level:
             try:
                 name = importlib.util.resolve_name("." * level + name, self.globals.get("__package__"))
             except ImportError:
-                return None  # as it will be when it runs
+                return Top()  # as it will be when it runs
         elif not names:
             name = name.partition(".")[0]
         module = sys.modules.get(name, ABSENT)
         self.guards[(id(sys.modules), name)] = Guard(sys.modules, name, module)  # what is imported later is known then
-        return Known(module) if isinstance(module, pytypes.ModuleType) else None
+        return Known(module) if isinstance(module, pytypes.ModuleType) else Top()
 
     def may_be_set(self, holder: Any, name: str) -> bool:
         """May the run set what a module, class or function keeps by this name, to something with a derivative?"""

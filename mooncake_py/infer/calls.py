@@ -263,9 +263,12 @@ class Calls(PythonCalls):
         if f is ops.load_global:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return self.global_type(s.args[0].value)  # type: ignore[union-attr]
-        if (f is ops.import_name or f is ops.import_from) and (there := self.imported(f, args, types)) is not None:
+        if f is ops.import_name:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
-            return there
+            return self.imported(*[a.value for a in args])  # type: ignore[union-attr]
+        # Reading the name is what it does, and what may have to be done with care.
+        if f is ops.import_from and isinstance(types[0], Known) and hasattr(types[0].value, args[1].value):  # type: ignore[union-attr]
+            return self.getattr(s, args, types)
         if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
             self.check_scope(s, f, types)
         if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:

@@ -203,7 +203,7 @@ def at_site(s: Call, call: CallInfo, types: dict[Var, T]) -> tuple[Operand, tupl
     """Callee and arguments of a dynamic call, as its site gets them and its pullback gives their cotangents."""
     if isinstance(s.fn, Var) and isinstance(types.get(s.fn), Meth) and call.target is not None:
         return Const(call.target), call.args  # the receiver may be a number, with a cotangent
-    if any(call.target is f for f in _OF_NAMES):
+    if any(call.target is f for f in _OF_NAMES) or is_const(s.fn, ops.import_from):
         return Const(call.target), call.args
     return s.fn, s.args
 

@@ -1,6 +1,11 @@
 """Modules imported by the function itself."""
 
+import numpy as np
+
 from tests.zoo.registry import case
+
+SCALE = 1.0
+ROW = np.ones(3)
 
 
 @case(1.3)
@@ -55,3 +60,21 @@ def from_a_package_beside_this_one(x):
     from .iteration import fibonacci
 
     return sum(v * x for _, v in zip(range(4), fibonacci(x))) + len(by_name.__name__) * x
+
+
+@case(1.3)
+def a_name_that_the_function_assigns(x):
+    global SCALE
+    SCALE = x * x
+    from tests.zoo.local_imports import SCALE as scale
+
+    return scale * x
+
+
+@case(1.3)
+def an_array_that_the_function_writes_to(x):
+    ROW[0] = x * x
+    from tests.zoo import local_imports
+    from tests.zoo.local_imports import ROW as row
+
+    return row[0] * x + local_imports.ROW[0]
