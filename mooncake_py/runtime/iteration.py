@@ -193,6 +193,8 @@ def gives_keys(x: Any, fx: Any) -> bool:
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`next(it)` and `next(it, default)`."""
     found = codual_advance(call, args[:1], fargs[:1], protected)
+    if found is None and not hasattr(type(args[0]), "__next__"):
+        next(args[0])  # raises
     if found is None or type(found[0]) is Raised:
         return found
     (done, y), f, pb = found

@@ -268,3 +268,23 @@ def generators_ended_by_what_they_call(xs):
         return total + sum(taken_in_pairs(iter(xs[1:])))
     except RuntimeError:
         return total * xs[1]
+
+
+class Alone:
+    def __init__(self, x):
+        self.x = x
+
+
+@case(XS)
+def next_of_what_is_no_iterator(xs):
+    held, total = {"list": xs, "number": xs[0], "object": Alone(xs[1])}, 0.0
+    for name in held:
+        try:
+            total += next(held[name])
+        except TypeError as e:
+            total += xs[2] * len(str(e))
+        try:
+            total += sum(held[name])
+        except TypeError:
+            total *= xs[3]
+    return total
