@@ -57,9 +57,11 @@ def chi2_probability_by_k(x: Any, k: Any, c: Any) -> Any:
 
 
 def chi2_density(x: Any, k: Any, c: Any) -> Any:
-    """By a Bessel function."""
+    """By a Bessel function; the central one where c is 0."""
+    central = c == 0
+    c = np.where(central, 1.0, c)[()]
     log = -0.5 * np.square(np.sqrt(x) - np.sqrt(c)) + (k / 4.0 - 0.5) * np.log(x / c)
-    return 0.5 * np.exp(log) * sc.ive(k / 2.0 - 1.0, np.sqrt(c * x))
+    return np.where(central, chi2_term(0.0, x, k), 0.5 * np.exp(log) * sc.ive(k / 2.0 - 1.0, np.sqrt(c * x)))[()]
 
 
 def chi2_density_slope(i: int, x: Any, k: Any, c: Any, y: Any) -> Any:

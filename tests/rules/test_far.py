@@ -59,6 +59,7 @@ def _at_bounds() -> list[tuple[str, Callable[..., Any], tuple[float, ...], tuple
         ("ncx2.logpdf", lambda c: st.ncx2.logpdf(1.5, 3.0, c), (0.0,), (-0.25,)),
         ("ncx2.cdf", lambda c: st.ncx2.cdf(1.5, 3.0, c), (0.0,), (-chi2,)),
         ("ncx2.sf", lambda c: st.ncx2.sf(1.5, 3.0, c), (0.0,), (chi2,)),
+        ("chndtr", sc.chndtr, (1.5, 3.0, 0.0), (3.0 * chi2 / 1.5, nan, -chi2)),
         ("triang.pdf", lambda c: st.triang.pdf(0.4, c), (1.0,), (-0.8,)),
         ("triang.pdf at 0", lambda c: st.triang.pdf(0.4, c), (0.0,), (1.2,)),
         ("triang.cdf", lambda c: st.triang.cdf(0.4, c), (1.0,), (-0.16,)),
