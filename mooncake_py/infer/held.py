@@ -31,9 +31,18 @@ def summary(x: Any) -> Any:
     return (holds_plainly(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 
 
+INHERITED = frozenset({"collections", "_collections_abc", "collections.abc"})
+
+
 def is_library(x: Any) -> bool:
-    """Does a function or class belong to a library that does not come from the user?"""
-    return of_library(getattr(x, "__module__", None) or "")
+    """Does a function or class belong to a library that does not come from the user?
+
+    Methods that are there to be inherited, from `UserDict` say, are as good as the user's.
+    """
+    module = getattr(x, "__module__", None) or ""
+    if module in INHERITED and type(x) is pytypes.FunctionType:
+        return "." not in x.__qualname__
+    return of_library(module)
 
 
 def is_data(x: Any) -> bool:

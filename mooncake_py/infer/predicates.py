@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 import operator
 import types as pytypes
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import is_local_function, make_object
-from mooncake_py.infer.held import is_library
+from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
@@ -187,12 +188,22 @@ def fold_isinstance(t: T, cls: Any) -> bool | None:
         answers = {fold_isinstance(x, cls) for x in t.options}
         return answers.pop() if len(answers) == 1 else None
     c = class_of(t)
-    if c is None or type(c) is not type:
+    if c is None or type(c) not in (type, abc.ABCMeta):
         return None
     kinds = cls if isinstance(cls, tuple) else (cls,)
-    if not all(type(k) is type for k in kinds):
+    if not all(type(k) is type or _says(k, c) for k in kinds):
         return None
     return issubclass(c, tuple(kinds))
+
+
+def _says(abstract: type, c: type) -> bool:
+    """Does an abstract class of Python's own say of a class for good whether it is one of its kind?"""
+    if type(abstract) is not abc.ABCMeta or abstract.__module__ not in INHERITED:
+        return False
+    return abstract in c.__mro__ or c in _SETTLED
+
+
+_SETTLED = frozenset({int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None)})
 
 
 def classes_given(t: T) -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 from mooncake_py import fields
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
-from mooncake_py.infer.held import is_library
+from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
@@ -433,7 +433,7 @@ class Classes:
             return Plan(None, (), kwargs, cls)
         if not is_user_class(cls) or rules_of(cls):
             return None
-        if is_library(cls) and cls.__module__ not in overlay_modules:
+        if is_library(cls) and cls.__module__ not in overlay_modules and cls.__module__ not in INHERITED:
             return None
         if self.look(type(cls), "__call__") is not _TYPE_CALL:
             return None

@@ -7,6 +7,7 @@ and what is returned in the one case that there is, is known.
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,21 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import fold_hasattr, fold_is, fold_isinstance
 from mooncake_py.infer.types import Known, T, Top
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import map_function
-from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Function, Goto, Operand, Var, all_edges
+from mooncake_py.ir.graph import dominates, dominators
+from mooncake_py.ir.mapping import is_const, map_function
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Function,
+    Goto,
+    Operand,
+    Var,
+    all_edges,
+    term_operands,
+)
 
 TOP = Top()
 _PLAIN = (int, str, bool, type(None))
@@ -49,19 +63,47 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
         if answer is not None:
             answers[s.out] = Const(answer)
             dead.add(s)
+    return _with_answers(body, answers, dead)
+
+
+def known_empty(body: Function, made: Var) -> Function:
+    """The same where `made`, an empty dict at first, is asked whether it is before anything else is done with it."""
+    uses: list[tuple[BlockId, int, Call | None]]
+    uses = [(b.id, i, s) for b in body.blocks for i, s in enumerate(b.stmts) if made in s.operands()]
+    uses += [(b.id, len(b.stmts), None) for b in body.blocks if _ends_with(b, made)]
+    first = next(((b, i, s) for b, i, s in uses if s is not None and is_const(s.fn, ops.truth)), None)
+    if first is None:
+        return body
+    block, at, asked = first
+    idom, succs = dominators(body), {b.id: [e.target for e in all_edges(b)] for b in body.blocks}
+    if any(not dominates(idom, block, b) or (b == block and i < at) for b, i, _ in uses if b in idom):
+        return body
+    if block in _reached_from(succs[block], succs):  # in a loop
+        return body
+    return _with_answers(body, {asked.out: Const(False)}, {asked})
+
+
+def _with_answers(body: Function, answers: dict[Operand, Operand], dead: set[Call]) -> Function:
     if not dead:
         return body
     body = map_function(body, lambda v: answers.get(v, v), dead)
     by_id = {b.id: _decided(b) for b in body.blocks}
-    reached = {body.entry.id}
-    work = [body.entry.id]
-    while work:
-        b = by_id[work.pop()]
-        for e in all_edges(b):
-            if e.target not in reached:
-                reached.add(e.target)
-                work.append(e.target)
+    reached = _reached_from([body.entry.id], {b.id: [e.target for e in all_edges(b)] for b in by_id.values()})
     return replace(body, blocks=tuple(b for b in by_id.values() if b.id in reached))
+
+
+def _reached_from(some: Collection[BlockId], succs: Mapping[BlockId, Collection[BlockId]]) -> set[BlockId]:
+    reached, work = set(some), list(some)
+    while work:
+        for to in succs[work.pop()]:
+            if to not in reached:
+                reached.add(to)
+                work.append(to)
+    return reached
+
+
+def _ends_with(b: CFGBlock, v: Var) -> bool:
+    return v in term_operands(b.term) or any(v in e.args for e in all_edges(b))
 
 
 def _answer(f: Any, given: list[T | None]) -> bool | None:

@@ -73,7 +73,9 @@ def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -
                 return simpler
         return None
 
-    return inferred.each(one)
+    # What is not reached is left out at once: new blocks may get the ids that such a block had.
+    running = replace(inferred, fn=replace(inferred.fn, blocks=tuple(pruned(inferred).values())))
+    return running.each(one)
 
 
 _NOT_SEEN = Const(object())

@@ -19,6 +19,7 @@ from mooncake_py.ir.mapping import fresh_beside
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand, Pos
 from mooncake_py.lowering import lower
 from mooncake_py.run import Wary
+from mooncake_py.transform.answered import known_empty
 from mooncake_py.transform.doubts import doubt
 
 MOST_KEPT = 5000
@@ -68,7 +69,8 @@ def with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, 
         made.append(Call(params.pop(), Const(ops.build_tuple), tuple(more), (), pos))
     first = body.blocks[0]
     entry = CFGBlock(first.id, first.params, (*made, *first.stmts), first.term, first.handler)
-    return replace(body, params=(*params, *more, *named), blocks=(entry, *body.blocks[1:]))
+    body = replace(body, params=(*params, *more, *named), blocks=(entry, *body.blocks[1:]))
+    return known_empty(body, made[0].out) if code.co_flags & CO_VARKEYWORDS and not names else body
 
 
 def spell_out(inferred: Inferred, taken: set[pytypes.FunctionType], classes: Classes) -> Function | None:

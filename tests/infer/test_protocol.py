@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from mooncake_py.infer.parts import unseen
 from mooncake_py.infer.recursive import together
 from mooncake_py.infer.types import Inst, Obj, Real, Rec, T, join, union, widen
 from tests.derive import sites
+from tests.zoo import inherited
 
 
 class Vec:
@@ -216,3 +218,16 @@ def test_types_of_objects_in_their_own_class_end() -> None:
     whole = together(Obj.of(Vec, True, {"x": t}), {})
     assert isinstance(whole, Obj) and whole.field("y") == Rec(Vec)
     assert whole.field("x") == union([Rec(Vec), Inst(float, True)])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        inherited.list_that_keeps_the_last,
+        inherited.iterated_over_and_cut,
+        inherited.keywords_that_may_be_none_at_all,
+        inherited.asked_whether_they_are_mappings,
+    ],
+)
+def test_inherited_methods_are_as_good_as_the_users(f: Callable[..., Any]) -> None:
+    assert sites(f, 0.7) == 0
