@@ -41,7 +41,8 @@ def is_library(x: Any) -> bool:
     """
     module = getattr(x, "__module__", None) or ""
     if module in INHERITED and type(x) is pytypes.FunctionType:
-        return "." not in x.__qualname__
+        owner = getattr(sys.modules[module], x.__qualname__.partition(".")[0], None)
+        return not isinstance(owner, type)
     return of_library(module)
 
 
