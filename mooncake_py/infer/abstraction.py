@@ -122,7 +122,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Top(True)
     looked_at = act or (most is None and len(value) <= FEW and depth > DEEP - NESTED) if cls in DICTS else False
     if looked_at and not getattr(value, "__dict__", None):
-        factory = Known(value.default_factory) if cls is defaultdict else BOT
+        factory = abstract(value.default_factory, act) if cls is defaultdict else BOT
         if not depth:
             return Dct(cls, Top(), (), Top(act), act, factory)
         return replace(_dict_type(value, act, most, depth - 1, within), cls=cls, factory=factory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -43,7 +44,13 @@ def with_a_data_class(x):
     return p.a * p.b * x * 1.5
 
 
-@pytest.mark.parametrize("f", [with_a_class, with_a_named_tuple, with_a_data_class])
+def with_a_default_dict(x: float) -> float:
+    d = defaultdict(lambda: x * 2.0)
+    d.update({"b": x})
+    return d["a"] * d["b"] * x * 1.5
+
+
+@pytest.mark.parametrize("f", [with_a_class, with_a_named_tuple, with_a_data_class, with_a_default_dict])
 def test_nothing_is_derived_again(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gradient = value_and_grad(f)
     power = 2 if f is with_a_class else 3
