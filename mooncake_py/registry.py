@@ -52,8 +52,9 @@ element_effects: dict[Any, Callable[[Sequence[T]], T]] = {}
 """callable that writes into its first argument -> the type of what it puts there, from the arguments' types."""
 drained: dict[Any, int] = {}
 """function that runs an iterator to its end -> the position of that argument: in derived code it gets a list."""
-item_types: dict[Any, Callable[[Sequence[T], Sequence[T]], T | None]] = {}
-"""function that makes an iterator -> what that gives, from what each positional argument gives and their types."""
+item_types: dict[Any, Callable[[Sequence[T], Sequence[T], dict[str, T]], T | None]] = {}
+"""function that makes an iterator -> what that gives, from what each positional argument gives, their types, and those
+of what is given by name."""
 generation = 0
 """Counts registrations: rules derived before a change of the table are not used after it."""
 

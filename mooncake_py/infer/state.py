@@ -152,12 +152,13 @@ class State:
         callee = self.type_of(d.fn) if d is not None else None
         if d is not None and callee == Known(zip) and all(name == "strict" for name, _ in d.kwargs):
             return Tup(tuple(self.element_type(a) for a in d.args))
-        if d is not None and isinstance(callee, Known) and not d.kwargs:
-            if callee.value is enumerate and len(d.args) == 1:
+        if d is not None and isinstance(callee, Known):
+            if callee.value is enumerate and len(d.args) == 1 and not d.kwargs:
                 return Tup((Inst(int), self.element_type(d.args[0])))
             items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
             if items_of is not None:
-                given = items_of([self.element_type(a) for a in d.args], [self.type_of(a) for a in d.args])
+                named = {k: self.type_of(v) for k, v in d.kwargs}
+                given = items_of([self.element_type(a) for a in d.args], [self.type_of(a) for a in d.args], named)
                 if given is not None:
                     return given
             if (callee.value is reversed or callee.value is iter) and len(d.args) == 1:

@@ -450,7 +450,7 @@ def widen(t: T) -> T:
             return Tup(tuple(widen(Known(x)) for x in v))
         if isinstance(v, np.ndarray):
             return Arr(v.dtype, v.ndim) if type(v) is np.ndarray else Inst(type(v))
-        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, np.generic, enum.Enum)):
+        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, frozenset, np.generic, enum.Enum)):
             return Inst(type(v))
     return t
 

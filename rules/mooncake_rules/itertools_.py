@@ -435,10 +435,16 @@ def _batches(source, n, strict):
         yield tuple(batch)
 
 
-def _several(gives: Sequence[T], given: Sequence[T]) -> T | None:
+def _several(gives: Sequence[T], given: Sequence[T], named: dict[str, T]) -> T | None:
     """Combinations and the like of a number of items that is known."""
-    r = given[1] if len(given) == 2 else None
-    return Tup((widen(gives[0]),) * r.value) if isinstance(r, Known) and type(r.value) is int and r.value >= 0 else None
+    r = given[1] if len(given) == 2 else named.get("r")
+    return Tup((widen(gives[0]),) * r.value) if gives and isinstance(r, Known) and type(r.value) is int else None
+
+
+def _of_each(gives: Sequence[T], given: Sequence[T], named: dict[str, T]) -> T | None:
+    """What `product` gives."""
+    n = named.get("repeat", Known(1))
+    return Tup(tuple(map(widen, gives)) * n.value) if isinstance(n, Known) and type(n.value) is int else None
 
 
 def _count_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
@@ -449,11 +455,11 @@ def _count_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 infer_table[itertools.count] = _count_type
 for _f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations):
     item_types[_f] = _several
-item_types[itertools.product] = lambda gives, given: Tup(tuple(map(widen, gives)))
-item_types[itertools.pairwise] = lambda gives, given: Tup((widen(gives[0]), widen(gives[0])))
-item_types[itertools.islice] = item_types[itertools.cycle] = lambda gives, given: widen(gives[0])
-item_types[itertools.chain] = lambda gives, given: functools.reduce(join, map(widen, gives)) if gives else None
-item_types[itertools.repeat] = lambda gives, given: widen(given[0])
+item_types[itertools.product] = _of_each
+item_types[itertools.pairwise] = lambda gives, given, named: Tup((widen(gives[0]), widen(gives[0])))
+item_types[itertools.islice] = item_types[itertools.cycle] = lambda gives, given, named: widen(gives[0])
+item_types[itertools.chain] = lambda gives, given, named: functools.reduce(join, map(widen, gives)) if gives else None
+item_types[itertools.repeat] = lambda gives, given, named: widen(given[0]) if given else None
 
 if hasattr(itertools, "batched"):
     overlay(itertools.batched)(batched_)

@@ -202,6 +202,7 @@ zero_derivative(math.ulp)
 zero_derivative(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial)
 zero_derivative(math.gcd, math.lcm, math.comb, math.perm, math.isqrt)
 probed.update({math.gcd, math.lcm, math.comb, math.perm, math.isqrt})
+probed.update({int.bit_length, int.bit_count, float.is_integer})
 probed.update({math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.factorial})
 
 # -- cases ------------------------------------------------------------------------------------------------

@@ -278,7 +278,7 @@ def take_part(shadow: Shadow, name: str, v: Any) -> Any:
 infer_table[setattr] = lambda args, kwargs: Known(None)
 
 
-def _indices(gives: Sequence[T], given: Sequence[T]) -> T | None:
+def _indices(gives: Sequence[T], given: Sequence[T], named: dict[str, T]) -> T | None:
     """The tuples that `ndindex` gives: a number for each length, or for each in one tuple of them."""
     if len(given) == 1 and isinstance(t := widen(given[0]), Tup):
         return Tup((Inst(int),) * len(t.items))

@@ -30,6 +30,9 @@ from tests.zoo import enumerations, given_of_constants, local_imports
         given_of_constants.places_in_arrays,
         given_of_constants.columns_of_constants,
         given_of_constants.chosen_constants,
+        given_of_constants.sets_of_three_and_more,
+        given_of_constants.counted_constants,
+        given_of_constants.products_and_bits,
     ],
     ids=lambda f: f.__name__,
 )

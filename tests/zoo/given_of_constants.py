@@ -1,8 +1,10 @@
 """What functions of libraries give that are given no derivative, where it meets values that have one."""
 
 import datetime
+import itertools
 import math
 import random
+from collections import Counter
 
 import numpy as np
 
@@ -59,3 +61,32 @@ def chosen_constants(x):
     random.seed(3)
     draw = random.Random(2)
     return sum(x ** random.choice((1, 2, 2.5)) * draw.choice([1.0, 2.0]) + x * draw.choice(range(4)) for _ in range(5))
+
+
+@case(1.3)
+def sets_of_three_and_more(x):
+    known = {1, 2, 3}
+    total = sum(x * v for v in sorted(known & {2, 3, 4})) + x ** len(known)
+    for v in known:
+        total += x**v
+    letters = {"a", "b", "c"}
+    letters.add("d")
+    return total * len(letters) + (x if "b" in letters else 0.0)
+
+
+@case(1.3)
+def counted_constants(x):
+    words = ["a", "b", "a"]
+    found = Counter(words)
+    twos = Counter([1, 1, 2])
+    return sum(x**n for _, n in found.items()) + twos[1] * x + twos[5] + sum(x * k * n for k, n in twos.items())
+
+
+@case(1.3)
+def products_and_bits(x):
+    total = 0.0
+    for i, j in itertools.product(range(3), repeat=2):
+        total += x**i * j
+    for i, j in itertools.combinations(range(4), r=2):
+        total -= x * i * j
+    return total + sum(x * k.bit_length() for k in range(4)) + x * (1.5).is_integer()

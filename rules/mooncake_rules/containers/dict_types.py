@@ -11,7 +11,7 @@ from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import BOT, NONE, Dct, Inst, Known, Lst, SetOf, T, Top, Tup, dict_of, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import element_effects, infer_table
+from mooncake_py.registry import element_effects, infer_table, pure
 from mooncake_rules.containers.lists import elements
 
 Types = tuple[T, ...]
@@ -106,6 +106,7 @@ for _f in (OrderedDict.copy, defaultdict.copy):
 infer_table[defaultdict] = _with_factory
 infer_table[OrderedDict] = _ordered
 infer_table[Counter] = _counted
+pure.add(Counter)
 for _f in (operator.or_, operator.ior):
     infer_table[_f] = _united
 for _cls in (dict, OrderedDict):

@@ -346,7 +346,7 @@ def elements(t: T) -> T:
         return t.elem
     if isinstance(t, SetOf):
         return taken_out_of(t)
-    if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str)):
+    if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str, frozenset)):
         t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
     if isinstance(t, Tup):
         e: T = BOT
