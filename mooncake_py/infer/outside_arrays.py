@@ -443,12 +443,20 @@ def _called_by(f: Any, n: int, keywords: bool) -> set[int | str]:
 
 @functools.cache
 def _calls(fn: pytypes.FunctionType) -> set[int | str]:
-    """Which of its parameters Python code calls."""
+    """Which of its parameters Python code calls, itself or by another function of its module."""
     from mooncake_py.frontend import normalise  # slow to import, and not needed before
 
     body = normalise(fn.__code__)
-    callees: set[Operand] = {s.fn for b in body.blocks for s in b.stmts}
-    callees |= {s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.call_ex)}
+    stmts = [s for b in body.blocks for s in b.stmts]
+    named: dict[Operand, Any] = {}
+    named |= {s.out: fn.__globals__.get(s.args[0].value) for s in stmts if is_const(s.fn, ops.load_global)}  # type: ignore[union-attr]
+    callees: set[Operand] = {s.fn for s in stmts}
+    for s in stmts:
+        if is_const(s.fn, ops.call_ex):
+            callees.add(s.args[0])
+        g = named.get(s.fn)
+        if isinstance(g, pytypes.FunctionType) and g.__module__ == fn.__module__ and g is not fn:
+            callees.update(x for i, x in enumerate(s.args) if i in _calls(g))
     found = [i for i, p in enumerate(body.params) if p in callees]
     return {*found, *[fn.__code__.co_varnames[i] for i in found]}
 

@@ -492,3 +492,11 @@ def functions_as_keys(xs):
     for k, v in d.items():
         s += k[0](3.0) * k[1] if isinstance(k, tuple) else k(2.0) * v
     return s + d[scaled]
+
+
+@case(1.3)
+def keys_put_together_with_dicts(x):
+    a, b = {x: 1.0, 2.0: x * x}, {2.0: x, x * x: 2.0}
+    words = {"p": x, "q": x * x}.keys() ^ {"q": x, "r": 2.0}
+    total = sum(k * k * a.get(k, 3.0) for k in sorted(a.keys() ^ b))
+    return total + sum(a.keys() & b) + sum(k * k for k in a.keys() - b) + len(words) * x

@@ -293,10 +293,10 @@ def _of_keys(f: Any) -> None:
     @rrule(f, types=(Any_, KEYS_VIEWS[0]))
     def keys_as_set(a: CoDual, b: CoDual):
         y = f(a.primal, b.primal)
-        sources = [(x.primal, x.fdata) for x in (a, b) if isinstance(x.primal, (*SETS, KEYS_VIEWS[0]))]
+        sources = [(x.primal, x.fdata) for x in (a, b) if isinstance(x.primal, (*SETS, KEYS_VIEWS[0], dict))]
         keys = keys_from(y, *sources)
         for x in y:
-            if not is_whole(x) and x not in (keys or {}) and zero_fdata(x) is None:
+            if type(x) not in WHOLE and x not in (keys or {}) and zero_fdata(x) is None:
                 raise UnsupportedError(
                     "a set of keys put together with what is no set", "the call", None, "make a set of it first"
                 )
