@@ -341,6 +341,7 @@ def _zip_longest_of_two(a, b, *, fillvalue=None):
 
 
 @overlay(itertools.groupby)
+@as_in_c
 def groupby_(iterable, key=None):
     source = iter(iterable)
     groups = 0  # the number of the one group that may still give items
@@ -401,6 +402,7 @@ def _tee_of_two(iterable):
     return _branch(source, seen), _branch(source, seen)
 
 
+@as_in_c
 def _branch(source, seen):
     i = 0
     while True:

@@ -129,3 +129,51 @@ def numbers_given_by_an_attribute(x):
 def counted_in_steps_with_derivatives(x):
     ids = itertools.count(x, x * x)
     return next(ids) * next(ids) + sum(itertools.islice(ids, 3))
+
+
+def doubled(v):
+    if v > 8.0:
+        raise ValueError("too large")
+    return 2.0 * v
+
+
+def large_part(v):
+    if v > 8.0:
+        raise ValueError("too large")
+    return int(v)
+
+
+@case(1.3)
+def groups_go_on_after_an_exception(x):
+    groups = itertools.groupby([x, x * 1.1, 9.0, x * 2.0, x * 2.0, 9.5, x * 4.0], large_part)
+    total = 0.0
+    for n in range(12):
+        try:
+            _, group = next(groups)
+        except StopIteration:
+            break
+        except ValueError:
+            total += 1.0
+            continue
+        for _ in range(4):
+            try:
+                total += next(group) * (n + 1)
+            except StopIteration:
+                break
+            except ValueError:
+                total += 0.5
+    return total
+
+
+@case(1.3)
+def tee_goes_on_after_an_exception(x):
+    ahead, behind = itertools.tee(map(doubled, [x, 9.0, x * x, x * 3.0]))
+    total = 0.0
+    for n, it in enumerate([ahead, ahead, behind, ahead, behind, behind, behind, behind]):
+        try:
+            total += next(it) * (n + 1)
+        except ValueError:
+            total += x
+        except StopIteration:
+            total *= x
+    return total
