@@ -19,7 +19,7 @@ from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
-from mooncake_py.infer.enumerations import GO_THROUGH, looked_up, members_of
+from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
@@ -273,6 +273,9 @@ class Calls(PythonCalls):
             self.check_scope(s, f, types)
         if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:
             self.calls[s.out] = CallInfo("dynamic", f, None, args, (), types, "an attribute that is read when it runs")
+            return Known(None)
+        if (f is setattr or f is delattr) and not any(t.active for t in types) and types and is_member(types[0]):
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
             return Known(None)
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)

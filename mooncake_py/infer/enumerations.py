@@ -40,6 +40,13 @@ def looked_up(f: Any, types: tuple[T, ...]) -> T | None:
     return Known(cls._member_map_[name]) if type(name) is str and name in cls._member_map_ else Inst(cls)
 
 
+def is_member(t: T) -> bool:
+    """Is this a member of an enumeration? What is set there stays, as everything outside does."""
+    return (
+        isinstance(t.value, enum.Enum) if isinstance(t, Known) else isinstance(t, Inst) and issubclass(t.cls, enum.Enum)
+    )
+
+
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
 _KEPT = {enum.Enum.__dict__["value"]: "_value_", enum.Enum.__dict__["name"]: "_name_"}
 
