@@ -6,9 +6,9 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.lookup import Lookup
+from mooncake_py.infer.lookup import Lookup, is_function
 from mooncake_py.infer.protocol import Plan
-from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Meth, T
+from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Meth, Obj, T
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call
 from mooncake_py.structure import is_user_class
@@ -21,6 +21,8 @@ def spread_out(state: State, s: Call) -> Plan | None:
     """The call of `call_ex` with the items as arguments; None where it is not known how many there are to be."""
     callee, xs, kwargs = s.args
     t, f = state.type_of(xs), state.type_of(callee)
+    if isinstance(t, Obj) and is_function(Lookup(t.cls).get("__iter__", None)) and is_const(kwargs, None):
+        return Plan(list, (xs,), argument=1)
     if not isinstance(t, (Arr, Lst)) or (isinstance(t, Arr) and not t.fewest) or not is_const(kwargs, None):
         return None
     code = _code_of(f)

@@ -7,12 +7,16 @@ from dataclasses import replace
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import surely
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.held_functions import MOST_TOTAL, Held
+from mooncake_py.infer.held_functions import MOST_TOTAL, Default, Held
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.types import Meth
-from mooncake_py.ir.mapping import fresh_beside
+from mooncake_py.infer.types import Fn, Meth
+from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
+from mooncake_py.ir.ops import make_function
+from mooncake_py.transform.bound import with_rest
+from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.splice import splice
 
 
@@ -27,6 +31,12 @@ def take_in_held(inferred: Inferred) -> Function | None:
         b, i = next((b, i) for b in fn.blocks for i, s in enumerate(b.stmts) if s.out is out)
         s = b.stmts[i]
         fresh = fresh_beside(fn)
+        site = next((x for c in fn.blocks for x in c.stmts if x.out is s.fn and is_const(x.fn, make_function)), None)
+        if site is not None:
+            body = _body(plan)
+            fn = splice(fn, b, i, body, tuple([x for x in plan.args if not isinstance(x, Default)]), site.args[4])
+            total += sum(len(x.stmts) for x in body.blocks)
+            continue
         of = plan.type.func if isinstance(plan.type, Meth) else plan.type.code
         doubt = Call(fresh.var(), Const(surely), (s.fn, Const(of)), (), s.pos)
         reads = [doubt]
@@ -35,19 +45,27 @@ def take_in_held(inferred: Inferred) -> Function | None:
             call = replace(s, fn=Const(plan.type.func), args=(reads[-1].out, *s.args))
             fn = _with(fn, b, (*b.stmts[:i], *reads, call, *b.stmts[i + 1 :]))[0]
             continue
-        code = plan.type.code
-        body = explicit(normalise(code))
-        args: list[Operand] = list(s.args)
-        for k in range(len(s.args), code.co_argcount):
-            at = k - code.co_argcount + plan.defaults
-            reads.append(Call(fresh.var(code.co_varnames[k]), Const(default_of), (doubt.out, Const(at)), (), s.pos))
-            args.append(reads[-1].out)
+        body = _body(plan)
+        args: list[Operand] = []
+        for k, x in enumerate(plan.args):
+            if isinstance(x, Default):
+                name = plan.type.code.co_varnames[k]
+                reads.append(Call(fresh.var(name), Const(default_of), (doubt.out, Const(x.at)), (), s.pos))
+                x = reads[-1].out
+            args.append(x)
         fn, new = _with(fn, b, (*b.stmts[:i], *reads, *b.stmts[i:]))
         fn = splice(fn, new, i + len(reads), body, tuple(args), doubt.out, cell_of)
         total += sum(len(x.stmts) for x in body.blocks)
         if total > MOST_TOTAL:
             break  # what is left is looked at again
-    return fn
+    return settle_cells(without_single_params(fn))
+
+
+def _body(plan: Held) -> Function:
+    """The body of the function, with a parameter for each argument."""
+    assert isinstance(plan.type, Fn)
+    code = plan.type.code
+    return explicit(with_rest(normalise(code), code, plan.rest, plan.names))
 
 
 def _with(fn: Function, b: CFGBlock, stmts: tuple[Call, ...]) -> tuple[Function, CFGBlock]:

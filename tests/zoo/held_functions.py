@@ -161,3 +161,53 @@ def functions_made_anew_are_told_apart(x):
         h, k = run("given_back", Pair(f, g), x)
         total *= h(x) * 2.0 if h is k and h is f else k(x) + (k is g)
     return total
+
+
+@case(0.7, 0.4)
+def closures_called_by_keyword_or_with_less(x, y):
+    def power(v, k=2.0, *, times=y):
+        return v**k * times * x
+
+    def summed(*values, factor=1.0, **more):
+        total = 0.0
+        for v in values:
+            total += v * x
+        for name, v in more.items():
+            total += v * len(name)
+        return total * factor
+
+    total = 0.0
+    for i in range(4):
+
+        def step(v, k=i * y, acc=[]):  # noqa: B006
+            acc.append(v)
+            return v * k + sum(acc)
+
+        total += step(x) + step(v=y) + step(x, 0.5)
+        total += power(x) + power(v=y, k=i) + power(y, times=i * x)
+        total += summed(x, y, i) + summed(x, factor=y, abc=x * y) + summed()
+    return total
+
+
+class Pairwise:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __iter__(self):
+        yield self.a
+        yield self.b
+
+
+@case(0.7, 0.4)
+def objects_that_give_the_arguments(x, y):
+    def area(a, b):
+        return a * b + x
+
+    total = 0.0
+    for i in range(4):
+        total += area(*Pairwise(x + i, y)) + math.atan2(*Pairwise(y, x))
+    try:
+        total *= area(*Pairwise(x, y), y)
+    except TypeError:
+        total *= x
+    return total
