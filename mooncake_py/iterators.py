@@ -325,6 +325,11 @@ def four_columns(rows: list) -> tuple[list, list, list, list]:
 WAYS_TO_COLUMNS = frozenset({columns, all_columns, two_columns, three_columns, four_columns})
 
 
+def tuple_as_list(xs: Any) -> Any:
+    """A list to walk in place of a tuple, where it may be either."""
+    return list(xs) if isinstance(xs, tuple) else xs
+
+
 def thrown_into(it: Any, exc: BaseException) -> Iterator[Any]:
     """The item, if any, that a generator yields when `exc` is thrown into it; what asks must not ask for another."""
     done, item = advance(it, None, exc)

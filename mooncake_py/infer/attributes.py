@@ -338,7 +338,9 @@ class Attributes(State):
                     return None if found is None else self.found(s, *found, args[2:], types[2:])
         elif f is ops.load_special:
             method = classes.look(t.cls, types[1].value) if isinstance(t, Obj) and isinstance(types[1], Known) else None
-            return self.found(s, Meth(method, s, t.active), None, args[:1], types[:1]) if is_function(method) else None
+            return (
+                self.found(s, Meth(method, (s,), t.active), None, args[:1], types[:1]) if is_function(method) else None
+            )
         elif f is ops.match_class:
             names = _names_matched(classes, types)
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))

@@ -226,7 +226,7 @@ class Calls(PythonCalls):
                 return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs, lacks=self.not_its_own(fn)))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))
         if isinstance(fn, Meth) and self.classes is not None and (bound_before := held_method(self, fn)) is not None:
-            return self.planned(s, bound_before)
+            return self.planned(s, Awaited() if self.may_be_others(s) else bound_before)
         if isinstance(fn, Known):
             if self.classes is not None and (bound := found_outside(fn.value, s)) is not None:
                 for g in bound[1]:
@@ -238,7 +238,7 @@ class Calls(PythonCalls):
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             if self.classes is not None and (taken := held(self, fn, s)) is not None:
-                return self.planned(s, taken)
+                return self.planned(s, taken if self.is_in_sight(s.fn) or not self.may_be_others(s) else Awaited())
             return self.derived(s, fn, s.args, args)
         if isinstance(fn, (Obj, Tup)) and self.classes is not None:
             plan = self.classes.called(s.fn, fn, s.args, s.kwargs)
@@ -556,5 +556,5 @@ class Calls(PythonCalls):
         if f is ops.make_function:
             code = types[0]
             assert isinstance(code, Known)
-            return Fn(code.value, s, any(t.active for t in types))
+            return Fn(code.value, (s,), any(t.active for t in types))
         return None

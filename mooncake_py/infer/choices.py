@@ -29,6 +29,7 @@ from mooncake_py.infer.types import (
     Bot,
     Kind,
     Known,
+    Lst,
     Meth,
     Obj,
     T,
@@ -43,6 +44,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Operand, Var
+from mooncake_py.iterators import tuple_as_list
 
 if TYPE_CHECKING:
     from mooncake_py.infer.protocol import Classes
@@ -72,7 +74,7 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     if isinstance(fn, Union):
         method = fn.options[0]
         if isinstance(method, Meth):
-            same = all(isinstance(x, Meth) and x.site is method.site for x in fn.options)
+            same = all(isinstance(x, Meth) and x.sites == method.sites for x in fn.options)
             if not same or not method.is_read_as(s.fn):
                 return None
             return _tested(state, method.site.args[0], method.site.args[1])
@@ -80,9 +82,9 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     if fn == Known(iter) and len(info.types) == 1 and _may_be_an_object_or_none(info.types[0]):
         return _tested(state, s.args[0])
     if isinstance(fn, Known) and type(fn.value).__hash__ is not None and fn.value in _ITERATES - {next}:
-        for i, t in enumerate(info.types):  # tuples of several lengths: a loop is over one list of the items
-            if isinstance(t, Union) and all(isinstance(x, Tup) and x.cls is tuple for x in t.options):
-                return Plan(list, (s.args[i],), argument=i)
+        for i, t in enumerate(info.types):  # tuples of several lengths, or a list: a loop is over one list of the items
+            if isinstance(t, Union) and (way := _as_one_list(t)) is not None:
+                return Plan(way, (s.args[i],), argument=i)
     if not isinstance(fn, (Known, Meth, Obj, Tup)) or (isinstance(fn, Known) and _is_decided_elsewhere(fn.value, info)):
         return None
     generic = isinstance(fn, Known) and is_generic(fn.value)
@@ -91,6 +93,14 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
         if isinstance(t, Union) and (info.why != "call" or generic or not may_pass(t)):
             return _tested(state, v)
     return None
+
+
+def _as_one_list(t: Union) -> Any:
+    """What makes a list, to be walked, of what is a tuple or a list; None for anything else."""
+    kinds = {(type(x), x.cls) for x in t.options if isinstance(x, (Tup, Lst))}
+    if any(not isinstance(x, (Tup, Lst)) for x in t.options) or not kinds <= {(Tup, tuple), (Lst, list)}:
+        return None
+    return list if (Lst, list) not in kinds else tuple_as_list
 
 
 def _may_be_an_object_or_none(t: T) -> bool:

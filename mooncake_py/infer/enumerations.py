@@ -66,7 +66,7 @@ def read(state: Attributes, s: Call, x: Operand, t: T, name: str) -> tuple[T, An
     members = (t.value,) if isinstance(t, Known) else () if issubclass(cls, enum.Flag) else tuple(cls)
     if members and all(_is_constant(vars(m).get(kept, ABSENT)) for m in members) and (kept != name or not state.wary):
         return functools.reduce(join, [state.value_type(vars(m), kept, vars(m)[kept]) for m in members]), getattr
-    return (Meth(d, s, False), None) if is_function(d) else None
+    return (Meth(d, (s,), False), None) if is_function(d) else None
 
 
 def _is_constant(x: Any) -> bool:

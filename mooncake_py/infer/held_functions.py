@@ -7,6 +7,7 @@ the object they are bound to has a type, and their code can be taken in (`transf
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from typing import TYPE_CHECKING
@@ -15,8 +16,7 @@ from mooncake_py.closures import cell_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import FRAME_NAMES
-from mooncake_py.infer.lookup import is_function
-from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T, Top, Tup
+from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T, Top, Tup, join
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
@@ -74,7 +74,7 @@ def held(state: State, fn: Fn, s: Call) -> Held | None:
 
 def in_order(state: State, fn: Fn, s: Call, in_sight: bool) -> Held | None:
     """The call with its arguments in the order of the parameters; None where they do not simply fit."""
-    code, site = fn.code, fn.site
+    code, site = fn.code, fn.sites[0]
     n, rest = code.co_argcount, s.args[code.co_argcount :]
     if rest and not code.co_flags & CO_VARARGS:
         return None
@@ -123,8 +123,8 @@ def _is_made_by(state: State, v: Operand, f: object) -> bool:
 
 def held_method(state: State, m: Meth) -> Held | None:
     """The same for a method of an object of a known class."""
-    of_object = m.owner is None and is_function(m.func) and is_const(m.site.fn, getattr)
-    return Held(m) if of_object and isinstance(state.type_of(m.site.args[0]), Obj) else None
+    of_object = m.is_of_objects and all(is_const(s.fn, getattr) for s in m.sites)
+    return Held(m) if of_object and isinstance(_of_sites(state, m, lambda s: state.type_of(s.args[0])), Obj) else None
 
 
 def type_held(state: State, f: object, types: tuple[T, ...]) -> T:
@@ -133,12 +133,23 @@ def type_held(state: State, f: object, types: tuple[T, ...]) -> T:
     if isinstance(t, Bot):
         return BOT
     if f is receiver_of:
-        return state.type_of(t.site.args[0]) if isinstance(t, Meth) else Top(True)
+        return _of_sites(state, t, lambda s: state.type_of(s.args[0])) if isinstance(t, Meth) else Top(True)
     i = types[1]
     if not isinstance(t, Fn) or not isinstance(i, Known):
         return Top(True)
-    whole: Operand = t.site.args[4] if f is cell_of else t.site.args[1]
+    return _of_sites(state, t, lambda s: _item(state, s.args[4] if f is cell_of else s.args[1], i.value))
+
+
+def _of_sites(state: State, f: Fn | Meth, read: Callable[[Call], T]) -> T:
+    """The join of what is read of the calls that make a function or bind a method."""
+    t: T = BOT
+    for s in f.sites:
+        t = join(t, read(s))
+    return t
+
+
+def _item(state: State, whole: Operand, i: int) -> T:
     items = state.type_of(whole)
     if isinstance(items, Known) and isinstance(whole, Const):
-        return Known(items.value[i.value])
-    return items.items[i.value] if isinstance(items, Tup) else BOT if isinstance(items, Bot) else Top(True)
+        return Known(items.value[i])
+    return items.items[i] if isinstance(items, Tup) else BOT if isinstance(items, Bot) else Top(True)

@@ -136,10 +136,8 @@ def activate(t: T, act: bool = True) -> T:
             return t.mapped(lambda x: activate(x, act))
         case Top():
             return Top(act)
-        case Fn(code=c, site=s):
-            return Fn(c, s, act)
-        case Meth(func=m, site=s):
-            return Meth(m, s, act, t.owner, t.by_value)
+        case Fn() | Meth():
+            return replace(t, act=act)
         case Known():
             return activate(widen(t), act) if act and isinstance(t.value, (float, complex, tuple, np.ndarray)) else t
     return t

@@ -221,11 +221,11 @@ class Classes:
         if held is not None or (cls, name) in self.own:
             return None
         if is_function(d):
-            return Meth(d, s, t.act), None
+            return Meth(d, (s,), t.act), None
         if type(d) is staticmethod and is_function(d.__func__):
             return Known(d.__func__), getattr
         if type(d) is classmethod and is_function(d.__func__):
-            return Meth(d.__func__, s, False, cls), None
+            return Meth(d.__func__, (s,), False, cls), None
         return None
 
     def _stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
@@ -258,7 +258,7 @@ class Classes:
         if type(d) is property:
             return (BOT, Plan(d.fget, (x,))) if is_function(d.fget) else None
         if is_function(d) or replaces(d) or type(d) is pytypes.MethodDescriptorType:
-            return Meth(d, s, t.active, by_value=True), None
+            return Meth(d, (s,), t.active, by_value=True), None
         return self.read_class(s, t.cls, name)
 
     def read_class(self, s: Call, cls: type, name: str) -> tuple[T, Any] | None:
@@ -271,7 +271,7 @@ class Classes:
         if type(d) is staticmethod and is_function(d.__func__):
             return Known(d.__func__), getattr
         if type(d) is classmethod and (is_function(d.__func__) or makes(d.__func__)):
-            return Meth(d.__func__, s, False, cls), None
+            return Meth(d.__func__, (s,), False, cls), None
         return None
 
     def read_super(self, s: Call, after: type, t: Obj | Tup, name: str) -> tuple[T, Any] | None:
@@ -285,7 +285,7 @@ class Classes:
                 if isinstance(d, property):
                     return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
                 if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
-                    return Meth(d, s, t.active, by_value=isinstance(t, Tup)), None
+                    return Meth(d, (s,), t.active, by_value=isinstance(t, Tup)), None
                 if isinstance(t, Tup) and (i := field_index(d)) is not None:
                     return t.items[i], i
                 return None
@@ -382,10 +382,9 @@ class Classes:
         """The function or class; for a function that is made here and knows nothing, another one of its code."""
         if isinstance(t, Known):
             return t.value
-        if not isinstance(t, Fn) or t.code.co_freevars or self.globals is None:
+        if not isinstance(t, Fn) or not t.knows_nothing or self.globals is None:
             return None
-        plain = all(isinstance(v, Const) and not v.value for v in t.site.args[1:])
-        return pytypes.FunctionType(t.code, self.globals) if plain else None
+        return pytypes.FunctionType(t.code, self.globals)
 
     def is_true(self, t: T) -> bool:
         """Is an object of this type true, having no say in it?"""

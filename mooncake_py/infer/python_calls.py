@@ -34,7 +34,9 @@ from mooncake_py.infer.types import (
     Top,
     Union,
 )
-from mooncake_py.ir.nodes import Call, Operand
+from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.nodes import Call, Operand, Var
 from mooncake_py.registry import infer_table
 
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -90,6 +92,17 @@ class PythonCalls(Attributes):
             return False
         self.hollow.add(s.out)
         return True
+
+    def is_in_sight(self, f: Operand) -> bool:
+        """Is it a function that is made here, under the name it got there?"""
+        made = self.shape.defs.get(f) if isinstance(f, Var) else None
+        return made is not None and is_const(made.fn, ops.make_function)
+
+    def may_be_others(self, s: Call) -> bool:
+        """May a function that is called here, out of an object or a container, be another one when more is known of
+        what is put there?"""
+        self.hollow.add(s.out)
+        return self.waits(s)
 
     def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
@@ -151,6 +164,8 @@ class PythonCalls(Attributes):
         written = any(map(may_be_written, (*types, *kw)))
         # Of a function that was made here nothing else is found out, not even what it gives for constants.
         if (act or written or self.wary or target is None) and self.is_taken_in(s, target, code, types):
+            if target is None and not self.is_in_sight(s.fn) and self.may_be_others(s):
+                return self.planned(s, Awaited())
             return self.planned(s, TakenIn(code))
         if target is None and self.is_for_one_call(s, code):
             return self.planned(s, TakenIn(code))

@@ -91,7 +91,7 @@ def attribute(t: T, name: str, site: Any) -> tuple[T, Any] | None:
     d = class_attribute(cls, name)
     if _is_method(d):
         if not _may_have_dict(cls) or cls in constant_classes or of_constant_package(cls) or isinstance(t, Dct):
-            return Meth(d, site, t.active, by_value=isinstance(t, Tup) or is_scalar(t)), None
+            return Meth(d, (site,), t.active, by_value=isinstance(t, Tup) or is_scalar(t)), None
         return None
     if isinstance(d, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)) and not _may_have_dict(cls):
         r = result_type(d, (t,), ())

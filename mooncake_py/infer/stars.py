@@ -35,7 +35,7 @@ def spread_out(state: State, s: Call) -> Plan | None:
 def _code_of(t: T) -> CodeType | None:
     """What a call of such a function, method or class runs, where that takes no more and no fewer arguments."""
     if isinstance(t, Fn):
-        plain = all(is_const(v, None) for v in t.site.args[1:3])
+        plain = all(is_const(v, None) for s in t.sites for v in s.args[1:3])
         return t.code if plain and _is_exact(t.code) else None
     f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
     if isinstance(f, type):

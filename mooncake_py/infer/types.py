@@ -255,39 +255,61 @@ class Cell(T):
         return Cell(elem, act)
 
 
-@type_class
+@node
 class Fn(T):
-    """A function made while the derived function runs, from this code object; `site` is the call that makes it."""
+    """A function made while the derived function runs, from this code object; `sites` are the calls that make it."""
 
     code: pytypes.CodeType
-    site: Any
+    sites: tuple[Any, ...]
     act: bool = False
+
+    def _held(self) -> Any:
+        return self.code, frozenset(self.sites), self.act
+
+    @property
+    def knows_nothing(self) -> bool:
+        """Has it neither cells nor default values, wherever it was made?"""
+        given = [v for s in self.sites for v in s.args[1:]]
+        return not self.code.co_freevars and all(isinstance(v, Const) and not v.value for v in given)
 
     @property
     def active(self) -> bool:
         return self.act
 
 
-@type_class
+@node
 class Meth(T):
-    """A function that `site`, a call of `getattr` or `load_super`, found in a class and bound to its receiver.
+    """A function that one of `sites`, calls of `getattr` or `load_super`, found in a class and bound to its receiver.
 
     `owner` is the class that a class method is bound to, None where it is an object's method. `by_value`: the receiver
     is a number or a tuple, whose cotangent travels beside it.
     """
 
     func: Any
-    site: Any
+    sites: tuple[Any, ...]
     act: bool = False
     owner: type | None = None
     by_value: bool = False
+
+    def _held(self) -> Any:
+        return self.func, frozenset(self.sites), self.act, self.owner, self.by_value
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Is it one of the user's objects, which can be read from it wherever it comes from?"""
+        return self.owner is None and not self.by_value and isinstance(self.func, pytypes.FunctionType)
+
+    @property
+    def site(self) -> Any:
+        """The first of them; where the method is read as what it gave, the only one."""
+        return self.sites[0]
 
     def is_read_as(self, v: Operand) -> bool:
         """Is v what `site` gave, and so `receiver` its object?
 
         By another name, from a list or as what was read the last time round, it may be a method of another one.
         """
-        return v is self.site.out
+        return len(self.sites) == 1 and v is self.site.out
 
     @property
     def receiver(self) -> Operand:
@@ -338,11 +360,12 @@ class Union(Top):
 
 
 MOST_OPTIONS = 16
+MOST_SITES = 64  # where functions of one code are made
 MOST_LENGTHS = 4  # of tuples: there is no end to one that grows in a loop
 MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
 MOST_TOLD = 64  # of what types an option consists, at most
 Kind = tuple[Any, ...]
-"""Tells values of one option from those of another: the value itself, an exact class, or the code of a function.
+"""Tells values of one option from those of another: the value itself, an exact class, the code of a function, a method.
 
 Tuples of different lengths are of different kinds.
 """
@@ -368,8 +391,8 @@ def kind_of(t: T) -> Kind | None:
             return "a", c
         case Fn(code=c):
             return "code", c
-        case Meth(func=m, site=s):
-            return "method", m, s
+        case Meth(func=m, sites=sites):
+            return ("method", m, None) if t.is_of_objects else ("method", m, sites)
     return None
 
 
@@ -495,8 +518,9 @@ def _join(a: T, b: T) -> T:
         return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
     if (isinstance(a, Lst) and isinstance(b, Lst) and a.cls is b.cls) or (isinstance(a, Cell) and isinstance(b, Cell)):
         return a.holding(join(a.elem, b.elem), act)
-    if isinstance(a, (Fn, Meth)) and type(a) is type(b) and replace(a, act=act) == replace(b, act=act):
-        return replace(a, act=act)
+    if isinstance(a, (Fn, Meth)) and isinstance(b, (Fn, Meth)) and kind_of(a) == kind_of(b):
+        sites = tuple(dict.fromkeys((*a.sites, *b.sites)))
+        return replace(a, act=act, sites=sites) if len(sites) <= MOST_SITES else Top(act)
     if isinstance(a, Union) or isinstance(b, Union) or kind_of(a) != kind_of(b):
         return union((a, b))
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:

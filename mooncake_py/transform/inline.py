@@ -38,7 +38,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into
+from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into, tuple_as_list
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.run import NOTHING
 from mooncake_py.transform.answered import answered
@@ -51,7 +51,7 @@ from mooncake_py.transform.stops import may_stop
 from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 
-_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS}
+_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS, tuple_as_list}
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object that it makes could not be done without
 MOST_TOTAL = 1500  # of a function that others are taken into
@@ -213,8 +213,8 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         site = next((x for b in inferred.fn.blocks for x in b.stmts if x.out is s.fn), None)
         if site is not None and is_const(site.fn, ops.make_function) and not _in_closure_of_itself(site):
             return _callee(site, s)
-        if not t.code.co_freevars and all(isinstance(v, Const) and not v.value for v in t.site.args[1:]):
-            return _callee(t.site, s)  # wherever it comes from, it knows nothing but its arguments
+        if t.knows_nothing:
+            return _callee(t.sites[0], s)  # wherever it comes from, it knows nothing but its arguments
     return None
 
 

@@ -20,7 +20,7 @@ from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import uses_up
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Meth, Real, T, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import fresh_beside, map_function
@@ -205,7 +205,8 @@ class _Rewriter(Displays):
                 continue
             if any(info.target is f for f in _SAME_LENGTH) and _is_whole(info.types[1]):
                 continue
-            changed: list[Operand] = [*memory.unseen.get(s.out, ()), *info.written]
+            changed: list[Operand] = [*memory.unseen.get(s.out, ())]
+            changed += [v for v in info.written if not isinstance(self.type_of(v), (Obj, Cell, Arr, Dct))]
             if (
                 info.rule is None
                 and info.kind == "plain"

@@ -172,6 +172,8 @@ def simplify(
     starred = spread_starred(inferred)
     if starred is not None:
         return starred
+    if inferred.early:
+        return None  # what is called out of containers may change those that loops go over
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler

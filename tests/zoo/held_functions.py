@@ -211,3 +211,105 @@ def objects_that_give_the_arguments(x, y):
     except TypeError:
         total *= x
     return total
+
+
+class Tape:
+    def __init__(self):
+        self.backs = []
+
+    def variable(self, value):
+        return Traced(self, value)
+
+
+class Traced:
+    def __init__(self, tape, value):
+        self.tape = tape
+        self.value = value
+        self.grad = 0.0
+        self.back = lambda: None
+
+    def __add__(self, other):
+        out = Traced(self.tape, self.value + other.value)
+
+        def back():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out.back = back
+        self.tape.backs.append(back)
+        return out
+
+    def __mul__(self, other):
+        out = Traced(self.tape, self.value * other.value)
+
+        def back():
+            self.grad += other.value * out.grad
+            other.grad += self.value * out.grad
+
+        out.back = back
+        self.tape.backs.append(back)
+        return out
+
+
+@case(0.7, 0.4)
+def a_tape_in_an_object(x, y):
+    tape = Tape()
+    a, b = tape.variable(x), tape.variable(y)
+    z = a * b + a
+    for _ in range(3):
+        z = z * z + b * a
+    z.grad = 1.0
+    for back in reversed(tape.backs):
+        back()
+    return a.grad + b.grad * z.value
+
+
+@case(0.7, 0.4)
+def closures_that_objects_hold(x, y):
+    tape = Tape()
+    a, b = tape.variable(x), tape.variable(y)
+    c = a * b
+    d = c * a + b
+    d.grad = 1.0
+    for v in (d, c, b, a):
+        v.back()
+    d.back = b.back
+    d.back()
+    return a.grad + b.grad * c.grad
+
+
+class Parented:
+    def __init__(self, value, parents=()):
+        self.value = value
+        self.parents = parents
+        self.grad = 0.0
+
+    def __mul__(self, other):
+        return Parented(self.value * other.value, [(self, other.value), (other, self.value)])
+
+    def backward(self, g=1.0):
+        self.grad += g
+        for parent, weight in self.parents:
+            parent.backward(weight * g)
+
+
+@case(0.7, 0.4)
+def parents_in_a_tuple_or_a_list(x, y):
+    a, b = Parented(x), Parented(y)
+    c = a * b * a
+    c.backward()
+    n = [len(list(zip(v.parents, "ab"))) for v in (a, b, c)]
+    return a.grad + b.grad * sum(i * k for i, k in enumerate(n)) + c.value
+
+
+@case(0.7, 0.4)
+def methods_bound_in_several_places(x, y):
+    first, second = Layer(x), Layer(y)
+    todo = [first.apply]
+    todo.append(second.apply)
+    if x > y:
+        todo.append(first.apply)
+    v = x
+    for apply in todo:
+        v = apply(v) + apply(y, v)
+    return v * first.calls + second.calls
