@@ -124,6 +124,7 @@ for _module, _packs in {
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
     "scipy.stats": (
         "scipy_stats",
+        "scipy_discrete",
         "scipy_stats_native",
         "scipy_samples",
         "scipy_draws",

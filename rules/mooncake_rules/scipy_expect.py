@@ -13,6 +13,9 @@ from scipy.stats import _distn_infrastructure as infrastructure
 
 from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import as_written
+
+_expect = as_written(st.rv_continuous.expect)
 
 
 def infinite_support(dist, args):
@@ -30,10 +33,21 @@ def inner_ends(dist, args, loc, scale, low, high):
 
 @overlay(st.rv_continuous.expect)
 def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, conditional=False, **kwds):
-    def integrand(x):
-        z = (x - loc) / scale
-        density = self._pdf(z, *args) / scale if is_positive(self, z, args) else 0.0
-        return (x if func is None else func(x)) * density
+    """Where the density jumps or is infinitely steep, `func` less its value at this place is integrated.
+
+    That is zero there, wherever the place moves to. The rest is the value there times a probability.
+    """
+
+    def value(x):
+        return x if func is None else func(x)
+
+    def integral(start, end, level):
+        def integrand(x):
+            z = (x - loc) / scale
+            density = self._pdf(z, *args) / scale if is_positive(self, z, args) else 0.0
+            return (value(x) - level) * density
+
+        return quad(integrand, start, end, **kwds)[0]
 
     below, above = infinite_support(self, args)
     ends = self._get_support(*args)
@@ -43,10 +57,69 @@ def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, condition
     if ub is None:
         high = np.inf if above else loc + ends[1] * scale
     c, d = inner_ends(self, args, loc, scale, low, high)
-    mean = quad(integrand, low, c, **kwds)[0] + quad(integrand, c, d, **kwds)[0] + quad(integrand, d, high, **kwds)[0]
+    first, last = jumps(self, args, loc, scale, low, high)
+    at_first, at_last = level_at(value, first), level_at(value, last)
+    steep = cusp(self, args, loc, scale, c, d)
+    at_steep = level_at(value, steep)
+    start, end = low if at_first == 0.0 else first, high if at_last == 0.0 else last
+    mean = integral(start, c, at_first) + integral(d, end, at_last)
+    if steep is None:
+        mean = mean + integral(c, d, 0.0)
+    else:
+        mean = mean + integral(c, steep, at_steep) + integral(steep, d, at_steep)
+        mean = mean + at_steep * (self.cdf(d, *args, loc=loc, scale=scale) - self.cdf(c, *args, loc=loc, scale=scale))
+    if at_first != 0.0:
+        mean = mean + at_first * self.cdf(c, *args, loc=loc, scale=scale)
+    if at_last != 0.0:
+        mean = mean + at_last * self.sf(d, *args, loc=loc, scale=scale)
+    if at_first != 0.0 or at_last != 0.0 or steep is not None:
+        mean = mean + difference(mean, self, func, args, loc, scale, lb, ub, **kwds)
     if conditional:
         mean = mean / (self.cdf(high, *args, loc=loc, scale=scale) - self.cdf(low, *args, loc=loc, scale=scale))
     return np.array(mean)[()]
+
+
+def jumps(dist, args, loc, scale, low, high):
+    """The ends of the support between low and high where the density does not go to zero; None for the others."""
+    a, b = (float(end) for end in dist._get_support(*args))
+    if isinstance(dist, type(st.pearson3)) and args[0] != 0:  # whose ends SciPy has at infinity
+        a, b = (-2.0 / args[0], b) if args[0] > 0 else (a, -2.0 / args[0])
+    out: list[float | None] = []
+    for end, inner in zip((a, b), (float(dist._ppf(0.05, *args)), float(dist._ppf(0.95, *args))), strict=True):
+        place, width = loc + end * scale, inner - end
+        if np.isinf(end) or not low - 1e-9 * abs(width) * scale <= place <= high + 1e-9 * abs(width) * scale:
+            out.append(None)
+            continue
+        near, far = dist._pdf(np.array([end + 1e-9 * width, inner]), *args)
+        out.append(None if near < 1e-3 * far else float(place))
+    return out[0], out[1]
+
+
+def cusp(dist, args, loc, scale, c, d):
+    """The place between c and d where the density of a two-sided distribution is infinite or infinitely steep."""
+    if not c < loc < d:
+        return None
+    near, far = 1e-9 * (d - c) / scale, 0.1 * (d - c) / scale
+    with np.errstate(all="ignore"):
+        p, q, r = dist._pdf(np.array([near, 2.0 * near, far]), *args)
+    return float(loc) if abs(q - p) > 1e-6 * r else None
+
+
+def difference(mean, *args, **kwds):
+    """What SciPy finds without its parts, beside the mean found by them."""
+    return _expect(*args, **kwds) - mean
+
+
+def level_at(value, x):
+    """The value at x, as a constant; zero where there is none."""
+    if x is None:
+        return 0.0
+    try:
+        with np.errstate(all="ignore"):
+            level = float(value(x))
+    except (ArithmeticError, ValueError):
+        return 0.0
+    return level if np.isfinite(level) else 0.0
 
 
 def is_positive(dist, x, args):
@@ -101,7 +174,8 @@ def sum_of_terms(fun, lb, ub, x0, inc, maxcount=1000, tolerance=1e-10, chunksize
     return total
 
 
-zero_derivative(infinite_support, is_positive, inner_ends, chunks, infrastructure._drv2_ppfsingle)
+zero_derivative(infinite_support, is_positive, inner_ends, jumps, cusp, level_at, difference, chunks)
+zero_derivative(infrastructure._drv2_ppfsingle)
 for _cls in {type(d) for d in vars(st).values() if isinstance(d, st.rv_discrete)}:
     if "_ppf" in vars(_cls):
         zero_derivative(_cls._ppf)  # a whole number
@@ -122,3 +196,10 @@ CASES: list[RuleCase] = [
     case(lambda a, b: st.skellam.expect(lambda k: np.abs(k) * a, args=(a, b), lb=-3, conditional=True), 5.0, 3.3),
     case(lambda m: st.poisson.expect(lambda k: k**2, args=(m,)), 1.3),
 ]  # fmt: skip
+CASES += [
+    case(lambda a, m, s: st.truncnorm.expect(np.exp, args=(a, 2.0), loc=m, scale=s), -0.4, 0.3, 1.4),
+    case(lambda b, m, s: st.beta.expect(lambda x: x * x, args=(1.3, b), loc=m, scale=s), 0.63, 0.3, 1.4),
+    case(lambda k, m: st.pearson3.expect(lambda x: x + x**3, args=(k,), loc=m), -2.0, 0.3),
+    case(lambda a, m: st.dgamma.expect(np.cos, args=(a,), loc=m), 1.2, 0.3),
+    case(lambda c: st.genextreme.expect(lambda x: x * x, args=(c,), lb=0.1, ub=3.0), -0.1),
+]

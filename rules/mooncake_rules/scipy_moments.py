@@ -68,14 +68,12 @@ Cotangents = tuple[Any, Any, list[Any]]
 """Those of location, scale and shapes."""
 
 
-def pulled(f: Callable[..., Any], weights: Any, shapes: Sequence[Any], on: Sequence[bool]) -> list[Any]:
-    """The cotangents of the shapes; `f` gives one array, or a list where weights is one."""
+def pulled(f: Callable[..., Any], weight: Any, shapes: Sequence[Any], on: Sequence[bool]) -> list[Any]:
+    """The cotangents of the shapes for the cotangent `weight` of `f(*shapes)`."""
     if not any(on):
         return [None] * len(shapes)
     y, pull = run(f, None, shapes, on)
-    if not isinstance(weights, list):
-        return list(pull(_like(weights, y)))
-    return list(pull([_like(w, v) for w, v in zip(weights, y, strict=True)]))
+    return list(pull(_like(weight, y)))
 
 
 def _like(w: Any, y: Any) -> Any:
@@ -84,24 +82,33 @@ def _like(w: Any, y: Any) -> Any:
     return np.array(w, float) if isinstance(y, np.ndarray) else float(w) if type(y) is float else None
 
 
-def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Callable[..., Cotangents]) -> Any:
-    """The cotangents of dist, args and kwds; `pull` is given what is well defined, one element after the other."""
+def total_of(ds: Sequence[Any]) -> Any:
+    """The sum of cotangents of one argument, None being zero."""
+    given = [d for d in ds if d is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
+def _whole(dist: Any, args: Any, kwds: dict[str, Any], y: Any, dy: Any, pull: Callable[..., Cotangents]) -> Any:
+    """The cotangents of dist, args and kwds; `pull` is given what is well defined, one element after the other.
+
+    Where y is asked for and infinite or not defined, nothing is a derivative: NaN.
+    """
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
     order = [*names, *(["loc"] if isinstance(dist, st.rv_discrete) else ["loc", "scale"])]
     given = args[: len(order)]  # behind these may stand which moments are asked for
     shapes, loc, scale, *_ = dist._parse_args(*given, **{k: v for k, v in kwds.items() if k != "moments"})
-    whole = np.broadcast_arrays(loc, scale, *shapes, *dys)
-    ls, ss, *rest = whole
-    good = np.asarray(dist._argcheck(*rest[: len(shapes)]), bool) & (ss > 0) & (ls == ls)
-    ls, ss, *rest = (v[good] for v in whole)
+    whole = np.broadcast_arrays(loc, scale, *shapes, y, dy)
+    asked = np.asarray(whole[-1] != 0)
+    good = asked & np.isfinite(whole[-2])
+    ls, ss, *values, _, ds = (v[good] for v in whole)
     on = [np.asarray(s).dtype.kind == "f" and not is_constant(s) for s in shapes]
     parts: Cotangents = (None, None, [None] * len(shapes))
     if good.any():
-        parts = pull(ls, ss, rest[: len(shapes)], on, *rest[len(shapes) :])
+        parts = pull(ls, ss, values, on, ds)
     of: dict[str, Any] = {"moments": None}
 
     def whole_of(t: Any) -> Any:
-        out = np.zeros(good.shape)
+        out = np.where(asked, np.nan, np.zeros(good.shape))
         out[good] = 0.0 if t is None else t
         return out
 
@@ -114,22 +121,18 @@ def _whole(dist: Any, args: Any, kwds: dict[str, Any], dys: list[Any], pull: Cal
     return None, *positional, *(None if k == "moments" else fitted(of[k], v) for k, v in kwds.items())
 
 
-def _stats_cotangents(dist: Any, letters: str, dys: list[Any], args: Any, kwds: dict[str, Any]) -> Any:
-    """`dys`: the cotangent of each of the letters, in the order of "mvsk"."""
+def _of_statistic(dist: Any, letter: str, y: Any, dy: Any, args: Any, kwds: dict[str, Any]) -> Any:
+    """The cotangents for that of the statistic of this letter."""
+    power = {"m": 1, "v": 2}.get(letter, 0)
 
-    def pull(loc: Any, scale: Any, shapes: Any, on: Any, *dys: Any) -> Cotangents:
-        of = dict(zip(letters, dys, strict=True))
-        values = dict(zip(letters, standard(dist, letters, *shapes), strict=True))
-        dscale = np.zeros(len(scale))
-        weights = []
-        for k, dy in of.items():
-            power = {"m": 1, "v": 2}.get(k, 0)
-            weights.append(dy * scale**power)
-            if power:
-                dscale = dscale + dy * power * scale ** (power - 1) * values[k]
-        return of.get("m"), dscale, pulled(lambda *a: standard(dist, letters, *a), weights, shapes, on)
+    def pull(loc: Any, scale: Any, shapes: Any, on: Any, dy: Any) -> Cotangents:
+        dscale = None
+        if power:
+            dscale = dy * power * scale ** (power - 1) * standard(dist, letter, *shapes)[0]
+        of_shapes = pulled(lambda *a: standard(dist, letter, *a)[0], dy * scale**power, shapes, on)
+        return dy if letter == "m" else None, dscale, of_shapes
 
-    return _whole(dist, args, kwds, dys, pull)
+    return _whole(dist, args, kwds, y, dy, pull)
 
 
 @rrule(Base.stats)
@@ -139,8 +142,9 @@ def stats(self, *args, **kwds):
     letters = "".join(k for k in "mvsk" if k in asked)
 
     def pullback(dy):
-        dys = [0.0 if d is None else d for d in (dy if isinstance(y, tuple) else [dy])]
-        return _stats_cotangents(self, letters, dys, args, kwds)
+        several = zip(letters, y, dy, strict=True) if isinstance(y, tuple) else [(letters, y, dy)]
+        parts = [_of_statistic(self, *part, args, kwds) for part in several if part[2] is not None]
+        return tuple([total_of(ds) for ds in zip(*parts, strict=True)]) if parts else None
 
     return y, pullback
 
@@ -153,8 +157,8 @@ def _single(name: str, letter: str) -> None:
         y = f(self, *args, **kwds)
 
         def pullback(dy):
-            dy = dy / (2.0 * y) if name == "std" else dy
-            return _stats_cotangents(self, letter, [dy], args, kwds)
+            dy = dy / np.where(np.isfinite(y), 2.0 * y, 1.0) if name == "std" else dy
+            return _of_statistic(self, letter, y, dy, args, kwds)
 
         return y, pullback
 
@@ -171,7 +175,7 @@ def entropy(self, *args, **kwds):
         def pull(loc, scale, shapes, on, dy):
             return None, dy / scale, pulled(self.vecentropy, dy, shapes, on)
 
-        return _whole(self, args, kwds, [dy], pull)
+        return _whole(self, args, kwds, y, dy, pull)
 
     return y, pullback
 
@@ -194,7 +198,7 @@ def moment(self, order, *args, **kwds):
                     dshapes = [t if d is None else d if t is None else t + d for t, d in zip(dshapes, ds, strict=True)]
             return dy * order * below, dy * order * (here - loc * below) / scale, dshapes
 
-        dist, *rest = _whole(self, args, kwds, [dy], pull)
+        dist, *rest = _whole(self, args, kwds, y, dy, pull)
         return dist, None, *rest
 
     return y, pullback
@@ -217,6 +221,7 @@ CASES: list[RuleCase] = [
     case(lambda a, s: st.expon(scale=s).var() * st.lognorm(a).stats("vs")[1], 0.4, 0.8),
     case(lambda a, m, s: st.gamma.moment(3, a, m, s), 1.7, 0.3, _A), case(lambda s: st.norm.moment(2, scale=s), _A),
     case(lambda m, s: st.norm.stats(m, s, "mvk"), _A, 0.8), case(lambda m: st.poisson.stats(m, 2, "vs"), 1.3),
+    case(lambda c: st.lomax.stats(c, moments="mv")[0], 1.5), case(lambda c: st.pareto.mean([0.7, c])[1], 1.5),
     case(lambda a, s: st.gamma.entropy(a, scale=s), _A, 0.8), case(lambda s: st.norm.entropy(scale=s), _A),
     case(lambda m: _stats(st.poisson, m, loc=2), _A), case(lambda p: st.binom.entropy(5, p), 0.3),
     case(lambda n, p: _stats(st.nbinom, n, p), 4.4, 0.5), case(lambda p: _stats(st.bernoulli, p), 0.3),

@@ -21,7 +21,7 @@ from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, z
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_elementwise import Entry, register_table
-from mooncake_rules.scipy_library import fitted, is_constant, unknown_by
+from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_probability import binomial_slope, kolmogorov_curvature
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_shapes import betainc_slope_a
@@ -154,7 +154,7 @@ CASES: list[RuleCase] = register_table(importlib.import_module("scipy.special._u
 # -- the methods of distributions -------------------------------------------------------------------------
 
 
-def _pulled(method: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
+def cotangents_of(method: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
     """The cotangents of those arguments that are `on`, for the cotangent `weight` of `method(*args)`.
 
     Where the method cannot be differentiated by all of them it is by each alone, as far as that goes; the others'
@@ -169,7 +169,7 @@ def _pulled(method: Any, weight: Any, args: list[Any], on: list[bool]) -> list[A
             name = f"{dist.__module__}.{dist.__qualname__}.{method.__name__}"
             return [NoDerivative(name, f"its argument number {i + 1}", str(e)) if k else None for i, k in enumerate(on)]
     alone = [[k and j == i for j in range(len(on))] for i, k in enumerate(on)]
-    return [_pulled(method, weight, args, one)[i] if on[i] else None for i, one in enumerate(alone)]
+    return [cotangents_of(method, weight, args, one)[i] if on[i] else None for i, one in enumerate(alone)]
 
 
 def _overrides(dist: Any, name: str) -> bool:
@@ -180,17 +180,17 @@ def _log_density(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> lis
     """The cotangents of z and the shapes for the cotangent `weight` of the log density."""
     out: list[Any] = []
     if _overrides(dist, "_logpdf"):
-        out = _pulled(dist._logpdf, weight, args, on)
+        out = cotangents_of(dist._logpdf, weight, args, on)
         if not _overrides(dist, "_pdf") or not any(type(t) is NoDerivative for t in out):
             return out
     with np.errstate(divide="ignore", invalid="ignore"):
         w = np.where(weight == 0, 0.0, weight / dist._pdf(*args))
-    return _pulled(dist._pdf, w, args, on)
+    return cotangents_of(dist._pdf, w, args, on)
 
 
 def _probability(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
     """The cotangents of the shapes for the cotangent `weight` of the distribution function."""
-    return _pulled(dist._cdf, weight, args, [False, *on[1:]])[1:] if any(on[1:]) else [None] * (len(on) - 1)
+    return cotangents_of(dist._cdf, weight, args, [False, *on[1:]])[1:] if any(on[1:]) else [None] * (len(on) - 1)
 
 
 def _of_inverse(slope: Any, p: Any, dy: Any) -> Any:
@@ -200,47 +200,58 @@ def _of_inverse(slope: Any, p: Any, dy: Any) -> Any:
     return np.where(slope == 0, 0.0, -dy * slope / np.where(slope == 0, 1.0, p))
 
 
-def _differentiable(xs: Any) -> list[bool]:
+def are_floats(xs: Any) -> list[bool]:
     return [np.asarray(x).dtype.kind == "f" for x in xs]
 
 
 def _cotangents(name: str, dist: Any, dy: Any, y: Any, x: Any, args: Any, kwds: dict[str, Any]) -> tuple[Any, ...]:
-    """The cotangents of `getattr(dist, name)(x, *args, **kwds)`: of dist, x, args and kwds."""
+    """The cotangents of `getattr(dist, name)(x, *args, **kwds)`: of dist, x, args and kwds.
+
+    Where the value is not defined, or an inverse is infinite, nothing is a derivative: NaN.
+    """
     shapes, loc, scale = dist._parse_args(*args, **kwds)
-    whole = np.broadcast_arrays(x, loc, scale, *shapes, dy, y)
-    whole = [np.asarray(v, dtype=float) for v in whole]
-    if name in ("ppf", "isf"):
-        good = (whole[0] > 0) & (whole[0] < 1) & np.isfinite(whole[-1])
-    else:
-        unit = (whole[0] - whole[1]) / whole[2]
-        good = dist._support_mask(unit, *whole[3:-2]) & np.isfinite(whole[0])
-    good = good & np.asarray(dist._argcheck(*whole[3:-2]), bool) & (whole[2] > 0) & (whole[-2] != 0)
-    xs, ls, ss, *rest = (v[good] for v in whole)
-    shape_values, ds, ys = rest[:-2], rest[-2], rest[-1]
-    z = (xs if name not in ("ppf", "isf") else ys) - ls
-    z = z / ss
-    on = [True, *_differentiable(shapes)]
-    empty: tuple[Any, ...] = ([], [], [], [None] * len(shapes))
-    dx, dloc, dscale, dshapes = _parts(name, dist, ds, ys, ss, [z, *shape_values], on) if good.any() else empty
-
-    def whole_of(t: Any) -> Any:
-        if type(t) is NoDerivative:
-            return t
-        out = np.zeros(good.shape)
-        out[good] = 0.0 if t is None else t
-        return out
-
+    whole = [np.asarray(v, dtype=float) for v in np.broadcast_arrays(x, loc, scale, *shapes, dy, y)]
+    inverse = name in ("ppf", "isf")
+    lost = (whole[-2] != 0) & (~np.isfinite(whole[-1]) if inverse else np.isnan(whole[-1]))
+    out: list[Any] = [np.where(lost, np.nan, 0.0) for _ in whole[:-2]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units = ((whole[-1] if inverse else whole[0]) - whole[1]) / whole[2]
+    on = [True, *are_floats(shapes)]
+    for where, of_these in _regions(name, dist, whole, units, (whole[-2] != 0) & ~lost):
+        if where.any():
+            z, ss, ds, ys, *values = (v[where] for v in (units, whole[2], whole[-2], whole[-1], *whole[3:-2]))
+            dx, dloc, dscale, dshapes = of_these(name, dist, ds, ys, ss, [z, *values], on)
+            for i, t in enumerate((dx, dloc, dscale, *dshapes)):
+                if type(t) is NoDerivative:
+                    out[i] = t
+                elif t is not None and type(out[i]) is not NoDerivative:
+                    out[i][where] = t
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
-    of = dict(zip([*names, "loc", "scale"], [*map(whole_of, dshapes), whole_of(dloc), whole_of(dscale)], strict=True))
     order = [*names, "loc", "scale"]
+    of = dict(zip(order, [*out[3:], *out[1:3]], strict=True))
     positional = [fitted(of[k], v) for k, v in zip(order, args, strict=False)]
-    return None, fitted(whole_of(dx), x), *positional, *(fitted(of[k], v) for k, v in kwds.items())
+    return None, fitted(out[0], x), *positional, *(fitted(of[k], v) for k, v in kwds.items())
 
 
-def _parts(
-    name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]
-) -> tuple[Any, Any, Any, list[Any]]:
-    """The cotangents of argument, location, scale and shapes, where all is well defined; args are z and the shapes."""
+def _regions(name: str, dist: Any, whole: Any, units: Any, good: Any) -> list[tuple[Any, Any]]:
+    """Which elements have cotangents other than zero, and what they are of."""
+    if name in ("ppf", "isf"):
+        inner = (whole[0] > 0) & (whole[0] < 1)
+        return [(good & inner, _parts), (good & ~inner, _parts_of_end)]
+    inner = good & dist._support_mask(units, *whole[3:-2]) & np.isfinite(whole[0])
+    if name == "pdf":
+        low, high = dist._get_support(*whole[3:-2])
+        ends = good & (low <= units) & (units <= high) & np.isfinite(whole[0])
+        return [(inner & (whole[-1] != 0), _parts), (ends & (whole[-1] == 0), _parts_of_zero)]
+    return [(inner, _parts)]
+
+
+Parts = tuple[Any, Any, Any, list[Any]]
+"""The cotangents of argument, location, scale and shapes."""
+
+
+def _parts(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]) -> Parts:
+    """Where all is well defined; args are z and the shapes."""
     z = args[0]
     if name in ("pdf", "logpdf"):
         weight = dy * y if name == "pdf" else dy
@@ -257,10 +268,57 @@ def _parts(
     if name in ("logcdf", "logsf"):
         weight = sign * dy * np.exp(-y)
         dz = sign * dy * np.exp(dist._logpdf(*args) - y)
+        ds = _probability(dist, weight, args, on)
     else:
         weight = sign * dy
         dz = weight * dist._pdf(*args)
-    return dz / scale, -dz / scale, -dz * z / scale, _probability(dist, weight, args, on)
+        ds = [_unless_flat(t, y) for t in _probability(dist, weight, args, on)]
+    return dz / scale, -dz / scale, -dz * z / scale, ds
+
+
+def _unless_flat(slope: Any, y: Any) -> Any:
+    """A distribution function that is 0 or 1 to the last digit has no slope, where it is lost to infinite steps."""
+    if slope is None or type(slope) is NoDerivative:
+        return slope
+    return np.where(np.isnan(slope) & ((y == 0) | (y == 1)), 0.0, slope)
+
+
+def _parts_of_end(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]) -> Parts:
+    """Of an inverse at the probabilities 0 and 1: it is an end of the support, which may depend on the shapes."""
+    z, *shapes = args
+    with np.errstate(divide="ignore"):
+        slope = (dy if name == "ppf" else -dy) * scale / dist._pdf(*args)
+    return slope, dy, dy * z, _of_end(dist, dy * scale, z, shapes, on[1:])
+
+
+def _parts_of_zero(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]) -> Parts:
+    """Of a density that is zero: it is too small, or at an end of the support; there its slope is that from within."""
+    z, *shapes = args
+    low, high = dist._get_support(*shapes)
+    dz = np.where(z == low, _slope_from(dist, 1.0, args), np.where(z == high, _slope_from(dist, -1.0, args), 0.0))
+    dz = dy * dz
+    return dz / scale, -dz / scale, -dz * z / scale, _of_end(dist, -dz, z, shapes, on[1:])
+
+
+def _of_end(dist: Any, weight: Any, z: Any, shapes: list[Any], on: list[bool]) -> list[Any]:
+    """The cotangents of the shapes for those of the end of the support that is next to z."""
+    if not _overrides(dist, "_get_support") or not any(on):
+        return [None] * len(shapes)
+    (low, high), pull = run(dist._get_support, None, shapes, on)
+    lower = np.abs(z - low) <= np.abs(z - high)
+    ends = zip((low, high), (lower, ~lower), strict=True)
+    return list(pull(tuple([np.where(k, weight, 0.0) if np.ndim(end) else np.sum(weight[k]) for end, k in ends])))
+
+
+def _slope_from(dist: Any, side: float, args: list[Any]) -> Any:
+    """The slope of the density to one side of where it is zero, by the power of the distance that it goes with."""
+    z, *shapes = args
+    step = np.maximum(np.spacing(np.abs(z)), 1e-200)
+    with np.errstate(all="ignore"):
+        near, far = (dist._pdf(z + side * k * step, *shapes) for k in (1.0, 4.0))
+        power = np.log(far / near) / np.log(4.0)
+        slope = np.where(power > 0.99, near / step, np.inf)
+    return side * np.where((near == 0) | (power > 1.01), 0.0, slope)
 
 
 def _method(name: str) -> None:
@@ -279,71 +337,6 @@ def _method(name: str) -> None:
 for _name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
     _method(_name)
 
-# -- discrete distributions -------------------------------------------------------------------------------
-
-
-def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: Any, kwds: Any) -> tuple[Any, ...]:
-    shapes, loc, _ = dist._parse_args(*args, **kwds)
-    whole = [np.asarray(v, dtype=float) for v in np.broadcast_arrays(k, loc, *shapes, dy, y)]
-    at = whole[0] - whole[1]
-    good = np.asarray(dist._argcheck(*whole[2:-2]), bool) & np.isfinite(at) & (whole[-2] != 0) & np.isfinite(whole[-1])
-    good = good & dist._support_mask(np.floor(at), *whole[2:-2])
-    if name in ("pmf", "logpmf"):
-        good = good & (np.floor(at) == at)
-    zs, ds, ys = at[good], whole[-2][good], whole[-1][good]
-    values = [v[good] for v in whole[2:-2]]
-    method = {"pmf": "_pmf", "logpmf": "_logpmf"}.get(name, "_cdf")
-    if name in ("sf", "logsf"):
-        ds = -ds
-    if name in ("logcdf", "logsf"):
-        ds = ds * np.exp(-ys)
-    if name == "pmf" and type(dist)._logpmf is not st.rv_discrete._logpmf:
-        method, ds = "_logpmf", ds * ys
-    if name == "logpmf" and type(dist)._logpmf is st.rv_discrete._logpmf:
-        method, ds = "_pmf", ds * np.exp(-ys)
-    zs = np.floor(zs)
-    if good.any() and values:
-        dshapes = _pulled(getattr(dist, method), ds, [zs, *values], [False, *_differentiable(shapes)])[1:]
-    else:
-        dshapes = [None] * len(values)
-
-    def whole_of(t: Any) -> Any:
-        if type(t) is NoDerivative:
-            return t
-        out = np.zeros(good.shape)
-        out[good] = 0.0 if t is None else t
-        return out
-
-    owner = f"{type(dist).__module__}.{type(dist).__qualname__}.{name}"
-    step = NoDerivative(owner, "a whole number (k or loc)")
-    names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
-    found = list(map(whole_of, dshapes))
-    if len(found) > len(names):  # one array of many probabilities
-        found = [next((t for t in found if type(t) is NoDerivative), None) or np.stack(found, -1)]
-    of = dict(zip([*names, "loc"], [*found, step], strict=True))
-    of = {
-        n: None if is_constant(v) else of[n]
-        for n, v in {**dict(zip([*names, "loc"], args, strict=False)), **kwds}.items()
-    }
-    positional = [fitted(of[n], v) for n, v in zip([*names, "loc"], args, strict=False)]
-    return None, unknown_by(step, k), *positional, *(fitted(of[n], v) for n, v in kwds.items())
-
-
-def _discrete_method(name: str) -> None:
-    f = getattr(st.rv_discrete, name)
-
-    @rrule(f)
-    def rule(self, k, *args, **kwds):
-        y = f(self, k, *args, **kwds)
-
-        def pullback(dy):
-            return _discrete_cotangents(name, self, dy, y, k, args, kwds)
-
-        return y, pullback
-
-
-for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
-    _discrete_method(_name)
 # -- frozen distributions ---------------------------------------------------------------------------------
 
 
@@ -413,16 +406,6 @@ def _method_case(dist: Any, name: str, *shapes: float) -> RuleCase:
     return case(call, x, 0.3, 1.2, *shapes)
 
 
-def _discrete_case(dist: Any, name: str, k: Any, *shapes: Any) -> RuleCase:
-    method = getattr(dist, name)
-
-    def call(*a):
-        return method(k, *a)
-
-    call.__qualname__ = f"{dist.name}.{name}"
-    return case(call, *shapes)
-
-
 _CONTINUOUS: list[tuple[Any, ...]] = [
     (st.norm,), (st.expon,), (st.gamma, 1.7), (st.beta, 1.3, 2.4), (st.t, 3.4), (st.chi2, 2.3), (st.f, 3.2, 5.1),
     (st.lognorm, 0.8), (st.weibull_min, 1.6), (st.weibull_max, 1.6), (st.laplace,), (st.logistic,), (st.cauchy,),
@@ -430,10 +413,6 @@ _CONTINUOUS: list[tuple[Any, ...]] = [
     (st.genlogistic, 1.4), (st.maxwell,), (st.nakagami, 1.7), (st.lomax, 1.9), (st.burr12, 1.4, 2.1), (st.fisk, 2.3),
     (st.exponnorm, 1.2), (st.invgauss, 0.9), (st.powerlaw, 1.7), (st.hypsecant,), (st.loggamma, 0.9), (st.chi, 2.4),
     (st.exponweib, 1.3, 0.9),
-]  # fmt: skip
-_DISCRETE: list[tuple[Any, ...]] = [
-    (st.poisson, np.array([0, 2, 5]), 2.3), (st.geom, np.array([1, 2, 5]), 0.3),
-    (st.bernoulli, np.array([0, 1, 1]), 0.3), (st.logser, np.array([1, 2, 4]), 0.4),
 ]  # fmt: skip
 _XS, _YS = np.cos(np.arange(7.0)), np.sin(1.7 * np.arange(7.0))
 
@@ -451,14 +430,10 @@ def _regressed(x, y):
 CASES += [
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS for m in ("pdf", "logpdf", "cdf")],
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS[:8] for m in ("sf", "logsf", "logcdf", "ppf", "isf")],
-    *[_discrete_case(d, m, k, *a) for d, k, *a in _DISCRETE for m in ("pmf", "logpmf")],
-    *[_discrete_case(st.poisson, m, np.array([0, 2, 5]), 2.3) for m in ("cdf", "sf", "logcdf", "logsf")],
-    case(lambda p: st.binom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda p: st.binom.cdf(2, 7, p), 0.3),
-    case(lambda p: st.nbinom.logpmf(np.array([0, 2, 5]), 7, p), 0.3), case(lambda x: st.norm.logpdf(x), 0.7),
+    case(lambda x: st.norm.logpdf(x), 0.7),
     case(lambda x: st.norm(0.5, 2.0).logpdf(x), 0.7), case(lambda x, m, s: st.norm(m, s).logpdf(x), 0.7, 0.2, 1.3),
     case(lambda x, m, s: st.norm(loc=m, scale=s).cdf(x), np.array([0.7, 1.2]), np.array([0.2, 0.4]), 1.3),
     case(lambda x, a, s: st.gamma(a, scale=s).pdf(x), np.array([0.7, 1.2]), 1.4, 1.3),
-    case(lambda m: st.poisson(m).logpmf(np.array([0, 2, 5])), 2.3),
     case(lambda x, a: st.gamma.logpdf(x, a=a, scale=2.0), 0.7, 1.3),
     case(lambda x, m: st.norm.logpdf(x, m), np.array([0.3, 1.2]), np.array([[0.1], [0.4]])),
     case(lambda m: st.norm.logpdf([0.3, 1.2], loc=m, scale=[1.0, 2.0]), 0.4),
@@ -468,7 +443,8 @@ CASES += [
     case(lambda c, x: st.genextreme.nnlf((c, 0.01, 1.03), x), 0.2, np.array([0.3, 0.7])),
 ]  # fmt: skip
 CASES += [
-    case(lambda m: st.poisson.logpmf([0.0, 1.0, 2.0], m), 1.3), case(lambda p: st.binom.pmf([1.0, 2.0], 5.0, p), 0.3),
+    case(lambda m, s: (st.uniform.ppf([0.0, 0.3, 1.0], m, s), *st.uniform.interval(1.0, m, s)), 0.3, 1.2),
+    case(lambda a, b: (st.truncnorm.ppf([0.0, 1.0], a, b), st.truncnorm.isf(1.0, a, b)), -1.4, 2.0),
+    case(lambda c, m: st.genpareto.ppf(1.0, c, m), -0.5, 0.3), case(lambda x, a: st.dgamma.pdf(x, a), 0.0, 3.1),
+    case(lambda b, x: st.exponpow.cdf(x, b), 2.0, 588.0),
 ]  # fmt: skip
-if hasattr(st, "poisson_binom"):
-    CASES.append(case(lambda p: st.poisson_binom.mean(p) * st.poisson_binom.std([p[0], 0.4]), np.array([0.3, 0.6])))

@@ -316,3 +316,35 @@ def test_motion_near_an_equilibrium(method: str) -> None:
     expected = np.sum(sl.expm(15.0 * a), axis=0)
     assert np.allclose(grad(end)(np.zeros(3)), expected, rtol=1e-5)
     assert np.allclose(grad(end)(np.array([1e-3, 0.0, 0.0])), expected, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c: stats.lomax.mean(c), lambda c: stats.fisk.stats(c, scale=c, moments="mv")[1],
+        lambda c: stats.burr12.mean(c, 0.8),
+        lambda c: stats.gamma.mean(c - 2.0), lambda c: stats.norm.pdf(0.3, scale=-c), lambda c: stats.norm.ppf(0.0, c),
+        lambda c: stats.poisson.pmf(2, c - 2.0), lambda c: stats.cauchy.std(scale=c),
+    ],
+)  # fmt: skip
+def test_what_is_infinite_or_undefined_has_no_derivative(f: Any) -> None:
+    assert np.isnan(grad(f)(0.7))
+
+
+def test_what_is_finite_has_its_derivative_beside_what_is_not() -> None:
+    with np.errstate(all="ignore"):
+        assert np.isclose(grad(lambda c: stats.lomax.stats(c, moments="mv")[0])(1.5), -4.0)
+        got = grad(lambda p, m: np.sum(np.where(p > 0.0, stats.norm.ppf(p, m), 0.0)), argnums=1)(
+            np.array([0.0, 0.4]), 0.3
+        )
+    assert got == 1.0
+
+
+def test_densities_that_are_zero_at_an_end_have_the_slope_from_within() -> None:
+    for f, x, slope in [
+        (lambda x: stats.gamma.pdf(x, 2.0), 0.0, 1.0), (lambda x: stats.gamma.pdf(x, 2.5), 0.0, 0.0),
+        (lambda x: stats.beta.pdf(x, 2.0, 1.5), 1.0, -np.inf), (lambda x: stats.beta.pdf(x, 2.0, 2.0), 1.0, -6.0),
+        (lambda x: stats.rayleigh.pdf(x), 0.0, 1.0), (lambda x: stats.dgamma.pdf(x, 2.0), 0.0, 0.0),
+    ]:  # fmt: skip
+        assert np.isclose(grad(f)(x), slope)
