@@ -133,6 +133,7 @@ for _module, _packs in {
         "scipy_expect",
         "scipy_moments",
         "scipy_limits",
+        "scipy_shape_moments",
         "scipy_bounds",
         "scipy_multivariate",
     ),

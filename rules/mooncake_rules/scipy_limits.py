@@ -108,6 +108,11 @@ def pareto_logpdf(self, x, c):
     return -(c + 1.0) * log_by(x, c)
 
 
+@overlay(_Pareto._logsf)
+def pareto_logsf(self, x, c):
+    return -log_by(x, c)
+
+
 @overlay(_Kappa._logcdf)
 def kappa_logcdf(self, x, h, k):
     return log_by(-np.exp(log_by(-x, k)), h)
@@ -172,6 +177,11 @@ def pearson_cdf(self, x, skew):
     y[other & (s > 0)] = st.gamma.cdf(moved[right], alpha[right])
     y[other & (s < 0)] = st.gamma.sf(moved[left], alpha[left])
     return y
+
+
+@overlay(_Pearson._sf)
+def pearson_sf(self, x, skew):
+    return self._cdf(-x, -skew)
 
 
 # -- power transformations ----------------------------------------------------------------------------------
@@ -259,6 +269,7 @@ CASES: list[RuleCase] = [
     for f in (d.pdf, d.logpdf, d.cdf, d.logsf)
     for c in (0.0, np.array([0.0, 1e-9, 0.2]))
 ]
+CASES += [case(st.pearson3.logsf, _X, np.array([0.0, 0.4, -0.7]))]
 CASES += [case(d.ppf, np.array([0.2, 0.7]), 0.0) for d in (st.genextreme, st.genpareto, st.skewnorm)]
 CASES += [
     case(f, _X, h, k)

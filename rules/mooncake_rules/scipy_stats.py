@@ -7,6 +7,7 @@ that of its Python code. The derivative of a distribution function by its argume
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -188,9 +189,45 @@ def _log_density(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> lis
     return cotangents_of(dist._pdf, w, args, on)
 
 
-def _probability(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> list[Any]:
-    """The cotangents of the shapes for the cotangent `weight` of the distribution function."""
-    return cotangents_of(dist._cdf, weight, args, [False, *on[1:]])[1:] if any(on[1:]) else [None] * (len(on) - 1)
+def _probability(name: str, dist: Any, dy: Any, y: Any, args: list[Any], on: list[bool]) -> list[Any]:
+    """The cotangents of the shapes for the cotangent of a distribution function, its rest, or their logarithms.
+
+    By the distribution's own code for it, as far as that goes: the others lose the digits of what is small.
+    """
+    if not any(on[1:]):
+        return [None] * (len(on) - 1)
+    fixed = [False, *on[1:]]
+    found: list[Any] = [NoDerivative("", "")] * (len(on) - 1)
+    for method, weight in _ways(name, dist, dy, y):
+        found = [_known(t, d) for t, d in zip(found, cotangents_of(method, weight, args, fixed)[1:], strict=True)]
+        if all(t is None or (type(t) is not NoDerivative and not np.isnan(t).any()) for t in found):
+            break
+    return [_unless_flat(name, t, y) for t in found]
+
+
+def _ways(name: str, dist: Any, dy: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    """The methods to differentiate, each with the cotangent of its value; the first is the best."""
+    if name != "cdf" and _overrides(dist, f"_{name}"):
+        yield getattr(dist, f"_{name}"), dy
+    weight = dy * np.exp(-y) if name.startswith("log") else dy
+    if name == "logsf" and _overrides(dist, "_sf"):
+        yield dist._sf, weight
+    yield dist._cdf, -weight if name.endswith("sf") else weight
+
+
+def _known(t: Any, other: Any) -> Any:
+    """The cotangent t, where it is one; else the other."""
+    if type(t) is NoDerivative or t is None:
+        return other
+    return t if other is None or type(other) is NoDerivative else np.where(np.isnan(t), other, t)
+
+
+def _unless_flat(name: str, slope: Any, y: Any) -> Any:
+    """What is 0 or 1 to the last digit has no slope, where it is lost to infinite steps."""
+    if slope is None or type(slope) is NoDerivative:
+        return slope
+    flat = y == 0 if name.startswith("log") else (y == 0) | (y == 1)
+    return np.where(np.isnan(slope) & flat, 0.0, slope)
 
 
 def _of_inverse(slope: Any, p: Any, dy: Any) -> Any:
@@ -259,28 +296,20 @@ def _parts(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], o
         if type(dz) is NoDerivative:
             return dz, dz, dz, ds
         dz = 0.0 if dz is None else dz
-        return dz / scale, -dz / scale, -(dz * z + weight) / scale, ds
+        return dz / scale, -dz / scale, -(_product(dz, z) + weight) / scale, ds
     if name in ("ppf", "isf"):
-        p = dist._pdf(*args)
-        ds = [_of_inverse(t, p, dy * scale) for t in _probability(dist, np.ones(p.shape), args, on)]
-        return (dy if name == "ppf" else -dy) * scale / p, dy, dy * z, ds
+        p, moved = dist._pdf(*args), dy * scale
+        forward, sign = ("cdf", 1.0) if name == "ppf" else ("sf", -1.0)
+        direct = _probability(forward, dist, np.ones(p.shape), np.nan, args, on)
+        return sign * moved / p, dy, dy * z, [_of_inverse(t, p, sign * moved) for t in direct]
     sign = 1.0 if name in ("cdf", "logcdf") else -1.0
-    if name in ("logcdf", "logsf"):
-        weight = sign * dy * np.exp(-y)
-        dz = sign * dy * np.exp(dist._logpdf(*args) - y)
-        ds = _probability(dist, weight, args, on)
-    else:
-        weight = sign * dy
-        dz = weight * dist._pdf(*args)
-        ds = [_unless_flat(t, y) for t in _probability(dist, weight, args, on)]
-    return dz / scale, -dz / scale, -dz * z / scale, ds
+    dz = sign * dy * (np.exp(dist._logpdf(*args) - y) if name.startswith("log") else dist._pdf(*args))
+    return dz / scale, -dz / scale, -_product(dz, z) / scale, _probability(name, dist, dy, y, args, on)
 
 
-def _unless_flat(slope: Any, y: Any) -> Any:
-    """A distribution function that is 0 or 1 to the last digit has no slope, where it is lost to infinite steps."""
-    if slope is None or type(slope) is NoDerivative:
-        return slope
-    return np.where(np.isnan(slope) & ((y == 0) | (y == 1)), 0.0, slope)
+def _product(dz: Any, z: Any) -> Any:
+    """Of a cotangent that may be infinite where z is zero."""
+    return np.where(z == 0, 0.0, dz) * z
 
 
 def _parts_of_end(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], on: list[bool]) -> Parts:
@@ -297,7 +326,7 @@ def _parts_of_zero(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list
     low, high = dist._get_support(*shapes)
     dz = np.where(z == low, _slope_from(dist, 1.0, args), np.where(z == high, _slope_from(dist, -1.0, args), 0.0))
     dz = dy * dz
-    return dz / scale, -dz / scale, -dz * z / scale, _of_end(dist, -dz, z, shapes, on[1:])
+    return dz / scale, -dz / scale, -_product(dz, z) / scale, _of_end(dist, -dz, z, shapes, on[1:])
 
 
 def _of_end(dist: Any, weight: Any, z: Any, shapes: list[Any], on: list[bool]) -> list[Any]:
@@ -313,12 +342,12 @@ def _of_end(dist: Any, weight: Any, z: Any, shapes: list[Any], on: list[bool]) -
 def _slope_from(dist: Any, side: float, args: list[Any]) -> Any:
     """The slope of the density to one side of where it is zero, by the power of the distance that it goes with."""
     z, *shapes = args
-    step = np.maximum(np.spacing(np.abs(z)), 1e-200)
+    step = np.maximum(np.spacing(np.abs(z)), 1e-100)
     with np.errstate(all="ignore"):
         near, far = (dist._pdf(z + side * k * step, *shapes) for k in (1.0, 4.0))
         power = np.log(far / near) / np.log(4.0)
         slope = np.where(power > 0.99, near / step, np.inf)
-    return side * np.where((near == 0) | (power > 1.01), 0.0, slope)
+    return side * np.where(~(near > 0) | (power > 1.01), 0.0, slope)
 
 
 def _method(name: str) -> None:
@@ -446,5 +475,6 @@ CASES += [
     case(lambda m, s: (st.uniform.ppf([0.0, 0.3, 1.0], m, s), *st.uniform.interval(1.0, m, s)), 0.3, 1.2),
     case(lambda a, b: (st.truncnorm.ppf([0.0, 1.0], a, b), st.truncnorm.isf(1.0, a, b)), -1.4, 2.0),
     case(lambda c, m: st.genpareto.ppf(1.0, c, m), -0.5, 0.3), case(lambda x, a: st.dgamma.pdf(x, a), 0.0, 3.1),
-    case(lambda b, x: st.exponpow.cdf(x, b), 2.0, 588.0),
+    case(lambda b, x: (st.exponpow.cdf(x, b), st.exponpow.logcdf(x, b)), 2.0, 588.0),
+    case(lambda x, b, m: st.crystalball.logsf(x, b, m), np.array([0.3, 12.0]), 2.0, 3.0),
 ]  # fmt: skip
