@@ -7,7 +7,7 @@ its kind is known, and are what inference finds for it.
 from __future__ import annotations
 
 import builtins
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
@@ -72,6 +72,16 @@ def is_of_length(x: Any, cls: Any, n: Any) -> bool:
 def is_code_of(x: Any, code: Any) -> bool:
     """Is x a function made from this code?"""
     return getattr(x, "__code__", None) is code
+
+
+def is_method_of(x: Any, f: Any) -> bool:
+    """Is x this function, bound to an object?"""
+    return type(x) is MethodType and x.__func__ is f
+
+
+def no_attribute(x: Any, name: str) -> Any:
+    """Raise what reading an attribute raises that is not there."""
+    return getattr(x, name)
 
 
 def is_function(x: Any, f: Any) -> bool:

@@ -6,6 +6,7 @@ import functools
 from types import FunctionType
 from typing import Any
 
+from mooncake_py.fields import no_attribute
 from mooncake_py.registry import overlay_modules
 
 overlay_modules.add(__name__)
@@ -26,6 +27,19 @@ def matcher(names: tuple[str | None, ...]) -> FunctionType:
     return made
 
 
+@functools.cache
+def attribute_among(names: tuple[str, ...], default: bool) -> FunctionType:
+    """What reads the attribute of an object that has one of these names, which are all that it can be."""
+    lines = [f"def attribute(subject, name{', default' * default}):"]
+    for name in names:
+        lines += [f"    if name == {name!r}:", f"        return getattr(subject, {name!r})"]
+    lines.append("    return default" if default else "    return no_attribute(subject, name)")
+    scope: dict[str, Any] = {"__name__": __name__, "no_attribute": no_attribute}
+    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
+    made: FunctionType = scope["attribute"]
+    return made
+
+
 def is_matcher(f: FunctionType) -> bool:
-    """Has `matcher` made this function?"""
+    """Has one of these made this function?"""
     return f.__module__ == __name__

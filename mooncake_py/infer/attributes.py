@@ -18,6 +18,7 @@ from mooncake_py.fields import ABSENT, delete_name, load_name, set_args, store_n
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
+from mooncake_py.infer.computed_names import attribute_named, name_of_class
 from mooncake_py.infer.held import (
     assigns_values,
     is_kept_by,
@@ -37,11 +38,11 @@ from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Pla
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, widen
+from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
-from mooncake_py.patterns import matcher
+from mooncake_py.patterns import attribute_among, matcher
 from mooncake_py.registry import find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
@@ -184,6 +185,10 @@ class Attributes(State):
             if held is not None:
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return held
+        names = [name_of_class(self, x, name) for x in (t.options if isinstance(t, Union) else (t,))]
+        if None not in names and len(args) == 2:
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+            return names[0] if len(names) == 1 else Inst(str)  # type: ignore[return-value]
         if isinstance(t, Known) and isinstance(t.value, (type, np.ufunc)):
             value = getattr(t.value, name, ABSENT)
             if isinstance(
@@ -203,7 +208,9 @@ class Attributes(State):
                 pass
             elif isinstance(t, Union) and len(args) == 2:
                 found_ = attribute_of_any(self.classes, s, args[0], t, name)
-            elif isinstance(t, Obj) and (len(args) == 2 or name in t.sure):
+            elif isinstance(t, Obj) and len(args) == 3 and t.field(name) is None and self.is_missing(t, name):
+                return self.planned(s, Plan(Const(attribute_among((), True)), args))
+            elif isinstance(t, Obj) and (len(args) == 2 or self.classes.is_there(t, name)):
                 found_ = self.classes.read(s, args[0], t, name)
             elif isinstance(t, Tup) and t.cls is not tuple:
                 found_ = self.classes.read_named(s, args[0], t, name)
@@ -234,6 +241,11 @@ class Attributes(State):
             "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
         )
         return Top(act)
+
+    def is_missing(self, t: Obj, name: str) -> bool:
+        """Has neither the class nor any object of this type such an attribute?"""
+        assert self.classes is not None
+        return self.classes.is_there(t, name) is False and self.classes.look(t.cls, name) is MISSING
 
     def has_attribute(self, x: Operand, t: T, name: str) -> T | None:
         """What `hasattr(x, name)` gives; None where code of the user's may be asked."""
@@ -365,9 +377,12 @@ class Attributes(State):
         elif f is object.__init__ and len(args) == 1 and isinstance(t, Obj):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Known(None)
-        elif f is type and len(args) == 1 and (known := class_of(t)) is not None:
+        elif f is type and len(args) == 1 and (known := _class_of_any(t)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
-            return Known(known)
+            return known
+        elif f is getattr and len(args) in (2, 3) and not s.kwargs:
+            plan = attribute_named(self, s, args, types)
+            return None if plan is None else self.planned(s, plan)
         elif (f is operator.eq or f is operator.ne) and len(types) == 2 and all(map(classes.is_itself, types)):
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return Inst(bool)
@@ -383,6 +398,12 @@ class Attributes(State):
             if plan is not None:
                 return self.planned(s, plan)
         return None
+
+
+def _class_of_any(t: T) -> T | None:
+    """What `type` gives for a value of this type; None where that is not known."""
+    classes = [class_of(x) for x in (t.options if isinstance(t, Union) else (t,))]
+    return None if None in classes else union(map(Known, classes))
 
 
 def _names_matched(classes: Classes, types: tuple[T, ...]) -> tuple[str | None, ...] | None:

@@ -19,6 +19,7 @@ from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
+from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
@@ -342,6 +343,9 @@ class Calls(PythonCalls):
                 f = operator.getitem if f in _ITEMS else f
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
                 return t
+        if not s.kwargs and type(f).__hash__ is not None and (text := text_made(f, types)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return text
         if f in _ITEMS and (item := _item_of_constant(types)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
             return item

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.fields import get_dict, get_field, get_number
+from mooncake_py.fields import get_dict, get_field, get_number, no_attribute
 from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
@@ -43,6 +43,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Operand, Var
 from mooncake_py.iterators import tuple_as_list
 
@@ -66,18 +67,21 @@ class Split:
     value: Var
     tested: tuple[Kind, ...]
     name: Operand | None = None
+    chain: tuple[Call, ...] = ()  # what gives the callee for the class of `value`, to be found out for each
 
 
 def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     """How an operation that is not known by its types is known for each option of one operand; None if it is not."""
     fn = state.type_of(s.fn)
+    if (asked := asked_by_class(state, s)) is not None:
+        split = _tested(state, asked[0])
+        return None if split is None else replace(split, chain=asked[1])
     if isinstance(fn, Union):
         method = fn.options[0]
         if isinstance(method, Meth):
             same = all(isinstance(x, Meth) and x.sites == method.sites for x in fn.options)
-            if not same or not method.is_read_as(s.fn):
-                return None
-            return _tested(state, method.site.args[0], method.site.args[1])
+            if same and method.is_read_as(s.fn):
+                return _tested(state, method.site.args[0], method.site.args[1])
         return _tested(state, s.fn)
     if fn == Known(iter) and len(info.types) == 1 and _may_be_an_object_or_none(info.types[0]):
         return _tested(state, s.args[0])
@@ -93,6 +97,64 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
         if isinstance(t, Union) and (info.why != "call" or generic or not may_pass(t)):
             return _tested(state, v)
     return None
+
+
+def asked_by_class(state: State, s: Call) -> tuple[Var, tuple[Call, ...]] | None:
+    """The value that is of one of several classes by whose name the callee is found, and the statements that find it:
+    `getattr(self, "visit_" + type(node).__name__)(node)`; None where it is not so."""
+    named = state.shape.defs.get(s.fn) if isinstance(s.fn, Var) else None
+    if named is None or state.type_of(named.fn) != Known(getattr):
+        return None
+    return _by_class(state, s, s.fn)
+
+
+def is_found_by_class(state: State, getting: Call) -> bool:
+    """Does an attribute's name depend on the class of a value that is of one of several?"""
+    return _by_class(state, getting, getting.args[1]) is not None
+
+
+def _by_class(state: State, s: Call, name: Operand) -> tuple[Var, tuple[Call, ...]] | None:
+    at = next((b for b in state.shape.fn.blocks if s in b.stmts), None)
+    if at is None:
+        return None
+    made = {x.out: x for x in at.stmts[: at.stmts.index(s)] if not x.kwargs}
+    chain: list[Call] = []
+    values: set[Var] = set()
+    work: list[Operand] = [name]
+    while work:
+        v = work.pop()
+        x = made.get(v) if isinstance(v, Var) else None
+        if x is None or x in chain:
+            continue
+        if (asked := _asked_for_class(state, x)) is not None:
+            values.add(asked)
+        elif _is_named(state, x):
+            work += x.operands()
+        else:
+            continue
+        chain.append(x)
+    return (values.pop(), tuple([x for x in at.stmts if x in chain])) if len(values) == 1 else None
+
+
+def _asked_for_class(state: State, x: Call) -> Var | None:
+    """The value of one of several classes that is asked for its class here."""
+    f = state.type_of(x.fn)
+    asks = (f == Known(type) and len(x.args) == 1) or (f == Known(getattr) and is_const(x.args[1], "__class__"))
+    v = x.args[0] if asks else None
+    t = state.type_of(v) if isinstance(v, Var) else None
+    return v if isinstance(v, Var) and isinstance(t, Union) and all(isinstance(o, Obj) for o in t.options) else None
+
+
+def _is_named(state: State, x: Call) -> bool:
+    """Is this a part of finding an attribute by a name that is put together?"""
+    f = state.type_of(x.fn)
+    if isinstance(f, Meth):
+        return f.func in TEXT_METHODS
+    return isinstance(f, Known) and type(f.value).__hash__ is not None and f.value in (getattr, *MAKE_TEXT)
+
+
+TEXT_METHODS = frozenset({str.lower, str.upper, str.title, str.capitalize, str.replace, str.strip})
+MAKE_TEXT = frozenset({operator.add, operator.mod, str, ops.format_value, ops.build_string})
 
 
 def _as_one_list(t: Union) -> Any:
@@ -129,7 +191,7 @@ def _tested(state: State, v: Operand, name: Operand | None = None) -> Split | No
     if not isinstance(t, Union) or not isinstance(v, Var):
         return None
     kinds = [k for k in map(kind_of, t.options) if k is not None]
-    if any(k[0] == "method" for k in kinds):
+    if any(k[0] == "method" and k[2] is not None for k in kinds):
         return None
     if NOTHING in kinds:
         return Split(v, (NOTHING,), name)
@@ -192,6 +254,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return True
     if type(f).__hash__ is None:
         return False
+    if f is no_attribute:
+        return True
     if f in _OF_SOMETHING and types[:1] in (_ONLY_NONE, _NOT_SET):
         return True
     match types:

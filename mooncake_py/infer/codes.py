@@ -8,6 +8,7 @@ import sys
 import types as pytypes
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.frontend import normalise
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
@@ -18,10 +19,32 @@ GIVE_HANDLED = frozenset({sys.exc_info, sys.exception})
 """Functions that give the exception that is being handled, which may hold what has a derivative."""
 NAMESPACES = frozenset({locals, vars, dir, eval, exec})
 """Those to which the names in it are all that matters."""
-FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
+_FRAME_NAMES = frozenset(f.__name__ for f in OF_FRAMES)
+_NAMED = (ops.load_global, ops.import_name, ops.import_from, ops.cell_get)
 
 
 _GENERIC = functools.singledispatch(len).__code__  # type: ignore[attr-defined]
+
+
+def sees_its_frame(code: pytypes.CodeType) -> bool:
+    """May the function ask for its own frame or its caller's, or for its variables by name?
+
+    It may call such a function by a global name, or as an attribute of what it has by one: attributes of its arguments
+    may be called `stack` or `eval` as well.
+    """
+    if _FRAME_NAMES.isdisjoint(code.co_names):
+        return False
+    try:
+        body = normalise(code)
+    except UnsupportedError:
+        return True
+    stmts = [s for b in body.blocks for s in b.stmts]
+    named = {s.out for s in stmts if any(is_const(s.fn, f) for f in _NAMED)}
+    for s in stmts:
+        asked = s.args if s.out in named else s.args[1:2] if is_const(s.fn, getattr) and s.args[0] in named else ()
+        if any(isinstance(v, Const) and type(v.value) is str and v.value in _FRAME_NAMES for v in asked):
+            return True
+    return False
 
 
 def is_generic(f: object) -> bool:
@@ -42,8 +65,6 @@ def may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
 
 @functools.cache
 def raises_something(code: pytypes.CodeType) -> bool:
-    from mooncake_py.frontend import normalise
-
     blocks = normalise(code).blocks
     return any(isinstance(b.term, Raise) and not b.term.reraise and b.term.exc is not None for b in blocks)
 
@@ -51,8 +72,6 @@ def raises_something(code: pytypes.CodeType) -> bool:
 @functools.cache
 def attributes_set(code: pytypes.CodeType) -> frozenset[str]:
     """The names of the attributes that a function's code, and that of functions in it, assigns to."""
-    from mooncake_py.frontend import normalise
-
     try:
         blocks = normalise(code).blocks
     except UnsupportedError:
@@ -84,8 +103,6 @@ _OF_ATTRIBUTES = (getattr, setattr, delattr, ops.load_super)
 def may_receive(code: pytypes.CodeType) -> bool:
     """May a function get what has a derivative that it is not given: as what its generators are sent, or as the
     exception that is being handled?"""
-    from mooncake_py.frontend import normalise
-
     if "exc_info" in code.co_names or {"sys", "exception"}.issubset(code.co_names):
         return True
     if not code.co_flags & inspect.CO_GENERATOR:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mooncake_py.closures import cell_of, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.codes import FRAME_NAMES
+from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T, Top, Tup, join
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -52,7 +52,7 @@ def held(state: State, fn: Fn, s: Call) -> Held | None:
     made = state.shape.defs.get(s.fn)  # type: ignore[arg-type]
     code = fn.code
     in_sight = made is not None and is_const(made.fn, ops.make_function)
-    if code.co_flags & _OTHER_KINDS or not FRAME_NAMES.isdisjoint(code.co_names):
+    if code.co_flags & _OTHER_KINDS or sees_its_frame(code):
         return None
     if code.co_name in code.co_freevars or len(s.pos.calls("")) > MOST_NESTED:
         return None

@@ -13,7 +13,7 @@ from typing import Any
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.codes import FRAME_NAMES
+from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.held import is_library, may_be_given
 from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
@@ -281,7 +281,7 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     code, fn = f.__code__, inferred.fn
     if is_declared(f) or f in at_run_time or _recursive(f):
         return None
-    if _sees_its_frame(code):
+    if sees_its_frame(code):
         return None
     here = f.__globals__ is globals_ and code.co_filename == fn.filename
     if here and code.co_name == fn.name and code.co_firstlineno == fn.firstline:
@@ -406,11 +406,6 @@ def _at(b: CFGBlock, moved: Callable[[Pos], Pos]) -> CFGBlock:
     return CFGBlock(b.id, b.params, stmts, replace(b.term, pos=moved(b.term.pos)), b.handler)
 
 
-def _sees_its_frame(code: pytypes.CodeType) -> bool:
-    """May the function ask for its own frame or its caller's, or for its variables by name?"""
-    return not FRAME_NAMES.isdisjoint(code.co_names)
-
-
 def _recursive(f: pytypes.FunctionType) -> bool:
     """May f, through the global functions it names, come back to itself, or to one of its kind?"""
     if f in engines_own:
@@ -512,7 +507,7 @@ def _callee(site: Call, call: Call) -> Callee | None:
     assert isinstance(code, Const) and isinstance(code.value, pytypes.CodeType)
     c = code.value
     n = len(call.args) - c.co_argcount
-    if c.co_flags & CO_VARKEYWORDS or c.co_kwonlyargcount or call.kwargs or _sees_its_frame(c):
+    if c.co_flags & CO_VARKEYWORDS or c.co_kwonlyargcount or call.kwargs or sees_its_frame(c):
         return None
     if n < 0 or (n > 0 and not c.co_flags & CO_VARARGS):
         return None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mooncake_py.frontend import normalise
-from mooncake_py.infer.codes import FRAME_NAMES
+from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.results import is_plain
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
@@ -148,7 +148,7 @@ class _Lifting:
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
         code = site.args[0].value
-        if not is_plain(code) or not FRAME_NAMES.isdisjoint(code.co_names) or not is_const(site.args[2], None):
+        if not is_plain(code) or sees_its_frame(code) or not is_const(site.args[2], None):
             return None
         closure = self.defs.get(site.args[4])
         defaults = self._constants(site.args[1])

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType
 
-from mooncake_py.fields import is_code_of, is_function, is_local_function, is_of_length, narrow
+from mooncake_py.fields import is_code_of, is_function, is_local_function, is_method_of, is_of_length, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
@@ -284,8 +285,21 @@ def _split(inferred: Inferred) -> Function | None:
         out += pieces
     counts = use_counts(replace(fn, blocks=tuple(out)))
     methods = {v for v, t in inferred.types.items() if isinstance(t, Union) and isinstance(t.options[0], Meth)}
-    blocks = [replace(b, stmts=tuple([s for s in b.stmts if s.out not in methods or counts.get(s.out)])) for b in out]
+    gone = {v for v in methods if not counts.get(v)}
+    gone |= _unused({c.out: c for split in splits.values() for c in split.chain}, counts)
+    blocks = [replace(b, stmts=tuple([s for s in b.stmts if s.out not in gone])) for b in out]
     return replace(fn, blocks=tuple(blocks))
+
+
+def _unused(chain: dict[Var, Call], counts: Mapping[Var, int]) -> set[Var]:
+    """Those of the statements that are made anew for each option whose results nothing else asks for."""
+    left = Counter(counts)
+    gone: set[Var] = set()
+    while more := {v for v in chain if not left[v]} - gone:
+        gone |= more
+        for v in more:
+            left.subtract([x for x in chain[v].operands() if isinstance(x, Var)])
+    return gone
 
 
 def _pieces(b: CFGBlock, splits: dict[Var, Split], fresh: Fresh) -> list[CFGBlock]:
@@ -327,7 +341,8 @@ def _test(x: Var, kind: Kind, out: list[Call], fresh: Fresh, pos: Pos) -> Var:
         out.append(Call(cls, Const(type), (x,), (), pos))
         out.append(Call(cond, Const(operator.is_), (cls, Const(kind[1])), (), pos))
     else:
-        out.append(Call(cond, Const(is_code_of), (x, Const(kind[1])), (), pos))
+        asks = is_method_of if kind[0] == "method" else is_code_of
+        out.append(Call(cond, Const(asks), (x, Const(kind[1])), (), pos))
     return cond
 
 
@@ -351,6 +366,12 @@ def _arm(
     if split.name is not None:
         callee = fresh.var()
         stmts.append(Call(callee, Const(getattr), (x, split.name), (), s.pos))
+    names: dict[Operand, Operand] = {split.value: x}
+    for c in split.chain:
+        made = fresh.var(c.out.name)
+        stmts.append(Call(made, names.get(c.fn, c.fn), tuple([names.get(v, v) for v in c.args]), (), c.pos))
+        names[c.out] = made
+    callee = names.get(callee, callee)
     result = fresh.var(s.out.name)
     stmts.append(Call(result, callee, tuple(map(f, s.args)), tuple((k, f(v)) for k, v in s.kwargs), s.pos))
     return CFGBlock(id, (), tuple(stmts), Goto(Edge(after, (result,)), s.pos))

@@ -285,14 +285,17 @@ def _of_length(args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
 infer_table[fields.make_object] = _made
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
-zero_derivative(fields.is_code_of, fields.is_function)
+zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
 zero_derivative(fields.lacks)
 infer_table[fields.lacks] = lambda args, kwargs: Known(None)
 incurious.add(fields.lacks)
-infer_table[fields.is_code_of] = infer_table[fields.is_function] = lambda args, kwargs: Inst(bool)
+for _f in (fields.is_code_of, fields.is_function, fields.is_method_of):
+    infer_table[_f] = lambda args, kwargs: Inst(bool)
+infer_table[fields.no_attribute] = lambda args, kwargs: BOT
 infer_table[fields.is_of_length] = _of_length
 zero_derivative(fields.is_of_length)
-incurious.update({fields.is_code_of, fields.is_function, fields.is_of_length})
+incurious.update({fields.is_code_of, fields.is_function, fields.is_method_of, fields.is_of_length})
+incurious.add(fields.no_attribute)
 zero_derivative(ops.no_operator)
 incurious.add(ops.no_operator)
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
