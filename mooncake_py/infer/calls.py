@@ -25,6 +25,7 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
 from mooncake_py.infer.lookup import is_function
+from mooncake_py.infer.many import of_items
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.partials import dispatched, found_outside, made_there
@@ -324,6 +325,8 @@ class Calls(PythonCalls):
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:
                 return of_object
+            if not s.kwargs and (way := of_items(f, s.args, args, types)) is not None:
+                return self.planned(s, way)
             places = placed(self.classes, f, args, types, s.kwargs, self.type_of)
             if places is not None:
                 self.calls[s.out] = CallInfo("op", places.does, None, places.args, places.kwargs, types)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
@@ -26,6 +27,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Obj,
+    Rec,
     SetOf,
     T,
     Top,
@@ -36,6 +38,7 @@ from mooncake_py.infer.types import (
     kind_of,
     widen,
 )
+from mooncake_py.structure import is_user_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +253,7 @@ def may_be(t: T, target: T) -> bool:
     return True
 
 
-def _kind(t: T) -> str:
+def _kind(t: T) -> Any:
     t = widen(t)
     if isinstance(t, Tup) or (isinstance(t, Inst) and issubclass(t.cls, tuple)):
         return "tuple"
@@ -258,6 +261,6 @@ def _kind(t: T) -> str:
         return t.cls.__name__
     if isinstance(t, (Cell, Dct, Arr)):
         return type(t).__name__
-    if isinstance(t, Inst) and t.cls is set:
-        return "set"
+    if isinstance(t, Rec) or (isinstance(t, Inst) and (t.cls is set or is_user_class(t.cls))):
+        return t.cls
     return "number" if is_scalar(t) else "other"

@@ -20,6 +20,7 @@ from mooncake_py.infer.types import (
     Inst,
     Known,
     Lst,
+    Many,
     Meth,
     Obj,
     Real,
@@ -109,7 +110,7 @@ def is_exact(t: T) -> bool:
 def elsewhere(t: T) -> T:
     """The type in another function's code. The statement that made a function or bound a method is not there: what
     these hold is not known."""
-    return Top(t.active) if isinstance(t, (Fn, Meth)) else with_parts(t, elsewhere)
+    return Top(t.active) if isinstance(t, (Fn, Meth, Many)) else with_parts(t, elsewhere)
 
 
 def activate(t: T, act: bool = True) -> T:
@@ -134,6 +135,8 @@ def activate(t: T, act: bool = True) -> T:
             return replace(t.mapped(lambda x: activate(x, act)), key=activate(t.key, act), act=act)
         case Union():
             return t.mapped(lambda x: activate(x, act))
+        case Many(elem=e):
+            return Many(act, activate(e, act))
         case Top():
             return Top(act)
         case Fn() | Meth():
@@ -168,6 +171,12 @@ def set_of(elem: T) -> T:
     options = elem.options if isinstance(elem, Union) else (elem,)
     of_objects = all(isinstance(t, Obj) or (is_plain(t) and not t.active) for t in options)
     return SetOf(set, True, elem) if of_objects else Top(True)
+
+
+def many(elem: T) -> T:
+    """The type of a tuple of any number of such items: nothing is known where they are not plain."""
+    elem = widen(elem)
+    return Many(elem.active, elem) if is_plain(elem) and not isinstance(elem, Union) else Top(elem.active)
 
 
 def taken_out_of(t: SetOf) -> T:

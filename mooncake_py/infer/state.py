@@ -27,6 +27,7 @@ from mooncake_py.infer.types import (
     Inst,
     Known,
     Lst,
+    Many,
     Obj,
     SetOf,
     T,
@@ -185,6 +186,8 @@ class State:
                 return taken_out_of(t)
             case Dct():
                 return keys_of(t)
+            case Many(elem=e):
+                return e
             case Tup(items=items):
                 e = BOT
                 for i in items:

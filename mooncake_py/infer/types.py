@@ -339,6 +339,16 @@ class Native(Top):
     """An exception that Python or a library raises by itself: it is of none of the user's classes."""
 
 
+@type_class
+class Many(Top):
+    """A tuple of any length, of numbers and other plain values; `elem` is the join of these.
+
+    Where that does not matter it is unknown like any `Top`.
+    """
+
+    elem: T = BOT
+
+
 @node
 class Union(Top):
     """One of several types whose values are told apart when they are there: `kind_of` no two of them is the same.
@@ -521,6 +531,9 @@ def _join(a: T, b: T) -> T:
     if isinstance(a, (Fn, Meth)) and isinstance(b, (Fn, Meth)) and kind_of(a) == kind_of(b):
         sites = tuple(dict.fromkeys((*a.sites, *b.sites)))
         return replace(a, act=act, sites=sites) if len(sites) <= MOST_SITES else Top(act)
+    if isinstance(a, Many) or isinstance(b, Many):
+        elem = join(_any_item(a), _any_item(b))
+        return Top(act) if isinstance(elem, Top) else Many(act, elem)
     if isinstance(a, Union) or isinstance(b, Union) or kind_of(a) != kind_of(b):
         return union((a, b))
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
@@ -530,6 +543,18 @@ def _join(a: T, b: T) -> T:
         factory = join(a.factory, b.factory)
         return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act, factory)
     return Top(act)
+
+
+def _any_item(t: T) -> T:
+    """The join of the items of a tuple of plain values; unknown for anything else."""
+    if isinstance(t, Many):
+        return t.elem
+    if not isinstance(t, Tup) or t.cls is not tuple:
+        return Top()
+    e: T = BOT
+    for x in t.items:
+        e = join(e, widen(x))
+    return e if isinstance(e, (Bot, Real)) or (type(e) is Inst and e.cls in _COMMON) else Top()
 
 
 _COMMON = frozenset({int, float, np.float64})

@@ -50,8 +50,15 @@ from mooncake_py.transform.splice import COMPREHENSIONS, splice
 from mooncake_py.transform.stops import may_stop
 from mooncake_py.transform.suspended import only_yields, simple_generator
 from mooncake_py.transform.values import Cell
+from mooncake_py.tuples import MADE_OF_LISTS
 
-_STAND_INS: frozenset[Any] = STAND_INS | {ops.match_class, ops.match_keys, *WAYS_TO_COLUMNS, tuple_as_list}
+_STAND_INS: frozenset[Any] = STAND_INS | {
+    ops.match_class,
+    ops.match_keys,
+    *WAYS_TO_COLUMNS,
+    *MADE_OF_LISTS,
+    tuple_as_list,
+}
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object that it makes could not be done without
 MOST_TOTAL = 1500  # of a function that others are taken into

@@ -121,7 +121,7 @@ for _module, _packs in {
     "statistics": ("statistics_",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": ("scipy_special", "scipy_probability", "scipy_noncentral", "scipy_bessel", "scipy_harmonics"),
-    "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices", "scipy_lapack"),
+    "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
     "scipy.stats": (
         "scipy_stats",
         "scipy_discrete",

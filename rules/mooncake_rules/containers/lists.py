@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.parts import keys_of, taken_out_of
-from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, SetOf, T, Top, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, Many, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import (
@@ -342,7 +342,7 @@ def list_iadd(xs: CoDual, ys: CoDual):
 
 def elements(t: T) -> T:
     """The join of the types of a sequence's items."""
-    if isinstance(t, Lst):
+    if isinstance(t, (Lst, Many)):
         return t.elem
     if isinstance(t, SetOf):
         return taken_out_of(t)

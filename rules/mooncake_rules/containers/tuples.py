@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, T, Top, Tup, join, widen
+from mooncake_py import tuples
+from mooncake_py.infer.parts import many
+from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, Many, T, Top, Tup, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.registry import infer_table, maybe_none, overlay, pure, rrule, zero_derivative
+from mooncake_py.registry import incurious, infer_table, maybe_none, overlay, pure, rrule, zero_derivative
 from mooncake_py.runtime.classes import note_defaults
 from mooncake_py.tangents import CoDual, ListShadow, add_rdata
-from mooncake_rules.containers.lists import elements, give_parts, item_fdata, parts, slice_shadow
+from mooncake_rules.containers.lists import elements, give_parts, item_fdata, list_of, parts, slice_shadow
 
 
 @rrule(tuple)
@@ -228,7 +230,33 @@ def _display_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
 
 
 def _tuple_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-    return Tup(args[0].items) if args and isinstance(args[0], Tup) else Known(()) if not args else None
+    if not args:
+        return Known(())
+    x = args[0]
+    return Tup(x.items) if isinstance(x, Tup) else many(elements(x)) if isinstance(x, (Lst, Arr, Many)) else None
+
+
+@rrule(tuples.item)
+def item_of(xs: CoDual, i):
+    n = len(xs.primal)
+
+    def pullback(dy):
+        if dy is None:
+            return None
+        r = [None] * n
+        r[i] = dy
+        return (tuple(r),)
+
+    return CoDual(tuples.item(xs.primal, i), None if xs.fdata is None else xs.fdata[i]), pullback
+
+
+rrule(tuples.items)(list_of)
+infer_table[tuples.items] = lambda args, kwargs: Lst(elements(args[0]), args[0].active)
+infer_table[tuples.item] = lambda args, kwargs: args[0].elem if isinstance(args[0], Many) else None
+infer_table[tuples.length] = lambda args, kwargs: Inst(int)
+infer_table[tuples.check_several] = lambda args, kwargs: Known(None)
+zero_derivative(tuples.length, tuples.check_several)
+incurious.update({tuples.length, tuples.check_several})
 
 
 def _unpacked_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:

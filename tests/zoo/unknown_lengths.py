@@ -1,0 +1,167 @@
+"""Tuples of which it is not known how long they are, and calls with the items of such and of lists."""
+
+import math
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+@case([0.4, 0.7, 1.2])
+def a_tuple_of_a_generator(xs):
+    t = tuple(x * x for x in xs)
+    total = sum(t) * t[0] + t[-1] + max(t) - min(t) + len(t)
+    for i, (v, w) in enumerate(zip(t, reversed(t), strict=True)):
+        total += i * v * w
+    return total + sum(t[1:]) + math.prod(t + (xs[0],)) + sum(t * 2) + float(np.array(t).sum())
+
+
+class Vector:
+    def __init__(self, values):
+        self.values = tuple(values)
+
+    def __add__(self, other):
+        return Vector(a + b for a, b in zip(self.values, other.values, strict=True))
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, i):
+        return self.values[i]
+
+    def dot(self, other):
+        return sum(a * b for a, b in zip(self.values, other.values, strict=True))
+
+
+@case([0.4, 0.7, 1.2], 0.3)
+def vectors_that_hold_tuples(xs, k):
+    v = Vector(xs)
+    w = Vector([x * k for x in xs])
+    for _ in range(3):
+        v = v + w
+    first, *rest = v.values
+    return v.dot(w) * v[1] / len(v) + first * sum(rest)
+
+
+class Polynomial:
+    def __init__(self, *coefficients):
+        self.coefficients = coefficients
+
+    def __call__(self, x):
+        total = 0.0
+        for c in reversed(self.coefficients):
+            total = total * x + c
+        return total
+
+    def __mul__(self, other):
+        out = [0.0] * (len(self.coefficients) + len(other.coefficients) - 1)
+        for i, a in enumerate(self.coefficients):
+            for j, b in enumerate(other.coefficients):
+                out[i + j] += a * b
+        return Polynomial(*out)
+
+    def scaled(self, *by):
+        return Polynomial(*[c * by[0] for c in self.coefficients])
+
+
+@case([0.4, 0.7, 1.2], 0.3)
+def objects_of_any_number_of_arguments(cs, x):
+    p = Polynomial(*cs)
+    q = p * Polynomial(x, 1.0) * p
+    return q(x) + q.scaled(*cs)(2.0 * x)
+
+
+def together(*values):
+    total = 0.0
+    for v in values:
+        total += v * v
+    return total + len(values)
+
+
+@case([0.4, 0.7, 1.2])
+def functions_of_any_number_of_arguments(xs):
+    total = together(*xs) + together(*[x * 2.0 for x in xs]) + together(*tuple(x + 1.0 for x in xs))
+    return total + math.hypot(*xs) + max(*xs) * min(*[x * total for x in xs])
+
+
+@case([0.4, 0.7, 1.2])
+def too_few_for_the_largest(xs):
+    total = sum(xs)
+    for n in (3, 2, 1):
+        try:
+            total += max(*xs[:n])
+        except TypeError as e:
+            total *= 0.1 * len(str(e))
+    return total
+
+
+@case([0.4, 0.7, 1.2])
+def tuples_that_a_function_gets(xs):
+    def last(t, n):
+        return t[-1] * n if n < 2 else last(t[1:] + (t[0] * n,), n - 1)
+
+    t = tuple(xs)
+    seen = {t: xs[0]} if t else {}
+    return last(t, 4) + seen[tuple(xs)] + (1.0 if t == tuple(xs) else 0.0) + isinstance(t, tuple)
+
+
+class Body:
+    def __init__(self, position, mass):
+        self.position = list(position)
+        self.velocity = [0.0, 0.0]
+        self.mass = mass
+        self.force = [0.0, 0.0]
+
+    def push(self, force):
+        self.force[0] += force[0]
+        self.force[1] += force[1]
+
+    def step(self, dt):
+        for k in range(2):
+            self.velocity[k] += dt * self.force[k] / self.mass
+            self.position[k] += dt * self.velocity[k]
+        self.force = [0.0, 0.0]
+
+
+class Spring:
+    def __init__(self, a, b, stiffness):
+        self.a, self.b, self.stiffness = a, b, stiffness
+
+    def pull(self):
+        way = [q - p for p, q in zip(self.a.position, self.b.position, strict=True)]
+        length = math.hypot(*way)
+        force = [self.stiffness * (length - 0.8) * x / length for x in way]
+        self.a.push(force)
+        self.b.push([-f for f in force])
+
+
+class World:
+    def __init__(self, bodies, springs):
+        self.bodies, self.springs = bodies, springs
+
+    def step(self, dt):
+        for spring in self.springs:
+            spring.pull()
+        for body in self.bodies:
+            body.step(dt)
+
+
+@case(2.0, 1.5)
+def lists_of_two_kinds_in_one_object(stiffness, mass):
+    bodies = [Body((float(i), 0.1 * i), mass) for i in range(4)]
+    world = World(bodies, [Spring(a, b, stiffness) for a, b in zip(bodies, bodies[1:], strict=False)])
+    for _ in range(4):
+        world.step(0.05)
+    return sum(body.mass * sum(v * v for v in body.velocity) for body in world.bodies)
+
+
+@case(0.4, 0.7)
+def one_list_of_two_kinds(x, y):
+    both = []
+    world = World(both, both)
+    world.bodies.append(Spring(Body((x, y), 1.0), Body((y, 1.0 + x), 2.0), x))
+    world.springs.append(Body((y, x), x))
+    world.bodies[0].pull()
+    world.springs[1].push(both[0].a.force)
+    world.springs[-1].step(0.5)
+    return both[1].position[0] * both[0].b.force[1]
