@@ -5,12 +5,13 @@ By whole numbers, the argument and the location, they are refused where these ar
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import scipy.stats as st
 
-from mooncake_py.registry import rrule
+from mooncake_py.registry import overlay, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_library import fitted, is_constant, unknown_by
@@ -81,6 +82,32 @@ def _discrete_method(name: str) -> None:
 for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
     _discrete_method(_name)
 
+
+def _sum_of_trials(cls: Any) -> None:
+    """poisson_binom: how many of several events happen, one after the other."""
+
+    def probabilities(p):
+        mass = [1.0 - p[0], p[0]]
+        for q in p[1:]:
+            mass = [mass[0] * (1.0 - q), *[b * (1.0 - q) + a * q for a, b in itertools.pairwise(mass)], mass[-1] * q]
+        return mass
+
+    def at(k, values):
+        k = np.asarray(k)
+        return sum([np.where(k == i, v, 0.0) for i, v in enumerate(values)])
+
+    @overlay(cls._pmf)
+    def pmf(self, k, *args):
+        return at(k, probabilities(args))
+
+    @overlay(cls._cdf)
+    def cdf(self, k, *args):
+        return at(k, itertools.accumulate(probabilities(args)))
+
+
+if hasattr(st, "poisson_binom"):
+    _sum_of_trials(type(st.poisson_binom))
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 
@@ -107,4 +134,8 @@ CASES: list[RuleCase] = [
     case(lambda m: st.poisson.logpmf([0.0, 1.0, 2.0], m), 1.3), case(lambda p: st.binom.pmf([1.0, 2.0], 5.0, p), 0.3),
 ]  # fmt: skip
 if hasattr(st, "poisson_binom"):
+    _P = np.array([0.3, 0.6, 0.2])
+    CASES += [
+        case(lambda p, m=m: getattr(st.poisson_binom, m)([0, 1, 3], p), _P) for m in ("pmf", "logpmf", "cdf", "sf")
+    ]
     CASES.append(case(lambda p: st.poisson_binom.mean(p) * st.poisson_binom.std([p[0], 0.4]), np.array([0.3, 0.6])))
