@@ -176,6 +176,10 @@ class Attributes(State):
         if isinstance(t, Inst) and of_constant_package(t.cls) and (self.wary or attribute(t, name, s) is None):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what it gives may be held there")
             return Top(bool(self.wary))
+        cls = t.cls if isinstance(t, Obj) and t.field(name) is None else t.value if isinstance(t, Known) else None
+        if isinstance(cls, type) and name in self.shape.set_on_classes and self._is_code(cls, name):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "it is set in this function")
+            return Top(True)
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
         if made is not None and (carries(made, name) or of_metaclass(made, name)):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
@@ -241,6 +245,11 @@ class Attributes(State):
             "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
         )
         return Top(act)
+
+    def _is_code(self, cls: type, name: str) -> bool:
+        """Is it a function, class or property that a class of the user's has by this name?"""
+        d = None if is_library(cls) or self.classes is None else self.classes.look(cls, name)
+        return is_code_like(d) or isinstance(d, (property, classmethod, staticmethod))
 
     def is_missing(self, t: Obj, name: str) -> bool:
         """Has neither the class nor any object of this type such an attribute?"""

@@ -124,6 +124,8 @@ _PLAIN_EXCEPTIONS = [
     )
 ]
 """The builtin classes of exceptions that hold nothing but their arguments."""
+_READ_AS_THEY_ARE = frozenset({type, pytypes.BuiltinFunctionType})
+"""Classes and functions in C: they are no methods of the class that holds them."""
 KEEP_ARGUMENTS = frozenset([Lookup(c).get("__init__", None) for c in _PLAIN_EXCEPTIONS])
 _NEW_OF_EXCEPTIONS = frozenset([Lookup(c).get("__new__", None) for c in _PLAIN_EXCEPTIONS])
 
@@ -226,7 +228,7 @@ class Classes:
             return Known(d.__func__), getattr
         if type(d) is classmethod and is_function(d.__func__):
             return Meth(d.__func__, (s,), False, cls), None
-        return None
+        return (Known(d), getattr) if type(d) in _READ_AS_THEY_ARE else None
 
     def _stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
         held = default if held is None else join(recursive.read(held, t), default)
@@ -272,7 +274,7 @@ class Classes:
             return Known(d.__func__), getattr
         if type(d) is classmethod and (is_function(d.__func__) or makes(d.__func__)):
             return Meth(d.__func__, (s,), False, cls), None
-        return None
+        return (Known(d), getattr) if type(d) in _READ_AS_THEY_ARE else None
 
     def read_super(self, s: Call, after: type, t: Obj | Tup, name: str) -> tuple[T, Any] | None:
         """`super(after, x).name`."""

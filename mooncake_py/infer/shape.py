@@ -90,6 +90,22 @@ class Shape:
         return sum(is_const(s.fn, narrow) for s in self.statements)
 
     @cached_property
+    def set_on_classes(self) -> set[str]:
+        """The names of attributes that are set on, or deleted from, what may be a class: a global, the class of an
+        object."""
+        found: set[str] = set()
+        for s in self.statements:
+            if (is_const(s.fn, setattr) or is_const(s.fn, delattr)) and isinstance(name := s.args[1], Const):
+                made = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
+                if isinstance(s.args[0], Const) or (made is not None and self._may_give_class(made)):
+                    found.add(name.value)
+        return found
+
+    def _may_give_class(self, s: Call) -> bool:
+        named = is_const(s.fn, ops.load_global) or (is_const(s.fn, getattr) and is_const(s.args[1], "__class__"))
+        return named or self._builtin(s.fn) is type
+
+    @cached_property
     def first_in(self) -> dict[Operand, list[Call]]:
         """The statements that have a value for their first argument."""
         found: dict[Operand, list[Call]] = {}

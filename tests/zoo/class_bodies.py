@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import math
 import typing
 
 import numpy as np
@@ -521,3 +522,77 @@ def data_class_with_fields_beside_data_that_changes(x):
     items = sorted([Item(x * k) for k in (3, 1, 2)])
     items[0].others.append(x)
     return items[0].value * items[1].key + SEEN[-1] * items[0].others[0] + (Item(x) == Item(x)) * x
+
+
+class Tree:
+    weigh = math.tanh
+
+    class Node:
+        def __init__(self, value):
+            self.value = value
+            self.left = self.right = None
+
+    def __init__(self):
+        self.root = None
+
+    def insert(self, value):
+        if self.root is None:
+            self.root = Tree.Node(value)
+            return
+        node = self.root
+        while True:
+            if value < node.value:
+                if node.left is None:
+                    node.left = self.Node(value)
+                    return
+                node = node.left
+            else:
+                if node.right is None:
+                    node.right = Tree.Node(value)
+                    return
+                node = node.right
+
+    def total(self, node, depth=1):
+        if node is None:
+            return 0.0
+        return self.weigh(node.value) * depth + self.total(node.left, depth + 1) + self.total(node.right, depth + 1)
+
+
+@case([0.5, 0.2, 0.9, 0.7])
+def classes_in_classes(values):
+    tree = Tree()
+    for v in values:
+        tree.insert(v * v)
+    return tree.total(tree.root)
+
+
+class Rebound:
+    weigh = math.tanh
+
+    def scaled(self, x):
+        return 3.0 * x
+
+    class Holder:
+        def __init__(self, x):
+            self.x = 2.0 * x
+
+
+class Halving:
+    def __init__(self, x):
+        self.x = 0.5 * x
+
+
+def squared(self, x):
+    return x * x
+
+
+@case(0.4)
+def what_is_set_on_a_class_in_the_run(x):
+    before = Rebound().scaled(x) + Rebound.weigh(x) + Rebound.Holder(x).x
+    old = Rebound.__dict__["scaled"], Rebound.weigh, Rebound.Holder
+    Rebound.scaled, Rebound.weigh, Rebound.Holder = squared, math.exp, Halving
+    try:
+        now = Rebound().scaled(x) + Rebound.weigh(x) + Rebound().weigh(2.0 * x) + Rebound.Holder(x).x
+    finally:
+        Rebound.scaled, Rebound.weigh, Rebound.Holder = old
+    return before * now + Rebound().scaled(x)
