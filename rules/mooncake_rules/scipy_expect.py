@@ -80,7 +80,7 @@ def expect(self, func=None, args=(), loc=0, scale=1, lb=None, ub=None, condition
 
 
 def jumps(dist, args, loc, scale, low, high):
-    """The ends of the support between low and high where the density does not go to zero; None for the others."""
+    """The ends of the support between low and high where the density jumps or is infinitely steep; else None."""
     a, b = (float(end) for end in dist._get_support(*args))
     if isinstance(dist, type(st.pearson3)) and args[0] != 0:  # whose ends SciPy has at infinity
         a, b = (-2.0 / args[0], b) if args[0] > 0 else (a, -2.0 / args[0])
@@ -91,7 +91,7 @@ def jumps(dist, args, loc, scale, low, high):
             out.append(None)
             continue
         near, far = dist._pdf(np.array([end + 1e-9 * width, inner]), *args)
-        out.append(None if near < 1e-3 * far else float(place))
+        out.append(None if near < 1e-6 * far else float(place))
     return out[0], out[1]
 
 
@@ -200,6 +200,7 @@ CASES += [
     case(lambda a, m, s: st.truncnorm.expect(np.exp, args=(a, 2.0), loc=m, scale=s), -0.4, 0.3, 1.4),
     case(lambda b, m, s: st.beta.expect(lambda x: x * x, args=(1.3, b), loc=m, scale=s), 0.63, 0.3, 1.4),
     case(lambda k, m: st.pearson3.expect(lambda x: x + x**3, args=(k,), loc=m), -2.0, 0.3),
+    case(lambda c, m: st.argus.expect(np.cos, args=(c,), loc=m), 1.4, 0.3),
     case(lambda a, m: st.dgamma.expect(np.cos, args=(a,), loc=m), 1.2, 0.3),
     case(lambda c: st.genextreme.expect(lambda x: x * x, args=(c,), lb=0.1, ub=3.0), -0.1),
 ]
