@@ -259,7 +259,9 @@ def _kind(t: T) -> Any:
         return "tuple"
     if isinstance(t, Lst):
         return t.cls.__name__
-    if isinstance(t, (Cell, Dct, Arr)):
+    if isinstance(t, Dct):
+        return t.cls
+    if isinstance(t, (Cell, Arr)):
         return type(t).__name__
     if isinstance(t, Rec) or (isinstance(t, Inst) and (t.cls is set or is_user_class(t.cls))):
         return t.cls

@@ -413,3 +413,32 @@ def united_with_pairs(xs):
     except TypeError:
         d["a"] *= 3.0
     return sum(v * (i + 1) for held in (e, kept, sums) for i, v in enumerate(held.values()))
+
+
+class Graph:
+    def __init__(self):
+        self.weights = defaultdict(dict)
+
+    def add(self, a, b, weight):
+        self.weights[a][b] = weight
+        self.weights[b]  # noqa: B018
+        return self
+
+    def ranks(self, damping, times):
+        nodes = list(self.weights)
+        rank = {k: 1.0 / len(nodes) for k in nodes}
+        for _ in range(times):
+            new = {k: (1.0 - damping) / len(nodes) for k in nodes}
+            for u in nodes:
+                total = sum(self.weights[u].values())
+                for v, w in self.weights[u].items():
+                    new[v] += damping * rank[u] * w / total
+            rank = new
+        return rank
+
+
+@case(0.4, 0.85)
+def dicts_of_another_kind_in_an_object(weight, damping):
+    graph = Graph().add("a", "b", weight).add("b", "c", 1.0).add("c", "a", 2.0).add("a", "c", 0.5)
+    rank = graph.ranks(damping, 4)
+    return rank["a"] + 2.0 * rank["b"] * graph.weights["a"]["b"]
