@@ -71,6 +71,10 @@ def as_in_c(generator: F) -> F:
     return generator
 
 
+def keep_place() -> None:
+    """In such a generator: an exception leaves it here, not where it gave its last item."""
+
+
 cleaning: dict[CodeType, tuple[int, frozenset[int]]] = {}
 """For the code of `resume`: which of its cells says where the generator stands, and where it has to clean up if it is
 left there, after a `try` or `with` around a `yield`."""

@@ -29,18 +29,17 @@ from mooncake_py.iterators import item_by_item, item_within, items_by_index, ite
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
-from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, stand_in
+from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, plain_generator, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
 from mooncake_py.transform.single import without_idle_tuples
 from mooncake_py.transform.splice import splice
-from mooncake_py.transform.stops import may_stop
 from mooncake_py.transform.suspended import (
     guarded_states,
     inner_iterators,
+    keeps_place,
     made_early,
     only_yields,
     runs_again,
-    simple_generator,
     yields,
 )
 
@@ -331,10 +330,7 @@ class _Search:
             return None
         if not all(map(self._still_named, (*callee.args, callee.closure))):
             return None
-        scope = self.globals if callee.owner is None else callee.owner.__globals__
-        if may_stop(callee.body, list(map(self._type, callee.args)), scope):
-            return None
-        body = for_users(simple_generator(callee.body, "next" not in scope))
+        body = for_users(plain_generator(callee, self.inferred, self.globals))
         n = sum(len(b.stmts) for b in body.blocks)
         if not 0 < len(yields(body)) <= MOST_YIELDS or n > MOST_STATEMENTS:
             return None
@@ -345,6 +341,8 @@ class _Search:
                 return None  # what it returns is in the StopIteration
             return Asked(root, uses, callee, body, {})
         found = Asked(root, uses, callee, body, {})
+        if found.lasts and keeps_place(callee.body):
+            return None  # it has more places than its yields
         if found.lasts:
             found.early.update(made_early(body))
         flow = Flow(self.fn, found)

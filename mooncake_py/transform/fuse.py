@@ -37,6 +37,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.transform.inline import Callee
 from mooncake_py.transform.rebuild import Handler, Rebuild
 from mooncake_py.transform.splice import item_of_closure, taken_in
+from mooncake_py.transform.stops import PAUSED, pauses
 from mooncake_py.transform.suspended import (
     FINISHED,
     NOWHERE,
@@ -78,7 +79,8 @@ class Asked:
     @property
     def lasts(self) -> bool:
         """Does it go on from its last item after an exception, which somebody may catch?"""
-        return self.body.kind == "iterator" and any(b.handler is not None for b in self.uses.loops)
+        handled = any(b.handler is not None for b in self.uses.loops)
+        return self.body.kind == "iterator" and (handled or pauses(self.body))
 
 
 class Flow:
@@ -86,7 +88,7 @@ class Flow:
 
     def __init__(self, fn: Function, found: Asked):
         self.makes, self.next, self.thrown = found.makes, next_states(found.body), states_thrown(found.body)
-        self.lasts = found.lasts
+        self.lasts, self.pauses = found.lasts, pauses(found.body)
         self.throws, self.names = found.uses.thrown, found.uses.names  # names are not there any more
         self.loops = {b.id: b for b in found.uses.loops}
         self.fn = fn
@@ -108,7 +110,8 @@ class Flow:
             assert isinstance(b.term, ForNext)
             onward = self.thrown if b.id in self.throws else self.next
             later = frozenset(x for k in states for x in onward[k])
-            out = [(b.term.body, later - {FINISHED}), (b.term.done, frozenset({FINISHED}))]
+            ended = (states if self.pauses else NOWHERE) | {FINISHED}
+            out = [(b.term.body, later - {FINISHED}), (b.term.done, ended)]
         else:
             out = [(e, states) for e in edges(b.term)]
         if b.handler is not None:
@@ -154,6 +157,7 @@ class Fusion(Rebuild):
         self.asked_by = {body: self.headers[at] for at, body in self.copies.items()}
         self.waits = {(at, k): self.builder.new_block() for at in self.headers for k in self.numbers.values()}
         self.ended = {at: self.builder.new_block() for at in self.headers}
+        self.paused = {at: self.builder.new_block() for at in self.headers} if self.flow.pauses else {}
         self.thrown = {at: self.builder.new_block() for at in found.uses.thrown}
         self.tokens = tokens_across(found.body)
         self.kept = live_after(found.body) if found.lasts else {}
@@ -191,6 +195,10 @@ class Fusion(Rebuild):
             term = self.headers[at].term
             assert isinstance(term, ForNext)
             self._leave_by(d, self.headers[at], term.done, FINISHED)
+        for at, d in self.paused.items():
+            term = self.headers[at].term
+            assert isinstance(term, ForNext)
+            self._leave_by(d, self.headers[at], term.done, None)
         for at, d in self.thrown.items():
             self._raise_in(self.copies[at], d, None)
         builder.goto(builder.entry, self.drafts[self.fn, fn.entry.id])
@@ -232,10 +240,12 @@ class Fusion(Rebuild):
             for p, x in zip(self.headers[e.target].params, values, strict=True):
                 self.builder.write(via, p, x)
 
-    def _leave_by(self, d: Draft, b: CFGBlock, e: Edge, state: int, item: Operand | None = None) -> None:
-        self.now = frozenset({state})
+    def _leave_by(self, d: Draft, b: CFGBlock, e: Edge, state: int | None, item: Operand | None = None) -> None:
+        """By an edge of a loop that asks, the generator being there then, or where it was before."""
+        self.now = self.flow.after(b) if state is None else frozenset({state})
         self._pending = []
-        self.builder.goto(d, self.edge(self.turn_of.get(state, self.fn), b, e, item), b.term.pos)
+        part = self.fn if state is None else self.turn_of.get(state, self.fn)
+        self.builder.goto(d, self.edge(part, b, e, item), b.term.pos)
         self.set_edges()
 
     def _way(self, header: CFGBlock, states: States) -> Draft:
@@ -324,7 +334,9 @@ class Fusion(Rebuild):
 
     def _in_body(self, fn: Function, d: Draft, b: CFGBlock) -> None:
         header = self.asked_by[fn]
-        if isinstance(b.term, Return):
+        if isinstance(b.term, Return) and is_const(b.term.value, PAUSED):
+            self.builder.goto(d, self.paused[header.id], b.term.pos)
+        elif isinstance(b.term, Return):
             self.builder.write(d, self, Const(FINISHED))
             self.builder.goto(d, self.ended[header.id], b.term.pos)
         else:

@@ -40,7 +40,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.iterators import advance, cleaning, lasting, make_generator
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
-from mooncake_py.transform.suspended import FINISHED, START, gives_back, live_after, made_early
+from mooncake_py.transform.suspended import FINISHED, START, gives_back, keeps_place, live_after, made_early
 
 _made: dict[pytypes.CodeType, Function] = {}
 
@@ -141,6 +141,7 @@ class _Resume(Rebuild):
         self.handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
         self.lasts = body.kind == "iterator"
         self.early = made_early(body) if self.lasts else {}
+        self.keeping = keeps_place(body)
         early = [s.out for s in self.early]
         self.live = {v: [*early, *(x for x in live if x not in early)] for v, live in live_after(body).items()}
         self.sent, self.thrown = self.fresh.var("sent"), self.fresh.var("thrown")
@@ -210,6 +211,12 @@ class _Resume(Rebuild):
             self.cleaning.add(len(self.resumes) + 1)
         if s in self.early:
             return d
+        if s in self.keeping:
+            here = self.builder.new_block()
+            self._keep(d, s, here)
+            self.builder.goto(d, here, s.pos)
+            self._read_kept(here, s)
+            return here
         if is_const(s.fn, ops.yield_):
             back = self._suspend(d, self.read(d, s.args[0]), s)
             onward = self.builder.new_block()
@@ -228,23 +235,30 @@ class _Resume(Rebuild):
         Exceptions that are being handled are so only while the generator runs.
         """
         back = self.builder.new_block()
-        self.resumes.append(back)
         tokens = [v for v in self.live[s.out] if v in self.handled]
-        self.emit(d, s.pos, ops.cell_set, self.state, Const(len(self.resumes)))
-        for v in self.live[s.out] if self.lasts else ():
-            if v not in self.handled:
-                self.emit(d, s.pos, ops.cell_set, self.cells[v], self.read(d, v))
+        self._keep(d, s, back)
         for token in reversed(tokens):
             self.emit(d, s.pos, ops.pop_except, self.read(d, token))
         self.builder.ret(d, self.emit(d, s.pos, ops.build_tuple, Const(False), value), s.pos)
-        for v in self.live[s.out]:
-            if v not in self.handled:
-                content = self.emit(back, s.pos, ops.cell_get, self.cells[v], Const(v.name), name=v.name)
-                self.builder.write(back, v, content)
+        self._read_kept(back, s)
         for token in tokens:
             again = self.emit(back, s.pos, ops.push_exc_info, self.read(back, self.handled[token]))
             self.builder.write(back, token, again)
         return back
+
+    def _keep(self, d: Draft, s: Call, back: Draft) -> None:
+        """Note that the generator is to go on there, and with what."""
+        self.resumes.append(back)
+        self.emit(d, s.pos, ops.cell_set, self.state, Const(len(self.resumes)))
+        for v in self.live[s.out] if self.lasts else ():
+            if v not in self.handled:
+                self.emit(d, s.pos, ops.cell_set, self.cells[v], self.read(d, v))
+
+    def _read_kept(self, back: Draft, s: Call) -> None:
+        for v in self.live[s.out]:
+            if v not in self.handled:
+                content = self.emit(back, s.pos, ops.cell_get, self.cells[v], Const(v.name), name=v.name)
+                self.builder.write(back, v, content)
 
     def _delegate(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         """`yield from`: the other's items one by one, with what `send` and `throw` bring handed on."""

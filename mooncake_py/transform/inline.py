@@ -47,8 +47,8 @@ from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
-from mooncake_py.transform.stops import may_stop
-from mooncake_py.transform.suspended import only_yields, simple_generator
+from mooncake_py.transform.stops import stops_seen_to
+from mooncake_py.transform.suspended import keeps_place, only_yields, simple_generator
 from mooncake_py.transform.values import Cell
 from mooncake_py.tuples import MADE_OF_LISTS
 
@@ -105,9 +105,9 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if len(fn.blocks) > MOST_BLOCKS and _branches(found):
                 continue
             if found.body.suspends:
-                if not (is_used_up(s.out, inferred) and _may_be_listed(found, inferred, globals_)):
+                if not (is_used_up(s.out, inferred) and only_yields(found.body)):
                     continue
-                found = _listed(found, globals_)
+                found = _listed(found, inferred, globals_)
             if found.owner is not None:
                 taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -117,16 +117,19 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
     return fn if changed else None
 
 
-def _may_be_listed(generator: Callee, inferred: Inferred, globals_: dict) -> bool:
-    """Is a list of a generator's items as good, where all are taken at once?"""
-    body, args = generator.body, generator.args
-    types = [Known(v.value) if isinstance(v, Const) else inferred.types.get(v) for v in args]
-    return only_yields(body) and not may_stop(body, types, _scope(generator, globals_))
-
-
-def _listed(generator: Callee, globals_: dict) -> Callee:
+def _listed(generator: Callee, inferred: Inferred, globals_: dict) -> Callee:
     """A function that gives a list of a generator's items."""
-    return replace(generator, body=simple_generator(generator.body, "next" not in _scope(generator, globals_)))
+    return replace(generator, body=plain_generator(generator, inferred, globals_))
+
+
+def plain_generator(generator: Callee, inferred: Inferred, globals_: dict) -> Function:
+    """The body of a generator that can stand where its items are asked for."""
+    scope = _scope(generator, globals_)
+    types = [Known(v.value) if isinstance(v, Const) else inferred.types.get(v) for v in generator.args]
+    held = generator.closure
+    closure = inferred.types.get(held) if isinstance(held, Var) else None
+    body = map_function(generator.body, lambda v: v, keeps_place(generator.body))
+    return stops_seen_to(simple_generator(body, "next" not in scope), types, closure, scope)
 
 
 def _scope(f: Callee, globals_: dict) -> dict:
@@ -153,7 +156,7 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
         found = True
         callee = _callee_of(inferred, s, globals_) if total <= MOST_TOTAL else None
         if callee is not None and callee.body.suspends:
-            callee = _listed(callee, globals_) if _may_be_listed(callee, inferred, globals_) else None
+            callee = _listed(callee, inferred, globals_) if only_yields(callee.body) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
             apart.add(info.target.code)
@@ -177,8 +180,8 @@ def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]
                 continue
             site = next((x for c in fn.blocks for x in c.stmts if x.out is s.fn), None)
             found = None if site is None or not is_const(site.fn, ops.make_function) else _callee(site, s)
-            if found is not None and found.body.suspends and _may_be_listed(found, inferred, globals_):
-                found = _listed(found, globals_)
+            if found is not None and found.body.suspends and only_yields(found.body):
+                found = _listed(found, inferred, globals_)
                 return splice(fn, b, i, explicit(found.body), found.args, found.closure)
     return None
 

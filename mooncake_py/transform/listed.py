@@ -45,7 +45,7 @@ from mooncake_py.lowering import lower
 from mooncake_py.transform.bound import spelled_function
 from mooncake_py.transform.doubts import doubt
 from mooncake_py.transform.inline import is_used_up, take_in_expression
-from mooncake_py.transform.stops import may_stop
+from mooncake_py.transform.stops import stops_seen_to
 from mooncake_py.transform.suspended import only_yields, simple_generator
 
 MOST_KEPT = 5000
@@ -233,9 +233,7 @@ def _function(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
     cleans_up = any(isinstance(b.term, Try) or b.handler is not None for b in body.blocks)
     if not body.suspends or cleans_up or not only_yields(body):
         return None
-    if may_stop(body, (), f.__globals__):
-        return None
-    body = simple_generator(body, "next" not in f.__globals__)
+    body = stops_seen_to(simple_generator(body, "next" not in f.__globals__), (), None, f.__globals__)
     fresh = fresh_beside(body)
     items = fresh.var("items")
     entry = body.entry

@@ -20,7 +20,7 @@ from mooncake_py.ir.nodes import (
     all_edges,
     term_operands,
 )
-from mooncake_py.iterators import item_within
+from mooncake_py.iterators import item_within, keep_place
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 START = 0
@@ -63,12 +63,13 @@ def tokens_across(body: Function) -> dict[Var, list[Call]]:
 
 
 def live_after(body: Function) -> dict[Var, list[Var]]:
-    """For every yield, by the variable it defines: what is needed when the generator goes on.
+    """For every yield and `keep_place`, by the variable it defines: what is needed when the generator goes on.
 
     An exception that is being handled is needed for its handler's token, which is made anew.
     """
     _, live_out = liveness(body)
     handled = {s.out: s.args[0] for b in body.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
+    keeping = keeps_place(body)
     found: dict[Var, list[Var]] = {}
     for b in body.blocks:
         needed = set(live_out[b.id])
@@ -76,7 +77,7 @@ def live_after(body: Function) -> dict[Var, list[Var]]:
         needed.update(v for v in (b.handler.args if b.handler else ()) if isinstance(v, Var))
         for s in reversed(b.stmts):
             needed.discard(s.out)
-            if gives_back(s):
+            if gives_back(s) or s in keeping:
                 here = set(needed)
                 if is_const(s.fn, ops.yield_from) and isinstance(s.args[0], Var):
                     here.add(s.args[0])  # it is advanced again
@@ -155,6 +156,16 @@ def only_yields(body: Function) -> bool:
     """A generator that does nothing with what `send` brings."""
     sent = {s.out for b in body.blocks for s in b.stmts if gives_back(s)}
     return sent.isdisjoint(_used(body)) and not may_end_by_another(body)
+
+
+def keeps_place(body: Function) -> set[Call]:
+    """The calls of `keep_place` in the code of an iterator."""
+    names = {s.out for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global) and _names_keeping(s)}
+    return {s for b in body.blocks for s in b.stmts if s.fn in names or is_const(s.fn, keep_place)}
+
+
+def _names_keeping(s: Call) -> bool:
+    return is_const(s.args[0], keep_place.__name__)
 
 
 def gives_back(s: Call) -> bool:

@@ -20,6 +20,7 @@ from mooncake_py.iterators import (
     check_closed,
     check_same_length,
     cleaning,
+    keep_place,
     make_generator,
     shortest,
 )
@@ -73,6 +74,7 @@ for _f in (deque.extendleft, deque.__iadd__, list.__iadd__):
 @as_in_c
 def zip_(*iterables, strict=False):
     its = [iter(x) for x in iterables]
+    keep_place()
     n = len(its)
     while n:
         items = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
-from mooncake_py.iterators import advance, as_in_c
+from mooncake_py.iterators import advance, as_in_c, keep_place
 from mooncake_py.registry import infer_table, item_types, overlay, pure
 
 _f: Any  # what a table registers, one at a time
@@ -64,7 +64,9 @@ def _accumulate_by(iterable, func):
 @as_in_c
 def chain_(*iterables):
     for xs in iterables:
-        for x in xs:
+        it = iter(xs)
+        keep_place()
+        for x in it:
             yield x
 
 
@@ -72,7 +74,9 @@ def chain_(*iterables):
 @as_in_c
 def chain_from_iterable_(iterables):
     for xs in iterables:
-        for x in xs:
+        it = iter(xs)
+        keep_place()
+        for x in it:
             yield x
 
 

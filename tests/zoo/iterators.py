@@ -1,6 +1,6 @@
 """Iterators of the user's own classes."""
 
-from itertools import accumulate, compress, dropwhile, filterfalse, islice, starmap, takewhile
+from itertools import accumulate, chain, compress, dropwhile, filterfalse, islice, starmap, takewhile
 
 from tests.zoo.registry import case
 
@@ -287,4 +287,69 @@ def next_of_what_is_no_iterator(xs):
             total += sum(held[name])
         except TypeError:
             total *= xs[3]
+    return total
+
+
+NEGATIVE_FIRST = [-0.5, 1.2, -0.7, 0.3]
+
+
+@case(NEGATIVE_FIRST, XS)
+def sources_whose_first_item_is_an_exception(xs, ys):
+    total = drained(chain(map(checked, xs), ys)) + drained(chain([0.5], map(checked, xs), ys))
+    total *= drained(chain.from_iterable([map(checked, xs), map(checked, ys)]))
+    return total + drained(chain.from_iterable(map(checked, part) for part in (ys, xs)))
+
+
+@case(NEGATIVE_FIRST, XS)
+def zips_whose_first_round_is_an_exception(xs, ys):
+    total = 0.0
+    for rounds in (zip(ys, map(checked, xs), ys, xs), zip(ys, map(checked, xs), strict=True)):
+        for k in range(5):
+            try:
+                a, b, *rest = next(rounds)
+                total += (k + 1) * a * b + sum(rest)
+            except Refused as e:
+                total -= e.args[0]
+            except (StopIteration, ValueError):
+                total *= 1.5
+    return total
+
+
+class Stock:
+    def __init__(self, xs):
+        self.left = iter(xs)
+
+    def taken(self, factor):
+        return factor * next(self.left)
+
+
+@case(XS)
+def generators_ended_by_helpers_they_hold(xs):
+    left = iter(xs)
+
+    def taken(factor):
+        return factor * next(left)
+
+    def scaled(by):
+        for k in range(4):
+            yield by(k + 1.0) * xs[k]
+
+    def all_scaled(by):
+        yield xs[0]
+        yield from scaled(by)
+
+    kinds = {"cell": taken, "method": Stock(xs[:3]).taken, "plain": lambda factor: factor * xs[1]}
+    total = 0.0
+    for name in kinds:
+        for _ in range(2):
+            try:
+                for x in all_scaled(kinds[name]):
+                    total += x
+                total += sum(taken(x) for x in xs[:2])
+            except RuntimeError as e:
+                total *= xs[2] + isinstance(e.__cause__, StopIteration)
+            try:
+                total += sum([next(left) for _ in range(2)])
+            except StopIteration:
+                total += xs[4]
     return total
