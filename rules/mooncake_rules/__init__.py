@@ -120,7 +120,14 @@ for _module, _packs in {
     "re": ("re_",),
     "statistics": ("statistics_",),
     "scipy._lib._array_api": ("scipy_common",),
-    "scipy.special": ("scipy_special", "scipy_probability", "scipy_noncentral", "scipy_bessel", "scipy_harmonics"),
+    "scipy.special": (
+        "scipy_special",
+        "scipy_elliptic",
+        "scipy_probability",
+        "scipy_noncentral",
+        "scipy_bessel",
+        "scipy_harmonics",
+    ),
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
     "scipy.stats": (
         "scipy_stats",

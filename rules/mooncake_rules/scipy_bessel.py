@@ -234,9 +234,13 @@ def lowered(f: Any, n: Any, *rest: Any) -> Any:
 
 
 def lpmv_slope(m: Any, v: Any, x: Any, y: Any) -> Any:
-    """((v + m) P_(v-1) - v x P_v) / (1 - x^2); sums of Legendre functions where x = +-1 are not defined."""
+    """((v + m) P_(v-1) - v x P_v) / (1 - x^2); for m = 0 that of the function of order 1, which has limits at +-1."""
+    gap = 1.0 - x * x
+    ends = np.where(x > 0, 0.5, -0.5 * np.cos(np.pi * v)) * v * (v + 1.0)
+    plain = np.where(gap == 0, ends, -sc.lpmv(1, v, x) / np.sqrt(np.where(gap == 0, 1.0, gap)))
     lower = np.where(np.asarray(v) == 0, 0.0, sc.lpmv(m, np.where(np.asarray(v) == 0, 1, v) - 1, x))
-    return ((v + m) * lower - v * x * y) / (1.0 - x * x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(m) == 0, plain, ((v + m) * lower - v * x * y) / gap)[()]
 
 
 _POLYNOMIALS = [
