@@ -71,6 +71,10 @@ def as_in_c(generator: F) -> F:
     return generator
 
 
+PAUSED = object()
+"""What such a generator returns that has nothing to give now, but may have when it is asked again."""
+
+
 def keep_place() -> None:
     """In such a generator: an exception leaves it here, not where it gave its last item."""
 

@@ -25,7 +25,16 @@ from mooncake_py.ir.nodes import (
     Var,
     all_edges,
 )
-from mooncake_py.iterators import item_by_item, item_within, items_by_index, items_left, next_item, next_or, thrown_into
+from mooncake_py.iterators import (
+    PAUSED,
+    item_by_item,
+    item_within,
+    items_by_index,
+    items_left,
+    next_item,
+    next_or,
+    thrown_into,
+)
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
@@ -370,7 +379,8 @@ def _asked(b: CFGBlock) -> tuple[Operand, ...]:
 
 
 def _returns(body: Function) -> bool:
-    return not all(is_const(b.term.value, None) for b in body.blocks if isinstance(b.term, Return))
+    ends = [b.term.value for b in body.blocks if isinstance(b.term, Return)]
+    return not all(is_const(v, None) or is_const(v, PAUSED) for v in ends)
 
 
 def _is_sequence(t: T | None) -> bool:

@@ -34,10 +34,11 @@ from mooncake_py.ir.nodes import (
     Return,
     edges,
 )
+from mooncake_py.iterators import PAUSED
 from mooncake_py.transform.inline import Callee
 from mooncake_py.transform.rebuild import Handler, Rebuild
 from mooncake_py.transform.splice import item_of_closure, taken_in
-from mooncake_py.transform.stops import PAUSED, pauses
+from mooncake_py.transform.stops import pauses
 from mooncake_py.transform.suspended import (
     FINISHED,
     NOWHERE,

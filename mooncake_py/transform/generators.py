@@ -37,10 +37,10 @@ from mooncake_py.ir.nodes import (
     Return,
     Var,
 )
-from mooncake_py.iterators import advance, cleaning, lasting, make_generator
+from mooncake_py.iterators import PAUSED, advance, cleaning, lasting, make_generator
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
-from mooncake_py.transform.suspended import FINISHED, START, gives_back, keeps_place, live_after, made_early
+from mooncake_py.transform.suspended import FINISHED, START, gives_back, keeps_place, live_after, made_early, names_of
 
 _made: dict[pytypes.CodeType, Function] = {}
 
@@ -142,6 +142,7 @@ class _Resume(Rebuild):
         self.lasts = body.kind == "iterator"
         self.early = made_early(body) if self.lasts else {}
         self.keeping = keeps_place(body)
+        self.pauses = names_of(body, PAUSED)
         early = [s.out for s in self.early]
         self.live = {v: [*early, *(x for x in live if x not in early)] for v, live in live_after(body).items()}
         self.sent, self.thrown = self.fresh.var("sent"), self.fresh.var("thrown")
@@ -201,9 +202,11 @@ class _Resume(Rebuild):
             self.emit(d, pos, ops.cell_set, self.cells[v], value)
 
     def leave(self, fn: Function, d: Draft, term: Return) -> None:
-        if self.lasts:
+        pausing = self.lasts and (is_const(term.value, PAUSED) or term.value in self.pauses)
+        if self.lasts and not pausing:
             self.emit(d, term.pos, ops.cell_set, self.state, Const(FINISHED))
-        pair = self.emit(d, term.pos, ops.build_tuple, Const(True), self.read(d, term.value))
+        value = Const(None) if pausing else self.read(d, term.value)
+        pair = self.emit(d, term.pos, ops.build_tuple, Const(True), value)
         self.builder.ret(d, pair, term.pos)
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:

@@ -17,11 +17,8 @@ from mooncake_py.infer.types import Cell, Fn, Known, Meth, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand, Pos, Raise, Return, Var
-from mooncake_py.iterators import item_within
+from mooncake_py.iterators import PAUSED, item_within
 from mooncake_py.transform.rebuild import Handler, Rebuild
-
-PAUSED = object()
-"""What an iterator returns that has nothing to give now, but may when it is asked again."""
 
 _UNSEEN: Any = object()
 _HARMLESS: Any = len  # what stands for data of libraries and their methods

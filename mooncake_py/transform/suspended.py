@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mooncake_py import iterators
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import liveness
@@ -160,12 +161,16 @@ def only_yields(body: Function) -> bool:
 
 def keeps_place(body: Function) -> set[Call]:
     """The calls of `keep_place` in the code of an iterator."""
-    names = {s.out for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global) and _names_keeping(s)}
+    names = names_of(body, keep_place)
     return {s for b in body.blocks for s in b.stmts if s.fn in names or is_const(s.fn, keep_place)}
 
 
-def _names_keeping(s: Call) -> bool:
-    return is_const(s.args[0], keep_place.__name__)
+def names_of(body: Function, mark: Any) -> set[Any]:
+    """What a mark of `mooncake_py.iterators` is called in the code of an iterator."""
+    if body.kind != "iterator":
+        return set()
+    loads = [s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global)]
+    return {s.out for s in loads if getattr(iterators, s.args[0].value, None) is mark}  # type: ignore[union-attr]
 
 
 def gives_back(s: Call) -> bool:
@@ -187,9 +192,15 @@ def may_end_by_another(body: Function) -> bool:
 
 
 def inner_iterators(body: Function) -> list[Call]:
-    """The calls of `iter` that make what the loops of a body run over."""
+    """The calls of `iter` that make what the loops of a body run over; `iter` of what one gave makes nothing."""
     looped = {b.term.iterator for b in body.blocks if isinstance(b.term, ForNext)}
-    return [s for b in body.blocks for s in b.stmts if s.out in looped and is_const(s.fn, iter)]
+    made = {s.out: s for b in body.blocks for s in b.stmts if is_const(s.fn, iter) and len(s.args) == 1}
+    found: dict[Call, None] = {}
+    for s in (s for v, s in made.items() if v in looped):
+        while isinstance(s.args[0], Var) and s.args[0] in made:
+            s = made[s.args[0]]
+        found[s] = None
+    return list(found)
 
 
 def made_early(body: Function) -> dict[Call, int]:

@@ -15,6 +15,7 @@ from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.iterators import (
     KEYS_VIEWS,
+    PAUSED,
     advance,
     as_in_c,
     check_closed,
@@ -83,7 +84,7 @@ def zip_(*iterables, strict=False):
             if done:
                 if strict:
                     _check_all_ended(its, i)
-                return
+                return PAUSED
             items.append(x)
         yield tuple(items)
 
@@ -97,7 +98,8 @@ def _zip_of_two(a, b):
             yield x, y
             break
         else:
-            return
+            return PAUSED
+    return PAUSED
 
 
 @overlay(zip, arity=3)
@@ -110,10 +112,11 @@ def _zip_of_three(a, b, c):
                 yield x, y, z
                 break
             else:
-                return
+                return PAUSED
             break
         else:
-            return
+            return PAUSED
+    return PAUSED
 
 
 def _check_all_ended(its, ended):
@@ -133,6 +136,7 @@ def enumerate_(iterable, start=0):
     for x in iterable:
         yield start, x
         start += 1
+    return PAUSED
 
 
 @overlay(reversed)
@@ -179,6 +183,7 @@ def map_(f, *iterables):
 def _mapped(f, columns):
     for xs in columns:
         yield f(*xs)
+    return PAUSED
 
 
 @overlay(map, arity=2)
@@ -186,6 +191,7 @@ def _mapped(f, columns):
 def _map_of_one(f, iterable):
     for x in iterable:
         yield f(x)
+    return PAUSED
 
 
 @overlay(collections._count_elements)  # type: ignore[attr-defined]
@@ -200,6 +206,7 @@ def filter_(f, iterable):
     for x in iterable:
         if x if f is None else f(x):
             yield x
+    return PAUSED
 
 
 @overlay(any)

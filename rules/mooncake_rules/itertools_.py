@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
-from mooncake_py.iterators import advance, as_in_c, keep_place
+from mooncake_py.iterators import PAUSED, advance, as_in_c, keep_place
 from mooncake_py.registry import infer_table, item_types, overlay, pure
 
 _f: Any  # what a table registers, one at a time
@@ -30,6 +30,7 @@ def accumulate_(iterable, func=operator.add, *, initial=None):
         else:
             acc = acc + x if func is None else func(acc, x)
         yield acc
+    return PAUSED
 
 
 @overlay(itertools.accumulate, arity=1)
@@ -43,6 +44,7 @@ def _accumulate_sums(iterable):
         else:
             acc = acc + x
         yield acc
+    return PAUSED
 
 
 @overlay(itertools.accumulate, arity=2)
@@ -58,6 +60,7 @@ def _accumulate_by(iterable, func):
         else:
             acc = func(acc, x)
         yield acc
+    return PAUSED
 
 
 @overlay(itertools.chain)
@@ -269,6 +272,7 @@ def pairwise_(iterable):
 def starmap_(f, iterable):
     for xs in iterable:
         yield f(*xs)
+    return PAUSED
 
 
 @overlay(itertools.takewhile)
@@ -278,6 +282,7 @@ def takewhile_(f, iterable):
         if not f(x):
             return
         yield x
+    return PAUSED
 
 
 @overlay(itertools.dropwhile)
@@ -288,6 +293,7 @@ def dropwhile_(f, iterable):
         if not dropping or not f(x):
             dropping = False
             yield x
+    return PAUSED
 
 
 @overlay(itertools.filterfalse)
@@ -296,6 +302,7 @@ def filterfalse_(f, iterable):
     for x in iterable:
         if not (x if f is None else f(x)):
             yield x
+    return PAUSED
 
 
 @overlay(itertools.compress)
@@ -308,6 +315,7 @@ def _selected(pairs):
     for x, keep in pairs:
         if keep:
             yield x
+    return PAUSED
 
 
 @overlay(itertools.zip_longest)

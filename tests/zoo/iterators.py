@@ -353,3 +353,72 @@ def generators_ended_by_helpers_they_hold(xs):
             except StopIteration:
                 total += xs[4]
     return total
+
+
+def stopping_at(n):
+    calls = 0
+
+    def f(x):
+        nonlocal calls
+        calls += 1
+        if calls == n:
+            raise StopIteration
+        return x * x
+
+    return f
+
+
+@case(XS)
+def iterators_over_one_that_stopped_for_once(xs):
+    total = 0.0
+    kept = filter(lambda v: v > 0.1, map(stopping_at(2), xs))
+    for x in kept:
+        total += x
+    for x in kept:
+        total += 3 * x
+    numbered = enumerate(accumulate(map(stopping_at(4), xs)))
+    for i, x in numbered:
+        total += i * x
+    return total * sum(x + i for i, x in numbered)
+
+
+@case(XS)
+def pairs_of_one_that_stopped_for_once(xs):
+    total = 0.0
+    pairs = zip(xs, map(stopping_at(3), xs))
+    for a, b in pairs:
+        total += a + b
+    for a, b in pairs:
+        total += a * b
+    made = {"two": pairs, "four": zip(map(stopping_at(2), xs), xs, xs, xs), "taken": takewhile(bool, map(abs, xs))}
+    for k in range(3):
+        for name in made:
+            total += (k + 1) * len(list(made[name])) * xs[k]
+    return total
+
+
+@case(XS)
+def ended_iterators_over_a_list_that_grows(xs):
+    ys = [x * x for x in xs]
+    doubled, pairs = map(lambda v: 2 * v, ys), zip(ys, xs, strict=False)
+    total = sum(doubled)
+    for a, b in pairs:
+        total += a * b
+    ys.append(xs[0])
+    for a, _ in pairs:
+        total += 10 * a
+    return total + 10 * sum(doubled)
+
+
+@case(XS)
+def pairs_asked_by_next_and_by_loops(xs):
+    pairs = zip(xs, xs[1:], strict=False)
+    first, second = next(pairs)
+    total = first * second
+    for a, b in pairs:
+        total += a * b
+        c, d = next(pairs, (0.0, 1.0))
+        total += c * d * total
+        if total > 100.0:
+            break
+    return total + sum(a * b for a, b in pairs)
