@@ -247,6 +247,16 @@ def iterating(method: Any, x: Any) -> Iterator[Any]:
         yield item
 
 
+def asked(it: Any) -> Iterator[Any]:
+    """What a loop over an iterator of the user's gets."""
+    while True:
+        try:
+            item = next(it)
+        except StopIteration:
+            return
+        yield item
+
+
 def next_of_object(it: Any, default: Any) -> Any:
     """`next(it, default)` of an iterator of the user's."""
     try:

@@ -197,7 +197,7 @@ class Calls(PythonCalls):
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
         if info is not None and self.may_be_known(s, info, t) and self.waits(s):
-            t, info = self.planned(s, Awaited()), self.calls[s.out]
+            t, info = self.planned(s, Awaited(info)), self.calls[s.out]
         if s.out in self.waiting:
             return t
         reads = [(v, types.get(v, BOT)) for v in dict.fromkeys(self.read)]

@@ -22,7 +22,7 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.readers import may_come_back, may_pass
-from mooncake_py.infer.resolve import class_of, result_type
+from mooncake_py.infer.resolve import attribute, class_of, result_type
 from mooncake_py.infer.types import (
     BOT,
     REAL,
@@ -208,7 +208,7 @@ def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str)
     for o in t.options:
         if has_no(o, name):
             continue
-        read = classes.read(s, x, o, name) if isinstance(o, Obj) else None
+        read = classes.read(s, x, o, name) if isinstance(o, Obj) else _native_method(s, o, name)
         if read is None:
             return None
         found.append(read)
@@ -225,6 +225,12 @@ def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str)
     if len(ways) > 1:
         ways = {get_number if is_scalar(held) else get_field}
     return held, ways.pop()
+
+
+def _native_method(s: Call, t: T, name: str) -> tuple[T, None] | None:
+    """A method of a number or array, as `attribute_of_any` has those of objects."""
+    found = attribute(widen(t), name, s)
+    return (found[0], None) if found is not None and found[1] is None and isinstance(found[0], Meth) else None
 
 
 def has_no(t: T, name: str) -> bool:
@@ -262,6 +268,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         case (Tup(items=items, cls=cls), Known(value=int() as n)) if cls is tuple:
             if (f is operator.getitem and not -len(items) <= n < len(items)) or (f is ops.unpack and n != len(items)):
                 return True
+    if f in _OF_MATRICES:
+        return any(_exact(widen(t)) in _SCALARS for t in types)
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
     if f is ops.call_ex:
@@ -299,6 +307,8 @@ _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem,
 _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})
 _NUMBERS = frozenset({int, float, complex, bool})
+_SCALARS = _NUMBERS | {np.float64, np.complex128}
+_OF_MATRICES = frozenset({operator.matmul, np.matmul})
 _CONTAINERS = frozenset({list, tuple, dict})
 _TIMES = frozenset({operator.mul, operator.imul})
 _ARITHMETIC = frozenset(

@@ -223,7 +223,7 @@ def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
     inner = {**around, t.cls: forms}
     fields = tuple([(k, _put(x, e, around=inner)) for k, x in t.fields])
     whole: T = replace(t, act=t.act or any(x.active for _, x in fields), fields=fields)
-    if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls:
+    if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls and may_be(t, e.target):
         whole = join(whole, folded_in(e.put, inner))
     for form in forms:  # there may be more and more
         whole = join(whole, folded_in(form, inner))
@@ -250,7 +250,19 @@ def may_be(t: T, target: T) -> bool:
             return len(xs) == len(ys) and all(map(may_be, xs, ys))
         case Dct(), Dct():
             return all(may_be(x, target.value(k)) for k, x in t.fields) and may_be(t.elem, target.elem)
+        case Obj(), Obj():
+            return t.cls is target.cls and all(may_be(x, y) for k, x in t.fields if (y := target.field(k)) is not None)
+        case Arr(), Arr():
+            return target.ndim is None or t.ndim == target.ndim
     return True
+
+
+@remembered
+def loosened(t: T) -> T:
+    """A target that also matches what is known as less, or more, of the same: values that other code may have named."""
+    if isinstance(t, Obj):
+        return replace(t, fields=())
+    return replace(t, ndim=None) if isinstance(t, Arr) else with_parts(t, loosened)
 
 
 def _kind(t: T) -> Any:

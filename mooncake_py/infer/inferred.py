@@ -87,14 +87,33 @@ class Starred:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A call of a generator function that calls itself, whose items are to come in a list (`transform/listed.py`)."""
+    """A call of a generator function that calls itself, whose items are to come in a list (`transform/listed.py`).
+
+    `later`: not before it is given to what takes its items; until then it is not known what it is.
+    """
 
     code: pytypes.CodeType
+    later: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Awaited:
-    """A call that nothing was seen to come back from: there may be more of what it is given."""
+    """A call that nothing was seen to come back from: there may be more of what it is given.
+
+    Or one that would be decided late, by what is known so far: that is `call`.
+    """
+
+    call: CallInfo | None = None
+
+
+def is_to_come(info: CallInfo) -> bool:
+    """Do other calls come to stand there, and is what it gives not seen before?"""
+    return info.kind == "planned" and not isinstance(info.target, Awaited) and not is_put_off(info)
+
+
+def is_put_off(info: CallInfo) -> bool:
+    """Is it to be seen later what stands there?"""
+    return isinstance(info.target, Drawn) and info.target.later
 
 
 @dataclass(frozen=True, slots=True)

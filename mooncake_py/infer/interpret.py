@@ -17,7 +17,7 @@ from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.effects import Effect, after, is_blank
-from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Inferred
+from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Inferred, is_to_come
 from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import depth
@@ -38,12 +38,6 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
-
-
-def _is_to_come(info: CallInfo) -> bool:
-    """Do other calls come to stand there, and is what it gives not seen before?"""
-    return info.kind == "planned" and not isinstance(info.target, Awaited)
-
 
 Narrowing = Callable[[Mapping[Var, T], Set[BlockId]], Function | None]
 
@@ -76,14 +70,16 @@ class Inference(Calls):
                 changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
             changed = changed or self.put
             waiting = set() if changed else self.waiting - self.ready
-            early = bool(waiting) and self.patient and any(map(_is_to_come, self.calls.values()))
-            if (others := waiting - self.hollow) or (waiting and not early):
-                self.ready |= others or waiting  # what comes of the others may be what lists are filled with
+            # What comes of some may be what lists are filled with; others are to be made simpler first.
+            later = self.hollow | self.unseen
+            early = bool(waiting) and self.patient and self.is_more_to_come(waiting)
+            if (sooner := waiting - later) or (waiting and not early):
+                self.ready |= sooner or waiting - self.hollow or waiting
                 continue
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed:  # what nothing comes back from by now is decided when it runs
                 awaited = {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
-                outside |= awaited - self.hollow if early else awaited
+                outside |= awaited - later if early else awaited
             if not changed and outside <= self.late:
                 break
             self.late |= outside
@@ -104,6 +100,10 @@ class Inference(Calls):
             self.outermost,
             early,
         )
+
+    def is_more_to_come(self, waiting: Set[Var]) -> bool:
+        """Is there something in the function that is to be made simpler before more is asked of it?"""
+        return not self.unseen.isdisjoint(waiting) or any(map(is_to_come, self.calls.values()))
 
     def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:
         """Note what values must have where they are made; is any of it new?"""

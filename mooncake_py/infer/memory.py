@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container
+from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.base import remembered
-from mooncake_py.infer.effects import Effect, after, between, holds
+from mooncake_py.infer.effects import Effect, after, between, holds, loosened
 from mooncake_py.infer.parts import activate, elsewhere
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
@@ -299,6 +300,7 @@ class Memory:
                 out[v] = after(t, Effect(TOP, ACTIVE, True, False))
         if effects:
             private = private_objects(self.shape, types, calls, WRITES)
+            foreign = self._from_outside(calls)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
             writes = {r: _together(tuple(es)) for r, es in effects.items()}
             for v, t in types.items():
@@ -310,7 +312,7 @@ class Memory:
                     if woken != t:
                         out[v] = woken
                     continue
-                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, patient)
+                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in foreign, patient)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out
@@ -340,9 +342,12 @@ class Memory:
 
     def _outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
         """The classes of what comes from outside the function."""
-        found = [*self.fn.params, *self.fn.free]
-        found += [v for v, info in calls.items() if info.named is not None or info.kind in ("dynamic", "derived")]
-        return {self.find(v) for v in found if self.identity(v)}
+        return {self.find(v) for v in self._from_outside(calls) if self.identity(v)}
+
+    def _from_outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
+        """What comes from outside the function, or out of code that is not seen here."""
+        given = {*self.fn.params, *self.fn.free}
+        return given | {v for v, c in calls.items() if c.named is not None or c.kind in ("dynamic", "derived")}
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
@@ -390,8 +395,12 @@ _together = remembered(_Writes)
 
 
 @remembered
-def _after_all(t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, patient: bool) -> T:
+def _after_all(
+    t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, foreign: bool, patient: bool
+) -> T:
     """The type of a container once all these writes have been done; t itself where they add nothing.
+
+    What is `foreign` may have other names elsewhere, by which more or less is known of it.
 
     Many values have one type and may be one object, and most is as it was when the function was inferred before.
     """
@@ -399,7 +408,7 @@ def _after_all(t: T, writes: _Writes, origin: Origin, of_global: bool, private: 
     for e in writes.effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
-        new = after(t, e, origin, patient)
+        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, origin, patient)
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t

@@ -149,9 +149,9 @@ class Classes:
         self.looked: dict[tuple[type, str], Any] = {}
         self.scopes: dict[type, Lookup] = {}
         self.apart: set[pytypes.CodeType] = set()  # functions whose calls are not taken in at once
-        # Of these, generator functions that are to be looked at again, and those that have been.
+        # Of these, generator functions that are to be looked at again, and how often they have been.
         self.postponed: set[pytypes.CodeType] = set()
-        self.asked_again: set[pytypes.CodeType] = set()
+        self.asked: Counter[pytypes.CodeType] = Counter()
         self.misfits: set[Var] = set()  # calls whose arguments do not simply fit the function
 
     def look(self, cls: type, name: str) -> Any:

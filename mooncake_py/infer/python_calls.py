@@ -87,6 +87,9 @@ class PythonCalls(Attributes):
         What it would give, and may write, says nothing of anything: it must not be put beside what is known by then.
         """
         if info.kind == "dynamic" and info.why == "call":
+            if self.gives_known_items(s):
+                return False
+            self.unseen.add(s.out)
             return any(may_grow(self.type_of(v)) for v in s.operands())
         if type(t) not in (Top, Real) or info.rule is None or not any(_is_blank(self.type_of(v)) for v in s.args):
             return False
@@ -103,6 +106,13 @@ class PythonCalls(Attributes):
         what is put there?"""
         self.hollow.add(s.out)
         return self.waits(s)
+
+    def gives_known_items(self, s: Call) -> bool:
+        """Is it an iterator over containers of which is known what is in them?"""
+        callee = self.type_of(s.fn)
+        if not isinstance(callee, Known) or not any(callee.value is f for f in (zip, enumerate, reversed)):
+            return False
+        return not any(isinstance(self.element_type(x), (Top, Bot)) for x in s.args)
 
     def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
@@ -124,7 +134,7 @@ class PythonCalls(Attributes):
         callee = self.type_of(user.fn)
         return isinstance(callee, Known) and takes_all(callee.value, s.out, user.args)
 
-    def is_drawn(self, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
+    def is_drawn(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
         """Does f make generators that walk objects by others of their kind, and that may come in a list?
 
         Else these objects would be given to code that is not seen.
@@ -133,9 +143,14 @@ class PythonCalls(Attributes):
             return False
         self.looked_around = True  # next time it may be known that they cannot
         objects = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, Obj)]
-        if f.__code__ in self.classes.apart or not objects:
+        later = f.__code__ in self.classes.postponed and self.is_given_away(s)
+        if not objects or (f.__code__ in self.classes.apart and not later):
             return False
         return may_come_back(f) or (f.__name__ == "__iter__" and any(map(may_lead_on, objects)))
+
+    def is_given_away(self, s: Call) -> bool:
+        """Is what a call gives an argument of others, whose code may come to stand here?"""
+        return any(s.out in x.args and not is_const(x.fn, iter) for x in self.shape.statements)
 
     def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], act: bool) -> bool:
         """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
@@ -169,10 +184,11 @@ class PythonCalls(Attributes):
             return self.planned(s, TakenIn(code))
         if target is None and self.is_for_one_call(s, code):
             return self.planned(s, TakenIn(code))
-        if target is not None and self.is_drawn(target, types):
-            t = self.planned(s, Drawn(code))
+        if target is not None and self.is_drawn(s, target, types):
+            later = code in self.classes.postponed  # type: ignore[union-attr]
+            t = self.planned(s, Drawn(code, later))
             self.calls[s.out].types = types
-            return t
+            return Top(True) if later else t
         result: T = Top()
         if target is not None and self.is_spelled(s, target, args, act or written):
             return self.planned(s, Spelled(target, args))
@@ -202,6 +218,6 @@ class PythonCalls(Attributes):
         late = act or written or not (may_be_returned(result) or is_library(target))
         self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
         if target in infer_table:
-            result = result_type(target, types, ())
+            result = result_type(target, types, tuple([(k, t) for (k, _), t in zip(s.kwargs, kw, strict=True)]))
         # A generator that may write is asked where that is put back, whatever it gives.
         return activate(result, act or (written and bool(code.co_flags & CO_GENERATOR)))

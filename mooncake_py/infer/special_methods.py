@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 from mooncake_py.ir import ops
-from mooncake_py.iterators import items_hinted, items_left, items_measured, iterating, next_of_object
+from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 
 # `a op b`; x and y are the operands in the order in which they are asked.
 
@@ -65,7 +65,9 @@ def item_or_zero(d, k):  # type: ignore[no-untyped-def]
     return 0
 
 
-STAND_INS = frozenset({one_answers, two_answer, truth_of, no_truth_of, found_in, iterating, items_left, next_of_object})
+STAND_INS = frozenset(
+    {one_answers, two_answer, truth_of, no_truth_of, found_in, asked, iterating, items_left, next_of_object}
+)
 STAND_INS |= {items_measured, items_hinted, item_or_made, item_or_zero, computed_or_asked}
 
 BINARY: dict[Any, tuple[str, str]] = {}

@@ -82,6 +82,7 @@ class State:
         self.ready: set[Var] = set()  # calls of functions that are looked into
         self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
         self.hollow: set[Var] = set()  # those of them that are given a list with nothing in it yet
+        self.unseen: set[Var] = set()  # and those that would be decided late, by what is known so far
         self.aliased = aliased
         self.outermost = outermost
         self.patient = patient  # do calls wait for what plans give?

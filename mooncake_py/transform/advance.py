@@ -3,11 +3,50 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping, Set
+from dataclasses import replace
 
 from mooncake_py.infer.inferred import Inferred
-from mooncake_py.ir.mapping import fresh_beside
-from mooncake_py.ir.nodes import Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Goto
-from mooncake_py.iterators import advance
+from mooncake_py.infer.types import Obj, T
+from mooncake_py.ir.graph import loops
+from mooncake_py.ir.mapping import fresh_beside, map_terminator
+from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Goto, Var, all_edges
+from mooncake_py.iterators import advance, asked
+
+
+def ask_objects(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
+    """Loops over iterators of the user's own, which a generator expression was given, as loops that ask them for items.
+
+    None where there is none.
+    """
+    for header in fn.blocks:
+        v = header.term.iterator if isinstance(header.term, ForNext) else None
+        if header.id not in reached or not isinstance(v, Var) or not isinstance(types.get(v), Obj):
+            continue
+        if v not in header.params and all(s.out is not v for s in header.stmts):
+            return _asked_before(fn, header, v)
+    return None
+
+
+def _asked_before(fn: Function, header: CFGBlock, v: Var) -> Function:
+    """The function with what asks v for items made each time the loop is entered."""
+    inside = loops(fn).get(header.id, {header.id})
+    fresh = fresh_beside(fn)
+    it, pos = fresh.var(), header.term.pos
+    params = tuple([fresh.var(p.name) for p in header.params])
+    asks = Call(it, Const(asked), (v,), (), pos)
+    before = CFGBlock(fresh.block(), params, (asks,), Goto(Edge(header.id, params), pos))
+
+    def led(b: CFGBlock) -> CFGBlock:
+        if b is header:
+            assert isinstance(b.term, ForNext)
+            return replace(b, term=replace(b.term, iterator=it))
+        if b.id in inside:
+            return b
+        to = {e: replace(e, target=before.id) for e in all_edges(b) if e.target == header.id}
+        return replace(b, term=map_terminator(b.term, lambda x: x, lambda e: to.get(e, e))) if to else b
+
+    return replace(fn, blocks=(*map(led, fn.blocks), before))
 
 
 def advance_iterators(inferred: Inferred) -> Function | None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import fold_hasattr, fold_is, fold_isinstance
-from mooncake_py.infer.types import Known, T, Top
+from mooncake_py.infer.protocol import exact_class
+from mooncake_py.infer.types import Known, Real, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators
 from mooncake_py.ir.mapping import is_const, map_function
@@ -32,6 +33,7 @@ from mooncake_py.ir.nodes import (
 )
 
 TOP = Top()
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _PLAIN = (int, str, bool, type(None))
 
 
@@ -56,8 +58,13 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
     for s in (s for b in body.blocks for s in b.stmts):
         f = s.fn.value if isinstance(s.fn, Const) else None
         given = [type_of(a) for a in s.args]
+        answer: Any
         if f is hasattr and len(s.args) == 2:
             answer = is_there(*s.args)
+        elif f is type and len(given) == 1 and not isinstance(given[0], (Real, type(None))):
+            answer = exact_class(given[0])
+        elif f is getattr and None not in given:
+            answer = _method_of(given)
         else:
             answer = _answer(f, given) if given and None not in given else None
         if answer is not None:
@@ -122,6 +129,14 @@ def _answer(f: Any, given: list[T | None]) -> bool | None:
     if f is operator.lt and all(type(v) is int for v in values):
         return values[0] < values[1]
     return bool(values[0]) if f is ops.truth else None
+
+
+def _method_of(given: list[T | None]) -> Any:
+    """What a class that cannot be changed has by a name: where it is asked with something to give in place of it."""
+    values = [t.value for t in given if isinstance(t, Known)]
+    if len(values) != len(given) or len(values) != 3 or type(values[0]) is not type:
+        return None
+    return getattr(*values) if values[0].__flags__ & _IMMUTABLE else None
 
 
 def _decided(b: CFGBlock) -> CFGBlock:

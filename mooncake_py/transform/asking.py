@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.inferred import Awaited, Inferred
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, Meth, T, Top, Tup
@@ -37,6 +37,7 @@ from mooncake_py.iterators import (
 )
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.canonical import pruned
+from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, plain_generator, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
@@ -86,6 +87,21 @@ def fuse(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -
     return running.each(one)
 
 
+def fuse_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The same with one generator, run by loops alone, whose call is not known and would be decided late."""
+    search = _Search(inferred, globals_)
+    for root in search.roots:
+        info = inferred.calls.get(root.out)
+        if info is None or not isinstance(info.target, Awaited) or not search.is_settled(root):
+            continue
+        uses = search.uses(root)
+        if uses is None or uses.calls or search._generator(root, uses) is None:
+            continue
+        noted = doubted(inferred.fn, inferred, root, (root.fn, *root.args))
+        return _Search(replace(inferred, fn=noted), globals_).simplified(root, taken)
+    return None
+
+
 _NOT_SEEN = Const(object())
 
 
@@ -110,7 +126,9 @@ class _Search:
         if not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
             if not asks or self._loops_over_indices():
                 return
-        self.fn = fn = with_handlers(without_idle_tuples(replace(inferred.fn, blocks=tuple(pruned(inferred).values()))))
+        if not inferred.early:  # where there may be more to come, so may branches
+            fn = replace(fn, blocks=tuple(pruned(inferred).values()))
+        self.fn = fn = with_handlers(without_idle_tuples(fn))
         self.blocks = {b.id: b for b in fn.blocks}
         self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
         self.same = self._same()

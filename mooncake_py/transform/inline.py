@@ -15,7 +15,7 @@ from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.held import is_library, may_be_given
-from mooncake_py.infer.inferred import Guard, Inferred, TakenIn
+from mooncake_py.infer.inferred import Awaited, Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.predicates import takes_all
@@ -170,6 +170,29 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
     return fn if found else None
 
 
+def take_in_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The function with one call taken in that is not known and would be decided late; None where there is none."""
+    fn = inferred.fn
+    total = sum(len(b.stmts) for b in fn.blocks)
+    for b in fn.blocks if total <= MOST_TOTAL else ():
+        for s in b.stmts:
+            info = inferred.calls.get(s.out)
+            callee = callee_of(inferred, s, globals_) if info is not None and isinstance(info.target, Awaited) else None
+            if callee is None or callee.body.suspends or _makes_class(callee.body):
+                continue
+            if sum(len(x.stmts) for x in callee.body.blocks) > MOST_STATEMENTS:
+                continue
+            if callee.owner is not None:
+                taken.add(callee.owner)
+            t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+            found = (t.receiver,) if isinstance(t, Meth) else (s.fn,)
+            noted = doubted(fn, inferred, s, (*found, *s.args))
+            block = next(x for x in noted.blocks if s in x.stmts)
+            at = block.stmts.index(s)
+            return splice(noted, block, at, explicit(callee.body), callee.args, callee.closure)
+    return None
+
+
 def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]) -> Function | None:
     """The function with a generator expression over one of these taken in that is used up at once; None without one."""
     fn = inferred.fn
@@ -199,6 +222,8 @@ def callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
 
 def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     info = inferred.calls.get(s.out)
+    if info is not None and isinstance(info.target, Awaited):
+        info = info.target.call
     if info is None or len(s.pos.calls("")) > MOST_NESTED or s.pos.deep > MOST_STANDING_IN:
         return None
     seen = info.kind in ("dynamic", "derived") or isinstance(info.target, TakenIn)

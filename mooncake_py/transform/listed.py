@@ -49,6 +49,7 @@ from mooncake_py.transform.stops import stops_seen_to
 from mooncake_py.transform.suspended import only_yields, simple_generator
 
 MOST_KEPT = 5000
+MOST_ASKED = 3  # as soon as it is seen, when nothing is planned any more, and before its code is taken in
 
 
 def draw(
@@ -58,7 +59,7 @@ def draw(
 
     Functions whose generators cannot come in a list are put apart.
     """
-    planned = [c.target for c in inferred.calls.values() if isinstance(c.target, Drawn)]
+    planned = [c.target for c in inferred.calls.values() if _is_drawn(c)]
     if not planned:
         return None
     if (new := as_lists(inferred, again, planned=True)) is not None:
@@ -67,25 +68,29 @@ def draw(
         return new
     codes = {drawn.code for drawn in planned}
     classes.apart |= codes
-    classes.postponed |= codes - classes.asked_again
+    classes.asked.update(codes)
+    classes.postponed |= {c for c in codes if classes.asked[c] < MOST_ASKED}
     return inferred.fn
 
 
 def draw_again(inferred: Inferred, classes: Classes) -> Function | None:
-    """The same function where such generators are to be asked for once more, before their code is taken in: so may what
-    takes their items be by now. None where there is none."""
-    codes = classes.postponed
-    if not codes:
+    """The same function where such generators are to be asked for once more: what takes their items may have been taken
+    in by now. None where there is none."""
+    if not classes.postponed:
         return None
-    classes.apart -= codes
-    classes.asked_again |= codes
+    classes.apart -= classes.postponed
     classes.postponed = set()
     return inferred.fn
 
 
+def _is_drawn(call: CallInfo) -> bool:
+    """Is it a call whose items are to come in a list by now?"""
+    return isinstance(call.target, Drawn) and not call.target.later
+
+
 def _handed_on(inferred: Inferred) -> set[Var]:
     """Such generators, and the iterators over them."""
-    found = {v for v, c in inferred.calls.items() if isinstance(c.target, Drawn)}
+    found = {v for v, c in inferred.calls.items() if _is_drawn(c)}
     stmts = [s for b in inferred.fn.blocks for s in b.stmts]
     return found | {s.out for s in stmts if is_const(s.fn, iter) and s.args and s.args[0] in found}
 
@@ -117,7 +122,7 @@ def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned:
             found = result_of(g, types, simplified=True)
             if found is None or found.changes != {} or not isinstance(found.type, (Lst, Bot)):
                 continue
-            new = _with_list(inferred, b, i, Const(g), args)
+            new = _with_list(inferred, b, i, Const(g), args, as_iterator=not taken)
             if loop is None or _leaves_alone(again(new), s, loop):
                 return new
     return None
@@ -127,7 +132,7 @@ def _generator(inferred: Inferred, s: Call, info: CallInfo | None) -> pytypes.Fu
     """The generator function that is called, where that is known."""
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     f = t.value if isinstance(t, Known) else None
-    seen = info is not None and (info.kind == "dynamic" or isinstance(info.target, Drawn))
+    seen = info is not None and (info.kind == "dynamic" or _is_drawn(info))
     if not seen or not isinstance(f, pytypes.FunctionType) or not f.__code__.co_flags & CO_GENERATOR:
         return None
     return f if f.__closure__ is None and not is_library(f) else None
@@ -198,18 +203,17 @@ def _leaves_alone(inferred: Inferred, made: Call, between: list[Call]) -> bool:
     return True
 
 
-def _with_list(inferred: Inferred, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...]) -> Function:
+def _with_list(
+    inferred: Inferred, b: CFGBlock, i: int, g: Const, args: tuple[Operand, ...], as_iterator: bool
+) -> Function:
+    """The function with the list, or an iterator over it, where statement i of b made a generator."""
     fn = inferred.fn
     fresh = fresh_beside(fn)
     s = b.stmts[i]
-    made = fresh.var()
-    stmts = (
-        *b.stmts[:i],
-        *doubt(inferred, s.fn, fresh, s.pos),
-        Call(made, g, args, (), s.pos),
-        Call(s.out, Const(iter), (made,), (), s.pos),
-        *b.stmts[i + 1 :],
-    )
+    made = fresh.var() if as_iterator else s.out
+    own = (Call(s.out, Const(iter), (made,), (), s.pos),) if as_iterator else ()
+    noted = doubt(inferred, s.fn, fresh, s.pos)
+    stmts = (*b.stmts[:i], *noted, Call(made, g, args, (), s.pos), *own, *b.stmts[i + 1 :])
     return replace(fn, blocks=tuple([replace(x, stmts=stmts) if x is b else x for x in fn.blocks]))
 
 

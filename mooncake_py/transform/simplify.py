@@ -5,7 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.inferred import Inferred, is_put_off, is_to_come
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
@@ -14,14 +14,14 @@ from mooncake_py.infer.types import T
 from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import BlockId, Call, Function, Var
 from mooncake_py.run import NOTHING, Wary
-from mooncake_py.transform.advance import advance_iterators
-from mooncake_py.transform.asking import fuse
+from mooncake_py.transform.advance import advance_iterators, ask_objects
+from mooncake_py.transform.asking import fuse, fuse_awaited
 from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.held_functions import take_in_held
-from mooncake_py.transform.inline import inline_calls, take_in
+from mooncake_py.transform.inline import inline_calls, take_in, take_in_awaited
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.lift import lift
@@ -114,7 +114,8 @@ class _Told:
         self.narrowing = Narrowing(fn)
 
     def __call__(self, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
-        return self.narrowing.narrowed(types, reached) or own_handlers(self.narrowing.fn, types)
+        fn = self.narrowing.fn
+        return self.narrowing.narrowed(types, reached) or own_handlers(fn, types) or ask_objects(fn, types, reached)
 
 
 def simplify(
@@ -137,6 +138,8 @@ def simplify(
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)
+    if inferred.early and not any(map(is_to_come, inferred.calls.values())):
+        return awaited_calls(inferred, fn.__globals__, taken)  # of all else more is to be known first
     kept = keep_views(inferred)
     if kept is not None:
         return kept
@@ -154,6 +157,8 @@ def simplify(
         direct = with_stand_ins(direct, inferred, fn.__globals__)
         larger = with_code(glance(direct, inferred))  # most are calls of functions that are to stand there
         return direct if larger is None else larger
+    if classes is not None and any(map(is_put_off, inferred.calls.values())):
+        return draw_again(inferred, classes)
     split = by_options(inferred)
     if split is not None:
         return split
@@ -194,3 +199,18 @@ def simplify(
         return drawn
     dissolved = dissolve(inferred)  # an iterator that an object holds may be one that is known
     return dissolved if dissolved is not None else advance_iterators(inferred)
+
+
+def awaited_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+    """The function with calls taken in that would be decided late; None where there are none.
+
+    What they give, and write to, is not known so far: nothing else may be made of the types.
+    """
+    larger = take_in_awaited(inferred, globals_, taken)
+    if larger is not None:
+        return settle_cells(without_single_params(larger))
+    starred = spread_starred(inferred)
+    if starred is not None:
+        return starred
+    fused = fuse_awaited(inferred, globals_, taken)
+    return None if fused is None else settle_cells(fused)

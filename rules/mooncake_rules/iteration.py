@@ -139,10 +139,13 @@ def enumerate_(iterable, start=0):
     return PAUSED
 
 
+_OF_KEYS = (dict, *KEYS_VIEWS)
+
+
 @overlay(reversed)
 def reversed_(sequence):
     own: Any = getattr(type(sequence), "__reversed__", None)
-    if isinstance(sequence, (dict, *KEYS_VIEWS)) or isinstance(own, FunctionType):
+    if isinstance(sequence, _OF_KEYS) or isinstance(own, FunctionType):
         return own(sequence)
     return backwards(sequence, len(sequence) - 1)
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import MissingRule
+from mooncake_py.infer.types import Inst, T
 from mooncake_py.kinds import Array
-from mooncake_py.registry import overlay, rrule, rules_of, zero_derivative
+from mooncake_py.registry import infer_table, overlay, rrule, rules_of, zero_derivative
 from mooncake_py.structure import constant_packages, package_of
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
@@ -141,6 +142,9 @@ def list_plus_array(xs, b):
     return np.add(xs, b), pullback
 
 
+_REDUCTIONS = frozenset({"max", "mean", "min", "prod", "sum"})
+
+
 def _method(name: str) -> None:
     """A method of NumPy's scalars as that of arrays without dimensions."""
     of_arrays = getattr(np.ndarray, name)
@@ -148,6 +152,16 @@ def _method(name: str) -> None:
     @overlay(getattr(np.generic, name))
     def of_scalar(x, *args, **kwargs):
         return of_arrays(np.asarray(x), *args, **kwargs)
+
+    if name in _REDUCTIONS:
+        infer_table[of_scalar] = _itself
+
+
+def _itself(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
+    """What a reduction of a number over no axis, or over its only one, gives."""
+    x = args[0]
+    known = isinstance(x, Inst) and issubclass(x.cls, np.inexact)
+    return x if known and len(args) <= 2 and kwargs.keys() <= {"axis"} else None
 
 
 def _scalar_method(name: str) -> None:

@@ -207,7 +207,7 @@ def objects_that_give_the_arguments(x, y):
     for i in range(4):
         total += area(*Pairwise(x + i, y)) + math.atan2(*Pairwise(y, x))
     try:
-        total *= area(*Pairwise(x, y), y)
+        total *= math.atan2(*Pairwise(x, y), y)
     except TypeError:
         total *= x
     return total

@@ -422,3 +422,13 @@ def pairs_asked_by_next_and_by_loops(xs):
         if total > 100.0:
             break
     return total + sum(a * b for a, b in pairs)
+
+
+@case(XS)
+def expressions_over_iterators_of_their_own(xs):
+    total = sum(x * x for x in Anew(xs)) * max(2.0 * x for x in Smoothed(xs))
+    s = Smoothed(xs)
+    for _ in range(2):
+        total += sum(x for x in s if x > 0.1)
+        s.i = 1
+    return total + sum(a * b for a, b in zip(Anew(xs), (v + 1.0 for v in Smoothed(xs))))
