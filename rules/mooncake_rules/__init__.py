@@ -128,7 +128,7 @@ for _module, _packs in {
         "scipy_bessel",
         "scipy_harmonics",
     ),
-    "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices"),
+    "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices", "scipy_lapack"),
     "scipy.stats": (
         "scipy_stats",
         "scipy_discrete",

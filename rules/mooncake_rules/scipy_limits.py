@@ -43,6 +43,7 @@ pure.add(log_by)
 _Symmetric: Any = type(st.gennorm)
 _Extreme: Any = type(st.genextreme)
 _Pareto: Any = type(st.genpareto)
+_Logistic: Any = type(st.genlogistic)
 _Kappa: Any = type(st.kappa4)
 _Asymmetric: Any = type(st.laplace_asymmetric)
 _Skew: Any = type(st.skewnorm)
@@ -144,6 +145,12 @@ def asymmetric_sf(self, x, kappa):
 def _side(x: Any, kappa: Any) -> Any:
     """How much is beyond x, on one side of the middle."""
     return np.exp(-np.where(x < 0, 0.0, x) * kappa) / (1.0 + kappa * kappa)
+
+
+@overlay(_Logistic._logpdf)
+def logistic_logpdf(self, x, c):
+    """Smooth at 0, where SciPy's formula changes."""
+    return np.log(c) - x + (c + 1.0) * sc.log_expit(x)
 
 
 @overlay(_Skew._logpdf)
@@ -269,6 +276,7 @@ CASES: list[RuleCase] = [
     for f in (d.pdf, d.logpdf, d.cdf, d.logsf)
     for c in (0.0, np.array([0.0, 1e-9, 0.2]))
 ]
+CASES += [case(st.genlogistic.logpdf, np.array([-30.0, 0.0, 0.3]), 0.4)]
 CASES += [case(st.pearson3.logsf, _X, np.array([0.0, 0.4, -0.7]))]
 CASES += [case(d.ppf, np.array([0.2, 0.7]), 0.0) for d in (st.genextreme, st.genpareto, st.skewnorm)]
 CASES += [

@@ -80,7 +80,7 @@ def chi2_probability_slope(i: int, x: Any, k: Any, c: Any) -> Any:
         if i == 0:
             t = chi2_density(x, k, c)
         else:
-            t = chi2_probability_by_k(x, k, c) if i == 1 else 0.5 * (sc.chndtr(x, k + 2.0, c) - sc.chndtr(x, k, c))
+            t = chi2_probability_by_k(x, k, c) if i == 1 else -chi2_density(x, k + 2.0, c)
     return np.where(k > 0, t, 0.0)[()]
 
 
@@ -127,7 +127,7 @@ def f_probability_slope(i: int, x: Any, a: Any, b: Any, c: Any) -> Any:
 
     def by_c(j: Any, x: Any, a: Any, b: Any) -> Any:
         y, p, q = f_place(x, a, b)[0], a / 2.0 + j, b / 2.0
-        return 0.5 * (sc.betainc(p + 1.0, q, y) - sc.betainc(p, q, y))
+        return -0.5 * beta_density(p, q, y) * y * (1.0 - y) / p
 
     return mixture(c, by_c if i == 3 else by_argument, x, a, b)
 
@@ -139,10 +139,23 @@ def _bell(z: Any) -> Any:
     return np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
 
 
-def over_scale(t: Any, n: Any, c: Any, h: Callable[..., Any]) -> Any:
-    """The mean of h(u, t u - c, score) over u, where n u^2 is chi-squared with n degrees of freedom; score: of n."""
+def over_scale(t: Any, n: Any, c: Any, h: Callable[..., Any], decay: Callable[..., Any]) -> Any:
+    """The mean of h(u, t u - c, score) over u, where n u^2 is chi-squared with n degrees of freedom; score: of n.
+
+    `decay(t, t u - c)` is the logarithm of what makes h small: far out the mean is that of values of u that are rare.
+    """
     t, n, c = (np.asarray(v, float)[..., None] for v in np.broadcast_arrays(t, n, c))
-    ends = [0.5 * np.log(2.0 * f(n / 2.0, 1e-24) / n) for f in (sc.gammaincinv, sc.gammainccinv)]
+
+    def weight(s: Any) -> Any:
+        u = np.exp(s)
+        return n * s - n / 2.0 * u * u + decay(t, t * u - c)
+
+    middle = np.log((c * t + np.sqrt(c * c * t * t + 4.0 * n * (n + t * t))) / (2.0 * (n + t * t)))
+    peaks = np.concatenate(
+        [middle, np.zeros(n.shape), np.log(np.where(c * t > 0.0, c / np.where(t == 0, 1.0, t), 1.0))], -1
+    )
+    top = np.take_along_axis(peaks, np.argmax(weight(peaks), -1)[..., None], -1)
+    ends = [_where_gone(weight, top, step / np.sqrt(2.0 * n + np.abs(c * t) * np.exp(top))) for step in (-1.0, 1.0)]
     s = ends[0] + (ends[1] - ends[0]) * np.linspace(0.0, 1.0, 801)
     u, half = np.exp(s), n / 2.0
     log = math.log(2.0) + half * np.log(half) - sc.gammaln(half) + n * s - half * u * u
@@ -151,23 +164,42 @@ def over_scale(t: Any, n: Any, c: Any, h: Callable[..., Any]) -> Any:
     return (np.sum(values, axis=-1) * (ends[1] - ends[0])[..., 0] / 800.0)[()]
 
 
+def _where_gone(weight: Callable[..., Any], top: Any, step: Any) -> Any:
+    """From the top in the direction of the step, to where exp(weight) is too small to count."""
+    for _ in range(60):
+        far = weight(top + step) < weight(top) - 50.0
+        if far.all():
+            break
+        step = np.where(far, step, 1.5 * step)
+    return top + step
+
+
+def _rest(t: Any, z: Any) -> Any:
+    """The probability beyond z, on the side of it that gets small when t is far out."""
+    return np.where(t > 0.0, -sc.ndtr(-z), sc.ndtr(z))
+
+
 _DENSITY_BY: list[Callable[..., Any]] = [
     lambda u, z, score: -u * u * z * _bell(z), lambda u, z, score: u * _bell(z) * score,
     lambda u, z, score: u * z * _bell(z),
-]  # fmt: skip
-_PROBABILITY_BY: list[Callable[..., Any]] = [
-    lambda u, z, score: u * _bell(z), lambda u, z, score: sc.ndtr(z) * score, lambda u, z, score: -_bell(z)
 ]  # fmt: skip
 
 
 def t_density_slope(i: int, t: Any, n: Any, c: Any) -> Any:
     """By t, n or c."""
-    return over_scale(t, n, c, _DENSITY_BY[i])
+    return over_scale(t, n, c, _DENSITY_BY[i], lambda t, z: -0.5 * z * z)
 
 
 def t_probability_slope(i: int, t: Any, n: Any, c: Any) -> Any:
     """By t, n or c."""
-    return over_scale(t, n, c, _PROBABILITY_BY[i])
+    if i == 1:
+        at = np.asarray(t, float)[..., None]
+        return over_scale(
+            t, n, c, lambda u, z, score: _rest(at, z) * score, lambda t, z: -0.5 * np.maximum(np.sign(t) * z, 0.0) ** 2
+        )
+    return over_scale(
+        t, n, c, (lambda u, z, _: u * _bell(z)) if i == 0 else (lambda u, z, _: -_bell(z)), lambda t, z: -0.5 * z * z
+    )
 
 
 def t_mean_factor(n: Any) -> Any:
@@ -242,6 +274,13 @@ _PRIVATE = [
     E("_nct_cdf", (lambda t, n, c, y: t_probability_slope(0, t, n, c),
                    lambda t, n, c, y: t_probability_slope(1, t, n, c),
                    lambda t, n, c, y: t_probability_slope(2, t, n, c)), (1.3, 3.4, 0.7)),
+    E("_ncf_sf", (lambda x, a, b, c, y: -f_probability_slope(0, x, a, b, c),
+                  lambda x, a, b, c, y: -f_probability_slope(1, x, a, b, c),
+                  lambda x, a, b, c, y: -f_probability_slope(2, x, a, b, c),
+                  lambda x, a, b, c, y: -f_probability_slope(3, x, a, b, c)), (0.9, 3.5, 8.2, 1.4)),
+    E("_nct_sf", (lambda t, n, c, y: -t_probability_slope(0, t, n, c),
+                  lambda t, n, c, y: -t_probability_slope(1, t, n, c),
+                  lambda t, n, c, y: -t_probability_slope(2, t, n, c)), (-1.3, 3.4, 0.7)),
     E("_ncf_mean", (lambda a, b, c, y: -b * c / (a * a * (b - 2.0)), lambda a, b, c, y: -2.0 * y / (b * (b - 2.0)),
                     lambda a, b, c, y: b / (a * (b - 2.0))), (3.5, 8.2, 1.4)),
     E("_ncf_variance", (lambda a, b, c, y: y * f_variance_parts(a, b, c)[0],
@@ -272,3 +311,6 @@ _ufuncs = importlib.import_module("scipy.special._ufuncs")
 CASES: list[RuleCase] = register_table(_ufuncs, [e for e in _PRIVATE if hasattr(_ufuncs, e.name)])
 CASES += register_table(sc, _PUBLIC)
 CASES += [case(lambda a, b, f=f: f(np.array([-4, 0, 3]), a, b), 5.0, 3.3) for f in (st.skellam.cdf, st.skellam.logsf)]
+_FAR = np.array([-700.0, -80.0, -3.0, 0.0, 3.0, 80.0, 700.0])
+CASES += [case(f, _FAR, 14.0, 0.24) for f in (st.nct.logpdf, st.nct.logcdf, st.nct.logsf)]
+CASES += [case(st.ncx2.logsf, 560.0, 21.0, 1.06), case(st.ncf.logsf, 33.0, 27.0, 27.0, 0.4)]
