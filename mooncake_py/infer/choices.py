@@ -269,7 +269,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
             if (f is operator.getitem and not -len(items) <= n < len(items)) or (f is ops.unpack and n != len(items)):
                 return True
     if f in _OF_MATRICES:
-        return any(_exact(widen(t)) in _SCALARS for t in types)
+        operands = {_exact(widen(t)) for t in types}
+        return not operands.isdisjoint(_SCALARS) and operands <= _ARRAYS_AND_NUMBERS
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
     if f is ops.call_ex:
@@ -308,6 +309,7 @@ _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})
 _NUMBERS = frozenset({int, float, complex, bool})
 _SCALARS = _NUMBERS | {np.float64, np.complex128}
+_ARRAYS_AND_NUMBERS = _SCALARS | {np.ndarray}
 _OF_MATRICES = frozenset({operator.matmul, np.matmul})
 _CONTAINERS = frozenset({list, tuple, dict})
 _TIMES = frozenset({operator.mul, operator.imul})

@@ -23,7 +23,7 @@ def ask_objects(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> 
         v = header.term.iterator if isinstance(header.term, ForNext) else None
         if header.id not in reached or not isinstance(v, Var) or not isinstance(types.get(v), Obj):
             continue
-        if v not in header.params and all(s.out is not v for s in header.stmts):
+        if header is not fn.entry and v not in header.params and all(s.out is not v for s in header.stmts):
             return _asked_before(fn, header, v)
     return None
 

@@ -205,8 +205,10 @@ class _Rewriter(Displays):
                 continue
             if any(info.target is f for f in _SAME_LENGTH) and _is_whole(info.types[1]):
                 continue
+            # A rule writes to what it is given, a function to lists that this holds as well.
+            others = (Obj, Cell, Arr, Dct) if info.kind == "rule" else ()
             changed: list[Operand] = [*memory.unseen.get(s.out, ())]
-            changed += [v for v in info.written if not isinstance(self.type_of(v), (Obj, Cell, Arr, Dct))]
+            changed += [v for v in info.written if not isinstance(self.type_of(v), others)]
             if (
                 info.rule is None
                 and info.kind == "plain"

@@ -591,3 +591,43 @@ def constant_tuple_or_active_number(x):
         return value(a) + value(b) if op == "+" else value(a) * value(b)
 
     return value(slope(slope(("*", ("*", "x", "x"), "x"))))
+
+
+def put(held, v, k=0):
+    """Makes a list longer that stands in a dict."""
+    if k < 2:
+        return put(held, v, k + 1)
+    if len(held["a"]) < 6:
+        held["a"].append(v * 0.3)
+    return v
+
+
+@case(0.7, 1.3)
+def list_in_a_dict_that_grows_while_it_is_looped_over(x, y):
+    held, total = {"a": [x, y]}, 0.0
+    for v in held["a"]:
+        total = total * 1.2 + put(held, v)
+    return total * len(held["a"])
+
+
+class Bag:
+    def __init__(self, xs):
+        self.xs = xs
+
+    def put(self, v, k=0):
+        if k < 2:
+            return self.put(v, k + 1)
+        if len(self.xs) < 6:
+            self.xs.append(v * 0.5)
+        return v
+
+
+@case(0.7, 1.3)
+def list_in_an_object_that_grows_while_it_is_looped_over(x, y):
+    bag, total = Bag([x, y]), 0.0
+    for i, v in enumerate(bag.xs):
+        total = total * 1.1 + bag.put(v) * i
+    pairs = ({"a": [y]}, Bag([x]))
+    for v in pairs[0]["a"]:
+        total += put(pairs[0], v) * pairs[1].put(v)
+    return total * len(bag.xs) * len(pairs[0]["a"])

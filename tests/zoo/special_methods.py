@@ -184,3 +184,24 @@ def properties_that_have_no_attribute_ask_for_it(x):
 @case(1.3)
 def descriptors_that_have_no_attribute_ask_for_it(x):
     return Described(x).small * Described(x * 0.5).small
+
+
+class Scaled:
+    def __init__(self, v):
+        self.v = v
+
+    def __matmul__(self, other):
+        return self.v * other * 2
+
+    def __rmatmul__(self, other):
+        return other * self.v
+
+
+@case(0.7, 1.3)
+def matrix_products_of_numbers_and_objects(x, y):
+    total = (x @ Scaled(y)) + (Scaled(y) @ x)
+    for i in range(4):
+        other = Scaled(y) if i % 2 else np.array([y, x])
+        one = x if i % 2 else np.array([x, y])
+        total = total + one @ other
+    return total
