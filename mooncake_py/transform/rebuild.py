@@ -94,6 +94,18 @@ class Rebuild:
         d.stmts.append([out, Const(fn), args, (), pos])
         return out
 
+    def copied(self, fn: Function) -> Function:
+        """The whole function, with variables of its own."""
+        builder = self.builder
+        params = tuple(self.fresh.var(p.name) for p in fn.params)
+        free = tuple(self.fresh.var(v.name) for v in fn.free)
+        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
+            builder.write(builder.entry, old, new)
+        self.add(fn)
+        self.copy(fn)
+        builder.goto(builder.entry, self.drafts[fn, fn.entry.id])
+        return Function(fn.name, fn.filename, params, free, builder.finish(), fn.kind, fn.firstline)
+
     def copy(self, fn: Function) -> None:
         for b in fn.blocks:
             self.block(fn, b)

@@ -36,7 +36,7 @@ def stops_seen_to(body: Function, types: Sequence[T | None], closure: T | None, 
     raising = [b for b in body.blocks if isinstance(b.term, Raise) and b.handler is None]
     if not found and not (raising and _names_it(body)):
         return body
-    return _SeenTo(body, found).function()
+    return _SeenTo(body.kind, found).copied(body)
 
 
 def pauses(body: Function) -> bool:
@@ -130,20 +130,9 @@ def _own_code_stops(f: Any, code: pytypes.CodeType, scope: Mapping[str, Any], se
 
 
 class _SeenTo(Rebuild):
-    def __init__(self, body: Function, stopping: Collection[Call]):
+    def __init__(self, kind: str, stopping: Collection[Call]):
         super().__init__()
-        self.body, self.stopping = body, stopping
-
-    def function(self) -> Function:
-        fn, builder = self.body, self.builder
-        params = tuple(self.fresh.var(p.name) for p in fn.params)
-        free = tuple(self.fresh.var(v.name) for v in fn.free)
-        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
-            builder.write(builder.entry, old, new)
-        self.add(fn)
-        self.copy(fn)
-        builder.goto(builder.entry, self.drafts[fn, fn.entry.id])
-        return Function(fn.name, fn.filename, params, free, builder.finish(), fn.kind, fn.firstline)
+        self.kind, self.stopping = kind, stopping
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         d = super().statement(fn, d, s, handler)
@@ -169,7 +158,7 @@ class _SeenTo(Rebuild):
         builder.on_exception(d, h)
         builder.branch(h, self.emit(h, pos, ops.exc_match, exc, Const(StopIteration)), stopped, other, pos)
         builder.raise_(other, exc, None, True, pos)
-        if self.body.kind == "iterator":
+        if self.kind == "iterator":
             builder.ret(stopped, Const(PAUSED), pos)
             return
         error = self.emit(stopped, pos, RuntimeError, Const("generator raised StopIteration"))

@@ -235,7 +235,7 @@ def simple_generator(body: Function, next_is_builtin: bool) -> Function:
     asks = any(is_const(s.fn, next) or s.fn in names for b in body.blocks for s in b.stmts)
     if not asks and not any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts):
         return body
-    return _Simple(body, names).function()
+    return _Simple(names).copied(body)
 
 
 def _loads_next(s: Call) -> bool:
@@ -243,20 +243,9 @@ def _loads_next(s: Call) -> bool:
 
 
 class _Simple(Rebuild):
-    def __init__(self, body: Function, names: set[Var]):
+    def __init__(self, names: set[Var]):
         super().__init__()
-        self.body, self.names = body, names
-
-    def function(self) -> Function:
-        fn, builder = self.body, self.builder
-        params = tuple(self.fresh.var(p.name) for p in fn.params)
-        free = tuple(self.fresh.var(v.name) for v in fn.free)
-        for old, new in zip((*fn.params, *fn.free), (*params, *free), strict=True):
-            builder.write(builder.entry, old, new)
-        self.add(fn)
-        self.copy(fn)
-        builder.goto(builder.entry, self.drafts[fn, fn.entry.id])
-        return Function(fn.name, fn.filename, params, free, builder.finish(), fn.kind, fn.firstline)
+        self.names = names
 
     def statement(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         if is_const(s.fn, ops.get_yield_from_iter):
