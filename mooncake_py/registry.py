@@ -374,6 +374,13 @@ inlined: set[Callable] = set()
 """Helpers of rules marked by `inline`."""
 maybe_none: set[Any] = set()
 """Functions used by pullbacks that may return None for a cotangent of zero."""
+
+
+def perhaps_none(t: Any) -> Any:
+    """Says of a cotangent in a pullback that it may be None, for zero."""
+    return t
+
+
 all_there: set[Any] = set()
 """Functions used by pullbacks that return a tuple or list of cotangents, none of them None."""
 complex_tests: set[Any] = set()

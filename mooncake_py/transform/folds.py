@@ -17,6 +17,7 @@ from mooncake_py.ir.nodes import (
     Const,
     Var,
 )
+from mooncake_py.registry import perhaps_none
 from mooncake_py.shadows import At
 from mooncake_py.tangents import CoDual
 from mooncake_py.transform.values import (
@@ -26,6 +27,7 @@ from mooncake_py.transform.values import (
     VCell,
     VClosure,
     VCoDual,
+    VIter,
     VTuple,
 )
 
@@ -104,6 +106,83 @@ def _len(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
     return Const(len(args[0].items)) if isinstance(args[0], VTuple) else None
 
 
+def _add(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    a, b = map(_tuple_items, args)
+    return None if a is None or b is None else VTuple(a + b)
+
+
+def _tuple_items(x: AV) -> tuple[AV, ...] | None:
+    if isinstance(x, Const):
+        return tuple(map(Const, x.value)) if type(x.value) is tuple else None
+    return x.items if isinstance(x, VTuple) else None
+
+
+MOST_ITEMS = 200
+"""Of what is gone through item by item; a loop over more stays one."""
+
+
+def _items(x: AV) -> tuple[AV, ...] | None:
+    """The items of what is known one by one."""
+    if isinstance(x, Const) and type(x.value) is range and len(x.value) <= MOST_ITEMS:
+        return tuple(map(Const, x.value))
+    items = _tuple_items(x)
+    return None if items is None or len(items) > MOST_ITEMS else items
+
+
+def _iter(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    if len(args) != 1:
+        return None
+    if isinstance(args[0], VIter):
+        return args[0]
+    items = _items(args[0])
+    return None if items is None else VIter(items)
+
+
+def _reversed(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    items = _items(args[0])
+    return None if items is None else VIter(items[::-1])
+
+
+def _enumerate(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    items = _items(args[0]) if len(args) == 1 else None
+    return None if items is None else VIter(tuple([VTuple((Const(i), x)) for i, x in enumerate(items)]))
+
+
+def _list_append(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    made = sp.display(args[0])
+    return None if made is None else sp.grow(made, args[1:])
+
+
+def _list_extend(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    made, items = sp.display(args[0]), _items(args[1])
+    return None if made is None or items is None else sp.grow(made, items)
+
+
+def _map_add(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    made = sp.display(args[0])
+    if made is None or not isinstance(made.fn, Const) or made.fn.value is not ops.build_map:
+        return None
+    return sp.grow(made, args[1:])
+
+
+def _tuple(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV | None:
+    """A tuple of known items; of a list that was only made for it, too."""
+    if len(args) != 1:
+        return None
+    made = sp.display(args[0])
+    if made is not None and isinstance(made.fn, Const) and made.fn.value is ops.build_list:
+        sp.b.block.stmts.remove(made)
+        return VTuple(made.args)
+    items = _tuple_items(args[0])
+    return None if items is None else VTuple(items)
+
+
+def _perhaps_none(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
+    if isinstance(args[0], Var):
+        sp.maybe_none.add(args[0])
+    return args[0]
+
+
 def _make_cell(sp: Specialiser, args: list[AV], g: dict[str, Any]) -> AV:
     x = args[0]
     return VCell(None if isinstance(x, Const) and x.value is ops.UNBOUND else x)
@@ -171,6 +250,18 @@ SPECIAL: dict[Any, Callable[[Specialiser, list[AV], dict[str, Any]], AV | None]]
     At: _at,
     ops.build_tuple: _build_tuple,
     operator.getitem: _getitem,
+    operator.add: _add,
+    operator.iadd: _add,
+    iter: _iter,
+    tuple: _tuple,
+    ops.list_to_tuple: _tuple,
+    ops.list_append: _list_append,
+    ops.list_extend: _list_extend,
+    ops.map_add: _map_add,
+    operator.setitem: _map_add,
+    perhaps_none: _perhaps_none,
+    reversed: _reversed,
+    enumerate: _enumerate,
     ops.unpack: _unpack,
     len: _len,
     ops.make_cell: _make_cell,

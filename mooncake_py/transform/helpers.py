@@ -20,6 +20,7 @@ from mooncake_py.shadows import add_at as add_at
 from mooncake_py.shadows import shadow_of as shadow_of
 from mooncake_py.tangents import (
     CoDual,
+    DictShadow,
     FunctionShadow,
     ListShadow,
     add_owned,
@@ -225,6 +226,11 @@ def fdata_of_numbers(xs: list) -> ListShadow:
     """The fdata of a list that was just made of numbers and constants."""
     n = len(xs)
     return ListShadow([None] * n, [None] * n)
+
+
+def fdata_of_numbers_by_key(d: dict) -> DictShadow:
+    """The same of a dict."""
+    return DictShadow(dict.fromkeys(d))
 
 
 def with_shadows(fdata: Any, y: Any) -> Any:

@@ -7,6 +7,7 @@ into the pullback builder; it runs when the pullback is assembled, last statemen
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from mooncake_py.errors import WritesOutside
 from mooncake_py.fields import narrow
@@ -57,6 +58,13 @@ def make_ad_stmts(info: ADInfo, s: Call) -> ADStmtInfo:
     return _plain(info, s)
 
 
+_OF_NUMBERS: dict[Any, Any] = {
+    ops.build_list: helpers.fdata_of_numbers,
+    ops.build_map: helpers.fdata_of_numbers_by_key,
+}
+"""What gives the fdata of a new container of numbers and constants."""
+
+
 def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     """Forward: the statement itself. Reverse: nothing; what it made may become active later by being written to."""
     callee, args = info.operand(s.fn), tuple(map(info.operand, s.args))
@@ -79,8 +87,9 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         raise refused
     if f in (ops.load_global, getattr, slice) and isinstance(info.types.get(s.out), Known):
         info.removable.add(s.out)
-    if f is ops.build_list and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):
-        info.fresh_lanes(s.out, False, helpers.fdata_of_numbers)
+    of_numbers = _OF_NUMBERS.get(f)
+    if of_numbers is not None and all(is_number(info.types.get(a)) for a in s.args if isinstance(a, Var)):
+        info.fresh_lanes(s.out, False, of_numbers)
         return ADStmtInfo(s, None)
     if info.tree(s.out) != NONE:
         info.fresh_lanes(s.out, not _makes_it(info, s, call))

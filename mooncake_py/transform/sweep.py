@@ -38,6 +38,7 @@ ENGINE_PURE = frozenset(
             helpers.fdata_of_result,
             helpers.with_shadows,
             helpers.fdata_of_numbers,
+            helpers.fdata_of_numbers_by_key,
         ),
         *(helpers.view_shadow, helpers.CoDual, helpers.At, helpers.with_keywords, helpers.fdata_of, helpers.primal_of),
         helpers.is_codual,

@@ -20,7 +20,18 @@ from mooncake_py.rule import Rule
 from mooncake_py.transform.lanes import NULL
 from mooncake_py.transform.pullback import PullbackBuilder, keeps_shadows
 from mooncake_py.transform.specialise import Specialiser
-from mooncake_py.transform.values import AV, Dependencies, NotSpecialised, Slot, VAt, VCell, VClosure, VCoDual, VTuple
+from mooncake_py.transform.values import (
+    AV,
+    Dependencies,
+    NotSpecialised,
+    Slot,
+    VAt,
+    VCell,
+    VClosure,
+    VCoDual,
+    VIter,
+    VTuple,
+)
 
 MOST = 4000
 """Templates kept; with more all are dropped."""
@@ -269,6 +280,8 @@ def replaced(v: AV, meaning: dict[Operand, Operand]) -> AV:
             return meaning.get(v, v)
         case VTuple(items=items):
             return VTuple(tuple([replaced(x, meaning) for x in items]))
+        case VIter(items=items, asked=asked):
+            return VIter(tuple([replaced(x, meaning) for x in items]), asked)
         case VCoDual(primal=p, fdata=f):
             return VCoDual(replaced(p, meaning), replaced(f, meaning))
         case VAt(index=i, value=x, once=once):
@@ -293,7 +306,7 @@ def _vars(v: AV) -> list[Var]:
         match x:
             case Var():
                 out.append(x)
-            case VTuple(items=items):
+            case VTuple(items=items) | VIter(items=items):
                 for item in items:
                     collect(item)
             case VCoDual(primal=p, fdata=f):

@@ -1,14 +1,14 @@
 """Abstract values: what the specialiser knows of a value while it reads a rule.
 
-Operands are there when the derived code runs; tuples, closures, cells, coduals and `At`s are virtual, made only where
-something asks for them.
+Operands are there when the derived code runs; tuples, their iterators, closures, cells, coduals and `At`s are virtual,
+made only where something asks for them.
 """
 
 from __future__ import annotations
 
 import inspect
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from mooncake_py.ir.nodes import (
     Const,
+    Operand,
     Var,
 )
 
@@ -54,6 +55,14 @@ class VAt:
     once: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class VIter:
+    """An iterator over values that are known one by one. Only one thing may ask it for items."""
+
+    items: tuple[AV, ...]
+    asked: bool = False
+
+
 class Slot(Const):
     """A float constant of a template: what it is used for should not depend on which float it is."""
 
@@ -63,7 +72,7 @@ class Slot(Const):
 Dependencies = list[tuple[Any, str, Any]]
 """(scope, name, value): what the evaluation of a rule relied on."""
 
-AV = Var | Const | VTuple | VCell | VClosure | VCoDual | VAt
+AV = Var | Const | VTuple | VCell | VClosure | VCoDual | VAt | VIter
 
 
 class Cell:
@@ -126,3 +135,8 @@ def is_frozen(v: AV) -> bool:
 
 def hashable(f: Any) -> bool:
     return type(f).__hash__ is not None
+
+
+def value_in(env: Mapping[Var, AV], v: Operand) -> AV:
+    """What an operand of a rule's own code stands for."""
+    return env[v] if isinstance(v, Var) else v

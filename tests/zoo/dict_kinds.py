@@ -442,3 +442,19 @@ def dicts_of_another_kind_in_an_object(weight, damping):
     graph = Graph().add("a", "b", weight).add("b", "c", 1.0).add("c", "a", 2.0).add("a", "c", 0.5)
     rank = graph.ranks(damping, 4)
     return rank["a"] + 2.0 * rank["b"] * graph.weights["a"]["b"]
+
+
+@case({"a": 1.1, "b": 0.4}, {"x": 2.0, "y": 1.0})
+def states_by_name(p, start):
+    def rates(y):
+        return {"x": p["a"] * y["x"] - p["b"] * y["x"] * y["y"], "y": p["b"] * y["x"] * y["y"] - y["y"]}
+
+    def moved(y, k, h):
+        return {n: y[n] + h * k[n] for n in y}
+
+    y = dict(start)
+    for _ in range(3):
+        k = rates(y)
+        k = rates(moved(y, k, 0.05))
+        y = moved(y, k, 0.1)
+    return y["x"] + y["y"] * 0.5

@@ -12,7 +12,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import DICTS, Dct, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
-from mooncake_py.registry import folds, inline, maybe_none, pure, rrule, undoes
+from mooncake_py.registry import folds, inline, maybe_none, perhaps_none, pure, rrule, undoes
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, Sums, add_rdata
 from mooncake_rules.containers.dict_keys import (
     are_plain,
@@ -39,20 +39,26 @@ def dict_fdata(shadow: DictShadow | None, k: Any) -> Any:
 
 @rrule(ops.build_map)
 def build_map(*kvs: CoDual):
-    keys = [k.primal for k in kvs[::2]]
-    values = kvs[1::2]
-    primal = dict(zip(keys, [v.primal for v in values], strict=True))
-    shadow = DictShadow(dict(zip(keys, [v.fdata for v in values], strict=True)))
-    for k in kvs[::2]:
-        keep_key(shadow, k.primal, k.fdata)
+    places = range(0, len(kvs), 2)
+    primal: dict[Any, Any] = {}
+    fdata: dict[Any, Any] = {}
+    for i in places:
+        primal[kvs[i].primal] = kvs[i + 1].primal
+        fdata[kvs[i].primal] = kvs[i + 1].fdata
+    shadow = DictShadow(fdata)
+    for i in places:
+        if kvs[i].fdata is not None:
+            keep_key(shadow, kvs[i].primal, kvs[i].fdata)
 
     def pullback(_):
-        out: list[Any] = []
-        r, shadow.r = shadow.r, Sums()
-        for i, k in enumerate(keys):
-            new = not is_whole(k) and k not in keys[:i]
-            out += [shadow.take_key(k) if new else None, r.get(k) if k not in keys[i + 1 :] else None]
-        return tuple(out)
+        r = shadow.r
+        dks = tuple([None if is_whole(kvs[i].primal) else perhaps_none(shadow.take_key(kvs[i].primal)) for i in places])
+        # Of a key that is there twice, the last value stays, and the first key.
+        dvs = tuple([perhaps_none(dict.pop(r, kvs[i].primal, None)) for i in reversed(places)])
+        out: tuple[Any, ...] = ()
+        for i in range(len(places)):
+            out = out + (dks[i], dvs[len(places) - 1 - i])
+        return out
 
     return CoDual(primal, shadow), pullback
 

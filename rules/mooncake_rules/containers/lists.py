@@ -19,6 +19,7 @@ from mooncake_py.registry import (
     inline,
     maybe_none,
     overlay,
+    perhaps_none,
     rrule,
     undoes,
     zero_derivative,
@@ -371,12 +372,13 @@ infer_table[list.pop] = lambda args, kwargs: args[0].elem if isinstance(args[0],
 
 @rrule(ops.build_list)
 def build_list(*xs: CoDual):
-    shadow = ListShadow([x.fdata for x in xs], [None] * len(xs))
+    shadow = ListShadow([x.fdata for x in xs], [None for _ in xs])
 
     def pullback(_):
-        r = tuple(shadow.r)
-        shadow.r[:] = [None] * len(r)
-        return r
+        r = shadow.r
+        dxs = tuple([perhaps_none(r[i]) for i in range(len(xs))])
+        r[:] = [None for _ in xs]
+        return dxs
 
     return CoDual([x.primal for x in xs], shadow), pullback
 
