@@ -108,7 +108,10 @@ def holds(t: T) -> bool:
 
 
 DEPTH = 5
-"""How many containers in each other are told apart: one that holds itself has no end."""
+"""How many containers in each other are told apart: one that holds itself has no end.
+
+Objects are not counted: what leads to one of its own class says so, and has an end.
+"""
 
 
 @remembered
@@ -122,11 +125,11 @@ def _inner(t: T, depth: int) -> T:
         return t.mapped(lambda x: _inner(x, depth))
     if not isinstance(t, (Tup, Lst, Cell, Dct, Obj)):
         return t
+    if isinstance(t, Obj):
+        return _bounded(t, depth)
     if depth:
         return _bounded(t, depth - 1)
-    if isinstance(t, Cell):
-        return Cell(Top(t.act), t.act)
-    return Inst(t.cls, t.act) if isinstance(t, Obj) else Top(t.active)
+    return Cell(Top(t.act), t.act) if isinstance(t, Cell) else Top(t.active)
 
 
 def between(

@@ -22,7 +22,7 @@ from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
-from mooncake_py.infer.protocol import WRITES, written
+from mooncake_py.infer.protocol import WRITES, Plan, written
 from mooncake_py.infer.types import BOT, Bot, Known, Native, Obj, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -62,12 +62,13 @@ class Inference(Calls):
             better = narrowed(self.types, self.reached)
             if better is not None:
                 return better
-            memory = Memory(
-                self.fn, self.types, self.calls, self.aliased, False, self.wary, self._shape, self.outermost
-            )
-            changed = self.grow(memory.written_back(self.types, self.calls, patient=True), times, round_)
-            if not changed and any(map(is_blank, self.types.values())):
-                changed = self.grow(memory.written_back(self.types, self.calls), times, round_)
+            calls = self.calls if self.hopes else self.of_the_worst()
+            memory = Memory(self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost)
+            changed = self.grow(memory.written_back(self.types, calls, patient=True), times, round_)
+            if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
+                guessed = memory.written_back(self.types, calls)
+                changed = self.grow(guessed, times, round_)
+                self.guessed |= guessed.keys() if changed else set()
             changed = changed or self.put
             waiting = set() if changed else self.waiting - self.ready
             # What comes of some may be what lists are filled with; others are to be made simpler first.
@@ -101,9 +102,20 @@ class Inference(Calls):
             early,
         )
 
+    def of_the_worst(self) -> dict[Var, CallInfo]:
+        """The calls, with those in whose place others are to stand as ones that may write to all that they are given.
+
+        What a plan relies on may be what another one changes.
+        """
+        return {v: _unseen(info) if info.kind == "planned" else info for v, info in self.calls.items()}
+
     def is_more_to_come(self, waiting: Set[Var]) -> bool:
         """Is there something in the function that is to be made simpler before more is asked of it?"""
         return not self.unseen.isdisjoint(waiting) or any(map(is_to_come, self.calls.values()))
+
+    def is_to_be_simpler(self) -> bool:
+        """May what is to stand in the place of calls be what fills lists that are empty so far?"""
+        return self.hopes and any(map(is_to_come, self.calls.values()))
 
     def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:
         """Note what values must have where they are made; is any of it new?"""
@@ -248,3 +260,9 @@ class Inference(Calls):
             known = body not in self.foreign and body not in self.carrying
             return [(term.body, None), (term.handler, Native() if known else Top(body in self.carrying))]
         return [(e, None) for e in edges(term)]
+
+
+def _unseen(planned: CallInfo) -> CallInfo:
+    """A call that is to be something else, as one that is not seen through."""
+    more = planned.target.args if isinstance(planned.target, Plan) else ()  # the object of a method, say
+    return replace(planned, kind="dynamic", target=None, args=tuple(dict.fromkeys((*planned.args, *more))))

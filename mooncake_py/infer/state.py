@@ -99,6 +99,7 @@ class State:
         self.types: dict[Var, T] = {}
         self.calls: dict[Var, CallInfo] = {}
         self.forced: dict[Var, T] = {}
+        self.guessed: set[Var] = set()  # of these, to what empty lists are given that may be others
         self.found_before = {} if found_before is None else found_before
         self.read: list[Var] = []  # whose types have been asked for
         self.looked_around = False  # has the function that a statement stands in been asked for anything?
@@ -206,7 +207,12 @@ class State:
         The hope is that it changes no type that this or another plan relies on; a cautious inference has none.
         """
         self.calls[s.out] = CallInfo("planned", plan, None, s.args, s.kwargs)
-        return Top(True) if self.classes is not None and self.classes.cautious else BOT
+        return BOT if self.hopes else Top(True)
+
+    @property
+    def hopes(self) -> bool:
+        """Are plans taken to change nothing that others rely on?"""
+        return self.classes is None or not self.classes.cautious
 
     def dynamic(self, s: Call, why: str) -> T:
         types = [self.type_of(v) for v in s.operands()]

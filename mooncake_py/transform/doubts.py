@@ -71,7 +71,12 @@ _STANDING = (ops.load_global, ops.make_function, ops.build_map, ops.build_list, 
 
 
 def settle(inferred: Inferred, everything: bool = False) -> Function | None:
-    """The function without the doubts that the types have removed (or without any); None if none goes."""
+    """The function without the doubts that the types have removed (or without any); None if none goes.
+
+    Where other calls are still to stand, what they give and write may make more of a type than it is so far.
+    """
+    if not everything and any(c.kind == "planned" for c in inferred.calls.values()):
+        return None
     known: dict[Operand, Operand] = {}
     dead: set[Call] = set()
     for s in doubts(inferred.fn):

@@ -70,7 +70,8 @@ def infer_simplified(
                 inference = inference_of(f, patient)
                 known = inference.run_or_narrow(_Told(f))
                 written.clear()
-                written.update((v, t) for v, t in inference.forced.items() if is_exact(t))
+                guessed = inference.guessed
+                written.update((v, t) for v, t in inference.forced.items() if v not in guessed and is_exact(t))
                 if isinstance(known, Inferred):
                     return known
                 f = known

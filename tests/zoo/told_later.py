@@ -315,3 +315,81 @@ def layers_that_take_turns(a, b, depths):
     glasses = itertools.cycle([Glass(a), Glass(b), Glass(a * b)])
     layers = [(next(glasses), d) for d in depths]
     return sum(math.sin(glass.index * d) for glass, d in layers) * layers[-1][0].index
+
+
+class Below:
+    def handle(self, machine, x):
+        machine.energy += x * x
+        if machine.energy > 3.0:
+            machine.state = Above(machine.energy)
+
+
+class Above:
+    def __init__(self, start):
+        self.start = start
+
+    def handle(self, machine, x):
+        machine.energy -= 0.5 * self.start * x
+        if machine.energy < 1.0:
+            machine.state = Below()
+
+
+class Machine:
+    def __init__(self, energy):
+        self.energy = energy
+        self.state = Below()
+        self.log = []
+
+    def feed(self, x):
+        self.state.handle(self, x)
+        self.log.append(self.energy)
+
+
+@case(0.6, 0.2)
+def a_state_that_puts_another_in_its_place(x, energy):
+    machine = Machine(energy)
+    for k in range(12):
+        machine.feed(x + 0.1 * k)
+    return sum(machine.log) + machine.energy
+
+
+class Weight:
+    def __init__(self, value):
+        self.value = value
+
+
+class Part:
+    def weights(self):
+        return []
+
+
+class Unit(Part):
+    def __init__(self, ws, bias, bent=True):
+        self.ws = [Weight(w) for w in ws]
+        self.bias = Weight(bias)
+        self.bent = bent
+
+    def weights(self):
+        return [*self.ws, self.bias]
+
+
+class Row(Part):
+    def __init__(self, wss, biases, **how):
+        self.units = [Unit(ws, bias, **how) for ws, bias in zip(wss, biases)]
+
+    def weights(self):
+        return [w for unit in self.units for w in unit.weights()]
+
+
+class Rows(Part):
+    def __init__(self, wsss, biasess):
+        pairs = enumerate(zip(wsss, biasess))
+        self.rows = [Row(wss, biases, bent=i != len(wsss) - 1) for i, (wss, biases) in pairs]
+
+    def weights(self):
+        return [w for row in self.rows for w in row.weights()]
+
+
+@case([[[0.3, -0.2], [0.5, 0.1]], [[0.7, 1.1]]], [[0.1, 0.2], [0.4]])
+def parts_of_parts_by_methods_of_one_name(wsss, biasess):
+    return sum((i + 1) * w.value**2 for i, w in enumerate(Rows(wsss, biasess).weights()))
