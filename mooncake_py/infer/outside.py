@@ -297,7 +297,7 @@ class Walk:
         elif isinstance(x, (tuple, frozenset)):
             for v in list(x)[:200]:
                 self.value(v)
-        elif hasattr(x, "__wrapped__") and callable(x):
+        elif callable(x) and hasattr(x, "__wrapped__"):
             self.value(x.__wrapped__)
         elif is_data(x):
             self.data(x)

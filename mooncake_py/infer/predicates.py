@@ -260,14 +260,14 @@ def raises_natively(info: CallInfo | None) -> bool:
     if info.kind not in ("plain", "rule", "op") or (isinstance(f, pytypes.FunctionType) and not _is_engines(f)):
         return False
     of_object = f is getattr or getattr(f, "__module__", None) == make_object.__module__
-    return all(_is_native(t) or (of_object and isinstance(t, Obj | Known)) for t in info.types)
+    return all(is_native(t) or (of_object and isinstance(t, Obj | Known)) for t in info.types)
 
 
 def _is_engines(f: pytypes.FunctionType) -> bool:
     return (f.__module__ or "").startswith("mooncake_py.")
 
 
-def _is_native(t: T) -> bool:
+def is_native(t: T) -> bool:
     """Is it a number, text, an array of numbers, something of Python's own, or a container of such?"""
     match t:
         case Known(value=v):
@@ -280,9 +280,9 @@ def _is_native(t: T) -> bool:
         case Arr(dtype=d):
             return d is not None and d.kind not in "OV"
         case Tup(items=items):
-            return all(map(_is_native, items))
+            return all(map(is_native, items))
         case Lst(elem=e) | Cell(elem=e):
-            return _is_native(e)
+            return is_native(e)
         case Dct():
-            return _is_native(t.key) and _is_native(t.values())
+            return is_native(t.key) and is_native(t.values())
     return True

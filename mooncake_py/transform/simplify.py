@@ -33,6 +33,7 @@ from mooncake_py.transform.rewrite import rewrite, spread_starred
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import Narrowing, by_options
 from mooncake_py.transform.standins import with_stand_ins
+from mooncake_py.transform.stops import without_idle
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
 
@@ -139,6 +140,9 @@ def simplify(
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)
+    sure = without_idle(inferred, fn.__globals__)
+    if sure is not None:
+        return sure
     if inferred.early and not any(map(is_to_come, inferred.calls.values())):
         return awaited_calls(inferred, fn.__globals__, taken)  # of all else more is to be known first
     kept = keep_views(inferred)

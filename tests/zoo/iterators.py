@@ -432,3 +432,104 @@ def expressions_over_iterators_of_their_own(xs):
         total += sum(x for x in s if x > 0.1)
         s.i = 1
     return total + sum(a * b for a, b in zip(Anew(xs), (v + 1.0 for v in Smoothed(xs))))
+
+
+class Stopping:
+    """What it is asked for by an operator or an attribute stops where its number is large."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def checked(self):
+        if self.x > 0.8:
+            raise StopIteration
+        return self.x
+
+    @property
+    def size(self):
+        return 2.0 * self.checked()
+
+    def __getattr__(self, name):
+        if name != "rest":
+            raise AttributeError(name)
+        return 3.0 * self.checked()
+
+    def __getitem__(self, i):
+        return self.checked() ** i
+
+    def __add__(self, other):
+        return self.checked() + other
+
+    def __bool__(self):
+        return self.checked() > 0.0
+
+    def __len__(self):
+        return int(self.checked()) + 1
+
+
+def sizes(objects):
+    for p in objects:
+        yield p.size
+
+
+def rests(objects):
+    for p in objects:
+        yield p.rest
+
+
+def items_of(objects):
+    for p in objects:
+        yield p[2]
+
+
+def sums_with(objects):
+    for p in objects:
+        yield p + p.x
+
+
+def those_true(objects):
+    for p in objects:
+        if p:
+            yield p.x
+
+
+def with_lengths(objects):
+    for p in objects:
+        yield p.x * len(p)
+
+
+def sized(p, by):
+    return by * p.size
+
+
+def by_a_helper(objects):
+    for p in objects:
+        yield sized(p, 1.5)
+
+
+def cleaned_up(objects):
+    for p in objects:
+        try:
+            yield p.size
+        finally:
+            p.x *= 2.0
+
+
+def seen(given, factor):
+    total = 0.0
+    try:
+        for v in given:
+            total += factor * v
+    except RuntimeError as e:
+        total *= factor + isinstance(e.__cause__, StopIteration)
+    return total
+
+
+@case(XS)
+def generators_ended_by_operators_and_attributes(xs):
+    total = seen(sizes([Stopping(x) for x in xs]), xs[0]) + seen(rests([Stopping(x) for x in xs]), xs[1])
+    total += seen(items_of([Stopping(x) for x in xs]), xs[0]) + seen(sums_with([Stopping(x) for x in xs]), xs[1])
+    total += seen(those_true([Stopping(x) for x in xs]), xs[0]) + seen(with_lengths([Stopping(x) for x in xs]), xs[2])
+    objects = [Stopping(x) for x in xs]
+    total += seen(cleaned_up(objects), xs[1]) + seen(by_a_helper([Stopping(x) for x in xs]), xs[3])
+    return total + sum(p.x for p in objects)
