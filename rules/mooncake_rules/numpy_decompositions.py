@@ -10,7 +10,8 @@ Eigenvectors and singular vectors are determined where their values are distinct
 into one another. What no such turn changes, and does not depend on the values either (a projector, `u @ vh`), has its
 derivative all the same; of what depends on both (`v @ diag(f(w)) @ v.T`) the cotangents no longer tell it, and the
 pullback refuses. Eigenvalues and singular values alone may repeat: what the pullback gives is then the derivative of
-their sums. Singular values of zero have none with respect to the vectors.
+their sums. Singular values of zero have none with respect to the vectors. So it is with the columns that complete an
+orthogonal matrix (`full_matrices=True`, `mode="complete"`): what no turn of them changes has its derivative.
 """
 
 from __future__ import annotations
@@ -33,6 +34,27 @@ _TWO = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 def _diagonal(x: np.ndarray) -> np.ndarray:
     """Diagonal matrices of the vectors in the last axis."""
     return x[..., None] * np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def of_completed(dq: Any, q: np.ndarray, k: int) -> Any:
+    """The cotangent of the first k columns of an orthogonal matrix, for that of all of it.
+
+    The other columns R are the first ones' complement, turned somehow: R^H dR is Hermitian where no turn matters, and
+    as Q1^H R = 0 they move by -Q1 Q1'^H R.
+    """
+    if dq is None or dq.shape[-1] == k:
+        return dq
+    first, rest, drest = q[..., :k], q[..., k:], dq[..., k:]
+    if not np.any(drest):
+        return dq[..., :k]
+    turn = adjoint(rest) @ drest
+    most = np.max(np.abs(drest), (-2, -1), keepdims=True)
+    if np.any(np.abs(turn - adjoint(turn)) > np.sqrt(np.finfo(q.dtype).eps) * most):
+        raise NotDifferentiated(
+            "the columns that complete an orthogonal matrix are not determined, and what this depends on is one of "
+            "their choices: call svd with full_matrices=False, qr with mode='reduced' ('economic' in SciPy)"
+        )
+    return dq[..., :k] - rest @ (adjoint(drest) @ first)
 
 
 # -- Cholesky ---------------------------------------------------------------------------------------------
@@ -200,11 +222,8 @@ def svd_cotangent(
     k = s.shape[-1]
     if du is None and dvh is None:
         return (u[..., :k] * ds[..., None, :]) @ vh[..., :k, :]
-    for d, axis in ((du, -1), (dvh, -2)):
-        if d is not None and d.shape[axis] > k and np.any(np.delete(d, range(k), axis)):
-            raise NotDifferentiated(
-                "the singular vectors that complete a basis are not determined: call svd with full_matrices=False"
-            )
+    du = of_completed(du, u, k)
+    dvh = None if dvh is None else adjoint(of_completed(adjoint(dvh), adjoint(vh), k))
     u, vh = u[..., :k], vh[..., :k, :]
     uh, v = adjoint(u), adjoint(vh)
     t: Any = 0.0
@@ -213,7 +232,6 @@ def svd_cotangent(
     left: Any = np.zeros(s.shape + (k,), u.dtype)
     right = left
     if du is not None:
-        du = du[..., :k]
         left = uh @ du
         if u.shape[-2] > k:
             t = t + _over_values(du - u @ left, s, ds) @ vh
@@ -221,7 +239,7 @@ def svd_cotangent(
             phases = 1j * np.imag(np.einsum("...ii->...i", left))
             t = t + _over_values(u * phases[..., None, :], s, None) @ vh
     if dvh is not None:
-        dv = adjoint(dvh[..., :k, :])
+        dv = adjoint(dvh)
         right = adjoint(v) @ dv
         if v.shape[-2] > k:
             t = t + u @ adjoint(_over_values(dv - v @ right, s, ds))
@@ -284,10 +302,10 @@ if _TWO:
 
 
 def qr_cotangent(dq: Any, dr: Any, a: np.ndarray, q: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """For wide matrices A = [X Y] = Q [U V] with V = Q^H Y."""
-    k = q.shape[-1]
-    if q.shape[-2] < a.shape[-2] or k > min(a.shape[-2:]):
-        raise NotDifferentiated("qr is differentiated in mode 'reduced'")
+    """For wide matrices A = [X Y] = Q [U V] with V = Q^H Y; for tall ones Q may have all columns."""
+    k = min(a.shape[-2:])
+    dq, q, r = of_completed(dq, q, k), q[..., :k], r[..., :k, :]
+    dr = None if dr is None else dr[..., :k, :]
     dq = np.zeros(q.shape, q.dtype) if dq is None else dq
     dr = np.zeros(r.shape, r.dtype) if dr is None else dr
     n = a.shape[-1]
@@ -312,8 +330,8 @@ def qr(a, mode="reduced"):
         if mode == "r":
             q, r = np.linalg.qr(a)
             return (qr_cotangent(None, dy, a, q, r),)
-        if mode == "raw":
-            raise NotDifferentiated("np.linalg.qr is not differentiated in mode 'raw'")
+        if mode != "reduced" and mode != "complete":
+            raise NotDifferentiated(f"np.linalg.qr is not differentiated in mode {mode!r}")
         return (qr_cotangent(dy[0], dy[1], a, y[0], y[1]),)
 
     return y, pullback
@@ -387,6 +405,17 @@ def _turned(a: Any) -> Any:
     return u @ vh, v[:, :2] @ v[:, :2].T
 
 
+def _completed(a: Any) -> Any:
+    """The least squares residual, what a complete basis leaves of a vector, and the projector on the null space."""
+    q, r = np.linalg.qr(a, mode="complete")
+    u, s, vh = np.linalg.svd(a)
+    n = a.shape[1]
+    x = np.arange(1.0, 1.0 + len(a))
+    inside, outside = q[:, :n], np.conj(q[:, n:]).T @ x
+    left, right = u[:, n:], vh[len(a) :]
+    return inside, r, np.sum(np.abs(outside) ** 2), left @ np.conj(left).T, np.conj(right).T @ right, s
+
+
 _ROTATION = np.linalg.qr(_A)[0]
 
 CASES: list[RuleCase] = [
@@ -404,7 +433,10 @@ CASES: list[RuleCase] = [
     case(np.linalg.svd, _M, False),
     case(lambda a: np.linalg.svd(a, hermitian=True), _H - 3 * np.eye(3)),
     case(lambda a: np.linalg.svd(a, True, False, True), _BH), case(_factors, _A), case(_factors, _M),
-    case(_factors, _M.T), case(_factors, _Z), case(np.linalg.qr, _A, "r"), case(np.linalg.qr, _B), case(_eigen, _A),
+    case(_factors, _M.T), case(_factors, _Z), case(_completed, _M.T), case(_completed, _A), case(_completed, _M),
+    case(_completed, _M.T[:, :1]), case(_completed, _Z[:, :2]), case(_completed, _Z[:2]),
+    case(lambda a: np.linalg.qr(a, "complete")[0] ** 2, _M.T), case(lambda a: np.linalg.svd(a)[2] ** 2, _M),
+    case(np.linalg.qr, _A, "r"), case(np.linalg.qr, _B), case(_eigen, _A),
     case(_eigen, _TURNS), case(_eigen, _Z), case(_eigen, _B), case(np.linalg.eig, _H), case(np.linalg.eigvals, _A),
     case(np.linalg.eigvals, _TURNS), case(np.linalg.eigvals, _Z), case(np.linalg.eigvals, np.stack([_A, _TURNS])),
     case(np.linalg.eigvals, _A.astype(np.float32)),

@@ -102,11 +102,7 @@ def scipy_qr_cotangent(dy: Any, y: Any, o: Options) -> Any:
         sign = np.sign(_leading(r, k)) * np.sign(_leading(items[0], k))
         q, r = q * sign[..., None, :], r * sign[..., :, None]
     else:
-        q, r = items[0][..., :k], items[1][..., :k, :]
-        dq, dr = ds[0], ds[1]
-        if dq is not None and np.any(dq[..., k:]):
-            raise NotDifferentiated("the columns that complete Q are not determined: call qr with mode='economic'")
-        dq = None if dq is None else dq[..., :k]
+        q, r, dq, dr = items[0], items[1], ds[0], ds[1]
     dr = None if dr is None else np.triu(dr[..., :k, :])
     t = qr_cotangent(dq, dr, ordered, q, r)
     if order is None:

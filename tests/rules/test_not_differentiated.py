@@ -38,7 +38,7 @@ def raw(x):
 
 
 def completed(x):
-    return np.sum(np.linalg.svd(x[:2])[2])  # HERE
+    return np.sum(np.linalg.svd(x[:1])[2])  # HERE
 
 
 def check(e: Any, f: Callable[..., Any]) -> None:
@@ -94,6 +94,17 @@ def generalized(x):
 def test_vectors_of_equal_values(f: Callable[..., Any], a: np.ndarray) -> None:
     with pytest.raises(NotDifferentiated, match="not determined") as caught:
         grad(f)(a)
+    check(caught.value, f)
+
+
+def completing_column(x):
+    return np.sum(M[0] * np.linalg.qr(x[:, :1], mode="complete")[0][:, 1])  # HERE
+
+
+@pytest.mark.parametrize("f", [completing_column, completed])
+def test_one_of_many_completions(f: Callable[..., Any]) -> None:
+    with pytest.raises(NotDifferentiated, match="not determined") as caught:
+        grad(f)(M)
     check(caught.value, f)
 
 
