@@ -130,6 +130,7 @@ for _module, _packs in {
     ),
     "scipy.linalg": ("scipy_linalg", "scipy_decompositions", "scipy_factors", "scipy_matrices", "scipy_lapack"),
     "scipy.stats": (
+        "scipy_stats_ufuncs",
         "scipy_stats",
         "scipy_discrete",
         "scipy_stats_native",

@@ -116,7 +116,7 @@ def array_of_array(a, dtype=None, *, copy=True, order="K", subok=False, ndmin=0)
     y = np.array(a, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
 
     def pullback(dy):
-        return as_kind(np.reshape(dy, shape), a) if is_inexact(y) else None
+        return as_kind(np.reshape(dy, shape), a) if is_inexact(y) and is_inexact(a) else None
 
     return y, pullback
 
@@ -127,7 +127,7 @@ def _as(f: Any) -> None:
         y = f(a, dtype)
 
         def pullback(dy):
-            return as_kind(np.reshape(dy, a.shape), a) if is_inexact(y) else None
+            return as_kind(np.reshape(dy, a.shape), a) if is_inexact(y) and is_inexact(a) else None
 
         return y, pullback
 
@@ -137,7 +137,7 @@ def asarray_ordered(a, dtype=None, order="K", *, copy=None, device=None):
     y = np.asarray(a, dtype, order) if copy is None else np.array(a, dtype, copy=copy, order=order)
 
     def pullback(dy):
-        return as_kind(dy, a) if is_inexact(y) else None
+        return as_kind(dy, a) if is_inexact(y) and is_inexact(a) else None
 
     return y, pullback
 
@@ -197,7 +197,7 @@ def require(a, dtype=None, requirements=None):
     y = np.require(a, dtype, requirements)
 
     def pullback(dy):
-        return as_kind(dy, a) if is_inexact(y) else None
+        return as_kind(dy, a) if is_inexact(y) and is_inexact(a) else None
 
     return y, pullback
 
@@ -252,7 +252,7 @@ def astype_sharing(a, dtype, order="K", casting="unsafe", subok=True, copy=True)
     y = np.ndarray.astype(a, dtype, order, casting, subok, copy)
 
     def pullback(dy):
-        return as_kind(dy, a) if is_inexact(y) else None
+        return as_kind(dy, a) if is_inexact(y) and is_inexact(a) else None
 
     return y, pullback
 
@@ -262,7 +262,7 @@ def astype(a, dtype):
     y = np.ndarray.astype(a, dtype)
 
     def pullback(dy):
-        return as_kind(dy, a) if is_inexact(y) else None
+        return as_kind(dy, a) if is_inexact(y) and is_inexact(a) else None
 
     return y, pullback
 

@@ -15,7 +15,7 @@ from mooncake_py.registry import overlay, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_library import fitted, is_constant, unknown_by
-from mooncake_rules.scipy_stats import are_floats, cotangents_of
+from mooncake_rules.scipy_stats import are_floats, cotangents_of, known, of_whole_numbers
 
 
 def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: Any, kwds: Any) -> tuple[Any, ...]:
@@ -38,11 +38,15 @@ def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: An
         method, ds = "_logpmf", ds * ys
     if name == "logpmf" and type(dist)._logpmf is st.rv_discrete._logpmf:
         method, ds = "_pmf", ds * np.exp(-ys)
-    zs = np.floor(zs)
+    floats = are_floats(shapes)
+    steps = of_whole_numbers(dist, name, shapes, floats)
+    zs, on = np.floor(zs), [False, *[k and s is None for k, s in zip(floats, steps, strict=True)]]
+    dshapes: list[Any] = [None] * len(values)
     if good.any() and values:
-        dshapes = cotangents_of(getattr(dist, method), ds, [zs, *values], [False, *are_floats(shapes)])[1:]
-    else:
-        dshapes = [None] * len(values)
+        dshapes = cotangents_of(getattr(dist, method), ds, [zs, *values], on)[1:]
+    if name == "pmf" and method == "_logpmf" and np.any(ys == 0):  # which is infinite there
+        direct = cotangents_of(dist._pmf, whole[-2][good], [zs, *values], on)[1:]
+        dshapes = [known(t, d) for t, d in zip(dshapes, direct, strict=True)]
 
     def whole_of(t: Any) -> Any:
         if type(t) is NoDerivative:
@@ -54,7 +58,7 @@ def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: An
     owner = f"{type(dist).__module__}.{type(dist).__qualname__}.{name}"
     step = NoDerivative(owner, "a whole number (k or loc)")
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
-    found = list(map(whole_of, dshapes))
+    found = [whole_of(t if s is None else s) for t, s in zip(dshapes, steps, strict=True)]
     if len(found) > len(names):  # one array of many probabilities
         found = [next((t for t in found if type(t) is NoDerivative), None) or np.stack(found, -1)]
     of = dict(zip([*names, "loc"], [*found, step], strict=True))
@@ -81,6 +85,20 @@ def _discrete_method(name: str) -> None:
 
 for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
     _discrete_method(_name)
+
+
+_Poisson: Any = type(st.poisson)
+
+
+@rrule(_Poisson._pmf)
+def poisson_mass(self, k, mu):
+    y = _Poisson._pmf(self, k, mu)
+
+    def pullback(dy):
+        before = np.where(np.asarray(k) > 0, _Poisson._pmf(self, np.maximum(k, 1) - 1, mu), 0.0)
+        return None, unknown_by(NoDerivative("scipy.stats.poisson", "k"), k), fitted(dy * (before - y), mu)
+
+    return y, pullback
 
 
 def _sum_of_trials(cls: Any) -> None:

@@ -6,27 +6,22 @@ that of its Python code. The derivative of a distribution function by its argume
 
 from __future__ import annotations
 
-import importlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import scipy.stats as st
 
 from mooncake_py.errors import MooncakeError, NotDifferentiated
-from mooncake_py.registry import pure, rrule, zero_derivative
+from mooncake_py.registry import rrule, zero_derivative
 from mooncake_py.run import current as run_of_now
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
-from mooncake_rules.scipy_elementwise import Entry, register_table
 from mooncake_rules.scipy_library import fitted
-from mooncake_rules.scipy_probability import binomial_slope, kolmogorov_curvature
 from mooncake_rules.scipy_records import tuple_classes
-from mooncake_rules.scipy_shapes import betainc_slope_a
-from mooncake_rules.scipy_special import beta_density
 
 # -- elementwise functions by cases -----------------------------------------------------------------------
 
@@ -112,46 +107,6 @@ def _register_cases() -> None:
 
 _register_cases()
 
-# -- functions that SciPy keeps to itself -----------------------------------------------------------------
-
-
-def _skew_slope(x: Any, m: Any, s: Any, a: Any) -> Any:
-    """By the shape, of ndtr(z) - 2 T(z, a) with Owen's T."""
-    z = (x - m) / s
-    return -np.exp(-0.5 * z * z * (1.0 + a * a)) / (np.pi * (1.0 + a * a))
-
-
-def _skew_density(x: Any, m: Any, s: Any, a: Any) -> Any:
-    z = (x - m) / s
-    return 2.0 / s * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * sc.ndtr(a * z)
-
-
-_PRIVATE = [
-    Entry("_binom_cdf", (None, None, lambda k, n, p, y: binomial_slope(k, n, p)), (3, 7, 0.4)),
-    Entry("_binom_pmf", (None, None, lambda k, n, p, y: y * (k / p - (n - k) / (1.0 - p))), (3, 7, 0.4)),
-    Entry("_nbinom_pmf", (None, lambda k, n, p, y: y * (sc.psi(k + n) - sc.psi(n) + np.log(p)),
-                          lambda k, n, p, y: y * (n / p - k / (1.0 - p))), (3, 6.5, 0.4)),
-    Entry("_nbinom_cdf", (None, lambda k, n, p, y: betainc_slope_a(n, k + 1.0, p),
-                          lambda k, n, p, y: beta_density(n, k + 1.0, p)), (3, 6.5, 0.4)),
-    Entry("_nbinom_mean", (lambda n, p, y: (1.0 - p) / p, lambda n, p, y: -n / (p * p)), (6.5, 0.4)),
-    Entry("_nbinom_variance", (lambda n, p, y: (1.0 - p) / (p * p),
-                               lambda n, p, y: n * (p - 2.0) / p**3), (6.5, 0.4)),
-    Entry("_nbinom_skewness", (lambda n, p, y: -0.5 * y / n,
-                               lambda n, p, y: y * (0.5 / (1.0 - p) - 1.0 / (2.0 - p))), (6.5, 0.4)),
-    Entry("_nbinom_kurtosis_excess", (lambda n, p, y: -y / n,
-                                      lambda n, p, y: ((2.0 * p - 6.0) / n + y) / (1.0 - p)), (6.5, 0.4)),
-    Entry("_kolmogp", (lambda x, y: kolmogorov_curvature(x),), (0.61,)),
-    Entry("_beta_pdf", (lambda x, a, b, y: y * ((a - 1.0) / x - (b - 1.0) / (1.0 - x)),
-                        lambda x, a, b, y: y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
-                        lambda x, a, b, y: y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b))), (0.4, 1.3, 2.2)),
-    Entry("_skewnorm_cdf", (lambda x, m, s, a, y: _skew_density(x, m, s, a),
-                            lambda x, m, s, a, y: -_skew_density(x, m, s, a),
-                            lambda x, m, s, a, y: -(x - m) / s * _skew_density(x, m, s, a),
-                            lambda x, m, s, a, y: _skew_slope(x, m, s, a)), (0.7, 0.3, 1.2, 0.8)),
-]  # fmt: skip
-pure.update({_skew_slope, _skew_density})
-CASES: list[RuleCase] = register_table(importlib.import_module("scipy.special._ufuncs"), _PRIVATE)
-
 # -- the methods of distributions -------------------------------------------------------------------------
 
 
@@ -199,7 +154,7 @@ def _probability(name: str, dist: Any, dy: Any, y: Any, args: list[Any], on: lis
     fixed = [False, *on[1:]]
     found: list[Any] = [NoDerivative("", "")] * (len(on) - 1)
     for method, weight in _ways(name, dist, dy, y):
-        found = [_known(t, d) for t, d in zip(found, cotangents_of(method, weight, args, fixed)[1:], strict=True)]
+        found = [known(t, d) for t, d in zip(found, cotangents_of(method, weight, args, fixed)[1:], strict=True)]
         if all(t is None or (type(t) is not NoDerivative and not np.isnan(t).any()) for t in found):
             break
     return [_unless_flat(name, t, y) for t in found]
@@ -215,7 +170,7 @@ def _ways(name: str, dist: Any, dy: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     yield dist._cdf, -weight if name.endswith("sf") else weight
 
 
-def _known(t: Any, other: Any) -> Any:
+def known(t: Any, other: Any) -> Any:
     """The cotangent t, where it is one; else the other."""
     if type(t) is NoDerivative or t is None:
         return other
@@ -241,6 +196,21 @@ def are_floats(xs: Any) -> list[bool]:
     return [np.asarray(x).dtype.kind == "f" for x in xs]
 
 
+def of_whole_numbers(dist: Any, name: str, shapes: Any, on: list[bool]) -> list[NoDerivative | None]:
+    """What refuses a derivative by shapes that can only be whole numbers: half a step away nothing is defined."""
+    out: list[NoDerivative | None] = [None] * len(shapes)
+    for i, info in enumerate(dist._shape_info() if any(on) and hasattr(dist, "_shape_info") else ()):
+        if not info.integrality or not on[i]:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            between = dist._argcheck(*[s + 0.5 if k == i else s for k, s in enumerate(map(np.asarray, shapes))])
+        if not np.any(between):
+            owner = f"{type(dist).__module__}.{type(dist).__qualname__}.{name}"
+            out[i] = NoDerivative(owner, f"a whole number ({info.name})")
+    return out
+
+
 def _cotangents(name: str, dist: Any, dy: Any, y: Any, x: Any, args: Any, kwds: dict[str, Any]) -> tuple[Any, ...]:
     """The cotangents of `getattr(dist, name)(x, *args, **kwds)`: of dist, x, args and kwds.
 
@@ -253,7 +223,9 @@ def _cotangents(name: str, dist: Any, dy: Any, y: Any, x: Any, args: Any, kwds: 
     out: list[Any] = [np.where(lost, np.nan, 0.0) for _ in whole[:-2]]
     with np.errstate(divide="ignore", invalid="ignore"):
         units = ((whole[-1] if inverse else whole[0]) - whole[1]) / whole[2]
-    on = [True, *are_floats(shapes)]
+    floats = are_floats(shapes)
+    steps = of_whole_numbers(dist, name, shapes, floats)
+    on = [True, *[k and step is None for k, step in zip(floats, steps, strict=True)]]
     for where, of_these in _regions(name, dist, whole, units, (whole[-2] != 0) & ~lost):
         if where.any():
             z, ss, ds, ys, *values = (v[where] for v in (units, whole[2], whole[-2], whole[-1], *whole[3:-2]))
@@ -263,6 +235,7 @@ def _cotangents(name: str, dist: Any, dy: Any, y: Any, x: Any, args: Any, kwds: 
                     out[i] = t
                 elif t is not None and type(out[i]) is not NoDerivative:
                     out[i][where] = t
+    out[3:] = [t if step is None else step for t, step in zip(out[3:], steps, strict=True)]
     names = [s.strip() for s in dist.shapes.split(",")] if dist.shapes else []
     order = [*names, "loc", "scale"]
     of = dict(zip(order, [*out[3:], *out[1:3]], strict=True))
@@ -306,7 +279,7 @@ def _parts(name: str, dist: Any, dy: Any, y: Any, scale: Any, args: list[Any], o
     if name.startswith("log"):
         dz = sign * dy * np.exp(dist._logpdf(*args) - y)
         if _overrides(dist, f"_{name}"):  # which keeps the digits that this difference may lose
-            dz = _known(cotangents_of(getattr(dist, f"_{name}"), dy, args, [True, *[False] * len(on[1:])])[0], dz)
+            dz = known(cotangents_of(getattr(dist, f"_{name}"), dy, args, [True, *[False] * len(on[1:])])[0], dz)
     else:
         dz = sign * dy * dist._pdf(*args)
     return dz / scale, -dz / scale, -_product(dz, z) / scale, _probability(name, dist, dy, y, args, on)
@@ -461,7 +434,7 @@ def _regressed(x, y):
     return r.slope, r.intercept_stderr, *st.f_oneway(x, y)
 
 
-CASES += [
+CASES: list[RuleCase] = [
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS for m in ("pdf", "logpdf", "cdf")],
     *[_method_case(d, m, *a) for d, *a in _CONTINUOUS[:8] for m in ("sf", "logsf", "logcdf", "ppf", "isf")],
     case(lambda x: st.norm.logpdf(x), 0.7),

@@ -348,3 +348,30 @@ def test_densities_that_are_zero_at_an_end_have_the_slope_from_within() -> None:
         (lambda x: stats.rayleigh.pdf(x), 0.0, 1.0), (lambda x: stats.dgamma.pdf(x, 2.0), 0.0, 0.0),
     ]:  # fmt: skip
         assert np.isclose(grad(f)(x), slope)
+
+
+@pytest.mark.parametrize(
+    "f, at, slopes",
+    [
+        (lambda k, p: stats.binom.pmf(k, 3, p), 0.0, (-3.0, 3.0, 0.0, 0.0)),
+        (lambda k, p: stats.binom.pmf(k, 3, p), 1.0, (0.0, 0.0, -3.0, 3.0)),
+        (lambda k, p: stats.bernoulli.pmf(k, p), 0.0, (-1.0, 1.0)),
+        (lambda k, p: stats.nbinom.pmf(k, 2, p), 1.0, (2.0, -2.0, 0.0)),
+        (lambda k, p: stats.geom.pmf(k + 1, p), 1.0, (1.0, -1.0, 0.0)),
+        (lambda k, m: stats.poisson.pmf(k, m), 0.0, (-1.0, 1.0, 0.0)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_probabilities_of_what_is_certain(f: Any, at: float, slopes: tuple[float, ...]) -> None:
+    assert tuple(grad(lambda p, k=k: f(k, p))(at) for k in range(len(slopes))) == slopes
+    ks = np.arange(len(slopes))
+    assert grad(lambda p: np.sum(f(ks, p) * 2.0**ks))(at) == np.sum(np.array(slopes) * 2.0**ks)
+
+
+@pytest.mark.parametrize(
+    "f, n", [(lambda n: stats.irwinhall.cdf(1.2, n), 3.0), (lambda n: stats.betabinom.pmf(2, n, 1.3, 0.7), 5.0)]
+)
+def test_whole_numbers_that_distributions_ask_for(f: Any, n: float) -> None:
+    with pytest.raises(MissingRule, match=r"a whole number \(n\)"):
+        grad(f)(n)
+    assert grad(lambda a: stats.erlang.cdf(1.2, a))(3.0) < 0.0
