@@ -33,6 +33,7 @@ from mooncake_py.infer.types import (
     Known,
     Lst,
     Meth,
+    Native,
     Obj,
     T,
     Top,
@@ -308,7 +309,10 @@ class Memory:
                     continue
                 of_global = v in of_globals
                 if not holds(t):  # however many effects there are
-                    woken = activate(t) if (True in waking[root] if of_global else waking[root]) else t
+                    wakes = waking[root]
+                    if isinstance(t, Native):  # which is no object of the user's, though it comes to where one does
+                        wakes = {e.seen for e in effects[root] if e.active and not isinstance(e.target, Obj)}
+                    woken = activate(t) if (True in wakes if of_global else wakes) else t
                     if woken != t:
                         out[v] = woken
                     continue

@@ -252,19 +252,36 @@ def fold_is(a: T, b: T) -> bool | None:
     return None
 
 
+_RUN_NOTHING = {
+    id(f)
+    for f in (
+        *(ops.cell_get, ops.cell_set, ops.make_cell, ops.make_function, ops.list_append),
+        *(ops.build_list, ops.build_tuple, ops.check_bound),
+    )
+}
+
+
+def runs_nothing(f: Any) -> bool:
+    """Is it what the language does without running anything of the user's, whatever it is given?"""
+    return id(f) in _RUN_NOTHING
+
+
 def raises_natively(info: CallInfo | None) -> bool:
     """Does a call run no code of the user's, so that what it raises is of none of the user's classes?"""
     if info is None:
         return True  # it has not been seen to run
     f = info.target
-    if info.kind not in ("plain", "rule", "op") or (isinstance(f, pytypes.FunctionType) and not _is_engines(f)):
+    if info.kind not in ("plain", "rule", "op") or (isinstance(f, pytypes.FunctionType) and not is_engines(f)):
         return False
+    if runs_nothing(f):
+        return True
     of_object = f is getattr or getattr(f, "__module__", None) == make_object.__module__
     return all(is_native(t) or (of_object and isinstance(t, Obj | Known)) for t in info.types)
 
 
-def _is_engines(f: pytypes.FunctionType) -> bool:
-    return (f.__module__ or "").startswith("mooncake_py.")
+def is_engines(f: Any) -> bool:
+    """Is it a function of the engine's own?"""
+    return isinstance(f, pytypes.FunctionType) and (f.__module__ or "").startswith("mooncake_py.")
 
 
 def is_native(t: T) -> bool:

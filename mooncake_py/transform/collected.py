@@ -33,7 +33,8 @@ def note_summands(inferred: Inferred) -> None:
                     uses[v].append(s)
         for v in (*term_operands(b.term), *(b.handler.args if b.handler is not None else ())):
             uses.pop(v, None)  # type: ignore[arg-type]
-    for v, found in uses.items():
+    for v, users in uses.items():
+        found = [s for s in users if s.out in calls]  # the others are never reached
         sums = [s for s in found if (c := calls.get(s.out)) is not None and c.target is sum and c.args == (v,)]
         fills = [s for s in found if is_const(s.fn, ops.list_append) and s.args[0] is v]
         if len(sums) != 1 or len(sums) + len(fills) != len(found) or any(calls[s.out].kind != "rule" for s in found):

@@ -7,17 +7,19 @@ stand for one object while it is written to, it is left as it is.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MemberDescriptorType
 
-from mooncake_py.fields import is_local_function, make_object
+from mooncake_py.fields import is_local_function, make_object, narrow
 from mooncake_py.frontend.ssa import UNBOUND, Draft
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.protocol import WRITES
-from mooncake_py.infer.types import Known, Obj
+from mooncake_py.infer.types import Inst, Known, Lst, Obj, T, Tup, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.mapping import is_const
+from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -53,7 +55,7 @@ def dissolve(inferred: Inferred) -> Function | None:
     """The function without the objects that nobody else sees; None where there is none."""
     if not any(is_const(s.fn, make_object) for b in inferred.fn.blocks for s in b.stmts):
         return None
-    fn = replace(inferred.fn, blocks=tuple(pruned(inferred).values()))
+    fn = _without_idle(replace(inferred.fn, blocks=tuple(pruned(inferred).values())), inferred.types)
     kept: set[Var] = set()
     while True:
         analysis = _Analysis(fn, inferred, kept)
@@ -65,6 +67,40 @@ def dissolve(inferred: Inferred) -> Function | None:
         if new is not None:
             return with_tries(new)
         kept |= built.unset
+
+
+_IDLE = frozenset({ops.build_tuple, ops.build_list, len, range, iter, narrow})
+
+
+def _without_idle(fn: Function, types: Mapping[Var, T]) -> Function:
+    """The function without second names for objects and without what is made of objects and never looked at."""
+    names: dict[Operand, Operand] = {}
+    uses: Counter[Operand] = Counter()
+    for b in fn.blocks:
+        uses.update(term_operands(b.term))
+        for s in b.stmts:
+            uses.update(s.operands())
+            x = s.args[0] if is_const(s.fn, narrow) else None
+            if isinstance(x, Var) and isinstance(t := types.get(x), Obj) and t == types.get(s.out):
+                names[s.out] = names.get(x, x)
+    idle: set[Call] = set()
+    for b in reversed(fn.blocks):
+        for s in reversed(b.stmts):
+            if s.out in names or (not uses[s.out] and _is_idle(s, types)):
+                idle.add(s)
+                uses.subtract(s.operands() if s.out not in names else ())
+    return map_function(fn, lambda v: names.get(v, v), idle) if idle else fn
+
+
+def _is_idle(s: Call, types: Mapping[Var, T]) -> bool:
+    """Does a statement do nothing but make its result?"""
+    if not isinstance(s.fn, Const) or type(s.fn.value).__hash__ is None or s.fn.value not in _IDLE or s.kwargs:
+        return False
+    x = s.args[0] if s.args else None
+    t = types.get(x) if isinstance(x, Var) else None
+    if s.fn.value is range:
+        return len(s.args) == 1 and t is not None and widen(t) == Inst(int)
+    return s.fn.value not in (len, iter) or isinstance(t, (Tup, Lst)) or t == Inst(range)
 
 
 class _Analysis:

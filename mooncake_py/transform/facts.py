@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from mooncake_py.infer.types import Cell, Dct, Fn, Lst, Obj
+from mooncake_py.infer.effects import may_be
+from mooncake_py.infer.parts import with_parts
+from mooncake_py.infer.types import Cell, Dct, Fn, Inst, Lst, Meth, Obj, Rec, SetOf, T, Top, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -20,6 +22,7 @@ from mooncake_py.transform.pullback import PullbackBuilder
 
 Names = tuple[tuple[ModuleType | type | None, str], ...]
 """Globals, or (with the module) those of other modules."""
+TOP = Top()
 _NO_ARRAYS = (Obj, Lst, Dct, Cell, Fn)
 
 
@@ -58,21 +61,44 @@ class Facts:
 
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], Names]:
         """The parameters, cells and globals whose objects it, or what it calls, may write to."""
-        fn, memory = self.canonical.fn, self.inferred.memory
-        written = set(memory.written)
+        fn, memory, types = self.canonical.fn, self.inferred.memory, self.inferred.types
+        unseen: set[Var] = set()
         for b in fn.blocks:
             for s in b.stmts:
                 call = self.inferred.calls.get(s.out)
                 if call is not None and call.kind == "dynamic":
-                    written.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
-        classes = {memory.find(v) for v in written if memory.identity(v)}
+                    unseen.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
+        inside = unseen | memory.written_inside
+        writes: dict[Var, list[T]] = {}  # what is written to, by memory class
+        for v in memory.written | unseen:
+            if memory.identity(v):
+                writes.setdefault(memory.find(v), []).append(TOP if v in inside else types.get(v, TOP))
+
+        def is_touched(v: Var) -> bool:
+            t = types.get(v, TOP)
+            return any(may_hold(t, w) for w in dict.fromkeys(writes.get(memory.find(v), ())))
+
         named = {v: call.named for v, call in self.inferred.calls.items() if call.named is not None}
-        names = dict.fromkeys([name for v, name in named.items() if memory.find(v) in classes])
         return (
-            tuple(i for i, v in enumerate(fn.params) if memory.find(v) in classes),
-            tuple(i for i, v in enumerate(fn.free) if memory.find(v) in classes),
-            tuple(names),
+            tuple(i for i, v in enumerate(fn.params) if is_touched(v)),
+            tuple(i for i, v in enumerate(fn.free) if is_touched(v)),
+            tuple(dict.fromkeys([name for v, name in named.items() if is_touched(v)])),
         )
+
+
+def may_hold(t: T, target: T) -> bool:
+    """May an object of type t be one of type `target`, or have one in it?"""
+    if isinstance(t, (Top, Rec, SetOf, Fn, Meth)) or (isinstance(t, Inst) and not is_scalar(t) and t.cls is not str):
+        return True
+    found = may_be(t, target)
+
+    def look(part: T) -> T:
+        nonlocal found
+        found = found or may_hold(part, target)
+        return part
+
+    with_parts(t, look)
+    return found
 
 
 def _is_zero(v: Operand, made: dict[Var, Call]) -> bool:

@@ -20,6 +20,7 @@ from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
+from mooncake_py.transform.fixed import fixed_lists
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import inline_calls, take_in, take_in_awaited
 from mooncake_py.transform.kept import keep_views
@@ -187,6 +188,9 @@ def simplify(
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler
+    fixed = fixed_lists(inferred)
+    if fixed is not None:
+        return fixed
     straight = unroll(inferred)
     if straight is not None:
         return straight

@@ -16,8 +16,8 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.infer.held import is_library
-from mooncake_py.infer.inferred import Inferred
-from mooncake_py.infer.predicates import is_native, raises_natively
+from mooncake_py.infer.inferred import Inferred, TakenIn
+from mooncake_py.infer.predicates import is_engines, is_native, raises_natively, runs_nothing
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.special_methods import BINARY, IN_PLACE, SPECIAL
 from mooncake_py.infer.types import Cell, Fn, Known, Meth, T, Tup
@@ -71,24 +71,24 @@ def without_idle(inferred: Inferred, scope: Mapping[str, Any]) -> Function | Non
     tries = {b.id: b.term for b in inferred.fn.blocks if isinstance(b.term, Try) and b.id in inferred.reached}
     seeing = {i for i in {t.handler.target for t in tries.values()} if _sees_to_stops(blocks[i])}
     seen: Codes = {}
-    idle = {
-        i: t
-        for i, t in tries.items()
-        if t.handler.target in seeing and not _may_stop(blocks[t.body.target], inferred, scope, seen)
-    }
-    past = {i: _without(t, blocks) for i, t in idle.items()}
-    if all(term is None for term in past.values()):
-        return None
-    return replace(inferred.fn, blocks=tuple([replace(b, term=past.get(b.id) or b.term) for b in blocks.values()]))
+    new: dict[BlockId, CFGBlock] = {}
+    for i, t in tries.items():
+        onward = _without(t, blocks) if t.handler.target in seeing else None
+        if onward is None:
+            continue
+        body = blocks[t.body.target]
+        n = next((k for k, s in enumerate(body.stmts) if _call_may_stop(s, inferred, scope, seen)), len(body.stmts))
+        if n == len(body.stmts) and not isinstance(body.term, Raise):
+            new[i] = replace(new.get(i, blocks[i]), term=onward)
+        elif n > 0 and isinstance(onward, Goto):  # what may stop is seen to, what comes before it stands outside
+            new[i] = replace(blocks[i], stmts=(*new.get(i, blocks[i]).stmts, *body.stmts[:n]))
+            new[body.id] = replace(new.get(body.id, body), stmts=new.get(body.id, body).stmts[n:])
+    return replace(inferred.fn, blocks=tuple([new.get(i, b) for i, b in blocks.items()])) if new else None
 
 
 def _sees_to_stops(h: CFGBlock) -> bool:
     """Is this a handler that was put there for a StopIteration alone?"""
     return any(is_const(s.fn, ops.exc_match) and is_const(s.args[1], StopIteration) for s in h.stmts)
-
-
-def _may_stop(b: CFGBlock, inferred: Inferred, scope: Mapping[str, Any], seen: Codes) -> bool:
-    return isinstance(b.term, Raise) or any(_call_may_stop(s, inferred, scope, seen) for s in b.stmts)
 
 
 _ASKING = ("__next__", "send", "throw")
@@ -98,10 +98,17 @@ def _call_may_stop(s: Call, inferred: Inferred, scope: Mapping[str, Any], seen: 
     info = inferred.calls.get(s.out)
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     f = _meaning(t)
-    if info is None or info.kind == "planned" or f is next or getattr(f, "__name__", None) in _ASKING:
+    if runs_nothing(f):
+        return False
+    if info is None or f is next or getattr(f, "__name__", None) in _ASKING:
         return True
-    if isinstance(f, (pytypes.FunctionType, pytypes.CodeType)):
-        return not all(map(is_native, info.types)) or _code_stops(f, scope, seen, True)
+    planned = info.kind == "planned"
+    if planned and not isinstance(info.target, TakenIn):
+        return True
+    if isinstance(f, (pytypes.FunctionType, pytypes.CodeType)) and not is_engines(f):
+        args = [v for v in (*s.args, *(v for _, v in s.kwargs)) if isinstance(v, Var)]
+        given = [inferred.types.get(v) for v in args] if planned else info.types
+        return not all(t is not None and is_native(t) for t in given) or _code_stops(f, scope, seen, True)
     return not raises_natively(info)
 
 

@@ -8,7 +8,7 @@ over a few names.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -80,15 +80,13 @@ def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], items: S
 
     Or does it read or write by a name that is not known, being one of the items or put together?
     """
-    blocks = [b for b in fn.blocks if b.id in inside]
-    size = len(items) * sum(len(b.stmts) for b in blocks)
-    if size > MOST_STATEMENTS or size + sum(len(b.stmts) for b in fn.blocks) > MOST_TOTAL:
+    if not are_few(fn, inside, len(items)):
         return False
 
     def type_of(v: Operand) -> T | None:
         return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
 
-    stmts = [s for b in blocks for s in b.stmts]
+    stmts = [s for b in fn.blocks if b.id in inside for s in b.stmts]
     named = not isinstance(items, range) or any(makes_text(s, type_of) for s in stmts)
     return (named and any(depends_on_name(s, type_of) for s in stmts)) or any(
         is_const(s.fn, operator.getitem)
@@ -97,6 +95,12 @@ def _worthwhile(fn: Function, inferred: Inferred, inside: set[BlockId], items: S
         and not isinstance(type_of(s.args[1]), Known)
         for s in stmts
     )
+
+
+def are_few(fn: Function, inside: Set[BlockId], times: int) -> bool:
+    """Are the statements of a loop few enough to stand there so many times?"""
+    size = times * sum(len(b.stmts) for b in fn.blocks if b.id in inside)
+    return size <= MOST_STATEMENTS and size + sum(len(b.stmts) for b in fn.blocks) <= MOST_TOTAL
 
 
 class _Copies(Rebuild):

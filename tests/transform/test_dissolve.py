@@ -96,7 +96,9 @@ def test_attributes_are_local_variables(f: Any) -> None:
 
 
 def in_a_list(x):
-    return [Vec(x, 1.0)][0].x
+    vecs = [Vec(x, 1.0)]
+    vecs.append(vecs[0])
+    return vecs[1].x
 
 
 def in_a_closure(x):

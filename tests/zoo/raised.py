@@ -228,3 +228,20 @@ def not_caught_by_the_wrong_handler(x):
             return e.value
     except ValueError:
         return x * x
+
+
+@case(0.7)
+def every_clause_of_a_try_in_a_loop(x):
+    total = 0.0
+    for i in range(6):
+        try:
+            if i % 3 == 0:
+                raise Found(x * i)
+            total += x
+        except Found as e:
+            total += e.value**2
+        else:
+            total *= 1.1
+        finally:
+            total += 0.01 * x
+    return total

@@ -372,3 +372,31 @@ def inner_cached_made_in_a_loop(x):
 
         total += f(3) + f(2)
     return total
+
+
+@case(0.3)
+def memory_of_a_recursion_that_a_generator_asks(x):
+    known = {}
+
+    def legendre(n):
+        if n in known:
+            return known[n]
+        if n < 2:
+            r = x if n else 1.0
+        else:
+            r = ((2 * n - 1) * x * legendre(n - 1) - (n - 1) * legendre(n - 2)) / n
+        known[n] = r
+        return r
+
+    return max(legendre(i) for i in range(6)) * x + sum(legendre(i) for i in range(4)) + len(known)
+
+
+@case(0.3)
+def cached_recursion_that_a_generator_asks(x):
+    @functools.lru_cache(maxsize=None)
+    def chebyshev(n):
+        if n < 2:
+            return x if n else 1.0
+        return 2.0 * x * chebyshev(n - 1) - chebyshev(n - 2)
+
+    return sum(chebyshev(i) * 0.5**i for i in range(7))
