@@ -35,6 +35,7 @@ from mooncake_py.infer.types import (
     Meth,
     Native,
     Obj,
+    SetOf,
     T,
     Top,
     Tup,
@@ -303,6 +304,9 @@ class Memory:
             private = private_objects(self.shape, types, calls, WRITES)
             foreign = self._from_outside(calls)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
+            of_numbers = {
+                r: {e.seen for e in es if e.active and not _is_container(e.target)} for r, es in effects.items()
+            }
             writes = {r: _together(tuple(es)) for r, es in effects.items()}
             for v, t in types.items():
                 if not self.identity(v) or (root := self.find(v)) not in effects:
@@ -312,6 +316,8 @@ class Memory:
                     wakes = waking[root]
                     if isinstance(t, Native):  # which is no object of the user's, though it comes to where one does
                         wakes = {e.seen for e in effects[root] if e.active and not isinstance(e.target, Obj)}
+                    elif self._leads_to_numbers(v, t):
+                        wakes = of_numbers[root]
                     woken = activate(t) if (True in wakes if of_global else wakes) else t
                     if woken != t:
                         out[v] = woken
@@ -364,6 +370,12 @@ class Memory:
                 return False
             v = s.args[0]
         return isinstance(v, Var) and v not in self.fn.params and v not in self.fn.free
+
+    def _leads_to_numbers(self, v: Var, t: T) -> bool:
+        """Is it an array of numbers, or an iterator over one? What is put into a container does not change these."""
+        s = self.shape.defs.get(v)
+        over = s.args[0] if s is not None and len(s.args) == 1 and self._type(s.fn) == Known(iter) else None
+        return _is_of_numbers(t) or (over is not None and _is_of_numbers(self._type(over)))
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
@@ -425,6 +437,10 @@ def _is_empty(t: Lst | Dct) -> bool:
 def _is_of_numbers(t: T) -> bool:
     """Is it an array that leads to nothing else?"""
     return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind not in "OV"
+
+
+def _is_container(t: T) -> bool:
+    return all(map(_is_container, t.options)) if isinstance(t, Union) else isinstance(t, (Lst, Dct, Cell, Obj, SetOf))
 
 
 def _is_in_c(f: Any) -> bool:

@@ -134,6 +134,7 @@ for _module, _packs in {
         "scipy_stats",
         "scipy_discrete",
         "scipy_stats_native",
+        "scipy_hypergeometric",
         "scipy_samples",
         "scipy_draws",
         "scipy_distributions",
@@ -161,6 +162,7 @@ for _module, _packs in {
         "scipy_sparse_elementwise",
         "scipy_sparse_order",
     ),
+    "scipy.sparse.csgraph": ("scipy_csgraph",),
     "scipy.sparse.linalg": ("scipy_sparse_solve", "scipy_sparse_eigen"),
     "scipy.interpolate": (
         "scipy_interpolate",

@@ -204,27 +204,74 @@ def broadcast_arrays(*args, subok=False):
     return tuple(ys) if _TWO else ys
 
 
-@overlay(type(np.r_).__getitem__)
+_by_index = type(np.r_).__getitem__
+
+
+def _tupled(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def pieces_by_index(joiner: Any, key: Any) -> list[tuple[Any, ...]]:
+    """The pieces that `np.r_[key]` or `np.c_[key]` joins, ranges as the arrays that they stand for."""
+    keys, least = _tupled(key), joiner.ndmin
+    if any(isinstance(k, str) for k in keys):
+        raise NotDifferentiated("np.r_ is differentiated without a string of directions")
+
+    def like(shape: tuple[int, ...]) -> tuple[int, ...]:
+        new = (1,) * (least - len(shape))
+        return new + shape if joiner.trans1d == -1 else shape + new
+
+    return pieces([np.r_[k] if isinstance(k, slice) else k for k in keys], like)
+
+
+def cut_by_index(dy: Any, key: Any, parts: Any, axis: int) -> Any:
+    """The cotangents of what `np.r_` or `np.c_` joined; ranges have none."""
+    ts = [None if isinstance(k, slice) else t for k, t in zip(_tupled(key), cut(dy, parts, axis), strict=True)]
+    return tuple(ts) if isinstance(key, tuple) else ts[0]
+
+
+pure.update({pieces_by_index, cut_by_index})
+
+
+@rrule(_by_index)
 def joined_by_index(self, key):
     """`np.r_[...]` and `np.c_[...]` of arrays, numbers and ranges."""
-    keys = key if isinstance(key, tuple) else (key,)
-    parts = []
-    for i in range(len(keys)):
-        k = keys[i]
-        if isinstance(k, str):
-            raise NotDifferentiated("np.r_ is differentiated without a string of directions")
-        x = np.asarray(range_of(k)) if isinstance(k, slice) else np.asarray(k)
-        n = max(self.ndmin - x.ndim, 0)
-        shape = (1,) * n + x.shape if self.trans1d == -1 else x.shape + (1,) * n
-        parts.append(np.reshape(x, shape))
-    return np.concatenate(parts, self.axis)
+    parts = pieces_by_index(self, key)
+    axis = self.axis
+
+    def pullback(dy):
+        return None, cut_by_index(dy, key, parts, axis)
+
+    return _by_index(self, key), pullback
 
 
-def range_of(k: slice) -> np.ndarray:
-    return np.r_[k]
+def _is_double(x: T) -> bool:
+    found = nested(x)
+    return found is not None and found[1] is not None and found[1].char == "d"
 
 
-zero_derivative(range_of)
+_DIMENSIONS: dict[Any, int] = {type(np.r_): 1, type(np.c_): 2}
+
+
+def _by_index_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    """The dtype is that of arrays; of what else there is, numbers in double precision change nothing."""
+    joiner, key = args
+    items = key.items if isinstance(key, Tup) else (key,)
+    arrays = [x for x in items if isinstance(x, Arr)]
+    others = [x for x in items if not isinstance(x, Arr)]
+    double = all((isinstance(x, Known) and type(x.value) in (int, float, slice)) or _is_double(x) for x in others)
+    least = _DIMENSIONS.get(getattr(joiner, "cls", None))
+    if least is None or not arrays or any(x.ndim is None for x in arrays):
+        return Top(key.active)
+    dtypes = [x.dtype for x in arrays if x.dtype is not None]
+    joined = np.result_type(*dtypes) if len(dtypes) == len(arrays) else None
+    if others and (not double or joined is None or joined.char not in "dD"):
+        joined = None
+    return Arr(joined, max(least, *[x.ndim or 0 for x in arrays]), key.active)
+
+
+infer_table[_by_index] = _by_index_type
+pure.add(_by_index)
 
 _TWO = int(np.__version__.split(".")[0]) >= 2
 
@@ -366,6 +413,9 @@ CASES: list[RuleCase] = [
     case(np.block, [_V, 0.5]), case(np.block, [[_V], [_V]]), case(np.block, _V),
     case(np.broadcast_arrays, _V, _M.reshape(-1, 1)), case(np.broadcast_arrays, _M, 0.5), case(np.ix_, _V, _V[:2]),
     case(np.dsplit, _T, 2), case(lambda x: np.r_[x, 0.5, x * 2, 0:2], _V), case(lambda m: np.r_[m, m * 2], _M),
+    case(lambda x: np.c_[x, x[::-1] * 2, 0:6], _V), case(lambda x, y: np.r_[x, y] * y, _V.astype(np.float32), 0.5),
+    case(lambda m, x: np.c_[m, x, [0.5, 1.5]], _M, _V[:2]), case(lambda x, z: np.r_[x, z, 1j], _V, _Z[0]),
+    case(lambda x: np.r_[x] * np.r_[0:1:6j], _V), case(lambda x, y: np.r_[x, [y, 2.0], 1 : 2 : 0.5] ** 2, 0.5, 0.7),
 ]  # fmt: skip
 
 CASES.append(case(_row_stack, [_M, _V[:3]]))

@@ -22,6 +22,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import tuple_classes
+from mooncake_rules.scipy_tails import tail_cotangents
 
 # -- elementwise functions by cases -----------------------------------------------------------------------
 
@@ -151,23 +152,36 @@ def _probability(name: str, dist: Any, dy: Any, y: Any, args: list[Any], on: lis
     """
     if not any(on[1:]):
         return [None] * (len(on) - 1)
-    fixed = [False, *on[1:]]
     found: list[Any] = [NoDerivative("", "")] * (len(on) - 1)
-    for method, weight in _ways(name, dist, dy, y):
-        found = [known(t, d) for t, d in zip(found, cotangents_of(method, weight, args, fixed)[1:], strict=True)]
+    for cotangents in _ways(name, dist, dy, y, args, [False, *on[1:]]):
+        found = [known(t, d) for t, d in zip(found, cotangents, strict=True)]
         if all(t is None or (type(t) is not NoDerivative and not np.isnan(t).any()) for t in found):
             break
     return [_unless_flat(name, t, y) for t in found]
 
 
-def _ways(name: str, dist: Any, dy: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """The methods to differentiate, each with the cotangent of its value; the first is the best."""
+def _ways(name: str, dist: Any, dy: Any, y: Any, args: list[Any], on: list[bool]) -> Iterator[list[Any]]:
+    """The cotangents of the shapes by one method after the other; the first is the best.
+
+    Of a tail whose own code is not differentiated, what the rest of the distribution says has lost its digits.
+    """
     if name != "cdf" and _overrides(dist, f"_{name}"):
-        yield getattr(dist, f"_{name}"), dy
+        yield cotangents_of(getattr(dist, f"_{name}"), dy, args, on)[1:]
     weight = dy * np.exp(-y) if name.startswith("log") else dy
     if name == "logsf" and _overrides(dist, "_sf"):
-        yield dist._sf, weight
-    yield dist._cdf, -weight if name.endswith("sf") else weight
+        yield cotangents_of(dist._sf, weight, args, on)[1:]
+    weight = -weight if name.endswith("sf") else weight
+    tail = name.endswith("sf") and _overrides(dist, "_sf")
+    if tail:
+        yield from _by_tail(dist, weight, args, on)
+    yield cotangents_of(dist._cdf, weight, args, on)[1:]
+    if not tail:
+        yield from _by_tail(dist, weight, args, on)
+
+
+def _by_tail(dist: Any, weight: Any, args: list[Any], on: list[bool]) -> Iterator[list[Any]]:
+    if not _overrides(dist, "_get_support"):
+        yield tail_cotangents(dist, weight, args, on, _log_density)
 
 
 def known(t: Any, other: Any) -> Any:

@@ -133,14 +133,15 @@ def density(self, x, p, a, b):
     return np.exp(log_density(self, x, p, a, b))
 
 
-def probability(self, x, p, a, b):
-    return self._cdfvec(x, p, a, b)
+def log_density_of_inverse(self, x, p, b):
+    """Of the generalized inverse Gaussian distribution, whose argument is positive."""
+    return (p - 1.0) * np.log(x) - 0.5 * b * np.square(1.0 - x) / x - np.log(2.0 * sc.kve(p, b))
 
 
 _Hyperbolic: Any = type(st.genhyperbolic)
 mirrors(_Hyperbolic._logpdf)(log_density)
+mirrors(type(st.geninvgauss)._logpdf)(log_density_of_inverse)
 mirrors(_Hyperbolic._pdf)(density)
-mirrors(_Hyperbolic._cdf)(probability)
 pure.update({_logs, harmonic_slope, landau_slope, smirnov_curvature})
 pure.update({von_mises_density, von_mises_slope, _bessel_ratio})
 _X = np.array([-2.0, 0.4, 1.3])
@@ -156,7 +157,11 @@ CASES: list[RuleCase] = [
     case(lambda x: st.ksone(7).logpdf(x), 0.3),
     case(lambda x, p, a, b: st.genhyperbolic.logpdf(x, p, a, b), _X, 0.5, 1.5, -0.5),
     case(lambda x, p, s: st.genhyperbolic.pdf(x, p, 1.5, [[-0.3], [0.2]], scale=s), _X, -0.7, 1.3),
-    case(lambda x, a: st.genhyperbolic.cdf(x, 0.5, a, -0.5), 0.4, 1.5),
+    case(lambda x, p, a, b: st.genhyperbolic.cdf(x, p, a, b), _X, 0.5, 1.5, -0.5),
+    case(lambda p, a, b: st.genhyperbolic.logsf(np.array([0.2, 7.0, 81.0]), p, a, b), 0.5, 1.5, -0.5),
+    case(lambda a: st.genhyperbolic.logcdf(np.array([-30.0, 2.0]), 0.5, a, -0.5), 1.5),
+    case(lambda x, p, b: st.geninvgauss.cdf(x, p, b), np.array([0.3, 2.0]), 1.4, 1.2),
+    case(lambda p, b: st.geninvgauss.ppf(np.array([0.3, 0.9]), p, b), 1.4, 1.2),
     case(lambda x, df, nc: st.ncx2.nnlf((df, nc, 0.0, 1.0), x), np.array([0.4, 1.3]), 3.2, 1.1),
 ]
 if _harmonic is not None:

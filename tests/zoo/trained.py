@@ -164,3 +164,30 @@ def products_that_give_a_number_or_an_array(v, n):
         y = left @ v
         total = total + (y * y).sum() + y.sum(axis=0)
     return total
+
+
+SERIES = np.cos(np.arange(12.0)).reshape(4, 3)
+
+
+@case(np.sin(np.arange(10.0)).reshape(5, 2), B1[:2])
+def states_kept_beside_rows_of_constant_data(w, b):
+    h, states = np.zeros(2), []
+    for row in SERIES:
+        joined = np.r_[row, h]
+        h = np.tanh(joined @ w + b * np.concatenate([row[:1], h])[0])
+        states.append(h)
+    return np.mean(np.stack(states) ** 2) + states[-1] @ states[0]
+
+
+@case(B1[:3])
+def constant_arrays_in_lists_that_hold_others(v):
+    """What is put into a list beside an array does not change that; what is written into the array does."""
+    c, kept = np.ones(3), []
+    for row in SERIES:
+        pair = [row, c]
+        kept.append(v * row)
+        pair.append(kept[-1])
+        v = v + 0.1 * pair[0] * pair[2]
+    first = [c, v][0]
+    first += 0.5 * v
+    return np.sum(c * kept[-1]) + np.sum(kept[0] * v)
