@@ -28,6 +28,7 @@ from mooncake_py.infer.types import (
     Fn,
     Known,
     Lst,
+    Meth,
     Obj,
     Real,
     T,
@@ -131,8 +132,23 @@ class PythonCalls(Attributes):
         user = self.shape.used_next.get(s.out) if code.co_flags & CO_GENERATOR else None
         if user is None:
             return False
-        callee = self.type_of(user.fn)
+        callee = self.callee_of(user)
         return isinstance(callee, Known) and takes_all(callee.value, s.out, user.args)
+
+    def callee_of(self, s: Call) -> T:
+        """What a call that comes later calls: a name may be looked up right before it."""
+        made = self.shape.defs.get(s.fn) if isinstance(s.fn, Var) else None
+        if made is not None and is_const(made.fn, ops.load_global):
+            return self.global_type(made.args[0].value)  # type: ignore[union-attr]
+        return self.type_of(s.fn)
+
+    def is_for_a_plan(self, s: Call, code: pytypes.CodeType) -> bool:
+        """Is it a generator that the next statement gives to code which is to stand there first?"""
+        user = self.shape.used_next.get(s.out) if code.co_flags & CO_GENERATOR else None
+        callee = None if user is None else self.callee_of(user)
+        if isinstance(callee, Known):
+            return isinstance(callee.value, (type, pytypes.FunctionType)) and not is_library(callee.value)
+        return isinstance(callee, Obj) or (isinstance(callee, Meth) and isinstance(callee.func, pytypes.FunctionType))
 
     def is_drawn(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
         """Does f make generators that walk objects by others of their kind, and that may come in a list?
@@ -184,6 +200,9 @@ class PythonCalls(Attributes):
             return self.planned(s, TakenIn(code))
         if target is None and self.is_for_one_call(s, code):
             return self.planned(s, TakenIn(code))
+        if target is None and self.is_for_a_plan(s, code) and self.may_be_others(s):
+            self.planned(s, Awaited())
+            return Top(True)  # so that more is made of what it is given to
         if target is not None and self.is_drawn(s, target, types):
             later = code in self.classes.postponed  # type: ignore[union-attr]
             t = self.planned(s, Drawn(code, later))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Container
 from functools import cached_property
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
-from mooncake_py.fields import narrow
+from mooncake_py.fields import make_object, narrow
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const
@@ -79,8 +79,13 @@ class Shape:
 
     @cached_property
     def used_next(self) -> dict[Var, Call]:
-        """What one statement makes and the next uses, and none else."""
-        pairs = [(s.out, t) for b in self.fn.blocks for s, t in itertools.pairwise(b.stmts) if s.out in t.operands()]
+        """What one statement makes and the next uses, and none else.
+
+        In between, a new object may be made for what uses it, and a name be looked up.
+        """
+        between = (make_object, ops.load_global)
+        blocks = [[s for s in b.stmts if not any(is_const(s.fn, f) for f in between)] for b in self.fn.blocks]
+        pairs = [(s.out, t) for stmts in blocks for s, t in itertools.pairwise(stmts) if s.out in t.operands()]
         counts = use_counts(self.fn)
         return {v: t for v, t in pairs if counts[v] == 1}
 

@@ -219,3 +219,31 @@ def tuples_of_their_own_class_of_what_iterates(xs):
     first, *others = positive
     total = squares.dot(doubles) + Direction(xs).dot(squares) + first * sum(others) + len(Direction())
     return total + Coordinates(*xs)[1] * sum(x * x for x in Coordinates(*xs) + Coordinates(*xs[::-1]))
+
+
+class Polynomial:
+    def __init__(self, coefficients):
+        self.c = list(coefficients)
+
+    def __call__(self, x):
+        r = 0.0
+        for c in reversed(self.c):
+            r = r * x + c
+        return r
+
+    def __mul__(self, other):
+        r = [0.0] * (len(self.c) + len(other.c) - 1)
+        for i, a in enumerate(self.c):
+            for j, b in enumerate(other.c):
+                r[i + j] += a * b
+        return Polynomial(r)
+
+    def derivative(self):
+        return Polynomial(i * c for i, c in enumerate(self.c) if i)
+
+
+@case([0.3, 0.2, 0.5], 0.7)
+def polynomials_made_of_generators(c, x):
+    p = Polynomial(c)
+    q = p * p * Polynomial([1.0, x])
+    return q(x) + q.derivative()(0.3) * p.derivative().derivative()(x)
