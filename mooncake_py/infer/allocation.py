@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from mooncake_py.fields import make_object, narrow, surely
 from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Operand, Var, term_operands
+from mooncake_py.ir.nodes import Call, Const, Operand, Var, term_operands
 from mooncake_py.iterators import each_key
 
 if TYPE_CHECKING:
@@ -67,8 +67,17 @@ def makes_container(info: CallInfo) -> bool:
     return f is operator.mul or f is operator.add
 
 
+_READ_ONE: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
+_READ_ONE |= {dict.setdefault, OrderedDict.setdefault, dict.pop, OrderedDict.pop, list.pop, deque.pop, deque.popleft}
+_PUT_LAST: frozenset[Any] = frozenset({operator.setitem, dict.__setitem__, OrderedDict.__setitem__, ops.map_add})
+_PUT_LAST |= {dict.setdefault, OrderedDict.setdefault, ops.list_append, list.append, list.insert, deque.append}
+
+
 class Allocations:
-    """The origin of every value of a function."""
+    """The origin of every value of a function.
+
+    `through`: also of what is read out of containers and attributes, as if nothing but what is seen here put it there.
+    """
 
     def __init__(
         self,
@@ -76,6 +85,7 @@ class Allocations:
         types: Mapping[Var, T],
         calls: Mapping[Var, CallInfo],
         has_identity: Callable[[Operand], bool],
+        through: bool = False,
     ):
         self.types, self.escaping, self.has_identity = types, shape.escaping, has_identity
         given: dict[Var, list[Operand]] = {}
@@ -91,6 +101,8 @@ class Allocations:
         for a, p in shape.passed:
             given.setdefault(p, []).append(a)
         self._settle(given)
+        if through:
+            self._look_through(shape.statements, calls, given)
         self._origins: dict[Operand, Origin] = {}
         self._held: set[Var | None] = set()
         for s in shape.statements:
@@ -110,6 +122,44 @@ class Allocations:
                 if new != old:
                     made[p] = new
                     again = True
+
+    def _look_through(
+        self, statements: Sequence[Call], calls: Mapping[Var, CallInfo], given: dict[Var, list[Operand]]
+    ) -> None:
+        """Let what is read have the origin of what is put there: into containers by what made these, into attributes
+        by their name."""
+        puts: list[tuple[Operand, Sequence[Operand]]] = []
+        reads: list[tuple[Var, Operand]] = []
+        for s in statements:
+            info = calls.get(s.out)
+            f = None if info is None or type(info.target).__hash__ is None else info.target
+            if is_const(s.fn, getattr) and self._made.get(s.out) == _ELSEWHERE:
+                reads.append((s.out, s.args[1]))
+            elif is_const(s.fn, setattr):
+                puts.append((s.args[1], s.args[2:]))
+            elif f is ops.build_list or f is ops.build_map:
+                puts.append((s.out, s.args if f is ops.build_list else s.args[1::2]))
+            elif info is not None and info.args:
+                if f in _PUT_LAST:
+                    puts.append((info.args[0], info.args[-1:]))
+                if f in _READ_ONE:
+                    reads.append((s.out, info.args[0]))
+        contents: dict[Any, frozenset[Var | None]] = {}
+        again = True
+        while again:
+            before = dict(self._made), dict(contents)
+            for where, values in puts:
+                held = frozenset().union(*[self._made.get(v, frozenset()) for v in values if isinstance(v, Var)])
+                for place in self._places(where):
+                    contents[place] = contents.get(place, frozenset()) | held
+            for out, where in reads:
+                found = frozenset().union(*[contents.get(place, frozenset()) for place in self._places(where)])
+                self._made[out] = found or _ELSEWHERE
+            self._settle(given)
+            again = before != (self._made, contents)
+
+    def _places(self, where: Operand) -> Iterable[Any]:
+        return [where.value] if isinstance(where, Const) else self._made.get(where, frozenset()) - {None}  # type: ignore[arg-type]
 
     def _handed_on(self, s: Call, info: CallInfo) -> set[Var | None]:
         """The statements whose containers a call may put into others, or make known to code that is not seen."""

@@ -97,7 +97,7 @@ def _is_empty(t: Lst | Cell | Dct) -> bool:
 
 def _reaches(t: Lst | Cell | Dct, e: Effect, apart: bool | None) -> bool:
     """May it be a write to this container, which is known to be another one, or perhaps the same (None: unknown)?"""
-    if apart or (apart is None and e.patient and _is_empty(t)):
+    if apart or (apart is None and e.patient and is_blank(t)):
         return False
     return may_be(t, e.target)
 

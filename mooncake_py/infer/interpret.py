@@ -66,8 +66,10 @@ class Inference(Calls):
             memory = Memory(self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost)
             changed = self.grow(memory.written_back(self.types, calls, patient=True), times, round_)
             if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
-                guessed = memory.written_back(self.types, calls)
-                changed = self.grow(guessed, times, round_)
+                guessed = memory.written_back(self.types, calls, patient=True, through=True)
+                if not (changed := self.grow(guessed, times, round_)):
+                    guessed = memory.written_back(self.types, calls)
+                    changed = self.grow(guessed, times, round_)
                 self.guessed |= guessed.keys() if changed else set()
             changed = changed or self.put
             waiting = set() if changed else self.waiting - self.ready

@@ -227,16 +227,19 @@ class Memory:
                 self.join(info.args[k], v)
         self._mark(s.out)
 
-    def written_back(self, types: dict[Var, T], calls: dict[Var, CallInfo], patient: bool = False) -> dict[Var, T]:
+    def written_back(
+        self, types: dict[Var, T], calls: dict[Var, CallInfo], patient: bool = False, through: bool = False
+    ) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later.
 
         `patient`: empty lists, of which it is not known what they will hold, are told of writes to what may be they
-        later, where there is nothing else to tell: by then they may be seen to be lists of something else.
+        later, where there is nothing else to tell: by then they may be seen to be lists of something else. `through`:
+        those that what is read out of others most likely is are told before.
         """
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         filled: set[Var] = set()  # by functions that rules were given
-        origins = Allocations(self.shape, types, calls, self.identity)
+        origins = Allocations(self.shape, types, calls, self.identity, through)
         outside = self._outside(calls)  # may be one thing by several names, as far as is known
 
         def effect(v: Operand, e: Effect) -> None:

@@ -177,3 +177,27 @@ def triangles_of_a_matrix_of_rows(x, n):
     for i in range(n):
         s *= a[i][i]
     return s * first[0, 0]
+
+
+class Nested:
+    """Dicts that are made where they are first asked for, of numbers and of lists."""
+
+    def __init__(self):
+        self.numbers = {}
+        self.lists = {}
+
+    def put(self, a, b, x):
+        self.numbers.setdefault(a, {})[b] = x
+        self.lists.setdefault(a, {}).setdefault(b, []).append(x)
+
+
+@case([0.5, 1.2, -0.7, 2.0, 0.3])
+def dicts_in_dicts_that_an_object_holds(xs):
+    made = Nested()
+    for i, x in enumerate(xs):
+        made.put(i % 2, i % 3, x * x)
+    total = sum(v for row in made.numbers.values() for v in row.values())
+    for a, row in made.lists.items():
+        for b, items in row.items():
+            total += (a + 1) * (b + 2) * items[0] * sum(items)
+    return total * made.numbers[0][1]
