@@ -9,7 +9,22 @@ from collections import OrderedDict, deque
 import numpy as np
 
 from mooncake_py.infer.parts import keys_of
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, T, Top, Tup, is_real_class, is_scalar, widen
+from mooncake_py.infer.types import (
+    Arr,
+    Bot,
+    Dct,
+    Inst,
+    Known,
+    Lst,
+    Obj,
+    Real,
+    T,
+    Top,
+    Tup,
+    is_real_class,
+    is_scalar,
+    widen,
+)
 
 
 class Kind:
@@ -150,4 +165,6 @@ def _are_numbers(t: T) -> bool | None:
         return True if isinstance(t, Arr) or (isinstance(t, Inst) and t.cls is range) else None
     if all(isinstance(x, (Arr, Bot)) or is_scalar(x) for x in items):
         return True
+    if isinstance(t, Lst) and isinstance(t.elem, (Tup, Lst, Dct, Obj)):
+        return False  # or there is nothing in it, which is as well for what other functions run over
     return None if isinstance(t, Lst) or any(isinstance(x, Top) for x in items) else False

@@ -159,7 +159,7 @@ class Allocations:
             again = before != (self._made, contents)
 
     def _places(self, where: Operand) -> Iterable[Any]:
-        return [where.value] if isinstance(where, Const) else self._made.get(where, frozenset()) - {None}  # type: ignore[arg-type]
+        return [where.value] if isinstance(where, Const) else self._made.get(where, frozenset()) - {None}
 
     def _handed_on(self, s: Call, info: CallInfo) -> set[Var | None]:
         """The statements whose containers a call may put into others, or make known to code that is not seen."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
+from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -105,6 +106,8 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 # What a container answers without asking its items.
 _OF_THE_WHOLE = frozenset({len, bool, operator.not_, ops.truth})
+_MAKES_IN_PYTHON = frozenset({dict.fromkeys, OrderedDict.fromkeys})
+"""What makes containers out of constants, that may be filled with others."""
 _BY_INDEX = frozenset({operator.getitem, operator.setitem, operator.delitem})
 # What it makes longer lists and tuples by, where no operand is an array.
 _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
@@ -455,9 +458,12 @@ class Calls(PythonCalls):
         classes = [class_of(widen(t)) for t in types]
         python = None if f is ops.load_special else seen_through(f, len(types), bool(kw), classes)
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
-        in_python = act or python is f or any(r.mutates for r in rules)
+        in_python = act or python is f or f in _MAKES_IN_PYTHON or any(r.mutates for r in rules)
         if python is not None and not split and in_python and python.__module__ != ops.__name__:
-            return self.derived(s, Known(python), args, types)
+            t = self.derived(s, Known(python), args, types)
+            if f in _MAKES_IN_PYTHON and self.calls[s.out].kind == "plain":
+                self.calls[s.out].kind = "dynamic"
+            return self.result_type(f, args, types, kw) if f in (max, min) and isinstance(t, Top) else t
         t = self.result_type(f, args, types, kw)
         if type(f) is functools._lru_cache_wrapper and not (act or kw or self.wary):
             t = self.result_of_kept(f.__wrapped__, types)

@@ -20,6 +20,7 @@ from mooncake_py.infer.allocation import Allocations, Origin, makes_container, p
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds, loosened
 from mooncake_py.infer.parts import activate, elsewhere
+from mooncake_py.infer.predicates import may_be_asked
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -253,7 +254,7 @@ class Memory:
         of_globals = self.of_globals = set(_named(calls))
         for s in self.shape.statements:
             info = calls.get(s.out)
-            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s):
+            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s) or self.only_compares(s):
                 continue
             rule = info.rule
             if (
@@ -341,6 +342,13 @@ class Memory:
                 if made is None or not self.only_iterates(made):
                     return False
         return True
+
+    def only_compares(self, s: Call) -> bool:
+        """Does a call compare what Python compares by itself, and nothing else?"""
+        callee = self._type(s.fn)
+        if not isinstance(callee, Known) or (callee.value is not max and callee.value is not min) or s.kwargs:
+            return False
+        return not any(may_be_asked(self._type(v)) for v in s.args)
 
     def written_outside(self, targets: Container[Any], calls: dict[Var, CallInfo]) -> set[Var]:
         """The calls of these functions that may write to what is neither an argument nor made here."""

@@ -12,6 +12,8 @@ import operator
 from collections.abc import Iterator
 from dataclasses import replace
 
+from mooncake_py.fields import narrow, surely
+from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
@@ -24,6 +26,7 @@ from mooncake_py.ir.nodes import (
     Const,
     ForNext,
     Function,
+    Operand,
     Raise,
     Return,
     Var,
@@ -31,16 +34,21 @@ from mooncake_py.ir.nodes import (
     edges,
     term_operands,
 )
-from mooncake_py.iterators import DictItems, DictValues
-from mooncake_py.registry import is_pure
+from mooncake_py.iterators import DictItems, DictValues, item_within
+from mooncake_py.registry import drained, is_pure
 from mooncake_py.transform.doubts import doubt
+from mooncake_py.tuples import MADE_OF_LISTS, check_several
 
 _VIEWS = (dict.values, dict.items)
+_CHECKS = frozenset({surely, narrow, hasattr, check_several, ops.check_arguments, ops.check_length, ops.check_least})
 _READS = frozenset({getattr, iter, ops.load_global, ops.make_function, ops.make_cell, ops.build_tuple, ops.build_map})
+_READS |= _CHECKS
 _TAKES_ALL = frozenset(
     {sum, min, max, list, tuple, set, frozenset, sorted, dict, len, math.fsum, math.prod, operator.contains, ops.unpack}
 )
-_LOOKS_LATER = frozenset({iter, zip, enumerate, reversed, map, filter, getattr})
+_TAKES_ALL |= {next, item_within, dict.update, math.dist, operator.getitem, *MADE_OF_LISTS}
+_TAKES_ALL |= _CHECKS - {surely, narrow}
+_LOOKS_LATER = frozenset({iter, zip, enumerate, reversed, map, filter, getattr, surely, narrow})
 _END = 1 << 30  # where a block's terminator stands
 
 
@@ -49,6 +57,8 @@ def changes_nothing(s: Call, inferred: Inferred) -> bool:
     info = inferred.calls.get(s.out)
     if is_const(s.fn, iter) and isinstance(inferred.types.get(s.args[0]), (Lst, Dct, Tup)):  # type: ignore[arg-type]
         return True  # no code of a user's
+    if inferred.memory.only_iterates(s):
+        return True
     if info is not None and info.kind in ("dynamic", "derived", "planned"):
         return info.callee is not None and not info.callee.changes
     f = info.target if info is not None and info.target is not None else s.fn.value if isinstance(s.fn, Const) else None
@@ -147,6 +157,8 @@ class _Uses:
     def __init__(self, inferred: Inferred, order: _Order, block: CFGBlock, at: int, made: Call):
         self.inferred, self.order, self.block, self.at = inferred, order, block, at
         self.places: list[tuple[BlockId, int]] = []
+        self.receiver: Operand = made.out
+        self.origins: Allocations | None = None
         self.escapes = False
         self.handed_on = False  # may it be one that was made the last time round?
         names, grown = {made.out}, True
@@ -157,7 +169,7 @@ class _Uses:
 
     def _places(self, names: set[Var], by_id: dict[BlockId, CFGBlock]) -> Iterator[tuple[BlockId, int]]:
         """The uses of these names; what may look through them is added."""
-        for b in self.inferred.fn.blocks:
+        for b in [b for b in self.inferred.fn.blocks if b.id in self.inferred.reached]:
             for i, s in enumerate(b.stmts):
                 if not names.isdisjoint(v for v in s.operands() if isinstance(v, Var)):
                     yield b.id, i
@@ -174,8 +186,10 @@ class _Uses:
 
     def _use(self, s: Call, names: set[Var]) -> None:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
-        f = t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
-        if f in _TAKES_ALL:
+        f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
+        f = f if type(f).__hash__ is not None else None
+        given = [i for i, v in enumerate((*s.args, s.fn)) if v in names]
+        if f in _TAKES_ALL or (f in drained and given == [drained[f] - isinstance(t, Meth)]):
             return
         names.add(s.out)
         if f not in _LOOKS_LATER and type(t) is not Fn:  # a generator that is made here is called where it is made
@@ -185,7 +199,7 @@ class _Uses:
         """May the dict be written into between the view and a use of it, or where that is not seen?"""
         memory = self.inferred.memory
         assert isinstance(m.receiver, Var)
-        d = memory.find(m.receiver)
+        d, self.receiver = memory.find(m.receiver), m.receiver
         if self.escapes:
             return True
         if d not in {memory.find(v) for vs in (memory.written, *memory.unseen.values()) for v in vs}:
@@ -217,4 +231,13 @@ class _Uses:
         if info is not None and info.kind in ("dynamic", "derived", "planned"):
             return True
         find = self.inferred.memory.find
+        if info is not None and info.kind == "rule":
+            return any(isinstance(v, Var) and find(v) is d and not self._is_another(v) for v in info.written)
         return any(isinstance(v, Var) and find(v) is d for v in (*s.operands(), *(info.args if info else ())))
+
+    def _is_another(self, v: Var) -> bool:
+        """Is this surely not the dict that the view is of?"""
+        if self.origins is None:
+            known = self.inferred
+            self.origins = Allocations(known.memory.shape, known.types, known.calls, known.memory.identity)
+        return self.origins.of(v).apart(self.origins.of(self.receiver))

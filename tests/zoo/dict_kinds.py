@@ -1,5 +1,6 @@
 """Dicts of `collections`: those that make what is missing, those in order, counters; and classes derived from them."""
 
+import math
 from collections import ChainMap, Counter, OrderedDict, defaultdict
 from typing import TypedDict
 
@@ -458,3 +459,41 @@ def states_by_name(p, start):
         k = rates(moved(y, k, 0.05))
         y = moved(y, k, 0.1)
     return y["x"] + y["y"] * 0.5
+
+
+@case([0.5, 1.2, -0.7, 2.0, 0.3])
+def views_that_are_taken_at_once(xs):
+    d = {"a": xs[0], "b": xs[1], "c": xs[2]}
+    values, more = [1.0, *d.values()], []
+    d["a"] = xs[3]
+    more.extend(d.values())
+    more += d.values()
+    copied, filled = dict(d.items()), {}
+    filled.update(d.items())
+    d["b"] *= 3.0
+    k, v = next(iter(d.items()))
+    scaled = (lambda a, b, c: a * b + c)(*d.values())
+    total = scaled + v * filled[k] + max(*d.values()) * math.hypot(*d.values()) + copied["b"] * dict(d, e=xs[4])["e"]
+    return total + sum(i * x for i, x in enumerate(values)) + sum(i * x for i, x in enumerate(more))
+
+
+@case([0.5, 1.2, -0.7, 2.0, 0.3])
+def dicts_of_keys(xs):
+    sums, last = dict.fromkeys("abc", 0.0), dict.fromkeys(range(3))
+    for i, (k, x) in enumerate(zip("abcab", xs)):  # noqa: B905
+        sums[k] += x * x
+        last[i % 3] = x
+    return sums["a"] * sums["b"] + sums["c"] + sum(last.values()) * len(dict.fromkeys(xs, 1))
+
+
+@case([0.5, 1.2, -0.7, 2.0, 0.3, 0.9])
+def greatest_of_pairs_and_rows(xs):
+    pairs = [(x * x, i) for i, x in enumerate(xs)]
+    greatest, (least, at) = max(pairs)[0], min(pairs)
+    rows = [xs[:2], xs[2:4], xs[4:]]
+    row, shortest = max(rows), min(rows, key=sum)
+    row[0] *= 2.0
+    doubled = list(xs)
+    doubled.reverse()
+    doubled *= 2
+    return greatest * (at + 1) + least * row[0] * shortest[1] + sum(map(max, rows)) + doubled[0] * doubled[-2]

@@ -12,7 +12,7 @@ from mooncake_py.registry import overlay
 @overlay(dict)
 def dict_(pairs=(), /, **kwargs):
     d: dict = {}
-    _fill(d, pairs)
+    dict.update(d, pairs)
     for k in kwargs:
         d[k] = kwargs[k]
     return d

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mooncake_py.infer.types import BOT, Known
+from mooncake_py.infer.types import BOT, Known, Lst, Top
 from mooncake_py.registry import (
     element_effects,
     infer_table,
@@ -185,3 +185,5 @@ def list_setslice(xs: CoDual, i, ys: CoDual):
 for _f in (list.reverse, list.sort, put_in_order, list.remove, list.clear, operator.delitem):
     element_effects[_f] = lambda types: BOT
     infer_table[_f] = lambda args, kwargs: Known(None)
+for _f in (operator.imul, list.__imul__):
+    element_effects[_f] = lambda types: BOT if isinstance(types[0], Lst) else Top(any(t.active for t in types))
