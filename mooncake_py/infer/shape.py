@@ -89,6 +89,11 @@ class Shape:
         counts = use_counts(self.fn)
         return {v: t for v, t in pairs if counts[v] == 1}
 
+    def makes(self, v: Var) -> bool:
+        """Is it a new object, by the name it has where it is made?"""
+        made = self.defs.get(v)
+        return made is not None and is_const(made.fn, make_object)
+
     @cached_property
     def splits(self) -> int:
         """How often an operation was made into one for each option of a type."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 
+from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.effects import may_be
 from mooncake_py.infer.parts import with_parts
 from mooncake_py.infer.types import Cell, Dct, Fn, Inst, Lst, Meth, Obj, Rec, SetOf, T, Top, is_scalar
@@ -69,20 +71,28 @@ class Facts:
                 if call is not None and call.kind == "dynamic":
                     unseen.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
         inside = unseen | memory.written_inside
-        writes: dict[Var, list[T]] = {}  # what is written to, by memory class
-        for v in memory.written | unseen:
-            if memory.identity(v):
-                writes.setdefault(memory.find(v), []).append(TOP if v in inside else types.get(v, TOP))
+        written = [v for v in memory.written | unseen if memory.identity(v)]
+        mine: set[Var] = set()  # what is made here, which no argument was
+        if written:
+            origins = Allocations(memory.shape, types, self.inferred.calls, memory.identity)
+            mine = {v for v in written if memory.shape.makes(v) or not origins.of(v).elsewhere} - inside
 
-        def is_touched(v: Var) -> bool:
-            t = types.get(v, TOP)
-            return any(may_hold(t, w) for w in dict.fromkeys(writes.get(memory.find(v), ())))
+        def by_class(some: Iterable[Var]) -> dict[Var, set[T]]:
+            """The types of what is written to, by memory class."""
+            found: dict[Var, set[T]] = {}
+            for v in some:
+                found.setdefault(memory.find(v), set()).add(TOP if v in inside else types.get(v, TOP))
+            return found
 
+        def is_touched(v: Var, writes: dict[Var, set[T]]) -> bool:
+            return any(may_hold(types.get(v, TOP), w) for w in writes.get(memory.find(v), ()))
+
+        all_writes, to_others = by_class(written), by_class(v for v in written if v not in mine)
         named = {v: call.named for v, call in self.inferred.calls.items() if call.named is not None}
         return (
-            tuple(i for i, v in enumerate(fn.params) if is_touched(v)),
-            tuple(i for i, v in enumerate(fn.free) if is_touched(v)),
-            tuple(dict.fromkeys([name for v, name in named.items() if is_touched(v)])),
+            tuple(i for i, v in enumerate(fn.params) if is_touched(v, to_others)),
+            tuple(i for i, v in enumerate(fn.free) if is_touched(v, all_writes)),
+            tuple(dict.fromkeys([name for v, name in named.items() if is_touched(v, all_writes)])),
         )
 
 

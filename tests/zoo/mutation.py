@@ -517,3 +517,14 @@ def parts_of_arrays_that_are_found_when_it_runs(x, makers):
         finally:
             total += np.sum(abs(z) * y)
     return total
+
+
+@case([np.array([0.4, 1.3]), np.array([0.7, -0.2])], 0.6)
+def new_lists_and_objects_that_hold_what_is_given(arrays, x):
+    ordered = sorted(arrays, key=lambda a: -a[1])
+    ordered.append(arrays[0] * x)
+    ordered[0][0] = x * ordered[1][1]
+    kept = [ordered, list(arrays)]
+    kept[1].reverse()
+    kept[1][0] *= 2.0
+    return sum((a * a).sum() for a in ordered) + (arrays[0] * kept[1][1]).sum()
