@@ -346,7 +346,8 @@ class Calls(PythonCalls):
         if f in _STRUCTURAL or (f in _ITEMS and isinstance(types[0], Tup) and isinstance(types[1], Known)):
             t = self.structural(s, f, args, types)
             if t is not None:
-                f = operator.getitem if f in _ITEMS else f
+                if f in _ITEMS:
+                    f, args = operator.getitem, (args[0], Const(types[1].value))  # type: ignore[attr-defined]
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
                 return t
         if not s.kwargs and type(f).__hash__ is not None and (text := text_made(f, types)) is not None:

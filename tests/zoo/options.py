@@ -427,3 +427,34 @@ def whole_number_or_list_put_into_a_list(x):
     except TypeError:
         b = [b]
     return x * b[0]
+
+
+class Split:
+    """A node of a tree that asks for a feature, or a leaf."""
+
+    def __init__(self, feature=None, limit=None, left=None, right=None, value=None):
+        self.feature, self.limit, self.left, self.right, self.value = feature, limit, left, right, value
+
+    def predict(self, x):
+        if self.value is not None:
+            return self.value
+        g = 1.0 / (1.0 + math.exp(-5.0 * (x[self.feature] - self.limit)))
+        return (1.0 - g) * self.left.predict(x) + g * self.right.predict(x)
+
+
+@case([0.5, 0.3], [0.1, 0.7, 0.9], [(0.2, 0.8), (0.6, 0.1)])
+def tree_whose_leaves_ask_for_nothing(limits, values, xs):
+    low = Split(1, limits[1], Split(value=values[0]), Split(value=values[1]))
+    tree = Split(0, limits[0], low, Split(value=values[2]))
+    return sum((tree.predict(x) - x[0]) ** 2 for x in xs)
+
+
+@case([0.3, 0.4], 0.7)
+def items_by_what_may_be_none(xs, y):
+    total = 0.0
+    for s in [Split(0), Split(value=y), Split(1)] * 2:
+        try:
+            total += xs[s.feature] * y
+        except TypeError:
+            total += s.value * xs[0]
+    return total
