@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections import deque
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from mooncake_py import run
@@ -139,7 +139,7 @@ def enumerate_(iterable, start=0):
     return PAUSED
 
 
-_OF_KEYS = (dict, *KEYS_VIEWS)
+_OF_KEYS = (dict, MappingProxyType, *KEYS_VIEWS)
 
 
 @overlay(reversed)

@@ -12,7 +12,6 @@ import operator
 import pickle
 import struct
 import threading
-import types
 import weakref
 from typing import Any
 
@@ -42,7 +41,6 @@ refuse(
     contextvars.ContextVar, contextvars.ContextVar.set,
 )  # fmt: skip
 refuse("hold the object itself", weakref.ref, weakref.proxy)
-refuse("it is a view; use the dict itself", types.MappingProxyType)
 _SECONDS = "it holds whole microseconds; use a float with the seconds"
 refuse(_SECONDS, datetime.timedelta)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections import ChainMap, Counter, OrderedDict, defaultdict
+from types import MappingProxyType
 from typing import TypedDict
 
 import numpy as np
@@ -497,3 +498,32 @@ def greatest_of_pairs_and_rows(xs):
     doubled.reverse()
     doubled *= 2
     return greatest * (at + 1) + least * row[0] * shortest[1] + sum(map(max, rows)) + doubled[0] * doubled[-2]
+
+
+class Settings:
+    def __init__(self, values):
+        self._values = dict(values)
+
+    @property
+    def values(self):
+        return MappingProxyType(self._values)
+
+    def put(self, name, x):
+        self._values[name] = x
+
+
+@case(XS)
+def views_that_nobody_writes_to(xs):
+    made = Settings({"a": xs[0], "b": xs[1]})
+    view = made.values
+    made.put("a", xs[2] * view["a"])
+    made.put("c", xs[3])
+    total = view["a"] * view["b"] + sum(x * x for x in view.values()) + len(view) * view.get("z", xs[4])
+    total += sum(view[k] for k in view) * ("c" in view) + next(reversed(view.values())) * dict(view)["a"]
+    both = MappingProxyType(view) | {"a": xs[5]} | MappingProxyType({"d": xs[4]})
+    rest = {"b": xs[3]} | view
+    try:
+        view["a"] = 1.0
+    except TypeError:
+        total *= both["a"] * rest["b"]
+    return total + both["d"] * both["c"] + {**view}["b"] + (lambda a, b, c: a * b * c)(**view)

@@ -1,4 +1,4 @@
-"""What a class holds, looked into by `C.__dict__` and `vars(C)`: a view that nobody writes to."""
+"""What a class holds, looked into by `C.__dict__` and `vars(C)`, and what `MappingProxyType` makes: nobody writes to it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from mooncake_py.registry import overlay, rrule
 from mooncake_py.tangents import CoDual
+from mooncake_rules.containers.dicts import dict_or
 
 
 def held_by(proxy: Any) -> dict:
@@ -18,6 +19,12 @@ def held_by(proxy: Any) -> dict:
 @rrule(held_by)
 def held_by_rule(proxy: CoDual):
     return CoDual(dict(proxy.primal), proxy.fdata), lambda _: None
+
+
+@rrule(MappingProxyType, types=(MappingProxyType,), alias=(0,))
+@rrule(MappingProxyType, types=(dict,), alias=(0,))
+def proxy_of(x: CoDual):
+    return CoDual(MappingProxyType(x.primal), x.fdata), lambda _: None
 
 
 @overlay(operator.getitem, classes=(MappingProxyType, object))
@@ -53,6 +60,22 @@ def keys_(proxy):
 @overlay(MappingProxyType.copy)
 def copy_(proxy):
     return dict(held_by(proxy))
+
+
+@rrule(operator.or_, types=(MappingProxyType, MappingProxyType))
+@rrule(operator.or_, types=(MappingProxyType, dict))
+@rrule(operator.or_, types=(dict, MappingProxyType))
+def or_(a: CoDual, b: CoDual):
+    return dict_or(_held(a), _held(b))
+
+
+def _held(x: CoDual) -> CoDual:
+    return CoDual(dict(x.primal), x.fdata) if isinstance(x.primal, MappingProxyType) else x
+
+
+@overlay(MappingProxyType.__reversed__)
+def reversed_(proxy):
+    return reversed(held_by(proxy))
 
 
 @overlay(iter, classes=(MappingProxyType,))
