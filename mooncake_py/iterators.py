@@ -355,6 +355,36 @@ def thrown_into(it: Any, exc: BaseException) -> Iterator[Any]:
         yield item
 
 
+def sent_into(it: Any, value: Any) -> Iterator[Any]:
+    """The item, if any, that a generator yields when it is sent `value`; what asks must not ask for another."""
+    done, item = advance(it, value)
+    if not done:
+        yield item
+
+
+def item_sent_for(it: Any, value: Any) -> Any:
+    """`it.send(value)`."""
+    for x in sent_into(it, value):
+        return x
+    raise StopIteration
+
+
+def item_thrown_for(it: Any, exc: Any) -> Any:
+    """`it.throw(exc)`."""
+    for x in thrown_into(it, exc):
+        return x
+    raise StopIteration
+
+
+def close_it(it: Any) -> None:
+    """`it.close()`."""
+    try:
+        for _ in thrown_into(it, GeneratorExit()):
+            raise RuntimeError("generator ignored GeneratorExit")
+    except (GeneratorExit, StopIteration):
+        pass
+
+
 def items_left(it: Any) -> list:
     """All that the iterator has yet to give."""
     items = []

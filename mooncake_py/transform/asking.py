@@ -27,12 +27,16 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.iterators import (
     PAUSED,
+    close_it,
     item_by_item,
+    item_sent_for,
+    item_thrown_for,
     item_within,
     items_by_index,
     items_left,
     next_item,
     next_or,
+    sent_into,
     thrown_into,
 )
 from mooncake_py.registry import overlay_of
@@ -48,9 +52,9 @@ from mooncake_py.transform.suspended import (
     inner_iterators,
     keeps_place,
     made_early,
-    only_yields,
     runs_again,
     yields,
+    yields_alone,
 )
 
 MOST_YIELDS = 6
@@ -123,7 +127,7 @@ class _Search:
         self.roots: list[Call] = []
         self.fn = fn = inferred.fn
         asks = any(isinstance(b.term, ForNext) for b in fn.blocks)
-        if not any(self._asks(s) is not None for b in fn.blocks for s in b.stmts):
+        if not any(self._asks(s) is not None or _method(s) is not None for b in fn.blocks for s in b.stmts):
             if not asks or self._loops_over_indices():
                 return
         if not inferred.early:  # where there may be more to come, so may branches
@@ -136,6 +140,7 @@ class _Search:
         for b in fn.blocks:
             asked = [s.args[k] for s in b.stmts if (k := self._asks(s)) is not None]
             asked += [b.term.iterator] if isinstance(b.term, ForNext) else []
+            asked += [s.args[0] for s in b.stmts if _method(s) is not None]
             for it in asked:
                 root = self._root(it)
                 if root is not None:
@@ -160,6 +165,8 @@ class _Search:
         f, args = self._called(s)
         if f is None or type(f).__hash__ is None or s.kwargs:
             return None
+        if f in _ASK_ONCE:
+            return 0
         if f is next or f is item_within:
             return 0 if 1 <= len(s.args) <= 2 else None
         k = uses_up(f, list(map(self._type, args)))
@@ -228,14 +235,14 @@ class _Search:
     def _hands_on(self, s: Call) -> bool:
         """Is the result of this call the iterator that it is given?"""
         f = self.known(s.fn)
-        return (f is iter and len(s.args) == 1) or f is thrown_into
+        return (f is iter and len(s.args) == 1) or f is thrown_into or f is sent_into
 
-    def _thrown(self, it: Operand) -> Operand | None:
-        """What the loop over this iterator throws into it to get its item."""
+    def _brought(self, it: Operand) -> Call | None:
+        """What throws or sends something into this iterator for the loop over it to get its item."""
         d = self.defs.get(self.find(it))
         while d is not None and self._hands_on(d):
-            if self.known(d.fn) is thrown_into:
-                return d.args[1]
+            if self.known(d.fn) is not iter:
+                return d
             d = self.defs.get(self.find(d.args[0]))
         return None
 
@@ -259,7 +266,7 @@ class _Search:
     def uses(self, root: Call) -> Uses | None:
         """None where the iterator is used for more than to be asked."""
         values: set[Operand] = {root.out}
-        found = Uses([], [], [], {})
+        found = Uses([], [], [], [], {}, {})
         more = True
         while more:
             more = False
@@ -274,13 +281,18 @@ class _Search:
                 used = [i for i, v in enumerate(s.operands()) if self.find(v) in values]
                 if not used or s in found.names:
                     continue
+                if _method(s) is not None:
+                    if any(s.out in v.args or s.out in dict(v.kwargs).values() for v in self.defs.values()):
+                        return None
+                    found.methods.append(s)
+                    continue
                 if len(used) > 1 or self._asks(s) != used[0] - 1 or b.id not in self.inferred.reached:
                     return None
                 found.calls.append(s)
             if isinstance(b.term, ForNext) and self.find(b.term.iterator) in values:
                 found.loops.append(b)
-                if (exc := self._thrown(b.term.iterator)) is not None:
-                    found.thrown[b.id] = exc
+                if (by := self._brought(b.term.iterator)) is not None:
+                    (found.thrown if self.known(by.fn) is thrown_into else found.sent)[b.id] = by.args[1]
             elif any(self.find(v) in values for v in _asked(b)):
                 return None
             for p, x in self._passed(b):
@@ -294,7 +306,7 @@ class _Search:
         if uses is None:
             return None
         if self.known(root.fn) is iter:
-            if uses.thrown:
+            if uses.thrown or uses.sent or uses.methods:
                 return None
             if not _is_sequence(self._type(root.args[0])):
                 return None
@@ -310,11 +322,34 @@ class _Search:
         found = self._generator(root, uses)
         if found is None:
             return None
+        if uses.methods:
+            return self._methods_called(uses)
         if uses.calls:
             return self._as_loops(root, uses)
         if found.callee.owner is not None:
             taken.add(found.callee.owner)
         return with_tries(Fusion(self.fn, found).function())
+
+    def _methods_called(self, uses: Uses) -> Function | None:
+        """Calls of the generator's methods as calls of the functions that these are."""
+        methods = {s.out: s for s in uses.methods}
+        calls = [s for s in self.defs.values() if s.fn in methods]
+        if any(s.kwargs or len(s.args) != _TAKEN[methods[s.fn].args[1].value] for s in calls):  # type: ignore[union-attr,index]
+            return None
+        fn = map_function(
+            self.inferred.fn, lambda v: v, {s for b in self.inferred.fn.blocks for s in b.stmts if s.out in methods}
+        )
+
+        def called(s: Call) -> Call:
+            m = methods.get(s.fn)  # type: ignore[arg-type]
+            return s if m is None else replace(s, fn=Const(_method(m)), args=(m.args[0], *s.args))
+
+        return replace(fn, blocks=tuple([replace(b, stmts=tuple(map(called, b.stmts))) for b in fn.blocks]))
+
+    def _tells_result(self, s: Call) -> bool:
+        """Does a call raise a StopIteration with what the generator returned?"""
+        f = self.known(s.fn)
+        return (f is next and len(s.args) == 1) or f is item_sent_for or f is item_thrown_for
 
     def _surely(self, name: Call) -> bool:
         """Is what `iter` is called with there, and not only where the iterator was made before?"""
@@ -333,8 +368,8 @@ class _Search:
             i = next(i for i, s in enumerate(b.stmts) if s.out is out)
             s = b.stmts[i]
             f, args = self._called(s)
-            if f is item_within or f is next:
-                loop: Any = item_within if f is item_within else next_item if len(s.args) == 1 else next_or
+            if f in _ASK_ONCE or f is next:
+                loop: Any = f if f is not next else next_item if len(s.args) == 1 else next_or
             elif (each := item_by_item(f, class_of(self._type(args[0]) or Top()))) is not None:
                 loop, s = each, replace(s, fn=Const(each), args=args)
             else:
@@ -353,7 +388,7 @@ class _Search:
 
     def _generator(self, root: Call, uses: Uses) -> Asked | None:
         callee = callee_of(self.inferred, root, self.globals)
-        if callee is None or not callee.body.suspends or not only_yields(callee.body):
+        if callee is None or not callee.body.suspends or not yields_alone(callee.body):
             return None
         if not all(map(self._still_named, (*callee.args, callee.closure))):
             return None
@@ -364,9 +399,12 @@ class _Search:
         if n * (len(uses.loops) + len(uses.calls)) > MOST_COPIED:
             return None
         if uses.calls:
-            if any(self.known(c.fn) is next and len(c.args) == 1 for c in uses.calls) and _returns(body):
+            if any(self._tells_result(c) for c in uses.calls) and _returns(body):
                 return None  # what it returns is in the StopIteration
             return Asked(root, uses, callee, body, {})
+        if uses.methods:
+            tells = any(_method(m) is not close_it for m in uses.methods)
+            return None if tells and _returns(body) else Asked(root, uses, callee, body, {})
         found = Asked(root, uses, callee, body, {})
         if found.lasts and keeps_place(callee.body):
             return None  # it has more places than its yields
@@ -375,6 +413,8 @@ class _Search:
         flow = Flow(self.fn, found)
         if not guarded_states(body).isdisjoint(flow.left()):
             return None  # it is to be closed
+        if flow.begins_by(b for b, v in uses.sent.items() if not is_const(v, None)):
+            return None  # which is a TypeError
         for s in inner_iterators(body):
             if s not in found.early and len(flow.loops) > 1 and flow.loops_that_run(body, s) > 1:
                 k = body.params.index(s.args[0]) if s.args[0] in body.params else None
@@ -385,6 +425,17 @@ class _Search:
                     return None
                 found.early[s] = k
         return found
+
+
+_ASK_ONCE = frozenset({item_within, item_sent_for, item_thrown_for, close_it})
+_METHODS = {"send": item_sent_for, "throw": item_thrown_for, "close": close_it}
+_TAKEN = {"send": 1, "throw": 1, "close": 0}
+
+
+def _method(s: Call) -> Any:
+    """The function for a method of generators that is read there; None for anything else."""
+    is_read = is_const(s.fn, getattr) and len(s.args) == 2 and isinstance(s.args[1], Const)
+    return _METHODS.get(s.args[1].value) if is_read else None  # type: ignore[union-attr]
 
 
 _MADE_LISTS = frozenset({sum, min, max, list, tuple, set, sorted, dict})

@@ -13,6 +13,7 @@ iterator become loops first.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from mooncake_py.frontend.reducible import make_reducible
@@ -57,13 +58,16 @@ MOST_REPEATED = 200  # statements of all copies of a loop's body
 
 @dataclass(slots=True)
 class Uses:
-    """What is done with one iterator: loops over it, calls that ask it, and calls of `iter` and of `thrown_into` that
-    give it back; by loop the exception that it throws in the place of asking."""
+    """What is done with one iterator: loops over it, calls that ask it, calls of `iter`, `thrown_into` and `sent_into`
+    that give it back, and reads of its methods; by loop the exception that it throws in the place of asking, and what
+    it sends."""
 
     loops: list[CFGBlock]
     calls: list[Call]
     names: list[Call]
+    methods: list[Call]
     thrown: dict[BlockId, Operand]
+    sent: dict[BlockId, Operand]
 
 
 @dataclass(slots=True)
@@ -121,6 +125,10 @@ class Flow:
             if isinstance(b.term, Raise) or any(can_raise(s.fn) and s not in self.names for s in b.stmts):
                 out.append((b.handler, self.before[b.id] | states))
         return out
+
+    def begins_by(self, loops: Iterable[BlockId]) -> bool:
+        """May one of these be the first that asks it?"""
+        return any(START in self.after(self.loops[b]) for b in loops)
 
     def left(self) -> States:
         """Where it may stand when nobody asks it any more: the function returns, or another one is made."""
@@ -317,7 +325,7 @@ class Fusion(Rebuild):
             self.builder.write(
                 back, begins.out, self.emit(back, s.pos, ops.push_exc_info, self.read(back, begins.args[0]))
             )
-        self.builder.write(back, s.out, Const(None))
+        self.builder.write(back, s.out, self.read(back, self.found.uses.sent.get(header.id, Const(None))))
         for v in self.kept.get(s.out, ()):
             self.builder.write(back, v, self.builder.read(back, ("kept", v), v.name))
         if header.id in self.thrown:

@@ -182,7 +182,20 @@ class _Resume(Rebuild):
         self._throw_or(here, pos, None, ended)
         for p in (*self.body.params, *(s.out for s in self.early)):
             self.builder.write(start, p, self.emit(start, pos, ops.cell_get, self.cells[p], Const(p.name), name=p.name))
-        self._throw_or(start, pos, None, self.drafts[self.body, self.body.entry.id])
+        self._throw_or(start, pos, None, self._begun(pos))
+
+    def _begun(self, pos: Pos) -> Draft:
+        """Where the generator begins; nothing can be sent to it before."""
+        first = self.drafts[self.body, self.body.entry.id]
+        if self.lasts:
+            return first
+        begun, refused = self.builder.new_block(), self.builder.new_block()
+        given = self.emit(begun, pos, operator.is_not, self.sent, Const(None))
+        self.builder.branch(begun, given, refused, first, pos)
+        self.emit(refused, pos, ops.cell_set, self.state, Const(START))
+        message = Const("can't send non-None value to a just-started generator")
+        self.builder.raise_(refused, self.emit(refused, pos, TypeError, message), None, False, pos)
+        return begun
 
     def _throw_or(self, d: Draft, pos: Pos, handler: Handler, onward: Draft) -> None:
         """End a block by raising what `throw` brought, or going on."""

@@ -159,6 +159,14 @@ def only_yields(body: Function) -> bool:
     return sent.isdisjoint(_used(body)) and not may_end_by_another(body)
 
 
+def yields_alone(body: Function) -> bool:
+    """A generator that nothing else gives items for, or that does nothing with what `send` brings."""
+    if only_yields(body):
+        return True
+    delegates = any(is_const(s.fn, ops.yield_from) for b in body.blocks for s in b.stmts)
+    return not delegates and not may_end_by_another(body)
+
+
 def keeps_place(body: Function) -> set[Call]:
     """The calls of `keep_place` in the code of an iterator."""
     names = names_of(body, keep_place)

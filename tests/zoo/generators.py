@@ -513,3 +513,76 @@ def several_yields_left_from_a_try(x):
         finally:
             s += 1.0
     return s
+
+
+def smoothed(a):
+    mean = yield
+    while True:
+        x = yield mean
+        mean = a * mean + (1 - a) * x
+
+
+def controller(kp, ki):
+    total, out = 0.0, None
+    while True:
+        error = yield out
+        total += error * 0.1
+        out = kp * error + ki * total
+
+
+@case([0.5, 1.2, 0.9, 2.0, 0.3])
+def sent_to_generators_that_are_known(xs):
+    mean = smoothed(xs[0] * 0.3)
+    next(mean)
+    mean.send(xs[1])
+    total = sum(mean.send(x) * x for x in xs)
+    control, at = controller(xs[0], xs[1]), 0.0
+    control.send(None)
+    for _ in range(6):
+        at += 0.1 * control.send(xs[2] - at)
+    control.close()
+    try:
+        control.send(xs[3])
+    except StopIteration:
+        total *= at
+    return total + next(control, xs[4])
+
+
+@case([0.5, 1.2, 0.9, 2.0])
+def sent_too_early(xs):
+    mean = smoothed(0.5)
+    try:
+        mean.send(xs[0])
+    except TypeError as e:
+        total = xs[1] * len(str(e))
+    next(mean)
+    mean.send(xs[2])
+    return total * mean.send(xs[3])
+
+
+def restarted(xs):
+    total = 1.0
+    for x in xs:
+        sent = yield x * total
+        total += 0.25 if sent is None else sent
+
+
+@case([0.5, 1.2, 0.9, 2.0, 0.3])
+def asked_and_sent_to_in_turn(xs):
+    items, total = restarted(xs), 0.0
+    for k, v in enumerate(items):
+        total += v
+        if k == 1:
+            break
+    try:
+        for x in xs:
+            total += items.send(x) * (len(xs) - 1)
+    except StopIteration:
+        total *= xs[0]
+    thrown = restarted(xs)
+    next(thrown)
+    try:
+        thrown.throw(ValueError(xs[1]))
+    except ValueError as e:
+        total += e.args[0] * next(thrown, xs[2])
+    return total

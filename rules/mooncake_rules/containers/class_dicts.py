@@ -1,4 +1,4 @@
-"""What a class holds, looked into by `C.__dict__` and `vars(C)`, and what `MappingProxyType` makes: nobody writes to it."""
+"""What a class holds, looked into by `C.__dict__` and `vars(C)`, and what `MappingProxyType` makes: views for reading."""
 
 from __future__ import annotations
 
