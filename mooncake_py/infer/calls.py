@@ -389,6 +389,8 @@ class Calls(PythonCalls):
             by_value = not isinstance(rule, Rule) or i not in rule.codual
             if may_be_iterator(types[i]) or (by_value and _gives_keys(types[i])):
                 rule = False  # it is asked for its items, one by one
+        if f is ops.unpack_ex and isinstance(types[0], Union):
+            rule = False  # tuples of several lengths: each has parts of its own
         if act and f is slice and any(is_scalar(x) and x.active for x in types):
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"

@@ -226,3 +226,24 @@ def settings_with_and_without_a_unit(x):
             value *= {"cm": 0.01, "m": 1.0}[given[1]]
         s += value * len(name)
     return s
+
+
+@case([0.5, 1.2, 0.9, 2.0, 0.3, 1.5])
+def starred_parts_of_tuples_of_several_lengths(xs):
+    total = 0.0
+    for op, *given in [("num", xs[0]), ("mul", xs[1], xs[2]), ("neg", xs[3])]:
+        if op == "num":
+            total += given[0]
+        elif op == "mul":
+            total += given[0] * given[1]
+        else:
+            total -= given[0]
+    rows = [(xs[0],), (xs[1], xs[2]), (xs[3], xs[4], xs[5]), ()]
+    for row in rows:
+        try:
+            first, *rest = row
+            *start, last = row
+            total += first * (1 + sum(rest)) + last * len(start)
+        except ValueError as e:
+            total *= xs[5] * len(str(e))
+    return total

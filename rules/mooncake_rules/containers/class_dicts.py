@@ -1,4 +1,4 @@
-"""What a class holds, looked into by `C.__dict__` and `vars(C)`, and what `MappingProxyType` makes: views for reading."""
+"""What a class holds, looked into by `C.__dict__` and `vars(C)`, and what `MappingProxyType` makes: views to read."""
 
 from __future__ import annotations
 
