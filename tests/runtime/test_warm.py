@@ -9,7 +9,16 @@ import types
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, grad, prepare, rrule, scoped_rules, value_and_grad, value_and_pullback
+from mooncake_py import (
+    MissingRule,
+    NonScalarOutput,
+    grad,
+    prepare,
+    rrule,
+    scoped_rules,
+    value_and_grad,
+    value_and_pullback,
+)
 from mooncake_py.sums import read_once
 
 
@@ -403,3 +412,20 @@ def test_methods_of_what_is_no_python_function(f) -> None:
     for _ in range(2):
         assert gradient(method, 3.0) == pytest.approx(expected)
         assert grad(method)(3.0) == pytest.approx(expected)
+
+
+def test_a_value_that_may_be_of_several_types() -> None:
+    def f(params, k):
+        params["a"] *= 3.0
+        values = [v * v for v in params.values()]
+        return values[k]
+
+    params = {"a": 2.0, "w": np.array([1.0, 3.0])}
+    g = value_and_grad(f)
+    first = g(params, 0)
+    assert g.warm is not None
+    value, cotangents = g(params, 0)
+    assert (value, cotangents["a"]) == (first[0], first[1]["a"]) == (36.0, 36.0)
+    with pytest.raises(NonScalarOutput):
+        g(params, 1)
+    assert params["a"] == 2.0
