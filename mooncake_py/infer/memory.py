@@ -20,7 +20,7 @@ from mooncake_py.infer.allocation import Allocations, Origin, makes_container, p
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds, loosened
 from mooncake_py.infer.parts import activate, elsewhere
-from mooncake_py.infer.predicates import may_be_asked
+from mooncake_py.infer.predicates import holds_objects, holds_unknown, may_be_asked
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -348,7 +348,8 @@ class Memory:
         callee = self._type(s.fn)
         if not isinstance(callee, Known) or (callee.value is not max and callee.value is not min) or s.kwargs:
             return False
-        return not any(may_be_asked(self._type(v)) for v in s.args)
+        given = [self._type(v) for v in s.args]
+        return not any(may_be_asked(t) or holds_objects(t) or holds_unknown(t) for t in given)
 
     def written_outside(self, targets: Container[Any], calls: dict[Var, CallInfo]) -> set[Var]:
         """The calls of these functions that may write to what is neither an argument nor made here."""

@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from mooncake_py.fields import narrow, surely
 from mooncake_py.infer.allocation import Allocations
@@ -40,6 +41,7 @@ from mooncake_py.transform.doubts import doubt
 from mooncake_py.tuples import MADE_OF_LISTS, check_several
 
 _VIEWS = (dict.values, dict.items)
+_LENGTHS = (ops.check_arguments, ops.check_length, ops.check_least)
 _CHECKS = frozenset({surely, narrow, hasattr, check_several, ops.check_arguments, ops.check_length, ops.check_least})
 _READS = frozenset({getattr, iter, ops.load_global, ops.make_function, ops.make_cell, ops.build_tuple, ops.build_map})
 _READS |= _CHECKS
@@ -160,6 +162,8 @@ class _Uses:
         self.receiver: Operand = made.out
         self.origins: Allocations | None = None
         self.escapes = False
+        reads = [s for b in inferred.fn.blocks for s in b.stmts if made.out in s.args]
+        self.checked = any(is_const(s.fn, f) for s in reads for f in (len, *_LENGTHS))  # is it walked by index by now?
         self.handed_on = False  # may it be one that was made the last time round?
         names, grown = {made.out}, True
         while grown:
@@ -188,12 +192,20 @@ class _Uses:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
         f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
         f = f if type(f).__hash__ is not None else None
-        given = [i for i, v in enumerate((*s.args, s.fn)) if v in names]
-        if f in _TAKES_ALL or (f in drained and given == [drained[f] - isinstance(t, Meth)]):
+        if f is operator.getitem and not self.checked:  # views have no such items: it is what Python raises of them
+            self.escapes = True
+        elif f in _TAKES_ALL or self._takes_items(s, f, isinstance(t, Meth), names):
             return
         names.add(s.out)
         if f not in _LOOKS_LATER and type(t) is not Fn:  # a generator that is made here is called where it is made
             self.escapes = True
+
+    def _takes_items(self, s: Call, f: Any, of_object: bool, names: set[Var]) -> bool:
+        """Does a call take the items of the view one by one, and keep nothing else of it?"""
+        given = [i for i, v in enumerate((*s.args, s.fn)) if v in names]
+        if f not in drained or given != [drained[f] - of_object]:
+            return False
+        return f is not operator.iadd or isinstance(self.inferred.types.get(s.args[0]), Lst)  # type: ignore[arg-type]
 
     def may_change(self, m: Meth) -> bool:
         """May the dict be written into between the view and a use of it, or where that is not seen?"""

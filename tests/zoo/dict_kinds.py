@@ -474,6 +474,10 @@ def views_that_are_taken_at_once(xs):
     d["b"] *= 3.0
     k, v = next(iter(d.items()))
     scaled = (lambda a, b, c: a * b + c)(*d.values())
+    try:
+        scaled += d.values()[0]
+    except TypeError:
+        scaled *= xs[4]
     total = scaled + v * filled[k] + max(*d.values()) * math.hypot(*d.values()) + copied["b"] * dict(d, e=xs[4])["e"]
     return total + sum(i * x for i, x in enumerate(values)) + sum(i * x for i, x in enumerate(more))
 
