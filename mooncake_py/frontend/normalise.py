@@ -36,18 +36,20 @@ def _unknown(ev: Evaluator, arg: int) -> None:
 
 _VERSION = _version()
 _HANDLERS: list[Handler] = [_VERSION.handlers.get(name, _unknown) for name in dis.opname]
-_EFFECTS: dict[int, tuple[int, int]] = {}
+_EFFECTS: dict[int, tuple[int | None, int | None]] = {}
 
 
-def _effect(op: int, arg: int) -> tuple[int, int]:
-    """What an instruction does to the stack's depth, falling through and jumping."""
-    if (special := _VERSION.effects.get(dis.opname[op])) is not None:
-        effect = special(arg), special(arg)
-    else:
-        oparg = arg if op >= dis.HAVE_ARGUMENT else None
-        effect = dis.stack_effect(op, oparg, jump=False), dis.stack_effect(op, oparg, jump=True)
-    _EFFECTS[arg << 8 | op] = effect
-    return effect
+def _effect(op: int, arg: int) -> tuple[int | None, int | None]:
+    """What an instruction does to the stack's depth, falling through and jumping; None where it does not."""
+    special = _VERSION.effects.get(dis.opname[op])
+    oparg = arg if op >= dis.HAVE_ARGUMENT else None
+
+    def effect(jump: bool) -> int:
+        return dis.stack_effect(op, oparg, jump=jump) if special is None else special(arg)
+
+    found = effect(False) if falls_through(op) else None, effect(True) if is_jump(op) else None
+    _EFFECTS[arg << 8 | op] = found
+    return found
 
 
 class Site:
@@ -131,9 +133,9 @@ class Evaluator:
             before = len(stack)
             _HANDLERS[op](self, arg)
             falls, jumps = _EFFECTS.get(arg << 8 | op) or _effect(op, arg)
-            if len(stack) != before + falls and falls_through(op):
+            if falls is not None and len(stack) != before + falls:
                 self.depth_error(op, len(stack) - before, falls)
-            if is_jump(op) and self.jump_depth != before + jumps:
+            if jumps is not None and self.jump_depth != before + jumps:
                 self.depth_error(op, self.jump_depth - before, jumps)
         if not self.ended:
             self.goto(basic.end)

@@ -64,14 +64,24 @@ class T:
         return ()
 
 
-lasting: dict[T, T] = {}
-"""Types of numbers, which hold nothing of the user's: the same ones in every derivation."""
+_lasting: dict[T, T] = {}
+_known: set[int] = set()  # the ids of those
+
+
+def keep(t: T) -> None:
+    """Let this be the one of all types equal to it, in every derivation: it holds nothing of the user's."""
+    _lasting[t] = t
+    _known.add(id(t))
+
+
+def interned(t: T) -> T:
+    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
+    return t if id(t) in _known else _first(t)
 
 
 @remembered
-def interned(t: T) -> T:
-    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
-    return lasting.get(t, t)
+def _first(t: T) -> T:
+    return _lasting.get(t, t)
 
 
 @dataclass_transform(frozen_default=True)

@@ -113,8 +113,16 @@ _BY_INDEX = frozenset({operator.getitem, operator.setitem, operator.delitem})
 _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.iadd})
 
 _IN_C = frozenset({pytypes.BuiltinFunctionType, np.ufunc, type})
-_met: dict[tuple[Any, tuple[T, ...], int], tuple[str, Rule, T]] = {}
-"""What calls with a rule and nothing but numbers mean, by the rules there are: nothing else matters to it."""
+_met: dict[tuple[Any, tuple[T, ...], int], tuple[str, Rule, T, str]] = {}
+"""What calls with a rule and nothing but numbers mean, and why, by the rules there are: nothing else matters to it."""
+
+
+def _note_met(of_numbers: tuple[Any, tuple[T, ...], int] | None, kind: str, rule: Rule, t: T, why: str = "") -> None:
+    """Remember what a call means, if all that it is given and gives are numbers."""
+    if of_numbers is not None and is_scalar(t) and all(map(_is_number, of_numbers[1])):
+        if len(_met) > 5000:
+            _met.clear()
+        _met[of_numbers] = kind, rule, t, why
 
 
 def _is_number(t: T) -> bool:
@@ -225,6 +233,8 @@ class Calls(PythonCalls):
         for t in args:
             if t is BOT:
                 return BOT
+        if isinstance(fn, Known) and type(fn.value) is pytypes.BuiltinFunctionType:  # nothing but what it is
+            return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Meth) and fn.is_read_as(s.fn):
             x = fn.receiver
             if self.classes is not None and is_function(fn.func):
@@ -258,10 +268,10 @@ class Calls(PythonCalls):
     def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a known object."""
         of_numbers = None
-        if type(f) in _IN_C and not s.kwargs:
+        if (type(f) in _IN_C or f is ops.truth) and not s.kwargs:
             of_numbers = f, types, registry.generation
             if (met := _met.get(of_numbers)) is not None:
-                self.calls[s.out] = CallInfo(met[0], f, met[1], args, (), types)
+                self.calls[s.out] = CallInfo(met[0], f, met[1], args, (), types, met[3])
                 return met[2]
         if f in OF_NAMES and (held := self.of_rebound(s, f, args, types)) is not None:
             return held
@@ -429,14 +439,13 @@ class Calls(PythonCalls):
                     "use arrays of floats or complex numbers, lists or dicts",
                 )
             if rule.fn is None:
+                kind, t = "dynamic" if asked else "plain", activate(t, False)
                 why = "the method of an object may be called"
-                self.calls[s.out] = CallInfo("dynamic" if asked else "plain", f, rule, args, s.kwargs, types, why)
-                return activate(t, False)
+                _note_met(of_numbers, kind, rule, t, why)
+                self.calls[s.out] = CallInfo(kind, f, rule, args, s.kwargs, types, why)
+                return t
             plain = not act and not rule.mutates and not (f is make_object and self.with_forced(s.out, t).active)
-            if of_numbers is not None and is_scalar(t) and all(map(_is_number, types)):
-                if len(_met) > 5000:
-                    _met.clear()
-                _met[of_numbers] = "plain" if plain else "rule", rule, t
+            _note_met(of_numbers, "plain" if plain else "rule", rule, t)
             if plain:
                 self.calls[s.out] = CallInfo("plain", f, rule, args, s.kwargs, types)
             elif s.kwargs and (moved := rule.moved(len(args), [k for k, _ in s.kwargs])):

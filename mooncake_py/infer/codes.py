@@ -89,14 +89,14 @@ def names_of_values(body: Function, code: pytypes.CodeType) -> list[str]:
         v.value
         for b in body.blocks
         for s in b.stmts
-        if not any(is_const(s.fn, f) for f in _OF_ATTRIBUTES)
+        if not (type(s.fn) is Const and id(s.fn.value) in _OF_ATTRIBUTES)
         for v in s.args
         if isinstance(v, Const) and type(v.value) is str
     }
     return [name for name in code.co_names if name in used]
 
 
-_OF_ATTRIBUTES = (getattr, setattr, delattr, ops.load_super)
+_OF_ATTRIBUTES = frozenset(map(id, (getattr, setattr, delattr, ops.load_super)))
 
 
 @functools.cache

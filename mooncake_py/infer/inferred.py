@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import types as pytypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -49,6 +48,8 @@ class CallInfo:
             indices = self.rule.mutates
         elif self.kind == "derived" and self.callee is not None:
             indices = self.callee.changes or ()
+        if not indices:
+            return ()
         return tuple([self.args[i] for i in indices if i < len(self.args)])
 
     @property
@@ -58,9 +59,10 @@ class CallInfo:
             return self.holder, self.args[1].value  # type: ignore[union-attr]
         if self.target is load_global:
             return None, self.args[0].value  # type: ignore[union-attr]
-        match self.target, self.types:
-            case builtins.getattr, (Known(value=pytypes.ModuleType() as module), Known(value=str() as name), *_):
-                return module, name
+        if self.target is getattr and len(self.types) > 1:
+            holder, name = self.types[:2]
+            if isinstance(holder, Known) and isinstance(holder.value, pytypes.ModuleType) and isinstance(name, Known):
+                return (holder.value, name.value) if isinstance(name.value, str) else None
         return None
 
 

@@ -178,7 +178,8 @@ class Inference(Calls):
         todo: list[BlockId] = []
         for s in b.stmts:
             t = self.with_forced(s.out, self.call(s))
-            if types.get(s.out) != t:
+            before = types.get(s.out)
+            if before is not t and (before is None or before != t):
                 types[s.out] = t
                 todo += self._shape.users.get(s.out, ())
             info = self.calls.get(s.out)
@@ -203,7 +204,7 @@ class Inference(Calls):
                 new = self.with_forced(p, join(old, t))
                 if hurry and new != old:
                     new = Top(new.active)
-                if new != old:
+                if new is not old and new != old:
                     types[p] = new
                     changed = True
                     todo += [x for x in self._shape.users.get(p, ()) if x in self.reached]

@@ -132,9 +132,10 @@ class Memory:
     def close(self) -> None:
         """Settle which classes are shared."""
         self.shared = {self.find(v) for v in self.marked}
-        for v, t in self.types.items():
-            if isinstance(t, (Top, Fn, Lst, Dct, Cell, Obj)) or (isinstance(t, Tup) and _holds_unknown(t)):
-                self.shared.add(self.find(v))
+        by_id = {id(t): t for t in self.types.values()}  # many values have one type
+        always = {i for i, t in by_id.items() if _is_shared(t)}
+        if always:
+            self.shared.update([self.find(v) for v, t in self.types.items() if id(t) in always])
 
     def find(self, v: Var) -> Var:
         root = v
@@ -237,11 +238,18 @@ class Memory:
         later, where there is nothing else to tell: by then they may be seen to be lists of something else. `through`:
         those that what is read out of others most likely is are told before.
         """
+        by_id = {id(t): t for t in types.values()}  # many values have one type
+        if not any(isinstance(t, Fn) for t in by_id.values()) and not any(map(_may_write, calls.values())):
+            return {}
         out: dict[Var, T] = {}
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         filled: set[Var] = set()  # by functions that rules were given
         origins = Allocations(self.shape, types, calls, self.identity, through)
-        outside = self._outside(calls)  # may be one thing by several names, as far as is known
+        # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
+        # What such a call was given beside a global may be one with it by what is known here, and still be written to.
+        of_globals = self.of_globals = set(_named(calls))
+        foreign = self._from_outside(calls, of_globals)
+        outside = {self.find(v) for v in foreign if self.identity(v)}  # may be one thing by several names, as is known
 
         def effect(v: Operand, e: Effect) -> None:
             if isinstance(v, Var) and self.identity(v):
@@ -249,9 +257,6 @@ class Memory:
                 for r in outside if isinstance(e.target, Obj) and root in outside else (root,):
                     effects.setdefault(r, {})[e] = None
 
-        # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
-        # What such a call was given beside a global may be one with it by what is known here, and still be written to.
-        of_globals = self.of_globals = set(_named(calls))
         for s in self.shape.statements:
             info = calls.get(s.out)
             if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s) or self.only_compares(s):
@@ -306,7 +311,6 @@ class Memory:
                 out[v] = after(t, Effect(TOP, ACTIVE, True, False))
         if effects:
             private = private_objects(self.shape, types, calls, WRITES)
-            foreign = self._from_outside(calls)
             waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
             of_numbers = {
                 r: {e.seen for e in es if e.active and not _is_container(e.target)} for r, es in effects.items()
@@ -333,8 +337,8 @@ class Memory:
 
     def only_iterates(self, s: Call) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
-        callee = self._type(s.fn)
-        if not isinstance(callee, Known) or id(callee.value) not in _ITERATES:
+        callee = s.fn if isinstance(s.fn, Const) else self.types.get(s.fn)
+        if not isinstance(callee, (Const, Known)) or id(callee.value) not in _ITERATES:
             return False
         for v in s.args:
             made = self.shape.defs.get(v) if isinstance(v, Var) else None
@@ -362,14 +366,10 @@ class Memory:
             if info.target in targets and isinstance(x := info.args[0], Var) and self.find(x) in outside
         }
 
-    def _outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
-        """The classes of what comes from outside the function."""
-        return {self.find(v) for v in self._from_outside(calls) if self.identity(v)}
-
-    def _from_outside(self, calls: dict[Var, CallInfo]) -> set[Var]:
-        """What comes from outside the function, or out of code that is not seen here."""
-        given = {*self.fn.params, *self.fn.free}
-        return given | {v for v, c in calls.items() if c.named is not None or c.kind in ("dynamic", "derived")}
+    def _from_outside(self, calls: dict[Var, CallInfo], named: set[Var]) -> set[Var]:
+        """What comes from outside the function, by these names too, or out of code that is not seen here."""
+        unseen = [v for v, c in calls.items() if c.kind in ("dynamic", "derived")]
+        return {*self.fn.params, *self.fn.free, *named, *unseen}
 
     def _may_be_global(self, v: Operand) -> bool:
         """Is it a global, or part of one, as far as names, items and attributes are followed?"""
@@ -391,6 +391,20 @@ class Memory:
 
     def _type(self, v: Operand) -> T:
         return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+
+
+def _may_write(info: CallInfo) -> bool:
+    """May a call write into what it is given, as far as is seen at once?"""
+    if info.kind in _WRITE_NOTHING:
+        return False
+    if info.kind != "rule" and info.kind != "plain":
+        return True
+    return info.target in WRITES or info.target is set_args or (info.rule is not None and bool(info.rule.mutates))
+
+
+def _is_shared(t: T) -> bool:
+    """May others always come to values of this type?"""
+    return isinstance(t, (Top, Fn, Lst, Dct, Cell, Obj)) or (isinstance(t, Tup) and _holds_unknown(t))
 
 
 def _holds_unknown(t: Tup) -> bool:

@@ -38,6 +38,7 @@ from mooncake_py.infer.held import (
     of_library,
     summary,
 )
+from mooncake_py.infer.numbers import comes_to_nothing
 from mooncake_py.infer.outside_arrays import reaches_arrays, writes_arrays
 from mooncake_py.infer.outside_writes import (
     NAMESPACES,
@@ -261,9 +262,10 @@ class Walk:
             note_opened(self.partials)
         if self.sets_names:
             return NAMES
-        if self.assigns or self.writers is ARRAYS or writes_arrays(self):
+        closed = not self.unseen and all(map(comes_to_nothing, self.codes.values()))
+        if self.assigns or self.writers is ARRAYS or (not closed and writes_arrays(self)):
             return ARRAYS
-        return OBJECTS if self.writers or Writes(self).objects() else NOTHING
+        return OBJECTS if self.writers or (not closed and Writes(self).objects()) else NOTHING
 
     # -- what may run --
 

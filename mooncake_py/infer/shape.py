@@ -44,23 +44,25 @@ class Shape:
         self.users: dict[Var, set[BlockId]] = {}  # the blocks that use it
         counts: dict[Var, int] = {}
         for b in fn.blocks:
-            for v in (*(v for s in b.stmts for v in s.operands()), *term_operands(b.term)):
-                if isinstance(v, Var):
+            for v in (*[v for s in b.stmts for v in s.operands()], *term_operands(b.term)):
+                if type(v) is Var:
                     self.users.setdefault(v, set()).add(b.id)
                     counts[v] = counts.get(v, 0) + 1
         loops = Counter(b.term.iterator for b in fn.blocks if isinstance(b.term, ForNext))
         # Iterators that nothing but a loop sees.
         self.looped = {v for v, n in loops.items() if isinstance(v, Var) and counts[v] == n}
-        for s in self.statements:
+        for s in self.statements if fn.calls(isinstance) else ():
             if is_const(s.fn, isinstance) and isinstance(v := s.args[0], Var):
                 counts[v] -= 1  # it changes nothing
-        made = [s for s in self.statements if is_const(s.fn, ops.build_list) and counts.get(s.out) == 1]
+        lists = [s for s in self.statements if is_const(s.fn, ops.build_list)] if fn.calls(ops.build_list) else []
+        made = [s for s in lists if counts.get(s.out) == 1]
         self.displays = {s.out for s in made}  # lists for one call
         for s in reversed(made):  # which sees the types of their items
             for v in s.args:
                 if isinstance(v, Var):
                     self.users[v] |= self.users[s.out]
-        held = {b.id for b in fn.blocks for s in b.stmts if type(s.fn) is Const and id(s.fn.value) in _OF_HELD}
+        of_held = fn.blocks if fn.calls(*_OF_HELD) else ()
+        held = {b.id for b in of_held for s in b.stmts if type(s.fn) is Const and s.fn.value in _OF_HELD}
         for s in self.statements if held else ():
             if is_const(s.fn, ops.make_function) or is_const(s.fn, getattr):  # what these read is found by the type
                 for v in s.args:
@@ -241,7 +243,7 @@ class Shape:
         return found
 
 
-_OF_HELD = {id(f) for f in (cell_of, default_of, receiver_of)}
+_OF_HELD = (cell_of, default_of, receiver_of)
 
 _LOOK = frozenset({iter, len, list, tuple, sorted, dict, operator.getitem, operator.contains, DictValues, DictItems})
 _LOOKING = frozenset({"values", "items", "keys", "get", "copy", "__contains__", "__len__"})

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.fields import same_function
-from mooncake_py.infer.base import T, lasting, remembered, type_class
+from mooncake_py.infer.base import T, keep, remembered, type_class
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Operand, node
 from mooncake_py.ir.ops import UNBOUND, load_super
@@ -493,9 +493,13 @@ def join(a: T, b: T) -> T:
 
     A variable that may be unbound has the type it has where it is bound: every read checks that first.
     """
-    if a is b or a == b or isinstance(b, Bot):
+    if a is b or isinstance(b, Bot):
         return a
-    if isinstance(a, Bot) or _is_unbound(a):
+    if isinstance(a, Bot):
+        return b
+    if a == b:
+        return a
+    if _is_unbound(a):
         return b
     if _is_unbound(b):
         return a
@@ -588,4 +592,4 @@ def is_scalar(t: T) -> bool:
 
 
 for _t in (Real(), Real(True), *[Inst(c, act) for c in (bool, int, float, complex) for act in (False, True)]):
-    lasting[_t] = _t
+    keep(_t)

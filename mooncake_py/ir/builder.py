@@ -161,6 +161,8 @@ class Builder:
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
+        if (here := block.defs.get(key)) is not None:
+            return here
         if key not in self._written and block.sealed and not self._open_loops():
             self._unwritten[key] = self._time
             return block.defs.setdefault(key, self.default(key))
@@ -404,7 +406,7 @@ class Builder:
                 order.append(work.pop())  # type: ignore[arg-type]
             elif block not in seen:
                 seen.add(block)
-                work += (block, None, *_targets(block)[::-1])
+                work += (block, None, *_last_first(block))
         return reversed(order)
 
     def finish(self, name: str, filename: str, params: list[Var], firstline: int) -> Function:
@@ -448,14 +450,21 @@ def _replace(stmts: list[Call], subst: dict[Var, Operand]) -> None:
     get: Any = subst.get
     apart: Any = subst.keys().isdisjoint
     for i, s in enumerate(stmts):
-        if not apart(s.operands()):
+        if not apart(s.args) or not apart(s.operands() if s.kwargs else (s.fn,)):
             kwargs = tuple([(k, get(v, v)) for k, v in s.kwargs]) if s.kwargs else ()
             stmts[i] = Call(s.out, get(s.fn, s.fn), tuple([get(a, a) for a in s.args]), kwargs, s.pos)
 
 
-def _targets(block: Draft) -> list[Draft]:
-    assert block.term is not None, f"bb{block.id} has no terminator"
-    return [e.target for e in draft_edges(block.term)]
+def _last_first(block: Draft) -> list[Draft]:
+    """Where a block may lead."""
+    term: Any = block.term
+    kind = type(term)
+    if kind is Goto:
+        return [term.edge.target]
+    if kind is Branch:
+        return [term.orelse.target, term.then.target]
+    assert term is not None, f"bb{block.id} has no terminator"
+    return [e.target for e in draft_edges(term)[::-1]]
 
 
 def _final_edge(e: Any) -> Edge:

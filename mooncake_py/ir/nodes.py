@@ -9,7 +9,7 @@ one terminator; an edge carries one argument per parameter of its target. There 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NewType, TypeVar, dataclass_transform
 
 BlockId = NewType("BlockId", int)
@@ -239,6 +239,13 @@ class Function:
     blocks: tuple[CFGBlock, ...]
     kind: str = "function"  # or "generator"; "iterator" where an exception leaves that as it was, as those written in C
     firstline: int = 1
+    _called: frozenset[int] | None = field(default=None, init=False, repr=False)
+
+    def calls(self, *functions: object) -> bool:
+        """Does a statement of it call one of these, as a constant?"""
+        if self._called is None:
+            self._called = frozenset([id(s.fn.value) for b in self.blocks for s in b.stmts if type(s.fn) is Const])  # type: ignore[misc]
+        return not self._called.isdisjoint(map(id, functions))
 
     @property
     def entry(self) -> CFGBlock:
@@ -273,7 +280,8 @@ def all_edges(b: CFGBlock) -> tuple[Edge, ...]:
 
 def brings_value(term: Terminator, e: Edge) -> bool:
     """Does this edge of `term` bring an item or an exception, the first parameter of its target?"""
-    return (isinstance(term, ForNext) and e is term.body) or (isinstance(term, Try) and e is term.handler)
+    kind = type(term)
+    return (kind is ForNext and e is term.body) or (kind is Try and e is term.handler)  # type: ignore[union-attr]
 
 
 def own_operands(term: Terminator) -> tuple[Operand, ...]:

@@ -85,8 +85,8 @@ def _code(
         counts = like.co_argcount, like.co_posonlyargcount, like.co_kwonlyargcount
         flags = like.co_flags
     consts = emitter.consts
-    if any(pos.within is not None or pos.inner for pos in parts.places):
-        consts = [*consts, Origins(parts.places)]
+    if any([pos.within is not None or pos.inner for pos, _ in parts.stretches]):
+        consts = [*consts, Origins(parts.places())]
     return CodeType(
         *counts,
         len(slots.names),

@@ -80,11 +80,11 @@ class _Jump:
         return behind - self.target.at if self.backward else self.target.at - behind
 
 
-# name -> (number, room for the interpreter's caches, does a name mean a slot)
+# name -> (number, room for the interpreter's caches, does a name mean a slot, instructions encoded before by argument)
 _LOCAL = frozenset(opcode.haslocal)
 _CACHES: Any = opcode._inline_cache_entries  # type: ignore[attr-defined]  # by name since 3.13, before by number
-_OPS = {
-    name: (op, b"\0\0" * (_CACHES.get(name, 0) if isinstance(_CACHES, dict) else _CACHES[op]), op in _LOCAL)
+_OPS: dict[str, tuple[int, bytes, bool, dict[int, bytes]]] = {
+    name: (op, b"\0\0" * (_CACHES.get(name, 0) if isinstance(_CACHES, dict) else _CACHES[op]), op in _LOCAL, {})
     for name, op in opcode.opmap.items()
     if op < 256  # the others are the compiler's own
 }
@@ -92,19 +92,17 @@ _PAIRS = {(first, then): opcode.opmap[both] for (first, then), both in V.SUPERIN
 _EXTENDED_ARG = opcode.EXTENDED_ARG
 
 
-_known: dict[tuple[int, int], bytes] = {}  # instructions, as they were encoded before
-
-
 class Assembled:
     """The parts of a code object that depend on its instructions."""
 
-    __slots__ = ("code", "exceptions", "locations", "names", "places")
+    __slots__ = ("code", "exceptions", "locations", "names", "size", "stretches")
 
     def __init__(self, lines: Iterable[Line], slots: Sequence[str], first_line: int):
         index = {name: i for i, name in enumerate(slots)}
         names: dict[str, int] = {}
         pieces: list[bytes] = []  # one per instruction
-        places: list[Pos] = []
+        stretches: list[tuple[Pos, int]] = []  # of instructions of one position: that, and the first one's number
+        here: Pos | None = None
         marks: list[Label | _Jump] = []
         entries: list[TryBegin] = []
         at = 0
@@ -118,7 +116,11 @@ class Assembled:
                 marks.append(label)
                 continue
             name, arg, pos = line
-            op, tail, local = _OPS[name]
+            if pos is not here:
+                stretches.append((pos, len(pieces)))
+                here = pos
+            paired: tuple[str, int] | None = None
+            op, tail, local, known = _OPS[name]
             kind = type(arg)
             if kind is int:
                 n = arg
@@ -127,17 +129,17 @@ class Assembled:
             elif kind is str:
                 if local:
                     n = index[arg]
-                    if _PAIRS and n < 16:
+                    if n < 16 and _PAIRS:
                         pair = None if before is None else _PAIRS.get((before[0], name))
-                        if pair is not None:
+                        if pair is None:
+                            paired = name, n
+                        else:
                             pieces[-1] = bytes((pair, before[1] << 4 | n))  # type: ignore[index]
                             before = None
-                        else:
-                            pieces.append(bytes((op, n)))
-                            places.append(pos)
-                            at += 1
-                            before = name, n
-                        continue
+                            if stretches[-1][1] == len(pieces):  # it has the position of the first of the two
+                                stretches.pop()
+                                here = stretches[-1][0]
+                            continue
                 else:
                     n = names.setdefault(arg, len(names))
             elif kind is Label:
@@ -150,24 +152,28 @@ class Assembled:
                     n = n << 1 | flag
             else:
                 n = index[arg.name] if kind is Cell else len(slots) + arg.number
-            piece = _known.get((op, n))
+            piece = known.get(n)
             if piece is None:
                 piece = _encoded(op, n, tail)
                 if n < 256:
-                    _known[op, n] = piece
+                    known[n] = piece
             pieces.append(piece)
-            places.append(pos)
             at += len(piece) >> 1
-            before = None
+            before = paired
         end = Label()
         end.base = at
         marks.append(end)
         _settle(marks, pieces)
         self.code = b"".join(pieces)
-        self.locations = _locations(pieces, places, first_line)
+        self.locations = _locations(pieces, stretches, first_line)
         self.exceptions = _exceptions(entries, end)
         self.names = tuple(names)
-        self.places = places
+        self.stretches, self.size = stretches, len(pieces)
+
+    def places(self) -> list[Pos]:
+        """The position of every instruction."""
+        ends = [*[first for _, first in self.stretches[1:]], self.size]
+        return [pos for (pos, first), end in zip(self.stretches, ends, strict=True) for _ in range(first, end)]
 
 
 def _mark(line: Line, entries: list[TryBegin]) -> Label:
@@ -216,18 +222,19 @@ def _settle(marks: list[Label | _Jump], pieces: list[bytes]) -> None:
 # -- tables -------------------------------------------------------------------------------------------------
 
 
-def _locations(pieces: list[bytes], places: list[Pos], line: int) -> bytes:
+def _locations(pieces: list[bytes], stretches: list[tuple[Pos, int]], line: int) -> bytes:
     """The location table; an instruction without a line has that of the one before."""
     out = bytearray()
     size = 0
     here: Pos | None = None
-    for piece, pos in zip(pieces, places, strict=True):
+    ends = [*[first for _, first in stretches[1:]], len(pieces)]
+    for (pos, first), end in zip(stretches, ends, strict=True):
         if pos is not here and pos.line is not None:
             if here is not None:
                 line = _location(out, size, here, line)
                 size = 0
             here = pos
-        size += len(piece)
+        size += sum(map(len, pieces[first:end]))
     if here is not None:
         _location(out, size, here, line)
     return bytes(out)

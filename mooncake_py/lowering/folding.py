@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from mooncake_py.ir.nodes import Operand, Var
 from mooncake_py.lowering.native import Sel, V
 from mooncake_py.lowering.plan import PBlock, Plan
@@ -9,22 +11,19 @@ from mooncake_py.lowering.plan import PBlock, Plan
 
 def count_uses(plan: Plan) -> None:
     """Use counts. A parameter nobody reads gets no moves, and does not count as a reader of its arguments."""
-    counts = plan.counts
-    get = counts.get
+    read: list[Operand | None] = []
     sources: dict[Var, list[Operand]] = {}
     jumps = [j for p in plan.blocks.values() for j in (p.jumps if p.handler is None else (*p.jumps, p.handler))]
     for p in plan.blocks.values():
         for sel in p.sels:
-            for x in sel.operands:
-                if type(x) is Var:
-                    counts[x] = get(x, 0) + 1
-            for x in sel.reads:
-                counts[x] = get(x, 0) + 1
+            read += sel.operands
+            read += sel.reads
     for j in jumps:
         for q, a in j.moves:
             sources.setdefault(q, []).append(a)
-        if type(j.push) is Var:
-            counts[j.push] = get(j.push, 0) + 1
+        read.append(j.push)
+    counts = plan.counts = {x: n for x, n in Counter(read).items() if type(x) is Var}
+    get = counts.get
     live = [q for q in sources if q in counts]
     done = set(live)
     while live:
@@ -67,7 +66,7 @@ def fold(p: PBlock, counts: dict[Var, int], folded: set[Var], wanted: bool = Tru
     in k; statements inside that range that are not part of the tree run while values wait beneath them.
     """
     sels = p.sels
-    if not wanted:
+    if not wanted or len(sels) == 1:
         p.start, p.kids = list(range(len(sels))), [[] for _ in sels]
         return
     position: dict[Operand, int] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mooncake_py.ir import graph
 from mooncake_py.ir.nodes import BlockId, CFGBlock, Raise
 
@@ -17,17 +19,16 @@ def layout(order: list[CFGBlock], found: dict[BlockId, set[BlockId]]) -> list[Bl
         for i in body:
             around[i].append(body)
 
-    def successors(b: CFGBlock) -> list[BlockId]:
-        plain = graph.successors(b)
-        if len(plain) < 2:
-            return list(plain)
-        handler = None if b.handler is None else len(plain) - 1
+    def successors(b: CFGBlock) -> Sequence[BlockId]:
+        last_first = graph.successors(b)[::-1]
         mine = around[b.id]
-        ranked = sorted(
-            (-sum(1 for body in mine if s not in body), i != handler, s not in raising, -i, s)
-            for i, s in enumerate(plain)
-        )
-        return [r[-1] for r in ranked]
+        if len(last_first) < 2 or not (mine or raising or b.handler is not None):
+            return last_first
+        ranked = [
+            (-sum([s not in body for body in mine]), i > 0 or b.handler is None, s not in raising, i, s)
+            for i, s in enumerate(last_first)
+        ]
+        return [r[-1] for r in sorted(ranked)]
 
     succs = {b.id: successors(b) for b in order}
     entry = order[0].id

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import getitem
+from typing import Any
 
 from mooncake_py.ir import graph, ops
 from mooncake_py.ir.nodes import (
@@ -42,9 +43,12 @@ def schedule(fn: Function, folding: bool = True) -> Plan:
     plan.loop_depth = graph.loop_depth(fn, found)
     by_id = graph.by_id(fn)
     order = [by_id[i] for i in idom]
+    callees = {id(s.fn.value) for b in order for s in b.stmts if type(s.fn) is Const}
     _make_jumps(plan, order, subst)
-    _find_cells(plan, order, subst)
-    items, dropped = _unpack_groups(order)
+    _find_unbound(plan)
+    if id(ops.make_cell) in callees or fn.free:
+        _find_cells(plan, order, subst)
+    items, dropped = ({}, set()) if callees.isdisjoint(UNPACKS) else _unpack_groups(order)
     selector = Selector(fn, plan.cells, plan.unbound)
     if found:
         _iterators_on_stack(plan, found, subst)
@@ -110,26 +114,35 @@ def _jump(plan: Plan, e: Edge, takes: bool, incoming: dict[BlockId, int], subst:
     return j
 
 
-def _find_cells(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
-    """Which variables certainly hold cells of this frame, and which may hold UNBOUND."""
+def _sources(plan: Plan) -> dict[Var, list[Operand]]:
+    """What the parameters of blocks may be; what a terminator gives them itself is not in sight."""
     sources: dict[Var, list[Operand]] = {}
-    seen_unbound = False
     for p in plan.blocks.values():
         for j in (*p.jumps, p.handler) if p.handler is not None else p.jumps:
             for q, a in j.moves:
                 sources.setdefault(q, []).append(a)
-                seen_unbound = seen_unbound or (type(a) is Const and a.value is ops.UNBOUND)
             if j.takes and j.first is not None:
                 sources.setdefault(j.first, []).append(Const(None))
-    if seen_unbound:
-        unbound = plan.unbound
-        changed = True
-        while changed:
-            size = len(unbound)
-            for q, args in sources.items():
-                if any(a in unbound or (type(a) is Const and a.value is ops.UNBOUND) for a in args):
-                    unbound.add(q)
-            changed = len(unbound) != size
+    return sources
+
+
+def _find_unbound(plan: Plan) -> None:
+    """Which variables may hold UNBOUND."""
+    jumps = [j for p in plan.blocks.values() for j in (p.jumps if p.handler is None else (*p.jumps, p.handler))]
+    if not any([type(a) is Const and a.value is ops.UNBOUND for j in jumps for _, a in j.moves]):
+        return
+    sources, unbound = _sources(plan), plan.unbound
+    changed = True
+    while changed:
+        size = len(unbound)
+        for q, args in sources.items():
+            if any(a in unbound or (type(a) is Const and a.value is ops.UNBOUND) for a in args):
+                unbound.add(q)
+        changed = len(unbound) != size
+
+
+def _find_cells(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
+    """Which variables certainly hold cells of this frame."""
     made = {
         s.out
         for b in order
@@ -138,7 +151,7 @@ def _find_cells(plan: Plan, order: list[CFGBlock], subst: Substitution) -> None:
     }
     if not made and not plan.fn.free:
         return
-    cells = plan.cells
+    sources, cells = _sources(plan), plan.cells
     cells |= made
     cells.update(plan.fn.free)
     maybe = {q for q, args in sources.items() if all(type(a) is Var for a in args)}
@@ -170,16 +183,14 @@ def _unpack_groups(order: list[CFGBlock]) -> tuple[Items, set[Var]]:
     if not sizes:
         return {}, set()
     counts = dict.fromkeys(sizes, 0)
+    apart: Any = counts.keys().isdisjoint
+    items: dict[Var, list[Var | None]] = {}
     for b in order:
         read = list(term_operands(b.term)) if b.handler is None else [*term_operands(b.term), *b.handler.args]
         for s in b.stmts:
+            if apart(s.args) and not s.kwargs and s.fn not in sizes:
+                continue
             read += s.operands()
-        for x in read:
-            if x in counts:
-                counts[x] += 1
-    items: dict[Var, list[Var | None]] = {}
-    for b in order:
-        for s in b.stmts:
             if type(s.fn) is Const and s.fn.value is getitem and s.args[0] in sizes:
                 index, n = s.args[1], sizes[s.args[0]]
                 if type(index) is Const and type(index.value) is int and 0 <= index.value < n:
@@ -187,6 +198,9 @@ def _unpack_groups(order: list[CFGBlock]) -> tuple[Items, set[Var]]:
                     if outs[index.value] is None:
                         outs[index.value] = s.out
                         counts[s.args[0]] -= 1
+        for x in read:
+            if x in counts:
+                counts[x] += 1
     grouped = {v: tuple(items.get(v, [None] * n)) for v, n in sizes.items() if not counts.get(v)}
     return grouped, {x for outs in grouped.values() for x in outs if x is not None}
 
@@ -235,10 +249,7 @@ def _enters(three: tuple[Call, ...], uses: Callable[[Var], int]) -> bool:
 
 
 def _resolved(s: Call, subst: Substitution) -> Call:
-    for x in s.operands():
-        if x in subst:
-            break
-    else:
+    if subst.keys().isdisjoint(s.args) and s.fn not in subst and not s.kwargs:
         return s
     args = tuple([subst.get(a, a) for a in s.args])
     kwargs = tuple([(k, subst.get(a, a)) for k, a in s.kwargs])

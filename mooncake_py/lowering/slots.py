@@ -70,8 +70,9 @@ def _number(plan: Plan) -> _Numbers:
 
 
 def _conflicts(plan: Plan, numbers: _Numbers) -> None:
-    bit = numbers.bit
-    masks: dict[Operand | None, int] = {v: 1 << i for v, i in bit.items()}
+    masks: dict[Operand | None, int] = {v: 1 << i for v, i in numbers.bit.items()}
+    mask = masks.get
+    read: dict[BlockId, list[int]] = {}  # by each statement
     uses: dict[BlockId, int] = {}
     defs: dict[BlockId, int] = {}
     at_end: dict[BlockId, int] = {}
@@ -79,21 +80,27 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
         end = 0
         for j in p.jumps:
             for _, a in j.moves:
-                end |= masks.get(a, 0)
-            end |= masks.get(j.push, 0)
+                end |= mask(a, 0)
+            if j.push is not None:
+                end |= mask(j.push, 0)
         at_end[p.id] = end
         used, own = end, 0
         for x in p.block.params:
-            own |= masks.get(x, 0)
+            own |= mask(x, 0)
         if p.handler is not None:
             used |= _handler_uses(p.handler, masks)
+        by_each = read[p.id] = []
         for sel in p.sels:
+            by_this = 0
             for y in sel.operands:
-                used |= masks.get(y, 0)
+                by_this |= mask(y, 0)
             for y in sel.reads:
-                used |= masks.get(y, 0)
-            for z in sel.outs or (sel.out,):
-                own |= masks.get(z, 0)
+                by_this |= mask(y, 0)
+            by_each.append(by_this)
+            used |= by_this
+            own |= mask(sel.out, 0)
+            for z in sel.outs:
+                own |= mask(z, 0)
         uses[p.id], defs[p.id] = used & ~own, own
     live_in = dict(uses)
     live_out = dict.fromkeys(uses, 0)
@@ -114,7 +121,7 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
                 changed = True
     for p in plan.layout:
         live = live_out[p.id] | at_end[p.id]
-        live = _walk(p, live, masks, numbers, live_in)
+        live = _walk(p, live, masks, numbers, live_in, read[p.id])
         _written_together(p.block.params, live, numbers)
     entry = plan.layout[0]
     _written_together(plan.fn.params, live_in[entry.id], numbers)
@@ -128,9 +135,14 @@ def _handler_uses(j: Jump, masks: dict[Operand | None, int]) -> int:
 
 
 def _walk(
-    p: PBlock, live: int, masks: dict[Operand | None, int], numbers: _Numbers, live_in: dict[BlockId, int]
+    p: PBlock,
+    live: int,
+    masks: dict[Operand | None, int],
+    numbers: _Numbers,
+    live_in: dict[BlockId, int],
+    read: list[int],
 ) -> int:
-    """Backwards through a block, from what is live at its end to what is live at its start."""
+    """Backwards through a block, from what is live at its end to what is live at its start; `read` by statement."""
     conflicts, bit = numbers.conflicts, numbers.bit
     caught = 0 if p.handler is None else live_in[p.handler.target] | _handler_uses(p.handler, masks)
     # The statement that raises is the last one, and its result is stored after it has not raised: what only
@@ -152,10 +164,7 @@ def _walk(
                 conflicts[i] |= live
         if k == last and caught:
             live |= caught
-        for y in sel.operands:
-            live |= masks.get(y, 0)
-        for y in sel.reads:
-            live |= masks.get(y, 0)
+        live |= read[k]
     return live
 
 

@@ -48,12 +48,17 @@ class Writer:
             self.stacksize = self.depth
 
     def seq(self, seq: tuple[Ins, ...], pos: Pos) -> None:
+        depth = self.depth
         for name, arg, effect in seq:
             if name == "LOAD_CONST" or name == "KW_NAMES":
                 arg = self.const(arg)
             elif type(arg) is Var:
                 arg = self.cell(arg)
-            self.ins(name, arg, effect, pos)
+            self.code.append((name, arg, pos))
+            depth += effect
+            if depth > self.stacksize:
+                self.stacksize = depth
+        self.depth = depth
 
     def const(self, value: object) -> int:
         """Constants are told apart by identity: equal ones may differ in type, in sign or in what becomes of them."""
@@ -116,7 +121,7 @@ class Writer:
         return not (type(a) is Var and a in of and of[a] == of[q])
 
     def _has_code(self, j: Jump) -> bool:
-        return j.takes or j.pops > 0 or j.push is not None or any(self._moves(q, a) for q, a in j.moves)
+        return j.takes or j.pops > 0 or j.push is not None or any([self._moves(q, a) for q, a in j.moves])
 
     def _goto(self, block: BlockId, pos: Pos) -> None:
         """Go to a block, by falling through where it comes next."""

@@ -38,6 +38,7 @@ from mooncake_py.transform.pullback import PullbackBuilder
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.sites import Checks
+    from mooncake_py.transform.templates import Template
 
 
 Reverse = Callable[[PullbackBuilder], None]
@@ -72,6 +73,7 @@ class ADInfo:
     f: dict[Var, Operand] = field(default_factory=dict)
     lane: dict[tuple[Var, Path], Operand] = field(default_factory=dict)
     removable: set[Var] = field(default_factory=set)
+    templates: set[Template] = field(default_factory=set)  # that were used
     in_place: bool = False  # is something changed that the pullback undoes?
     dynamic: bool = False  # are there calls that may change more?
     real: bool = False

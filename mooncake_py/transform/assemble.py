@@ -17,23 +17,25 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import may_be_complex
 from mooncake_py.ir.builder import Builder
-from mooncake_py.ir.mapping import fresh_beside, is_const
+from mooncake_py.ir.mapping import fresh_beside
 from mooncake_py.ir.nodes import (
     Call,
+    Const,
     Operand,
     Return,
     Var,
     edges,
 )
-from mooncake_py.registry import is_pure
+from mooncake_py.registry import is_pure, repeated, same_if_shaped, undoes
 from mooncake_py.switches import DEFAULT, Options
+from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo
-from mooncake_py.transform.batch import batch_outer_products
+from mooncake_py.transform.batch import OUTER, batch_outer_products
 from mooncake_py.transform.canonical import Canonical, canonicalise
 from mooncake_py.transform.certain import fold
 from mooncake_py.transform.control import Control
 from mooncake_py.transform.derived import Derived, Observer, Planned, ignore
-from mooncake_py.transform.effects import is_array
+from mooncake_py.transform.effects import functions_in, is_array
 from mooncake_py.transform.facts import Facts
 from mooncake_py.transform.forward import ForwardAssembly
 from mooncake_py.transform.hoist import hoist
@@ -44,7 +46,7 @@ from mooncake_py.transform.shapes import fold_shapes
 from mooncake_py.transform.sweep import finish_helpers, sweep
 from mooncake_py.transform.tidy import tidy
 from mooncake_py.transform.transfer import Transfer
-from mooncake_py.transform.undo import drop_unneeded, is_undo
+from mooncake_py.transform.undo import drop_unneeded
 from mooncake_py.transform.useful import drop_useless
 from mooncake_py.transform.views import note_passing_views
 
@@ -74,7 +76,7 @@ def derive(
     info = ADInfo(
         inferred, canonical, fresh, lanes, builder, types, dynamic_site, static_site, options.specialise, checks=checks
     )
-    info.real = not any(map(may_be_complex, types.values()))
+    info.real = not any(map(may_be_complex, {id(t): t for t in types.values()}.values()))
 
     control = Control(inferred, canonical, lanes, fresh, options)
     forward = ForwardAssembly(info, control)
@@ -82,9 +84,11 @@ def derive(
     pullback = PullbackAssembly(info, control, forward)
     p = pullback.builder
     fold(p)
-    fold_shapes(p, builder, types, info.f)
+    called = functions_in(p)
+    if not called.isdisjoint(same_if_shaped) or not called.isdisjoint(repeated):
+        fold_shapes(p, builder, types, info.f)
     live = sweep(p, set(), everything=True)
-    if _drop_undoing(info, p):
+    if not called.isdisjoint(undoes) and _drop_undoing(info, p):
         live = sweep(p, set(), everything=True)
     transfer = Transfer(control, forward, pullback, options)
     transfer.into_pullback(live)
@@ -92,10 +96,11 @@ def derive(
     builder.apply(_other_names(builder))
     builder.apply(builder.simplify_params())
     sweep(builder, info.removable, everything=False)
-    hoist(p)
+    if helpers.shadow_dense in called:
+        hoist(p)
     finish_helpers(p)
     tidy(p, types, options.tidy)
-    if options.tidy:
+    if options.tidy and OUTER in called:
         batch_outer_products(p, types, transfer.may_change())
 
     fn, facts = canonical.fn, Facts(info)
@@ -128,7 +133,7 @@ def derive(
 def _other_names(builder: Builder) -> dict[Var, Operand]:
     """The values that were narrowed to know their types better, by the names they have in the code."""
     names: dict[Operand, Operand] = {
-        s.out: s.args[0] for d in builder.blocks for s in d.stmts if is_const(s.fn, narrow)
+        s.out: s.args[0] for d in builder.blocks for s in d.stmts if type(s.fn) is Const and s.fn.value is narrow
     }
 
     def last(v: Operand) -> Operand:
@@ -150,8 +155,7 @@ def _note_new_params(canonical: Canonical, memory: Memory) -> None:
 
 
 def _drop_undoing(info: ADInfo, p: PullbackBuilder) -> bool:
-    if not any(is_undo(s) for b in p.blocks for s in b.stmts):
-        return False
+    """Take out what is put back and not read after that; was there any?"""
     fn, calls = info.canonical.fn, info.inferred.calls
     outside: set[Var] = {*fn.params, *fn.free}
     for b in fn.blocks:

@@ -19,7 +19,7 @@ from mooncake_py.transform import helpers
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.uses import count_uses, read_by
 
-_OUTER = np.multiply.outer
+OUTER = np.multiply.outer
 
 
 def batch_outer_products(p: PullbackBuilder, types: dict[Var, T], may_change: Callable[[Operand], bool]) -> None:
@@ -28,7 +28,7 @@ def batch_outer_products(p: PullbackBuilder, types: dict[Var, T], may_change: Ca
         s.out: s
         for b in p.blocks
         for s in b.stmts
-        if isinstance(s.fn, Const) and type(s.fn.value) is type(_OUTER) and s.fn.value == _OUTER and not s.kwargs
+        if isinstance(s.fn, Const) and type(s.fn.value) is type(OUTER) and s.fn.value == OUTER and not s.kwargs
     }
     if not outer:
         return

@@ -13,7 +13,7 @@ from mooncake_py.transform.rebuild import Handler, Rebuild
 
 def localise(fn: Function) -> Function:
     """The function without the cells that no other function can reach, and without functions nobody uses."""
-    if not any(is_const(s.fn, ops.make_cell) for b in fn.blocks for s in b.stmts):
+    if not fn.calls(ops.make_cell):
         return fn
     fn = _without_unused(fn)
     cells = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_cell)}

@@ -7,8 +7,6 @@ So it is taken to be there until an edge that may be taken brings None: of a tes
 from __future__ import annotations
 
 import operator
-from collections.abc import Set
-from typing import Any
 
 from mooncake_py.infer.types import BOT, Bot, Top
 from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
@@ -19,7 +17,7 @@ from mooncake_py.transform import helpers
 from mooncake_py.transform.lanes import NULL
 from mooncake_py.transform.pullback import PullbackBuilder
 
-_SUMS = frozenset({add_rdata, add_owned, helpers.accum_arr, helpers.accum_any, helpers.add_owned_maybe})
+_SUMS = {id(f) for f in (add_rdata, add_owned, helpers.accum_arr, helpers.accum_any, helpers.add_owned_maybe)}
 
 
 # What gives its second operand where the first is zero, and what gives its first where that is there.
@@ -37,7 +35,7 @@ def fold(p: PullbackBuilder) -> None:
 
     again = True
     while again:
-        sums = [s for b in p.blocks for s in b.stmts if isinstance(s.fn, Const) and id(s.fn.value) in _SUMS_OR_ONE]
+        sums = [s for b in p.blocks for s in b.stmts if type(s.fn) is Const and id(s.fn.value) in _SUMS_OR_ONE]
         subst = p.simplify_params(sums, is_operand)
         _drop(p, [s for s in sums if s.out in subst], subst)
         p.apply(subst)
@@ -65,11 +63,13 @@ def _drop(p: PullbackBuilder, sums: list[Call], subst: dict[Var, Operand]) -> No
 def _grow_nonnull(p: PullbackBuilder) -> None:
     """Find block parameters and sums that are never None; they are noted in `p.nonnull`."""
     p.nonnull |= _parts(p)
-    tests = _tests(p)
-    sums = {s.out: s.args[:2] for b in p.blocks for s in b.stmts if _calls(s, _SUMS)}
-    maybe: set[Operand] = {*(v for b in p.blocks for v in b.params), *sums}
+    sums = {s.out: s.args[:2] for b in p.blocks for s in b.stmts if type(s.fn) is Const and id(s.fn.value) in _SUMS}
+    maybe: set[Operand] = {*sums, *[v for b in p.blocks for v in b.params]}
     maybe -= p.nonnull
     maybe -= {b.term.body.target.params[0] for b in p.blocks if isinstance(b.term, ForNext)}  # type: ignore[attr-defined]
+    if not maybe:
+        return
+    tests = _tests(p)
     there = p.nonnull | maybe
 
     def is_there(v: Operand) -> bool:
@@ -86,7 +86,7 @@ def _grow_nonnull(p: PullbackBuilder) -> None:
         return draft_edges(t) if t is not None else ()
 
     size = -1
-    while maybe and len(there) != size:
+    while len(there) != size:
         size = len(there)
         for v, args in sums.items():
             if v in maybe and not any(map(is_there, args)):
@@ -107,13 +107,10 @@ def _grow_nonnull(p: PullbackBuilder) -> None:
     p.nonnull |= maybe  # type: ignore[arg-type]
 
 
-def _calls(s: Call, functions: Set[Any]) -> bool:
-    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
-
-
 def _parts(p: PullbackBuilder) -> set[Var]:
     """What is taken out of a tuple of cotangents that are all there."""
-    wholes = {s.out for b in p.blocks for s in b.stmts if _calls(s, all_there)}
+    ids = set(map(id, all_there))
+    wholes = {s.out for b in p.blocks for s in b.stmts if type(s.fn) is Const and id(s.fn.value) in ids}
     if not wholes:
         return set()
     return {
@@ -155,7 +152,7 @@ def _tests(p: PullbackBuilder) -> dict[Operand, Operand]:
         s.out: s.args[0]
         for b in p.blocks
         for s in b.stmts
-        if isinstance(s.fn, Const) and s.fn.value is operator.is_ and s.args[1] is NULL
+        if type(s.fn) is Const and s.fn.value is operator.is_ and s.args[1] is NULL
     }
 
 
@@ -163,6 +160,6 @@ def _add_in_place(p: PullbackBuilder) -> None:
     """Additions to accumulators of our own, of what is there to what is there, as `+=`."""
     for block in p.blocks:
         for i, s in enumerate(block.stmts):
-            f = s.fn.value if isinstance(s.fn, Const) else None
+            f = s.fn.value if type(s.fn) is Const else None
             if (f is add_owned or f is helpers.add_owned_maybe) and all(a in p.nonnull for a in s.args):
                 block.stmts[i] = Call(s.out, Const(operator.iadd), s.args, (), s.pos)

@@ -21,6 +21,8 @@ from mooncake_py.sums import collect, sum_collected, summands
 def note_summands(inferred: Inferred) -> None:
     """Give the calls that fill such lists, and sum them, the rules of such."""
     fn, types, calls = inferred.fn, inferred.types, inferred.calls
+    if not fn.calls(ops.build_list):
+        return
     lists = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.build_list) and not s.args}
     lists = {v for v in lists if isinstance(t := types.get(v), Lst) and t.active and t.cls is list and _is_real(t.elem)}
     if not lists:

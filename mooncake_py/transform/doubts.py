@@ -105,6 +105,8 @@ def _is_surely(t: T, what: object) -> bool:
 
 def doubts(fn: Function) -> list[Call]:
     """What plans relied on, and is not known to be so yet."""
+    if not fn.calls(fields.surely):
+        return []
     return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
 
 

@@ -28,12 +28,21 @@ _READS = frozenset({getattr, operator.getitem, operator.is_, ops.pull, ops.unpac
 
 def function_of(s: Call) -> Any:
     """The function that is called, None where it is not known or cannot be looked up."""
-    return s.fn.value if isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None else None
+    return s.fn.value if type(s.fn) is Const and type(s.fn.value).__hash__ is not None else None
+
+
+def functions_in(b: Builder) -> set[Any]:
+    """The functions that the code of a builder calls, as far as they can be looked up."""
+    called = {id(s.fn.value): s.fn.value for block in b.blocks for s in block.stmts if type(s.fn) is Const}
+    return {f for f in called.values() if type(f).__hash__ is not None}
 
 
 def computes(s: Call) -> bool:
     """Does the statement give equal results for equal operands, and nothing else?"""
-    f = function_of(s)
+    return _computes(s, function_of(s))
+
+
+def _computes(s: Call, f: Any) -> bool:
     if s.kwargs or f is None:
         return False
     if f in ARITHMETIC or f is ops.build_tuple:
@@ -77,7 +86,7 @@ class Effects:
                     self.given.add(s.out)
                 elif f in (getattr, operator.getitem):
                     parts[s.out] = s.args[0]
-                elif computes(s):
+                elif _computes(s, f):
                     self.made.add(s.out)
                 elif not harmless(s):
                     written.update(s.operands())

@@ -72,10 +72,11 @@ class Facts:
                     unseen.update(v for v in (*s.operands(), *call.args) if isinstance(v, Var))
         inside = unseen | memory.written_inside
         written = [v for v in memory.written | unseen if memory.identity(v)]
-        mine: set[Var] = set()  # what is made here, which no argument was
-        if written:
-            origins = Allocations(memory.shape, types, self.inferred.calls, memory.identity)
-            mine = {v for v in written if memory.shape.makes(v) or not origins.of(v).elsewhere} - inside
+        if not written:
+            return (), (), ()
+        # What is made here no argument was.
+        origins = Allocations(memory.shape, types, self.inferred.calls, memory.identity)
+        mine = {v for v in written if memory.shape.makes(v) or not origins.of(v).elsewhere} - inside
 
         def by_class(some: Iterable[Var]) -> dict[Var, set[T]]:
             """The types of what is written to, by memory class."""

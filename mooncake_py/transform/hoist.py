@@ -22,8 +22,6 @@ def hoist(b: Builder) -> None:
     Where no round comes to that, the array may never have been made: then there is nothing to ask.
     The blocks are those that can be reached, in reverse postorder.
     """
-    if not any(_asks(s) for block in b.blocks for s in block.stmts):
-        return
     subst: dict[Var, Operand] = {}
     for header, body in _loops(b.blocks):
         before = [p for p, _ in header.preds if p not in body]

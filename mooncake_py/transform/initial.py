@@ -20,6 +20,8 @@ def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
     calls, memory, fn = inferred.calls, inferred.memory, inferred.fn
     new = [p for p, t in zip(fn.params, arg_types, strict=True) if isinstance(t, Obj) and t.new]
     made: dict[Var, BlockId] = dict.fromkeys(new if len(new) == 1 else (), fn.entry.id)
+    if not made and not fn.calls(make_object):
+        return
     writes: dict[tuple[Var, str], list[tuple[BlockId, Call, CallInfo]]] = {}
     for b in fn.blocks:
         for s in b.stmts:

@@ -475,9 +475,9 @@ def _globals_named(code: pytypes.CodeType) -> Iterable[str]:
 
 def inline_one(fn: Function) -> Function | None:
     """Take in one function that is called where it is made and nowhere else, if there is one."""
-    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
-    if not made:
+    if not fn.calls(ops.make_function):
         return None
+    made = {s.out: s for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.make_function)}
     uses: dict[Var, int] = {}
     for b in fn.blocks:
         for s in b.stmts:

@@ -49,6 +49,8 @@ class _Cell:
 
 def made_late(fn: Function) -> Function:
     """The function with such cells made late; itself where there is none."""
+    if not fn.calls(ops.make_cell):
+        return fn
     cells = _cells(fn)
     if not any(is_const(s.fn, ops.cell_set) for c in cells.values() if c.captured for s in c.accesses.values()):
         return fn

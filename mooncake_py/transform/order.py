@@ -16,7 +16,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import Call, Operand, Var
-from mooncake_py.transform.effects import ANYTHING, ARITHMETIC, NOTHING, OWN, Effects, function_of, is_array
+from mooncake_py.transform.effects import ARITHMETIC, NOTHING, Effects, function_of, is_array
 from mooncake_py.transform.uses import read_by
 
 _STAY = frozenset({ops.pull, ops.unpack})
@@ -39,17 +39,14 @@ def sink(b: Builder, effects: Effects) -> None:
 
 def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
     stmts = block.stmts
-    writes: dict[int, list[int]] = {OWN: [], ANYTHING: []}
     changes = [effects.of(s) for s in stmts]
-    for i, effect in enumerate(changes):
-        if effect != NOTHING:
-            writes[effect].append(i)
+    written = {effect: [i for i, e in enumerate(changes) if e == effect] for effect in {*changes} - {NOTHING}}
     first: dict[Operand, float] = {}
     last: dict[Operand, float] = {}
 
     def survives(v: Operand, i: int, j: float) -> bool:
         return all(
-            effects.leaves(effect, v) for effect, at in writes.items() if bisect_right(at, i) < bisect_left(at, j)
+            effects.leaves(effect, v) for effect, at in written.items() if bisect_right(at, i) < bisect_left(at, j)
         )
 
     at_end = set(read_by(block.term))
@@ -59,7 +56,7 @@ def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
         key: float = i
         j = first.get(s.out, i)
         movable = j > i + 1 and changes[i] == NOTHING and function_of(s) not in _STAY
-        if movable and all(survives(v, i, j) for v in s.args):
+        if movable and (not written or all(survives(v, i, j) for v in s.args)):
             later = [
                 v
                 for v in set(s.args)
@@ -73,8 +70,10 @@ def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
                 key = j
         keys[i] = key
         for v in s.operands():
-            first[v] = min(first.get(v, math.inf), key)
-            last[v] = max(last.get(v, -1), key)
+            if key < first.get(v, math.inf):
+                first[v] = key
+            if key > last.get(v, -1):
+                last[v] = key
     block.stmts = [stmts[i] for i in sorted(range(len(stmts)), key=keys.__getitem__)]
 
 

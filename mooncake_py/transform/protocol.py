@@ -139,6 +139,8 @@ def without_doubts(inferred: Inferred) -> Inferred:
 
 
 def _taken_to_lack(inferred: Inferred) -> list[tuple[Call, T]]:
+    if not inferred.fn.calls(fields.lacks):
+        return []
     return [
         (s, inferred.types.get(s.args[0], BOT) if isinstance(s.args[0], Var) else BOT)
         for b in inferred.fn.blocks

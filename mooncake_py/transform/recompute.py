@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def recompute(
     out: dict[BlockId, list[Call]] = {}
     if not p.comms.stacks:
         return out, []
-    watched = _watched(p)
+    watched = _watched(p, {x for stack in p.comms.stacks.values() for x in stack.values()})
     fixed = _Fixed(p, defs, types, always_made, pos)
     for stack in p.comms.stacks.values():
         for v in [v for v, x in stack.items() if x not in watched and fixed.is_fixed(v)]:
@@ -119,18 +120,21 @@ class _Fixed:
         return self.emit(v, name)
 
 
-def _watched(p: PullbackBuilder) -> set[Operand]:
-    """Values whose identity may be looked at, or that go where we do not look."""
+def _watched(p: PullbackBuilder, pulled: set[Var]) -> set[Operand]:
+    """Those of these values whose identity may be looked at, or that go where we do not look."""
     out: set[Operand] = set()
+    apart: Any = pulled.isdisjoint
     for b in p.blocks:
         for s in (*b.head, *b.stmts):
+            if apart(s.args) and not s.kwargs and s.fn not in pulled:
+                continue
             f = s.fn.value if isinstance(s.fn, Const) else None
             if id(f) in _IDENTITY or not (isinstance(f, (BuiltinFunctionType, np.ufunc)) or id(f) in _ACCUMULATES):
                 out.update(s.operands())
-        if b.term is not None:
-            out.update(v for e in draft_edges(b.term) for v in e.args)
-            out.update(x for x in (getattr(b.term, "value", None),) if isinstance(x, Var))
-    return out
+        for e in draft_edges(b.term) if b.term is not None else ():
+            out.update(e.args)
+        out.add(getattr(b.term, "value", None))  # type: ignore[arg-type]
+    return out & pulled
 
 
 class _Block:

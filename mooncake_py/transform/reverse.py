@@ -126,7 +126,8 @@ class PullbackAssembly:
             return
         taken: dict[tuple[Var, Path], Operand] = {}
         for v in b.params:
-            for path, kind in leaves(self.lanes.tree(v)):
+            tree = self.lanes.tree(v)
+            for path, kind in leaves(tree) if tree != NONE else ():
                 if kind != REF:
                     taken[(v, path)] = p.take(v, path)
         here = p.block
@@ -220,6 +221,8 @@ class PullbackAssembly:
         self, p: PullbackBuilder, pred: tuple[BlockId, Edge], b: CFGBlock, taken: dict[tuple[Var, Path], Operand]
     ) -> None:
         """What the parameters' cotangents add to the arguments of the edge that was taken."""
+        if not taken:
+            return
         source, e = pred
         term = self.canonical.blocks[source].term
         args = dict(zip(b.params[1:] if brings_value(term, e) else b.params, e.args, strict=True))

@@ -64,7 +64,7 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
     mark = info.forward.block, len(info.forward.block.stmts)
     applied: Applied | None = None
     try:
-        found = templates.apply(rule, *values, info.forward, info.types, info.real)
+        found = templates.apply(rule, *values, info.forward, info.types, info.real, info.templates)
         if found is not None:
             y, pb, applied = found
         else:

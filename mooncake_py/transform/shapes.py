@@ -38,8 +38,6 @@ _IN_PLACE = frozenset({operator.iadd, operator.isub, operator.imul, operator.itr
 
 def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: dict[Var, Operand]) -> None:
     """Take the sums out of the pullback that change no shape."""
-    if not any(_is(s, same_if_shaped) or _is(s, repeated) for b in p.blocks for s in b.stmts):
-        return
     known = _Shapes(types)
     for b in forward.blocks:
         for s in b.stmts:

@@ -24,14 +24,13 @@ _OTHER = {operator.iadd: operator.isub, operator.isub: operator.iadd}
 
 def fold_signs(b: Builder, effects: Effects) -> None:
     """Take signs into sums, and pairs of them out."""
-    if not any(function_of(s) in _NEGATIVE for block in b.blocks for s in block.stmts):
+    negated = [block for block in b.blocks if any([function_of(s) in _NEGATIVE for s in block.stmts])]
+    if not negated:
         return
     uses = count_uses(b)
     subst: dict[Var, Operand] = {}
-    for block in b.blocks:
+    for block in negated:
         stmts = block.stmts
-        if not any(function_of(s) in _NEGATIVE for s in stmts):
-            continue
         reader = {v: i for i, s in enumerate(stmts) for v in s.operands() if uses.get(v) == 1}
         gone: set[int] = set()
         for i, s in enumerate(stmts):

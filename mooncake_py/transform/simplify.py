@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from mooncake_py.infer.inferred import Inferred, is_put_off, is_to_come
 from mooncake_py.infer.interpret import Inference
+from mooncake_py.infer.numbers import computes_numbers
 from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.state import Found
@@ -138,6 +139,8 @@ def simplify(
         larger = take_in(known, fn.__globals__, taken, set() if classes is None else classes.apart)
         return None if larger is None else settle_cells(without_single_params(larger))
 
+    if not inferred.early and computes_numbers(inferred):
+        return None
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)

@@ -123,10 +123,10 @@ def _as_method(p: PullbackBuilder, s: Call) -> tuple[Call, ...]:
 def finish_helpers(p: PullbackBuilder) -> None:
     """Placeholders as what they are."""
     for block in p.blocks:
-        if any(isinstance(s.fn, Const) and s.fn.value is helpers.shadow_dense for s in block.stmts):
+        if any([type(s.fn) is Const and s.fn.value is helpers.shadow_dense for s in block.stmts]):
             block.stmts = [x for s in block.stmts for x in _as_method(p, s)]
         for i, s in enumerate(block.stmts):
-            f = s.fn.value if isinstance(s.fn, Const) else None
+            f = s.fn.value if type(s.fn) is Const else None
             if f is helpers.accum_num:
                 g: Any = operator.add
             elif f is helpers.accum_arr:

@@ -156,9 +156,11 @@ def apply(
     builder: Builder,
     types: dict[Var, T],
     real: bool,
+    valid: set[Template],
 ) -> tuple[AV, AV, Applied] | None:
     """The rule's body put into the builder, straight code of it; None where the specialiser has to do it.
 
+    `valid`: templates of which it has been seen in this derivation that their names mean what they meant.
     Raises NotSpecialised where it is known that it cannot.
     """
     global _generation
@@ -173,10 +175,12 @@ def apply(
     found = _templates.get(key)
     if found is None and floats:
         found = _templates.get((key, floats))
-    if isinstance(found, Template) and not _still(found.names):
+    if isinstance(found, Template) and found not in valid and not _still(found.names):
         found = None
     if found is None:
         found = _make(rule, values, keywords, types, real, key, floats)
+    if isinstance(found, Template):
+        valid.add(found)
     if isinstance(found, str):
         if found == _BRANCHES:
             return None
@@ -270,7 +274,7 @@ _ONE = ("constant", "one")
 
 def _still(names: Dependencies) -> bool:
     """Do the names that a template relied on mean what they meant?"""
-    return all(scope.get(name, None) is value for scope, name, value in names)
+    return all([scope.get(name, None) is value for scope, name, value in names])
 
 
 def replaced(v: AV, meaning: dict[Operand, Operand]) -> AV:

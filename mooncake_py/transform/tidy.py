@@ -79,7 +79,13 @@ def _arrays_first(b: Builder, types: dict[Var, T]) -> None:
 
     for block in b.blocks:
         for i, s in enumerate(block.stmts):
-            if function_of(s) is operator.mul and not s.kwargs and is_a(Arr, s.args[1]) and is_a(Inst, s.args[0]):
+            if (
+                type(s.fn) is Const
+                and s.fn.value is operator.mul
+                and not s.kwargs
+                and is_a(Arr, s.args[1])
+                and is_a(Inst, s.args[0])
+            ):
                 block.stmts[i] = Call(s.out, s.fn, s.args[::-1], (), s.pos)
 
 
@@ -103,7 +109,7 @@ def _shared(b: Builder, effects: Effects) -> dict[Var, Operand]:
                 if same is not None and not (effects.written & {s.out, same.out}):
                     subst[s.out] = same.out
                     continue
-                (lasting if all(effects.leaves(ANYTHING, v) for v in s.args) else table)[key] = s
+                (lasting if all([effects.leaves(ANYTHING, v) for v in s.args]) else table)[key] = s
             elif (effect := effects.of(s)) != NOTHING:
                 table = {k: t for k, t in table.items() if all(effects.leaves(effect, v) for v in t.args)}
             kept.append(s)

@@ -65,4 +65,4 @@ def drop_useless(canonical: Canonical, inferred: Inferred, lanes: Lanes) -> None
 
 
 def _operands(s: Call, call: CallInfo) -> list[Operand]:
-    return [*s.operands(), *call.args]
+    return [*s.operands()] if call.args is s.args else [*s.operands(), *call.args]

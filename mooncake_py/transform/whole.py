@@ -16,7 +16,7 @@ from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand, Var
 
 def whole_displays(fn: Function) -> Function:
     """The function with every display that is filled where it is made as one statement."""
-    if not any(is_const(s.fn, ops.list_append) or is_const(s.fn, ops.map_add) for b in fn.blocks for s in b.stmts):
+    if not fn.calls(ops.list_append, ops.map_add):
         return fn
     counts = use_counts(fn)
     fn = replace(fn, blocks=tuple([_whole(b, counts) for b in fn.blocks]))

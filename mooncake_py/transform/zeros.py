@@ -25,7 +25,7 @@ def without_zeros(b: Builder, types: dict[Var, T]) -> None:
     uses: dict[Operand, int] = {}
     subst: dict[Var, Operand] = {}
     for block in b.blocks:
-        zeros = {s.out: s for s in block.stmts if function_of(s) is helpers.zeros_like}
+        zeros = {s.out: s for s in block.stmts if type(s.fn) is Const and s.fn.value is helpers.zeros_like}
         if not zeros:
             continue
         uses = uses or count_uses(b)
