@@ -90,7 +90,8 @@ def derive_rule(
     forward = pytypes.FunctionType(codes[0], fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
-    rule = DerivedRule(fn.__code__, forward, pullback, derived, tuple(inferred.guards.values()), taken, sites)
+    guards = tuple(inferred.guards.values())
+    rule = DerivedRule(fn.__code__, forward, pullback, derived.without_code(), guards, taken, sites)
     rule.anywhere = not inferred.memory.handed_back
     if frame is not None and not outcome:  # an outcome that is an exception has no value to look at
         from mooncake_py.diagnostics.derived import watch_rule

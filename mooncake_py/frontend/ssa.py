@@ -412,6 +412,7 @@ def _lead_past_empty(block: Draft, link: Link) -> None:
         preds[preds.index(onward)] = link
         link.target = onward.target
         link.args = onward.args
+        empty.links = ()  # which refer to it
 
 
 def _find(replaced: dict[Var, Operand], value: Operand) -> Operand:

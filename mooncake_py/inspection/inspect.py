@@ -27,7 +27,7 @@ from mooncake_py.run import Wary
 from mooncake_py.runtime.binding import bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of
 from mooncake_py.switches import current
-from mooncake_py.transform.derived import Derived, Kept, Planned
+from mooncake_py.transform.derived import Derivation, Derived, Kept, Planned
 from mooncake_py.transform.lanes import REF, leaves
 from mooncake_py.transform.useful import WHY
 
@@ -69,8 +69,8 @@ class Inspection:
         return result
 
     @property
-    def derived(self) -> Derived:
-        result: Derived = self.stages["derived"]
+    def derived(self) -> Derivation:
+        result: Derivation = self.stages["derived"]
         return result
 
     def text(self) -> str:

@@ -34,7 +34,7 @@ from mooncake_py.transform.batch import OUTER, batch_outer_products
 from mooncake_py.transform.canonical import Canonical, canonicalise
 from mooncake_py.transform.certain import fold
 from mooncake_py.transform.control import Control
-from mooncake_py.transform.derived import Derived, Observer, Planned, ignore
+from mooncake_py.transform.derived import Derivation, Observer, Planned, ignore
 from mooncake_py.transform.effects import functions_in, is_array
 from mooncake_py.transform.facts import Facts
 from mooncake_py.transform.forward import ForwardAssembly
@@ -61,7 +61,7 @@ def derive(
     options: Options = DEFAULT,
     observe: Observer = ignore,
     checks: Checks | None = None,
-) -> Derived:
+) -> Derivation:
     """The forward and pullback functions of an inferred primal; the sites are what its calls go through.
 
     With `checks`, those of debug mode.
@@ -109,7 +109,7 @@ def derive(
     written_args, written_cells = facts.written()
     touched_args, touched_cells, touched_globals = facts.touched()
     always_zero = facts.always_zero(p, result_tree)
-    return Derived(
+    return Derivation(
         forward=builder.finish(fn.name, fn.filename, forward.params, fn.firstline),
         pullback=p.finish(fn.name, fn.filename, [pullback.captures_in, pullback.dy_in], fn.firstline),
         arg_trees=tuple(map(lanes.tree, (*fn.params, *fn.free))),

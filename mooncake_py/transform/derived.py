@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types as pytypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mooncake_py.infer.types import T
@@ -12,13 +12,14 @@ from mooncake_py.ir.nodes import (
     BlockId,
     Function,
     Pos,
+    node,
 )
 from mooncake_py.transform.adinfo import ADStmtInfo
 from mooncake_py.transform.canonical import Canonical
 from mooncake_py.transform.lanes import Lanes, Path, Tree
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Kept:
     """A forward value that the reverse run names, and how it gets there.
 
@@ -53,10 +54,8 @@ def ignore(stage: str, result: Any) -> None:
 
 @dataclass(slots=True)
 class Derived:
-    """The result of a derivation: two functions in IR and the trees of what goes in and comes out."""
+    """What a rule holds on to of its derivation: the trees of what goes in and comes out, what is changed and kept."""
 
-    forward: Function
-    pullback: Function
     arg_trees: tuple[Tree, ...]
     lane_args: tuple[tuple[int, Path], ...]  # which fdata the forward takes after the primals
     result_tree: Tree
@@ -77,3 +76,14 @@ class Derived:
     def own_only(self) -> bool:
         """Does it, as far as is seen before the run, change nothing but what it makes?"""
         return not (self.touched_args or self.touched_cells or self.touched_globals)
+
+
+@dataclass(slots=True)
+class Derivation(Derived):
+    """The result of a derivation: all that, and two functions in IR, which nobody needs once they are lowered."""
+
+    forward: Function
+    pullback: Function
+
+    def without_code(self) -> Derived:
+        return Derived(*[getattr(self, f.name) for f in fields(Derived)])

@@ -8,7 +8,7 @@ from mooncake_py import grad
 from mooncake_py.infer.allocation import Origin
 from mooncake_py.ir.nodes import Const, Var
 from mooncake_py.runtime.site import DynamicSite
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 def test_values_from_elsewhere_may_be_what_is_held() -> None:
@@ -26,7 +26,7 @@ def test_lists_of_lists_by_comprehensions_are_known() -> None:
         m = [[x * y for x in xs] for y in xs]
         return m[0][1] * m[1][1]
 
-    forward = rule_of(f, [2.0, 3.0]).derived.forward
+    forward = derivation_of(f, [2.0, 3.0]).forward
     assert not any(
         isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts
     )
@@ -35,7 +35,7 @@ def test_lists_of_lists_by_comprehensions_are_known() -> None:
 
 def _decides(f, *args) -> bool:
     """Is there a call that is decided when it runs?"""
-    forward = rule_of(f, *args).derived.forward
+    forward = derivation_of(f, *args).forward
     return any(isinstance(s.fn, Const) and isinstance(s.fn.value, DynamicSite) for b in forward.blocks for s in b.stmts)
 
 

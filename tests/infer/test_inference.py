@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from mooncake_py import inspect, registry, value_and_grad
-from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.outside import may_write_outside
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import Inst
 from mooncake_py.ir.nodes import Branch, Const, ForNext
 from mooncake_py.ir.nodes import Function as IR
 from mooncake_py.run import NOTHING
-from mooncake_py.runtime.rule import rule_for
 from mooncake_py.testing import check_grads
+from tests.derive import derivation_of
 from tests.functions import by_name
 
 
@@ -25,17 +24,11 @@ def callees(fn: IR) -> list[object]:
     return [s.fn.value for b in fn.blocks for s in b.stmts if isinstance(s.fn, Const)]
 
 
-def derived(f, *args, active=None):
-    registry.load_packs()
-    active = [True] * len(args) if active is None else active
-    return rule_for(f, tuple(abstract(x, a) for x, a in zip(args, active, strict=True)), ()).derived
-
-
 def test_inactive_argument_costs_nothing() -> None:
     def f(x, y):
         return math.sin(x) * math.exp(y)
 
-    both, one = derived(f, 1.0, 1.0), derived(f, 1.0, 1.0, active=[True, False])
+    both, one = derivation_of(f, 1.0, 1.0), derivation_of(f, 1.0, 1.0, active=[True, False])
     assert callees(both.pullback).count(math.cos) == 1
     assert callees(one.pullback).count(math.cos) == 1
     assert len(callees(one.pullback)) < len(callees(both.pullback))
@@ -48,7 +41,7 @@ def test_branch_decided_by_types_is_not_there() -> None:
             return np.sum(x)
         return math.sin(x)
 
-    d = derived(f, 1.0)
+    d = derivation_of(f, 1.0)
     assert np.sum not in callees(d.forward) and math.sin in callees(d.forward)
     assert not any(isinstance(b.term, Branch) for b in (*d.forward.blocks, *d.pullback.blocks))
 
@@ -60,7 +53,7 @@ def test_integer_work_has_no_reverse() -> None:
             k += i * i
         return x * k
 
-    d = derived(f, 1.0, 4)
+    d = derivation_of(f, 1.0, 4)
     assert not any(s.endswith("[]") for s in d.stored), "nothing is pushed in a loop of integers"
     assert not any(isinstance(b.term, Branch | ForNext) for b in d.pullback.blocks)
 
@@ -70,7 +63,7 @@ def test_arrays_that_are_only_read_have_no_shadow() -> None:
         y = np.sin(x)
         return np.sum(y * y + x)
 
-    d = derived(f, np.ones(3))
+    d = derivation_of(f, np.ones(3))
     assert d.lane_args == () and d.arg_trees == ("arr",)
     assert not any("hadow" in getattr(c, "__name__", "") for c in callees(d.forward) + callees(d.pullback))
 
@@ -80,7 +73,7 @@ def test_arrays_that_are_written_to_have_one() -> None:
         x[0] = 1.0
         return x
 
-    d = derived(f, np.ones(3))
+    d = derivation_of(f, np.ones(3))
     assert d.arg_trees == ("ref",) and d.lane_args == ((0, ()),) and d.in_place
 
 

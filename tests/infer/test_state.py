@@ -13,7 +13,7 @@ import pytest
 from mooncake_py import pipeline
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
-from tests.derive import rounds_of, rule_of
+from tests.derive import derivation_of, rounds_of
 from tests.functions import CASES, TURN
 from tests.harness import Case
 
@@ -61,7 +61,7 @@ def test_inference_with_memory_finds_what_it_finds_without(case: Case, monkeypat
 
     monkeypatch.setattr(pipeline, "infer_simplified", twice)
 
-    rule_of(case.fn, *case.fresh_args(), anew=True)
+    derivation_of(case.fn, *case.fresh_args())
     assert seen
     for one, other in seen:
         assert one == other

@@ -8,7 +8,7 @@ import pytest
 from mooncake_py import options
 from mooncake_py.sums import OuterSum
 from mooncake_py.testing import check_grads
-from tests.derive import rule_of, text_of
+from tests.derive import text_of
 
 
 def recurrent(w, h, n):
@@ -68,9 +68,9 @@ FUNCTIONS = [recurrent, both_sides, sometimes, nested, left_early, written, pair
 
 
 def test_a_recurrent_net_collects() -> None:
-    assert "OuterSum" in text_of(rule_of(recurrent, W, H, 3))
+    assert "OuterSum" in text_of(recurrent, W, H, 3)
     with options(tidy=False):
-        assert "OuterSum" not in text_of(rule_of(recurrent, W, H, 3))
+        assert "OuterSum" not in text_of(recurrent, W, H, 3)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])

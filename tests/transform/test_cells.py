@@ -11,7 +11,7 @@ from mooncake_py import value_and_grad
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const
 from mooncake_py.iterators import advance, make_generator
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 def counter(x):
@@ -71,7 +71,7 @@ def escaping(x):
 
 
 def used(f: Callable[..., Any]) -> set[Any]:
-    forward = rule_of(f, 1.1).derived.forward
+    forward = derivation_of(f, 1.1).forward
     return {s.fn.value for b in forward.blocks for s in b.stmts if isinstance(s.fn, Const)}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.derive import rule_of, text_of
+from tests.derive import derivation_of, text_of
 from tests.functions import CASES, by_name
 from tests.harness import Case
 
@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 
 
 def text(case: Case) -> str:
-    return text_of(rule_of(case.fn, *case.fresh_args(), anew=True))
+    return text_of(case.fn, *case.fresh_args())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,6 +56,6 @@ def test_what_was_derived_before_changes_nothing() -> None:
             s += np.sin(x[i]) * x[i]
         return s
 
-    before = text_of(rule_of(f, np.ones(3), anew=True))
-    rule_of(lambda x: np.exp(x) * x, np.ones(3), anew=True)
-    assert text_of(rule_of(f, np.ones(3), anew=True)) == before
+    before = text_of(f, np.ones(3))
+    derivation_of(lambda x: np.exp(x) * x, np.ones(3))
+    assert text_of(f, np.ones(3)) == before

@@ -10,7 +10,7 @@ import pytest
 from mooncake_py import grad
 from mooncake_py.fields import make_object
 from mooncake_py.ir.nodes import Const
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 class Vec:
@@ -63,7 +63,7 @@ class Watched(Vec):
 
 
 def made(f: Any, *args: Any) -> int:
-    forward = rule_of(f, *args).derived.forward
+    forward = derivation_of(f, *args).forward
     return sum(isinstance(s.fn, Const) and s.fn.value is make_object for b in forward.blocks for s in b.stmts)
 
 

@@ -11,12 +11,12 @@ from mooncake_py import value_and_pullback
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.testing import check_grads
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 def lists(f: Any, *args: Any) -> int:
     """How many lists the forward code makes of items that are there."""
-    forward = rule_of(f, *args, anew=True).derived.forward
+    forward = derivation_of(f, *args).forward
     return sum(is_const(s.fn, ops.build_list) and len(s.args) > 1 for b in forward.blocks for s in b.stmts)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.derive import rule_of, text_of
+from tests.derive import text_of
 from tests.transform.seeds import EXAMPLES
 
 WRITE = os.environ.get("MOONCAKE_GOLDEN") == "write"
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize("fn, args", EXAMPLES, ids=lambda x: getattr(x, "__name__", ""))
 def test_golden(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    text = text_of(rule_of(fn, *args, anew=True))
+    text = text_of(fn, *args)
     path = HERE / f"{fn.__name__}.txt"
     if WRITE:
         path.write_text(text)

@@ -10,7 +10,7 @@ from mooncake_py.ir.graph import loop_depth
 from mooncake_py.ir.nodes import Const
 from mooncake_py.testing import check_grads
 from mooncake_py.transform import helpers
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 def filled(x):
@@ -42,7 +42,7 @@ def used_whole_in_between(x):
 
 def depths(f):
     """In how many loops of the pullback the dense array of a shadow is asked for, for each place."""
-    fn = rule_of(f, np.arange(3.0)).derived.pullback
+    fn = derivation_of(f, np.arange(3.0)).pullback
     depth = loop_depth(fn)
     return sorted(
         depth[b.id]

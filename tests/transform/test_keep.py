@@ -39,9 +39,9 @@ def test_bounds_are_not_pushed() -> None:
 
 
 def test_zeros_need_a_shape() -> None:
-    assert "zeros_unless" in text_of(rule_of(halves, W, X, 2))
+    assert "zeros_unless" in text_of(halves, W, X, 2)
     with options(recompute=False):
-        assert "dense_zeros" in text_of(rule_of(halves, W, X, 2))
+        assert "dense_zeros" in text_of(halves, W, X, 2)
 
 
 def test_a_sigmoid_keeps_its_value_and_one_more() -> None:

@@ -13,7 +13,7 @@ from mooncake_py.ir.nodes import ForNext
 from mooncake_py.registration import unregister
 from mooncake_py.registry import perhaps_none
 from mooncake_py.testing import check_grads
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 
 def weighted(*xs):
@@ -57,7 +57,7 @@ def rules() -> Iterator[None]:
 
 def loops(f: Any, *args: Any) -> int:
     """How many loops the derived code of f has."""
-    derived = rule_of(f, *args, anew=True).derived
+    derived = derivation_of(f, *args)
     return sum(isinstance(b.term, ForNext) for g in (derived.forward, derived.pullback) for b in g.blocks)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from mooncake_py import value_and_pullback
 from mooncake_py.testing import check_grads
-from tests.derive import rule_of
+from tests.derive import derivation_of
 
 A = np.array([0.3, 0.7, -0.2])
 
@@ -158,7 +158,7 @@ def name(value: Any) -> str:
 
 def reads_cotangents(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     """Does the pullback read elements of the array that it fills?"""
-    pullback = rule_of(f, *args).derived.pullback
+    pullback = derivation_of(f, *args).pullback
     stmts = [s for b in pullback.blocks for s in b.stmts]
     filled = {s.args[0] for s in stmts if getattr(s.fn, "value", None) is operator.setitem}
     assert filled
