@@ -43,8 +43,11 @@ ARGS = BaseException.__dict__["args"]
 """Where exceptions keep their arguments, whatever their class says of attributes."""
 
 
-def surely(x: Any, what: Any) -> Any:
-    """x, which a plan took for an object of exactly this class, or a function of this code; goes when that is known."""
+def surely(x: Any, what: Any, source: Any) -> Any:
+    """x, which a plan took for an object of exactly this class, or a function of this code; goes when that is known.
+
+    `source` is what x is in the source.
+    """
     return x
 
 
@@ -57,6 +60,16 @@ def lacks(x: Any, cls: type, name: str) -> None:
             None,
             "give it a name of its own, or set it where it is seen: in __init__ or in a short method",
         )
+
+
+def has_own(x: Any, name: str) -> bool:
+    """Has the object an attribute of its own by this name, which its class has as well?"""
+    return name in x.__dict__
+
+
+def own(x: Any, name: str) -> Any:
+    """That attribute: what the class has does not come first."""
+    return x.__dict__[name]
 
 
 def narrow(x: Any, of: bool, kind: Any) -> Any:

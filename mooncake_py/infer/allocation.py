@@ -222,5 +222,5 @@ def _of_attribute(
     if info.kind == "op":
         return isinstance(types.get(s.out), Meth) and s.out not in escaping
     if is_const(s.fn, getattr):
-        return info.kind in ("plain", "rule")
+        return info.kind in ("plain", "rule") and not is_const(s.args[1], "__dict__")  # which may be written to
     return info.kind == "rule" and info.target in writes

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import MooncakeError, UnsupportedError
-from mooncake_py.fields import ABSENT, delete_name, load_name, set_args, store_name
+from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, set_raw, store_name
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
 from mooncake_py.infer.computed_names import attribute_named, name_of_class
+from mooncake_py.infer.descriptors import constant_of, describes
 from mooncake_py.infer.held import (
     assigns_values,
     is_kept_by,
@@ -38,7 +39,7 @@ from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Pla
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, union, widen
+from mooncake_py.infer.types import BOT, Dct, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
@@ -203,6 +204,11 @@ class Attributes(State):
         if isinstance(t, Known) and isinstance(t.value, _OF_NUMBERS) and hasattr(t.value, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
             return abstract(getattr(t.value, name), False)
+        if isinstance(t, Known) and describes(t.value) and len(args) == 2:
+            if (held := self.of_descriptor(s, t.value, name)) is not None:
+                kind = "op" if isinstance(held, Meth) else "plain"
+                self.calls[s.out] = CallInfo(kind, getattr, None, args, (), types)
+                return held
         if len(args) == 2 and has_no(t, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
             return BOT
@@ -245,6 +251,17 @@ class Attributes(State):
             "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
         )
         return Top(act)
+
+    def of_descriptor(self, s: Call, d: Any, name: str) -> T | None:
+        """A method of what computes attributes, or a number, text or function that it holds, which is relied on."""
+        value = constant_of(d, name)
+        if value is not MISSING and (not self.wary or type(value) is str):  # the name that its own methods write by
+            self.guards[(id(d.__dict__), name)] = Guard(d.__dict__, name, value)
+            return Known(value)
+        if self.classes is None or name in getattr(d, "__dict__", ()):
+            return None
+        method = self.classes.look(type(d), name)
+        return Meth(method, (s,)) if is_function(method) else None
 
     def _is_code(self, cls: type, name: str) -> bool:
         """Is it a function, class or property that a class of the user's has by this name?"""
@@ -299,21 +316,34 @@ class Attributes(State):
         self.calls[s.out] = CallInfo("dynamic", getattr, None, s.args, (), types, f"no rule for attribute {d!r}")
         return Top(True)
 
-    def of_dict(self, s: Call, classes: Classes, args: tuple[Operand, ...]) -> T | None:
-        """`x.__dict__.update(...)` of what is known by name: attributes are set, whatever the class says of that."""
+    def of_dict(
+        self,
+        s: Call,
+        classes: Classes,
+        f: Any,
+        args: tuple[Operand, ...],
+        types: tuple[T, ...],
+        items: list[tuple[str, Operand]] | None,
+    ) -> T | None:
+        """`x.__dict__.update(...)`, or one item of that, which is known by name: attributes are set, whatever the class
+        says of that. By names that are not known it may be any of them.
+        """
         made = self.shape.defs.get(args[0]) if isinstance(args[0], Var) else None
-        x = made.args[0] if made is not None and made.out in self.shape.looked_into and made.args else None
-        t = self.type_of(x) if x is not None else BOT
-        items = list(s.kwargs)
-        if len(args) == 2:
-            shown = self.shape.shown(args[1])
-            items = [] if shown is None or items else shown
-        if x is None or not isinstance(t, Obj) or not items or s.out in self.late:
+        if made is None or made.out not in self.shape.looked_into or not made.args or made.args[0] == args[0]:
             return None
+        x = made.args[0]
+        t = self.type_of(x)
         raw = object.__setattr__
-        if any(classes.write(t, (x, Const(k), v), k, self.type_of(v), raw=True) is None for k, v in items):
-            return None
-        return self.planned(s, Plan(Const(raw), (x,), tuple(items)))
+        known = isinstance(t, Obj) and items and s.out not in self.late
+        if known and all(self._is_kept(classes, t, x, k, v) for k, v in items):  # type: ignore[arg-type, union-attr]
+            return self.planned(s, Plan(Const(raw), (x,), tuple(items)))  # type: ignore[arg-type]
+        why = "attributes of any name are set"
+        self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
+        return Known(None)
+
+    def _is_kept(self, classes: Classes, t: Obj, x: Operand, name: str, v: Operand) -> bool:
+        """Does an object of this type keep what is set by this name, and is asked for it first?"""
+        return classes.write(t, (x, Const(name), v), name, self.type_of(v), raw=True) is set_raw
 
     def of_exception(self, s: Call, f: Any, t: Obj, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         """What is asked of an exception that is known, and the `__init__` that keeps its arguments."""
@@ -378,8 +408,15 @@ class Attributes(State):
                 if each is not None:
                     return self.planned(s, Plan(each, args))
                 return self.planned(s, Plan(way, (args[k],), (), None, k - (len(args) - len(s.args))))
+        elif f is own and isinstance(t, Obj):
+            held, how = classes.stored(t, t.field(types[1].value))  # type: ignore[attr-defined]
+            return self.found(s, held, how, args, types)
         elif f is dict.update and len(args) <= 2:
-            return self.of_dict(s, classes, args)
+            given = self.shape.shown(args[1]) if len(args) == 2 else []
+            return self.of_dict(s, classes, f, args, types, None if given is None else [*given, *s.kwargs])
+        elif f is operator.setitem and isinstance(t, Dct):
+            name = types[1].value if isinstance(types[1], Known) and type(types[1].value) is str else None
+            return self.of_dict(s, classes, f, args, types, None if name is None else [(name, args[2])])
         elif f is vars and len(args) == 1 and isinstance(t, Obj) and s.out in self.shape.looked_into:
             found = classes.read(s, args[0], t, "__dict__")
             return None if found is None else self.found(s, *found, (*args, Const("__dict__")), (t, Known("__dict__")))

@@ -214,7 +214,10 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
             assert isinstance(put, Dct)
             return join(t, replace(put, cls=t.cls, act=t.act or put.key.active))
     if isinstance(t, SetOf):
-        return set_of(join(t.elem, e.put)) if not apart and may_be(t, e.target) else t
+        elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
+        if not apart and may_be(t, e.target):
+            elem = join(elem, fold(e.put, around))
+        return t if elem == t.elem else set_of(elem)
     return _put_into_object(t, e, around) if isinstance(t, Obj) else t
 
 

@@ -19,7 +19,7 @@ from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds, loosened
-from mooncake_py.infer.parts import activate, elsewhere
+from mooncake_py.infer.parts import activate, elsewhere, returned
 from mooncake_py.infer.predicates import holds_objects, holds_unknown, may_be_asked
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
@@ -105,6 +105,7 @@ class Memory:
         self.fn = fn
         self.shape = shape or Shape(fn)
         self.wary = wary
+        self.outermost = outermost
         self.surely = surely  # calls that are not seen are taken to keep their arguments apart
         if aliased:  # the arguments share memory with each other
             shareable = [p for p in fn.params if self.identity(p)]
@@ -287,7 +288,7 @@ class Memory:
                     x = info.args[i]
                     seen = bool(self.wary) or self._may_be_global(x)
                     for e in between(elsewhere(widen(info.types[i])), now, seen, origins.of(x)):
-                        effect(x, e)
+                        effect(x, replace(e, put=returned(e.put)) if self.outermost else e)
             elif info.target in WRITES:
                 t, name = self._type(info.args[0]), info.args[1]
                 if isinstance(t, Obj) and isinstance(name, Const):
@@ -342,7 +343,8 @@ class Memory:
             return False
         for v in s.args:
             made = self.shape.defs.get(v) if isinstance(v, Var) else None
-            if isinstance(self._type(v), (Top, Inst, Fn, Meth)) and not is_scalar(self._type(v)):
+            t = self._type(v)
+            if isinstance(t, (Top, Inst, Fn, Meth)) and not (is_scalar(t) or isinstance(t, SetOf)):
                 if made is None or not self.only_iterates(made):
                     return False
         return True

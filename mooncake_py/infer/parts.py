@@ -23,7 +23,9 @@ from mooncake_py.infer.types import (
     Many,
     Meth,
     Obj,
+    Passed,
     Real,
+    Rec,
     SetOf,
     T,
     Top,
@@ -68,6 +70,8 @@ def with_parts(t: T, f: Callable[[T], T]) -> T:
             return t.holding(f(e), t.active)
         case Dct() | Union():
             return t.mapped(f)
+        case SetOf(elem=e) if not is_plain(e):
+            return set_of(f(e))
     return t
 
 
@@ -111,6 +115,19 @@ def elsewhere(t: T) -> T:
     """The type in another function's code. The statement that made a function or bound a method is not there: what
     these hold is not known."""
     return Top(t.active) if isinstance(t, (Fn, Meth, Many)) else with_parts(t, elsewhere)
+
+
+def passed(t: T) -> T:
+    """The type in the code of a function that the outermost one calls: what is made here may come back."""
+    made = (Fn, Meth)
+    if isinstance(t, made) or (isinstance(t, Union) and any(isinstance(x, made) for x in t.options)):
+        return Passed(t.active, t)
+    return with_parts(t, passed)
+
+
+def returned(t: T) -> T:
+    """The type of what comes back from there."""
+    return t.inner if isinstance(t, Passed) else with_parts(t, returned)
 
 
 def activate(t: T, act: bool = True) -> T:
@@ -169,19 +186,18 @@ def set_of(elem: T) -> T:
     if is_plain(elem) and not elem.active:
         return SetOf(set, False, elem)
     options = elem.options if isinstance(elem, Union) else (elem,)
-    of_objects = all(isinstance(t, Obj) or (is_plain(t) and not t.active) for t in options)
-    return SetOf(set, True, elem) if of_objects else Top(True)
+    return SetOf(set, True, elem) if all(map(_is_told_apart, options)) else Top(True)
+
+
+def _is_told_apart(t: T) -> bool:
+    """Is it an object, of which the run knows what it carries, or a plain constant?"""
+    return isinstance(t, (Obj, Rec)) or (is_plain(t) and not t.active)
 
 
 def many(elem: T) -> T:
     """The type of a tuple of any number of such items: nothing is known where they are not plain."""
     elem = widen(elem)
     return Many(elem.active, elem) if is_plain(elem) and not isinstance(elem, Union) else Top(elem.active)
-
-
-def taken_out_of(t: SetOf) -> T:
-    """The type of what is taken out of a set: what an object among it carries is found when it runs."""
-    return t.elem if is_plain(t.elem) else Top(True)
 
 
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:

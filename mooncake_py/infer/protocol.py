@@ -22,12 +22,14 @@ from typing import Any
 from mooncake_py import fields
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.descriptors import read_by, written_by
 from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.sources import Source
 from mooncake_py.infer.special_methods import (
     BINARY,
     IN_PLACE,
@@ -139,7 +141,7 @@ class Classes:
         cautious: bool = False,
         wary: bool = False,
         own: Set[tuple[type, str]] = frozenset(),
-        told: Mapping[Var, T] = MappingProxyType({}),
+        told: Mapping[Source, T] = MappingProxyType({}),
     ) -> None:
         self.own = own  # names that are looked up in objects of a class even where nothing is known to set them
         self.told = told  # what values may be as well: what they were taken for has turned out to be too little
@@ -196,11 +198,11 @@ class Classes:
         d = self.look(cls, name)
         held = t.field(name)
         if d is fields.ARGS:
-            return self._stored(t, held)
+            return self.stored(t, held)
         if d is MISSING or type(d) is pytypes.MemberDescriptorType:
             hook = self.look(cls, "__getattr__")
             if hook is MISSING or name in t.sure:
-                return self._stored(t, held)
+                return self.stored(t, held)
             if held is None and is_function(hook) and (cls, name) not in self.own:
                 return BOT, Plan(hook, (x, Const(name)), lacks=(x, Const(cls), Const(name)))
             return None
@@ -212,14 +214,17 @@ class Classes:
                 return BOT, Plan(d.fget, (x,))
             asked = (Const(d.fget), Const(ask), x, Const(name))
             return (BOT, Plan(computed_or_asked, asked)) if is_function(ask) else None
-        if hasattr(type(d), "__set__") or hasattr(type(d), "__delete__"):
+        data = hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")
+        if held is not None and name in t.sure and not data:
+            return self.stored(t, held)
+        if (computed := read_by(self, d, x, t, name)) is not None:
+            return BOT, Plan(*computed)
+        if data:
             return None
-        if held is not None and name in t.sure:
-            return self._stored(t, held)
         if type(d) in (int, float, complex, str, bool, type(None)) and not self.wary:
             if held is None:
                 return Known(d), getattr
-            return self._stored(t, held, abstract(d, False))
+            return self.stored(t, held, abstract(d, False))
         if held is not None or (cls, name) in self.own:
             return None
         if is_function(d):
@@ -230,7 +235,7 @@ class Classes:
             return Meth(d.__func__, (s,), False, cls), None
         return (Known(d), getattr) if type(d) in _READ_AS_THEY_ARE else None
 
-    def _stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
+    def stored(self, t: Obj, held: T | None, default: T = BOT) -> tuple[T, Any]:
         held = default if held is None else join(recursive.read(held, t), default)
         if not t.act or held == BOT:
             return held, getattr
@@ -242,7 +247,8 @@ class Classes:
         """The dict that keeps the attributes."""
         cls = t.cls
         d = self.look(cls, "__dict__")
-        apart = type(d) is pytypes.GetSetDescriptorType and d.__name__ == "__dict__"
+        kinds = (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)  # the latter of a SimpleNamespace
+        apart = type(d) in kinds and d.__name__ == "__dict__"
         if not apart or slot_names(cls) or constant_attributes(cls) or len(t.fields) > MOST_FIELDS:
             return None
         held = [(k, recursive.read(x, t)) for k, x in t.fields]
@@ -305,6 +311,8 @@ class Classes:
         d = self.look(cls, name)
         if type(d) is property and is_function(d.fset):
             return Plan(d.fset, (args[0], args[2]))
+        if not raw and (described := written_by(self, d, args[0], args[2])) is not None:
+            return Plan(*described)
         slot = type(d) is pytypes.MemberDescriptorType
         if not slot and (cls.__dictoffset__ == 0 or hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
             return None

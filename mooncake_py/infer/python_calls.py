@@ -13,7 +13,7 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Spelled, TakenIn
 from mooncake_py.infer.memory import has_identity
 from mooncake_py.infer.outside import stands_alone
-from mooncake_py.infer.parts import activate
+from mooncake_py.infer.parts import activate, passed, returned
 from mooncake_py.infer.predicates import (
     may_be_written,
     takes_all,
@@ -70,6 +70,10 @@ class PythonCalls(Attributes):
             if better is not None and better.changes is not None:
                 return better
         return found if found is not None else result_of(f, types)
+
+    def given(self, types: tuple[T, ...]) -> tuple[T, ...]:
+        """The types that a function gets that is looked into."""
+        return tuple(map(passed, types)) if self.outermost else types
 
     def is_apart(self, f: pytypes.FunctionType) -> bool:
         """Was f to be taken in, and cannot be?"""
@@ -219,7 +223,7 @@ class PythonCalls(Attributes):
             and len(types) == target.__code__.co_argcount
             and (is_numeric_call(target, types) or not is_library(target))  # a library's code may lead far
             and (not self.wary or (is_numeric_call(target, types) and stands_alone(target, self.wary)))
-            and (found := self.result_known(s, target, types)) is not None
+            and (found := self.result_known(s, target, given := self.given(types))) is not None
         ):
             self.guards |= found.guards
             self.relied |= found.functions
@@ -229,8 +233,8 @@ class PythonCalls(Attributes):
             if known and not (s.out in self.shape.protected and (found.changes or may_carry(target, set()))):
                 plain = not (act or found.changes)
                 kind = "plain" if plain else "derived"
-                self.calls[s.out] = CallInfo(kind, target, None, args, (), types, callee=found)
-                return found.type
+                self.calls[s.out] = CallInfo(kind, target, None, args, (), given, callee=found)
+                return returned(found.type) if self.outermost else found.type
             result = found.type
         act = act or bool(self.wary)
         # What is not known may be a function or a generator, that reaches what others write to.

@@ -21,6 +21,7 @@ from mooncake_py.infer.types import (
     Meth,
     Obj,
     Rec,
+    SetOf,
     T,
     Top,
     Tup,
@@ -43,7 +44,7 @@ def may_pass(t: T) -> bool:
     if not t.active:
         return True
     match t:
-        case Obj() | Lst() | Dct() | Arr():
+        case Obj() | Lst() | Dct() | SetOf() | Arr():
             return True
         case Tup(items=items):
             return all(map(may_pass, items))
@@ -69,7 +70,7 @@ def may_lead_on(t: T) -> bool:
             return any(isinstance(x, Obj) or may_lead_on(x) for _, x in fields)
         case Tup(items=items) | Union(options=items):
             return any(isinstance(x, Obj) or may_lead_on(x) for x in items)
-        case Lst(elem=e) | Cell(elem=e):
+        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
             return isinstance(e, Obj) or may_lead_on(e)
         case Dct():
             return isinstance(t.values(), Obj) or may_lead_on(t.values())
@@ -83,7 +84,7 @@ def may_grow(t: T) -> bool:
             return True
         case Tup(items=items) | Union(options=items):
             return any(map(may_grow, items))
-        case Lst(elem=e) | Cell(elem=e):
+        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
             return isinstance(e, Bot) or may_grow(e)
         case Dct():
             return isinstance(t.values(), Bot) or may_grow(t.values())

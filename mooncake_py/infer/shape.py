@@ -17,6 +17,7 @@ from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
+    CFGBlock,
     Const,
     ForNext,
     Function,
@@ -68,6 +69,11 @@ class Shape:
                 for v in s.args:
                     if isinstance(v, Var):
                         self.users[v] |= held
+
+    @cached_property
+    def joining(self) -> dict[Var, CFGBlock]:
+        """What gets its value where blocks join, and the block."""
+        return {p: b for b in self.fn.blocks for p in b.params}
 
     @cached_property
     def tried(self) -> dict[BlockId, BlockId]:
@@ -139,7 +145,7 @@ class Shape:
     @cached_property
     def looked_into(self) -> set[Var]:
         """The dicts of attributes that are only read: no other code gets them, and nothing is written into them but by
-        `update`."""
+        `update` and as an item."""
         return self._only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
 
     def _builtin(self, f: Operand) -> object:
@@ -191,6 +197,8 @@ class Shape:
             for s in b.stmts:
                 if is_const(s.fn, ops.dict_merge) or is_const(s.fn, ops.dict_update):
                     found.discard(s.args[0])
+                elif is_const(s.fn, operator.setitem) and s.args[0] in of_attributes:
+                    found.difference_update(s.args[1:])  # an attribute is set
                 elif self._builtin(s.fn) not in _LOOK and s.out not in methods and s.fn not in updates.keys() & methods:
                     found.difference_update(s.operands())
         found.difference_update([d for m, d in methods.items() if m in self.escaping])

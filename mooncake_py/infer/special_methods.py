@@ -9,6 +9,7 @@ import math
 import operator
 from typing import Any
 
+from mooncake_py.fields import has_own, own
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 
@@ -51,6 +52,20 @@ def computed_or_asked(f, ask, x, name):  # type: ignore[no-untyped-def]
         return ask(x, name)
 
 
+def kept_or_computed(f, x, name):  # type: ignore[no-untyped-def]
+    """`x.name` by a `functools.cached_property`."""
+    if not has_own(x, name):
+        object.__setattr__(x, name, f(x))
+    return own(x, name)
+
+
+def kept_or_described(get, d, x, cls, name):  # type: ignore[no-untyped-def]
+    """`x.name` by a descriptor that an attribute of the object's own comes before."""
+    if has_own(x, name):
+        return own(x, name)
+    return get(d, x, cls)
+
+
 def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
     """`d[k]` of a defaultdict."""
     if k not in d:
@@ -68,7 +83,15 @@ def item_or_zero(d, k):  # type: ignore[no-untyped-def]
 STAND_INS = frozenset(
     {one_answers, two_answer, truth_of, no_truth_of, found_in, asked, iterating, items_left, next_of_object}
 )
-STAND_INS |= {items_measured, items_hinted, item_or_made, item_or_zero, computed_or_asked}
+STAND_INS |= {
+    items_measured,
+    items_hinted,
+    item_or_made,
+    item_or_zero,
+    computed_or_asked,
+    kept_or_computed,
+    kept_or_described,
+}
 
 BINARY: dict[Any, tuple[str, str]] = {}
 IN_PLACE: dict[Any, tuple[str, Any]] = {}

@@ -13,9 +13,10 @@ from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
 from mooncake_py.infer.narrowing import only
-from mooncake_py.infer.parts import activate, keys_of, taken_out_of, unknown_items, unseen
+from mooncake_py.infer.parts import activate, keys_of, unknown_items, unseen
 from mooncake_py.infer.protocol import Classes, Plan
 from mooncake_py.infer.shape import Shape
+from mooncake_py.infer.sources import told_of
 from mooncake_py.infer.types import (
     BOT,
     COUNTS,
@@ -77,7 +78,6 @@ class State:
         patient: bool = False,
     ):
         self.classes = classes  # where attributes of objects are looked into
-        self.told = {} if classes is None else classes.told
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.ready: set[Var] = set()  # calls of functions that are looked into
         self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
@@ -104,6 +104,7 @@ class State:
         self.read: list[Var] = []  # whose types have been asked for
         self.looked_around = False  # has the function that a statement stands in been asked for anything?
         self._shape = Shape(fn, globals_)
+        self.told = {} if classes is None else told_of(classes.told, self._shape)
 
     @property
     def shape(self) -> Shape:
@@ -182,10 +183,8 @@ class State:
                 return Inst(str)
             case Arr():
                 return row_of(t)
-            case Lst(elem=e):
+            case Lst(elem=e) | SetOf(elem=e):
                 return e
-            case SetOf():
-                return taken_out_of(t)
             case Dct():
                 return keys_of(t)
             case Many(elem=e):

@@ -340,6 +340,16 @@ class Native(Top):
 
 
 @type_class
+class Passed(Top):
+    """What the function that the user calls has made, a function or a bound method, in the code of another one.
+
+    To that code it is unknown like any `Top`; where it comes back it is `inner`.
+    """
+
+    inner: T = BOT
+
+
+@type_class
 class Many(Top):
     """A tuple of any length, of numbers and other plain values; `elem` is the join of these.
 
@@ -535,6 +545,8 @@ def _join(a: T, b: T) -> T:
     if isinstance(a, (Fn, Meth)) and isinstance(b, (Fn, Meth)) and kind_of(a) == kind_of(b):
         sites = tuple(dict.fromkeys((*a.sites, *b.sites)))
         return replace(a, act=act, sites=sites) if len(sites) <= MOST_SITES else Top(act)
+    if isinstance(a, Passed) and isinstance(b, Passed):
+        return Passed(act, join(a.inner, b.inner))
     if isinstance(a, Many) or isinstance(b, Many):
         elem = join(_any_item(a), _any_item(b))
         return Top(act) if isinstance(elem, Top) else Many(act, elem)

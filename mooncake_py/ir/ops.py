@@ -106,9 +106,10 @@ def unpack(xs: Any, n: int) -> tuple:
 
 
 def check_unchanged(d: Any, n: int) -> None:
-    """Raise what iterating over a deque raises when it has changed."""
+    """Raise what iterating over a deque or a set raises when it has changed."""
     if len(d) != n:
-        raise RuntimeError("deque mutated during iteration")
+        what = "Set changed size" if isinstance(d, set) else "deque mutated"
+        raise RuntimeError(f"{what} during iteration")
 
 
 def check_fields(cls: Any, xs: Any, whole: bool) -> None:

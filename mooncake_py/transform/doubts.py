@@ -6,12 +6,14 @@ note goes; where they do not, the function is inferred again with more care.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mooncake_py import fields
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import exact_class
+from mooncake_py.infer.shape import Shape
+from mooncake_py.infer.sources import Source, source_of
 from mooncake_py.infer.types import BOT, Bot, Cell, Dct, Fn, Known, Lst, Meth, Obj, T, Top, Tup, Union, join
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
@@ -34,7 +36,12 @@ def doubt(inferred: Inferred, v: Operand, fresh: Fresh, pos: Pos) -> list[Call]:
             what = code
         case Tup(items=items):
             what = len(items)
-    return [] if what is None else [Call(fresh.var(), Const(fields.surely), (v, Const(what)), (), pos)]
+    return [] if what is None else [note(v, what, inferred.memory.shape, fresh, pos)]
+
+
+def note(v: Operand, what: object, shape: Shape, fresh: Fresh, pos: Pos) -> Call:
+    """A statement that v is taken for this."""
+    return Call(fresh.var(), Const(fields.surely), (v, Const(what), Const(source_of(v, shape))), (), pos)
 
 
 def doubted(fn: Function, inferred: Inferred, s: Call, relied: Sequence[Operand]) -> Function:
@@ -80,7 +87,7 @@ def settle(inferred: Inferred, everything: bool = False) -> Function | None:
     known: dict[Operand, Operand] = {}
     dead: set[Call] = set()
     for s in doubts(inferred.fn):
-        x, what = s.args
+        x, what, _ = s.args
         t = inferred.types.get(x) if isinstance(x, Var) else None  # None: never reached
         if everything or t is None or isinstance(t, Bot) or _is_surely(t, what.value):  # type: ignore[union-attr]
             known[s.out] = known.get(x, x)
@@ -110,17 +117,17 @@ def doubts(fn: Function) -> list[Call]:
     return [s for b in fn.blocks for s in b.stmts if is_const(s.fn, fields.surely)]
 
 
-def better_told(inferred: Inferred, told: Mapping[Var, T], of: Collection[Var]) -> dict[Var, T]:
-    """What the values that are still in doubt have turned out to be as well, as far as that is known of them.
-
-    Of these, others than `of` stand for something else in another attempt.
-    """
-    more: dict[Var, T] = {}
+def better_told(inferred: Inferred, told: Mapping[Source, T]) -> dict[Source, T]:
+    """What the values that are still in doubt have turned out to be as well, as far as that is known of them."""
+    more: dict[Source, T] = {}
     for s in doubts(inferred.fn):
-        x = s.args[0]
-        t = inferred.types.get(x) if isinstance(x, Var) and x in of else None
-        if t is not None and _is_known_elsewhere(t) and t != told.get(x):  # type: ignore[arg-type]
-            more[x] = join(told.get(x, BOT), t)  # type: ignore[arg-type, index]
+        x, source = s.args[0], s.args[2].value  # type: ignore[union-attr]
+        t = inferred.types.get(x) if isinstance(x, Var) else None
+        if t is None or source is None or not _is_known_elsewhere(t):
+            continue
+        known = join(more.get(source, told.get(source, BOT)), t)
+        if known != told.get(source):
+            more[source] = known
     return more
 
 

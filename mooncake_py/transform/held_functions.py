@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
-from mooncake_py.fields import surely
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.held_functions import MOST_TOTAL, Default, Held
 from mooncake_py.infer.inferred import Inferred
@@ -14,6 +13,7 @@ from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand
 from mooncake_py.ir.ops import make_function
 from mooncake_py.transform.bound import with_rest
+from mooncake_py.transform.doubts import note
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.single import without_single_params
@@ -38,7 +38,7 @@ def take_in_held(inferred: Inferred) -> Function | None:
             total += sum(len(x.stmts) for x in body.blocks)
             continue
         of = plan.type.func if isinstance(plan.type, Meth) else plan.type.code
-        doubt = Call(fresh.var(), Const(surely), (s.fn, Const(of)), (), s.pos)
+        doubt = note(s.fn, of, inferred.memory.shape, fresh, s.pos)
         reads = [doubt]
         if isinstance(plan.type, Meth):
             reads.append(Call(fresh.var(), Const(receiver_of), (doubt.out,), (), s.pos))

@@ -18,7 +18,7 @@ from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
-from mooncake_py.transform.doubts import doubt
+from mooncake_py.transform.doubts import doubt, note
 
 
 def as_calls(inferred: Inferred) -> Function | None:
@@ -50,14 +50,15 @@ def as_calls(inferred: Inferred) -> Function | None:
                     stmts += [] if v in gone else doubt(inferred, v, fresh, s.pos)
                 if plan.lacks is not None:
                     stmts.append(Call(fresh.var(), Const(fields.lacks), plan.lacks, (), s.pos))
-                stmts += _direct(s, plan, fresh, types)
+                stmts += _direct(s, plan, fresh, inferred)
             elif s.out not in gone:
                 stmts.append(s)
         blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
 
 
-def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call]:
+def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]:
+    types, shape = inferred.types, inferred.memory.shape
     if plan.spread is not None:
         xs, code, n = plan.spread
         check = Call(fresh.var(), Const(ops.check_arguments), (Const(code), xs, Const(n)), (), s.pos)
@@ -71,7 +72,7 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
         reads, x = [], s.args[0] if plan.reads else None
         cls = exact_class(types.get(x, BOT)) if isinstance(x, Var) else None
         if x is not None and cls is not None:
-            reads.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
+            reads.append(note(x, cls, shape, fresh, s.pos))
             x = reads[0].out
         kwargs = list(plan.kwargs)
         for name in plan.reads:
@@ -90,7 +91,7 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, types: dict[Var, T]) -> list[Call
             if cls is not None:
                 assert x is not None
                 if x not in sure:
-                    stmts.append(Call(fresh.var(), Const(fields.surely), (x, Const(cls)), (), s.pos))
+                    stmts.append(note(x, cls, shape, fresh, s.pos))
                     sure[x] = stmts[-1].out
                 args[i] = sure[x]
         if plan.argument is None:

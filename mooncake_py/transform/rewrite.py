@@ -20,7 +20,7 @@ from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import uses_up
-from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, T, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, SetOf, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import fresh_beside, map_function
@@ -182,9 +182,9 @@ class _Rewriter(Displays):
         t = self.type_of(x)
         if isinstance(t, Known):
             return isinstance(t.value, (range, tuple))
-        if isinstance(t, Lst) and t.cls is deque and self.handles and self._written(x):
+        if _notices_changes(t) and self.handles and self._written(x):
             return False  # a loop over a deque that changes raises, which a handler may take
-        return (isinstance(t, Arr) and t.fewest > 0) or isinstance(t, (Tup, Lst)) or _is_range(t)
+        return (isinstance(t, Arr) and t.fewest > 0) or isinstance(t, (Tup, Lst, SetOf)) or _is_range(t)
 
     def _may_grow(self, x: Operand, loop: BlockId) -> bool:
         """May a list get longer or shorter while a loop goes over it? Then its length is asked for at each item."""
@@ -276,11 +276,13 @@ class _Rewriter(Displays):
         return self.emit(pos, len, x)
 
     def _list_tuples(self, x: Operand, pos: Pos) -> None:
-        """Long tuples that are read by index: as lists, whose items have cotangents of their own."""
+        """Long tuples that are read by index, and sets: as lists, whose items have cotangents of their own."""
         if isinstance(x, Var) and (d := self._combines(x)) is not None:
             for a in d.args:
                 self._list_tuples(a, pos)
-        elif isinstance(t := self.type_of(x), Tup) and t.active and len(t.items) > MOST_COPIES:
+        elif isinstance(t := self.type_of(x), SetOf) or (
+            isinstance(t, Tup) and t.active and len(t.items) > MOST_COPIES
+        ):
             self.listed[x] = self.emit(pos, list, x)
 
     def _item(self, x: Operand, i: Operand, pos: Pos) -> Operand:
@@ -347,7 +349,7 @@ class _Rewriter(Displays):
             grows = self._may_grow(s.args[0], self.iterators[s.out])
             n: Operand = Const(sys.maxsize) if grows else self._length(s.args[0], s.pos)
             t = self.type_of(s.args[0])
-            if isinstance(t, Lst) and t.cls is deque and self._written(s.args[0]):
+            if _notices_changes(t) and self._written(s.args[0]):
                 self.fixed[s.args[0]] = n
             r = self.emit(s.pos, range, n)
             new = self.subst.pop(s.out)
@@ -496,6 +498,11 @@ def _is(t: T, value: object) -> bool:
 
 def _is_whole(t: T) -> bool:
     return is_scalar(t) and not isinstance(t, Real)
+
+
+def _notices_changes(t: T) -> bool:
+    """Does a loop over it raise when it gets longer or shorter?"""
+    return isinstance(t, SetOf) or (isinstance(t, Lst) and t.cls is deque)
 
 
 def _is_range(t: T) -> bool:

@@ -10,9 +10,9 @@ from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.numbers import computes_numbers
 from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
+from mooncake_py.infer.sources import Source
 from mooncake_py.infer.state import Found
 from mooncake_py.infer.types import T
-from mooncake_py.ir.mapping import all_vars
 from mooncake_py.ir.nodes import BlockId, Call, Function, Var
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
@@ -39,7 +39,7 @@ from mooncake_py.transform.stops import without_idle
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
 
-MOST_ATTEMPTS = 3  # to find out what values that plans rely on may be
+MOST_ATTEMPTS = 5  # to find out what values that plans rely on may be
 
 
 def infer_simplified(
@@ -100,9 +100,9 @@ def infer_simplified(
         return found
 
     found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
-    told: dict[Var, T] = {}
+    told: dict[Source, T] = {}
     for _ in range(MOST_ATTEMPTS if outermost else 0):  # others are inferred many times for one derivation
-        if not (more := better_told(found[0], told, all_vars(primal))):
+        if not (more := better_told(found[0], told)):
             break
         told |= more
         found = with_classes(Classes(fn.__globals__, wary=bool(wary), told=told))

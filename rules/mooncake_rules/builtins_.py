@@ -108,7 +108,7 @@ def _iter(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
         return Inst(type(iter(np.empty(0))))
     if len(args) == 1 and isinstance(args[0], Dct) and not keys_of(args[0]).active:
         return Inst(type(iter(args[0].cls())))
-    return Inst(type(iter(set()))) if len(args) == 1 and isinstance(args[0], SetOf) else None
+    return Inst(type(iter(set()))) if len(args) == 1 and isinstance(args[0], SetOf) and not args[0].act else None
 
 
 infer_table[iter] = _iter

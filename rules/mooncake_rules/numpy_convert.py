@@ -385,7 +385,7 @@ def place_item(dy: Any, shape: tuple[int, ...], dtype: Any, index: tuple[Any, ..
     return t
 
 
-@rrule(np.generic.item)
+@rrule(np.generic.item, np.generic.tolist)
 def generic_item(x):
     def pullback(dy):
         return dy
@@ -403,7 +403,7 @@ def _item_type(args: Types, kwargs: dict[str, T]) -> T | None:
 infer_table[np.ndarray.item] = _item_type
 
 pure.update({place_item, np.ndarray.item})
-probed.add(np.generic.item)
+probed.update({np.generic.item, np.generic.tolist})
 
 
 @rrule(np.ndarray.tolist)

@@ -228,6 +228,16 @@ def transposed(a):
     return np.ndarray.transpose(a), pullback
 
 
+@rrule(np.generic.T)
+def transposed_number(x):
+    def pullback(dy):
+        return dy
+
+    return x, pullback
+
+
+infer_table[np.generic.T] = lambda args, kwargs: args[0]
+
 if hasattr(np.ndarray, "mT"):
 
     @rrule(np.ndarray.mT, alias=(0,))

@@ -393,3 +393,86 @@ class Rows(Part):
 @case([[[0.3, -0.2], [0.5, 0.1]], [[0.7, 1.1]]], [[0.1, 0.2], [0.4]])
 def parts_of_parts_by_methods_of_one_name(wsss, biasess):
     return sum((i + 1) * w.value**2 for i, w in enumerate(Rows(wsss, biasess).weights()))
+
+
+class Solid:
+    def __init__(self, t):
+        self.t = t
+
+    def heated(self, q):
+        t = self.t + 0.5 * q
+        return Liquid(t - 1.0, 0.0) if t > 1.0 else Solid(t)
+
+    def energy(self):
+        return 2.0 * self.t
+
+
+class Liquid:
+    def __init__(self, t, gone):
+        self.t, self.gone = t, gone
+
+    def heated(self, q):
+        return Gas(self.t) if self.gone > 0.5 else Liquid(self.t + q, self.gone + 0.1 * self.t * q)
+
+    def energy(self):
+        return 3.0 * self.t + 7.0 * self.gone
+
+
+class Gas:
+    def __init__(self, t):
+        self.t = t
+
+    def heated(self, q):
+        return Gas(self.t + 0.3 * q)
+
+    def energy(self):
+        return self.t**2
+
+
+@case(0.7, 0.1)
+def an_object_that_gives_one_of_another_class(q, t):
+    matter, total = Solid(t), 0.0
+    for _ in range(15):
+        matter = matter.heated(q)
+        total += matter.energy()
+    return total
+
+
+class Growing:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def applied(self, v, k):
+        return v * (1.0 + self.rate)
+
+    def following(self, v):
+        return Shrinking(self.rate) if v > 2.0 else self
+
+
+class Shrinking:
+    def __init__(self, rate):
+        self.rate, self.times = rate, 0
+
+    def applied(self, v, k):
+        self.times += 1
+        return v * (1.0 - self.rate) - 0.01 * k
+
+    def following(self, v):
+        return Growing(self.rate * 0.9) if v < 1.0 else self
+
+
+class Context:
+    def __init__(self, strategy, v):
+        self.strategy, self.v = strategy, v
+
+    def step(self, k):
+        self.v = self.strategy.applied(self.v, k)
+        self.strategy = self.strategy.following(self.v)
+
+
+@case(1.1, 0.3)
+def a_strategy_that_is_changed(v, rate):
+    context = Context(Growing(rate), v)
+    for k in range(15):
+        context.step(k)
+    return context.v + context.strategy.rate

@@ -165,3 +165,97 @@ def equal_objects_in_two_sets(x, y):
     total += 5 * sum(t.size for t in frozenset(some) & frozenset(few)) * sum(t.size for t in set(few) | set(some))
     pairs, other = {(t.name, t) for t in some}, {(t.name, t) for t in few}
     return total + 7 * sum(t.size for _, t in pairs & other) + 11 * sum(t.size for _, t in other & pairs)
+
+
+class Linked:
+    def __init__(self, value, *before):
+        self.value, self.slope = value, 0.0
+        self.before = set(before)
+
+
+@case(0.3, 0.7)
+def what_comes_before_in_sets(x, y):
+    a, b = Linked(x), Linked(y)
+    c = Linked(x * y, a, b, a)
+    d = Linked(c.value + x, c, a)
+    for node in (d, c):
+        for other in node.before:
+            other.slope += node.value
+    for node in d.before | c.before:
+        node.slope *= node.value
+    return a.slope + b.slope + c.slope + len(c.before)
+
+
+@case(XS)
+def made_of_a_list_and_changed(xs):
+    nodes = graph(xs)
+    some = set(nodes[1:])
+    some.update([nodes[0], nodes[1]])
+    for n in some:  # in any order: each is changed by itself
+        n.w = n.w * n.w
+    while some:
+        some.pop().w += 1.0
+    return sum((i + 1) * n.w for i, n in enumerate(nodes))
+
+
+@case(XS)
+def changed_in_a_loop_over_it(xs):
+    nodes = graph(xs)
+    some, total = set(nodes), 0.0
+    try:
+        for n in some:
+            total += n.w - n.w
+            some.discard(n)
+    except RuntimeError as e:
+        total += len(some) if "changed size" in str(e) else -1.0
+    return total + sum(n.w for n in nodes)
+
+
+class Value:
+    def __init__(self, data, before=()):
+        self.data, self.grad = data, 0
+        self.before = set(before)
+        self.back = lambda: None
+
+    def __add__(self, other):
+        out = Value(self.data + other.data, (self, other))
+
+        def back():
+            self.grad += out.grad
+            other.grad += out.grad
+
+        out.back = back
+        return out
+
+    def __mul__(self, other):
+        out = Value(self.data * other.data, (self, other))
+
+        def back():
+            self.grad += other.data * out.grad
+            other.grad += self.data * out.grad
+
+        out.back = back
+        return out
+
+    def backward(self):
+        order, visited = [], set()
+
+        def walk(v):
+            if v not in visited:
+                visited.add(v)
+                for w in v.before:
+                    walk(w)
+                order.append(v)
+
+        walk(self)
+        self.grad = 1
+        for v in reversed(order):
+            v.back()
+
+
+@case(0.3, 0.7)
+def derivatives_in_reverse_by_hand(x, y):
+    a, b = Value(x), Value(y)
+    c = (a * b + a) * b
+    c.backward()
+    return a.grad * a.grad + 2.0 * b.grad + c.data

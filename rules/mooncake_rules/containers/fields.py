@@ -286,9 +286,10 @@ infer_table[fields.make_object] = _made
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
-zero_derivative(fields.lacks)
+zero_derivative(fields.lacks, fields.has_own)
 infer_table[fields.lacks] = lambda args, kwargs: Known(None)
-incurious.add(fields.lacks)
+infer_table[fields.has_own] = lambda args, kwargs: Inst(bool)
+incurious.update({fields.lacks, fields.has_own})
 for _f in (fields.is_code_of, fields.is_function, fields.is_method_of):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 infer_table[fields.no_attribute] = lambda args, kwargs: BOT

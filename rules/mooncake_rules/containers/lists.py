@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.parts import keys_of, taken_out_of
+from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import BOT, Arr, Dct, Inst, Known, Lst, Many, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Any_
@@ -26,6 +26,7 @@ from mooncake_py.registry import (
 )
 from mooncake_py.structure import in_order
 from mooncake_py.tangents import WHOLE, CoDual, DictShadow, ListShadow, add_rdata
+from mooncake_rules.containers.dict_keys import fdata_of_key, give_key
 from mooncake_rules.sequences import give_flat
 
 _f: Any  # what a table registers, one at a time
@@ -278,6 +279,8 @@ def parts(x: Any, fx: Any) -> tuple[list, list]:
         return items, list(fx)
     if type(fx) is DictShadow:
         return items, [None if type(k) in WHOLE else fx.of_key(k).f for k in items]
+    if isinstance(x, (set, frozenset)):
+        return items, [fdata_of_key(fx, k) for k in items]
     if fx is not None and isinstance(x, np.ndarray) and x.ndim > 1:
         d = fx.dense()
         return items, [fx.view(d[k]) for k in range(len(items))]
@@ -295,6 +298,10 @@ def give_parts(x: Any, fx: Any, r: list) -> Any:
         for k, t in zip(x, r, strict=True):
             if t is not None and type(k) not in WHOLE:
                 fx.of_key(k).add(t)
+        return None
+    if isinstance(x, (set, frozenset)):
+        for k, t in zip(x, r, strict=True):
+            give_key(fx, k, t)
         return None
     if isinstance(x, np.ndarray):
         if x.ndim == 1 and fx is not None:
@@ -343,10 +350,8 @@ def list_iadd(xs: CoDual, ys: CoDual):
 
 def elements(t: T) -> T:
     """The join of the types of a sequence's items."""
-    if isinstance(t, (Lst, Many)):
+    if isinstance(t, (Lst, Many, SetOf)):
         return t.elem
-    if isinstance(t, SetOf):
-        return taken_out_of(t)
     if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str, frozenset)):
         t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
     if isinstance(t, Tup):

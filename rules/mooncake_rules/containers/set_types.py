@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mooncake_py.infer.parts import set_of, taken_out_of
+from mooncake_py.infer.parts import set_of
 from mooncake_py.infer.types import BOT, Known, SetOf, T, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.registry import element_effects, infer_table
@@ -57,7 +57,7 @@ infer_table[ops.build_set] = _display
 for _f in (set, set.copy, set.union, set.symmetric_difference, set.intersection):  # that may take its items from either
     infer_table[_f] = _combined
 infer_table[set.difference] = _less
-infer_table[set.pop] = lambda args, kwargs: taken_out_of(args[0]) if isinstance(args[0], SetOf) else None
+infer_table[set.pop] = lambda args, kwargs: args[0].elem if isinstance(args[0], SetOf) else None
 for _f in (operator.or_, operator.xor, operator.and_):
     _of_sets(_f, _combined)
 _of_sets(operator.sub, _less)

@@ -20,6 +20,7 @@ from mooncake_py.rule import Rule
 from mooncake_py.run import note_change
 from mooncake_py.tangents import WHOLE, CellShadow, CoDual, SetShadow, zero_fdata
 from mooncake_rules.containers.dict_keys import fdata_of_key, give_key, is_whole, keep_key, taken_key
+from mooncake_rules.containers.lists import give_parts, parts
 
 _f: Any
 _of: Any
@@ -305,6 +306,28 @@ def _of_keys(f: Any) -> None:
 
 for _f in (operator.and_, operator.or_, operator.sub, operator.xor):
     _of_keys(_f)
+
+
+@rrule(set, types=(tuple,))
+@rrule(set, types=(list,))
+def set_of_items(xs: CoDual):
+    x, fx = xs.primal, xs.fdata
+    items, fs = parts(x, fx)
+    y: set = set()
+    shadow = SetShadow()
+    new: list[bool] = []
+    for item, f in zip(items, fs, strict=True):
+        if isinstance(item, Generator):
+            raise UnsupportedError("a generator with a derivative in a set", "the call", None, "use a list or dict")
+        new.append(item not in y)
+        if new[-1]:
+            y.add(item)
+            keep_key(shadow, item, f)
+
+    def pullback(_):
+        return (give_parts(x, fx, [taken_key(shadow, k, n) for k, n in zip(items, new, strict=True)]),)
+
+    return CoDual(y, shadow), pullback
 
 
 # -- of other things than sets: whatever gives the items ----------------------------------------------------------

@@ -1,0 +1,199 @@
+"""Attributes that a class computes: cached properties, descriptors, what is put into `__dict__`."""
+
+import functools
+import math
+import types
+
+import numpy as np
+
+from tests.zoo.registry import case
+
+
+class Gauss:
+    def __init__(self, mean, width):
+        self.mean, self.width = mean, width
+        self.asked = 0
+
+    @functools.cached_property
+    def norm(self):
+        self.asked += 1
+        return 1.0 / (self.width * math.sqrt(2.0 * math.pi))
+
+    @functools.cached_property
+    def inverse(self):
+        return 1.0 / self.width
+
+    def density(self, x):
+        z = (x - self.mean) * self.inverse
+        return self.norm * math.exp(-0.5 * z * z)
+
+
+@case(0.3, 0.8)
+def computed_once(mean, width):
+    g = Gauss(mean, width)
+    total = sum(g.density(0.3 * k) for k in range(10))
+    g.width = 2.0 * width
+    return total + g.norm * g.asked + g.inverse
+
+
+@case(0.3, 0.8)
+def computed_once_for_each_object(mean, width):
+    gs = [Gauss(mean * k, width + k) for k in range(3)]
+    return sum(g.density(0.5) * g.norm for g in gs for _ in range(2)) + sum(g.asked for g in gs)
+
+
+@case(0.3, 0.8)
+def computed_once_and_forgotten(mean, width):
+    g = Gauss(mean, width)
+    total = g.inverse
+    del g.inverse
+    g.width = width * width
+    total += g.inverse
+    g.inverse = mean
+    return total * g.inverse
+
+
+class Model:
+    def __init__(self, kernel, values):
+        self.kernel, self.values = kernel, values
+
+    @functools.cached_property
+    def factor(self):
+        return np.linalg.cholesky(self.kernel)
+
+    @functools.cached_property
+    def weights(self):
+        return np.linalg.solve(self.factor.T, np.linalg.solve(self.factor, self.values))
+
+    def cost(self):
+        return 0.5 * self.values @ self.weights + np.sum(np.log(np.diag(self.factor)))
+
+
+@case(np.array([0.1, 0.5, 1.2]), np.array([1.0, -1.0, 0.5]))
+def factors_computed_once(x, values):
+    model = Model(np.exp(-((x[:, None] - x[None, :]) ** 2)) + 0.1 * np.eye(3), values)
+    return model.cost() + np.sum(model.weights)
+
+
+class Positive:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, x, owner):
+        return self if x is None else getattr(x, self.name)
+
+    def __set__(self, x, value):
+        setattr(x, self.name, self.made_positive(value))
+
+    def made_positive(self, value):
+        return abs(value)
+
+
+class Between:
+    def __init__(self, least, most):
+        self.least, self.most = least, most
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, x, owner):
+        return x.__dict__[self.name]
+
+    def __set__(self, x, value):
+        if not self.least <= value <= self.most:
+            raise ValueError(self.name)
+        x.__dict__[self.name] = value
+
+
+class Box:
+    width = Positive()
+    height = Positive()
+    share = Between(0.0, 1.0)
+
+    def __init__(self, width, height):
+        self.width, self.height = width, height
+
+    def area(self):
+        return self.width * self.height
+
+
+@case(1.3, 0.7)
+def descriptors_that_set(x, y):
+    box = Box(x, -y)
+    box.width = -box.width * box.height
+    return box.area() + box.height
+
+
+@case(1.3, 0.7)
+def descriptors_that_refuse(x, y):
+    box = Box(x, y)
+    box.share = 0.3 * y
+    try:
+        box.share = 2.0 * x
+    except ValueError:
+        box.share = box.share * x
+    return box.share * box.area()
+
+
+class Once:
+    def __init__(self, compute):
+        self.compute, self.name = compute, compute.__name__
+
+    def __get__(self, x, owner):
+        if x is None:
+            return self
+        value = x.__dict__[self.name] = self.compute(x)
+        return value
+
+
+class Power:
+    def __init__(self, base):
+        self.base = base
+
+    @Once
+    def cubed(self):
+        return self.base**3
+
+
+@case(1.3)
+def descriptors_that_give_way(x):
+    p = Power(x)
+    first = p.cubed
+    p.base = 2.0 * x
+    return first * p.cubed + p.base
+
+
+class Settings:
+    def __init__(self, given, rate):
+        self.rate = rate
+        self.__dict__.update(given)
+
+
+@case({"gain": 1.5, "shift": 0.3, "rate": 2.0}, 0.7)
+def updated_by_an_argument(given, rate):
+    settings = Settings(given, rate)
+    return settings.rate * settings.gain + settings.shift
+
+
+@case(1.3, 0.7)
+def set_in_the_dict_of_attributes(x, y):
+    settings = Settings({}, x)
+    settings.__dict__["gain"] = x * y
+    vars(settings)["sh" + "ift"] = y
+    for name in ("gain", "rate"):
+        settings.__dict__[name] = settings.__dict__[name] * 2.0
+    return settings.rate * settings.gain + sum(vars(settings).values())
+
+
+@case(1.3, 0.7)
+def the_dict_of_a_namespace(x, y):
+    space = types.SimpleNamespace(gain=x, shift=y)
+    space.rate = space.gain * space.shift
+    vars(space)["rate"] += x
+    return sum(v * len(name) for name, v in vars(space).items()) + space.rate
+
+
+@case(np.array([0.4, 1.7]))
+def methods_of_a_numpy_number(x):
+    s = x.sum()
+    return s.T * s + s.tolist() * 2.0
