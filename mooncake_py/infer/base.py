@@ -24,6 +24,12 @@ def remembered(f: _Function) -> _Function:
     return kept  # type: ignore[return-value]
 
 
+def until_forgotten(kept: dict[Any, Any]) -> dict[Any, Any]:
+    """A dict of results that is emptied by `forget`."""
+    _remembering.append(kept.clear)
+    return kept
+
+
 def forget() -> None:
     """To be called when a rule has been derived: types hold classes, functions and arrays of the user's."""
     for clear in _remembering:

@@ -125,6 +125,19 @@ def passed(t: T) -> T:
     return with_parts(t, passed)
 
 
+@remembered
+def holds_passed(t: T) -> bool:
+    """Is there any such thing in it?"""
+    found = [isinstance(t, Passed)]
+
+    def looked_at(x: T) -> T:
+        found.append(holds_passed(x))
+        return x
+
+    with_parts(t, looked_at)
+    return any(found)
+
+
 def returned(t: T) -> T:
     """The type of what comes back from there."""
     return t.inner if isinstance(t, Passed) else with_parts(t, returned)

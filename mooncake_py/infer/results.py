@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.infer.parts import elsewhere, unseen
+from mooncake_py.infer.base import until_forgotten
+from mooncake_py.infer.parts import elsewhere, holds_passed, unseen
 from mooncake_py.infer.readers import changes, gives, in_place
 from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, widen
 
@@ -68,6 +69,8 @@ class _Running:
 
 
 _results: dict[Any, Result | None] = {}
+_of_derivation: dict[Any, Result | None] = until_forgotten({})
+"""Those for what the code that is derived makes, functions say, whose types hold on to that code."""
 _running: dict[Any, _Running] = {}
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
 """Results that hold for what is known so far of the running function at this place, and of those above it."""
@@ -96,8 +99,9 @@ def result_of(
         result, outer = _as_yet[key]
         _relies_on(outer)
         return result
-    if key in _results:
-        result = _results[key]
+    kept = _of_derivation if any(map(holds_passed, given)) else _results
+    if key in kept:
+        result = kept[key]
         if result is None or all(g.holds() for g in result.guards.values()):
             return result
     if len(_running) > MOST_NESTED:
@@ -131,7 +135,7 @@ def result_of(
     _as_yet[key] = result, me.outer
     for k, (found, outer) in list(_as_yet.items()):
         if outer >= me.at and me.outer >= me.at:  # it relied on nothing but what is settled now
-            _results[k] = found
+            (_of_derivation if any(map(holds_passed, k[2])) else _results)[k] = found
             del _as_yet[k]
         else:
             _as_yet[k] = found, min(outer, me.outer) if outer >= me.at else outer

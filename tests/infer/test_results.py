@@ -136,3 +136,39 @@ def test_what_holds_for_a_round_is_given_up_when_more_is_known() -> None:
         found = results.result_of(names[f], (Inst(float, True), Inst(int)))
         assert found is not None
         assert found.type == Real(True, frozenset({int, float})), f
+
+
+class Held:
+    def __init__(self, value: Any, compute: Any) -> None:
+        self.value, self.compute = value, compute
+        self.inner: list[Held] = []
+
+
+def collected(x: Held, found: list[Held]) -> None:
+    for y in x.inner:
+        collected(y, found)
+    found.append(x)
+
+
+def test_functions_that_objects_hold_are_known_where_the_objects_come_back() -> None:
+    def f(x: float, y: float) -> Any:
+        found: list[Held] = []
+        outer = Held(x, lambda: x * y)
+        outer.inner.append(Held(y, lambda: y * y))
+        collected(outer, found)
+        return sum(h.compute() * h.value for h in found)
+
+    seen = [finding for findings in mooncake_py.inspect(f, 0.3, 0.7).lines.values() for finding in findings]
+    assert not [finding for finding in seen if finding.kind == "dynamic" and "compute" in finding.text]
+    assert value_and_grad(f, argnums=(0, 1))(0.3, 0.7)[1] == pytest.approx((2 * 0.3 * 0.7, 0.09 + 3 * 0.49))
+
+
+def test_what_relies_on_code_that_is_derived_goes_with_the_derivation() -> None:
+    def f(x: float) -> Any:
+        found: list[Held] = []
+        collected(Held(x, lambda: x * x), found)
+        return found[0].compute()
+
+    mooncake_py.inspect(f, 0.3)
+    assert not results._of_derivation
+    assert not any(results.holds_passed(t) for key in results._results for t in key[2])
