@@ -98,8 +98,7 @@ class Attributes(State):
         """The type of what a name of a module stands for, which is relied on."""
         if self.wary and type(value) not in _NUMBERS and is_rebound(scope, name):
             return Top()
-        typed = self.classes is not None and is_user_class(type(value)) and not rules_of(value)
-        if is_code_like(value) and not typed and not may_change(value, self.wary):
+        if is_code_like(value) and not self._is_typed(value) and not may_change(value, self.wary):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         t = abstract(value, False)
@@ -108,10 +107,14 @@ class Attributes(State):
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
         return self.seen(abstract(value, True) if may_change(value, self.wary) else t)
 
+    def _is_typed(self, value: Any) -> bool:
+        """Is it an object, be it one that can be called, of which its class and attributes tell more than itself?"""
+        return self.classes is not None and is_user_class(type(value)) and not rules_of(value)
+
     def of_module(self, module: pytypes.ModuleType, name: str) -> T | None:
         """The type of an attribute of a module; None where it has none, or decides itself what it is."""
         scope, value = vars(module), getattr(module, name, ABSENT)
-        if is_code_like(value) or isinstance(value, (int, float, str)):
+        if (is_code_like(value) and not self._is_typed(value)) or isinstance(value, (int, float, str)):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
         return self.value_type(scope, name, value) if scope.get(name, ABSENT) is value is not ABSENT else None

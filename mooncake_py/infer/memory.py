@@ -52,8 +52,9 @@ from mooncake_py.ir.nodes import (
     Function,
     Operand,
     Var,
+    term_operands,
 )
-from mooncake_py.ir.ops import load_global, load_special
+from mooncake_py.ir.ops import build_tuple, load_global, load_special
 from mooncake_py.iterators import item_within
 from mooncake_py.registry import element_effects, is_pure, rules_of
 from mooncake_py.run import ARRAYS, NOTHING, Wary
@@ -106,6 +107,7 @@ class Memory:
         self.shape = shape or Shape(fn)
         self.wary = wary
         self.outermost = outermost
+        self.handed_over = _only_handed_over(self.shape, types, calls)
         self.surely = surely  # calls that are not seen are taken to keep their arguments apart
         if aliased:  # the arguments share memory with each other
             shareable = [p for p in fn.params if self.identity(p)]
@@ -185,6 +187,8 @@ class Memory:
         elif info.kind == "op":
             if isinstance(self.types[s.out], Meth) and s.out not in self.shape.escaping:
                 return  # a method that is called and nothing else: its receiver is an argument of the call
+            if s.out in self.handed_over:
+                return  # nobody gets at the arrays by it
             for v in (*info.args, *(x for _, x in info.kwargs)):  # `_replace` takes items by name
                 self.join(s.out, v)
         elif rule is not None:
@@ -465,6 +469,28 @@ def _is_empty(t: Lst | Dct) -> bool:
 def _is_of_numbers(t: T) -> bool:
     """Is it an array that leads to nothing else?"""
     return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind not in "OV"
+
+
+def _only_handed_over(shape: Shape, types: dict[Var, T], calls: dict[Var, CallInfo]) -> set[Var]:
+    """The tuples of arrays that are made for calls which change nothing, and whose results are apart from these."""
+    found = {s.out for s in shape.statements if is_const(s.fn, build_tuple) and _holds_numbers(types.get(s.out))}
+    if not found:
+        return found
+    for b in shape.fn.blocks:
+        found.difference_update(term_operands(b.term))
+        for s in b.stmts:
+            if not found.isdisjoint(s.operands()) and not _gives_new(calls.get(s.out)):
+                found.difference_update(s.operands())
+    return found
+
+
+def _holds_numbers(t: T | None) -> bool:
+    return isinstance(t, Tup) and all(_is_of_numbers(x) or not has_identity(x) for x in t.items)
+
+
+def _gives_new(info: CallInfo | None) -> bool:
+    rule = None if info is None else info.rule
+    return rule is not None and not rule.codual and not rule.alias and not rule.mutates
 
 
 def _is_container(t: T) -> bool:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
-from mooncake_py.registry import overlay, rrule
+from mooncake_py.registry import infer_table, overlay, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_library import fitted, is_constant, unknown_by
-from mooncake_rules.scipy_stats import are_floats, cotangents_of, known, of_whole_numbers
+from mooncake_rules.scipy_stats import are_floats, cotangents_of, known, numbers_of, of_whole_numbers
 
 
 def _discrete_cotangents(name: str, dist: Any, dy: Any, y: Any, k: Any, args: Any, kwds: Any) -> tuple[Any, ...]:
@@ -85,6 +85,7 @@ def _discrete_method(name: str) -> None:
 
 for _name in ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"):
     _discrete_method(_name)
+    infer_table[getattr(st.rv_discrete, _name)] = numbers_of
 
 
 _Poisson: Any = type(st.poisson)

@@ -14,12 +14,14 @@ import numpy as np
 import scipy.stats as st
 
 from mooncake_py.errors import MooncakeError, NotDifferentiated
-from mooncake_py.registry import rrule, zero_derivative
+from mooncake_py.infer.types import Arr, Inst, T
+from mooncake_py.registry import infer_table, rrule, zero_derivative
 from mooncake_py.run import current as run_of_now
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
+from mooncake_rules.inference import Types, nested
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_tails import tail_cotangents
@@ -355,8 +357,19 @@ def _method(name: str) -> None:
         return y, pullback
 
 
+def numbers_of(args: Types, kwargs: dict[str, T]) -> T | None:
+    """The type of what these methods give: numbers in double precision, as many as the arguments broadcast to."""
+    parts = [nested(x) for x in (*args[1:], *kwargs.values())]
+    if None in parts:
+        return None
+    n = max([p[0] for p in parts if p is not None])
+    act = any(x.active for x in (*args[1:], *kwargs.values()))
+    return Arr(np.dtype(float), n, act) if n else Inst(np.float64, act)
+
+
 for _name in ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"):
     _method(_name)
+    infer_table[getattr(st.rv_continuous, _name)] = numbers_of
 
 # -- frozen distributions ---------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, grad, registry, value_and_pullback
+from mooncake_py import MissingRule, grad, inspect, registry, value_and_pullback
 from mooncake_py.testing import check_grads
 
 pytest.importorskip("scipy")
@@ -375,3 +375,16 @@ def test_whole_numbers_that_distributions_ask_for(f: Any, n: float) -> None:
     with pytest.raises(MissingRule, match=r"a whole number \(n\)"):
         grad(f)(n)
     assert grad(lambda a: stats.erlang.cdf(1.2, a))(3.0) < 0.0
+
+
+def log_posterior(m: float, s: float, xs: np.ndarray) -> float:
+    prior = stats.norm.logpdf(m, 0.0, 3.0) + stats.halfcauchy.logpdf(s) + stats.poisson.logpmf(2, s)
+    tails = stats.gumbel_r.logsf([0.3, 1.2], m, s) * stats.norm.ppf(np.array(0.3), loc=m)
+    return prior + np.sum(stats.norm.logpdf(xs, m, s)) + stats.norm.cdf(xs, m)[0, 0] + tails @ tails
+
+
+def test_what_distributions_give_is_known_before_the_run() -> None:
+    xs = np.array([[0.3, -0.2], [1.1, 0.4]])
+    check_grads(log_posterior, (0.3, 1.2, xs))
+    assert grad(log_posterior, debug_mode=True)(0.3, 1.2, xs) == pytest.approx(grad(log_posterior)(0.3, 1.2, xs))
+    assert "decided when it runs" not in str(inspect(log_posterior, 0.3, 1.2, xs))

@@ -528,3 +528,19 @@ def new_lists_and_objects_that_hold_what_is_given(arrays, x):
     kept[1].reverse()
     kept[1][0] *= 2.0
     return sum((a * a).sum() for a in ordered) + (arrays[0] * kept[1][1]).sum()
+
+
+@case(np.array([0.3, -0.7, 1.1]), np.array([0.5, 0.2, -0.4]))
+def arrays_that_change_joined_before_and_after(x, h):
+    """What is joined is apart from its parts: those change, and are kept, before and after."""
+    x, h = x * 1.0, h * 1.0
+    kept, total = [], 0.0
+    for i in range(3):
+        y = np.concatenate([x, h]) * np.stack((h, x)).ravel()
+        kept.append(h)
+        x[i] = y[i] * 2.0
+        h = np.tanh(y[:3] + x) + np.hstack((x[1:], h[:1]))
+        kept[0][i] += total
+        total = total + y @ np.concatenate((kept[-1], x))
+        x += 0.1 * np.linalg.multi_dot((np.outer(x, h), h.reshape(3, 1), h[:1]))
+    return total + sum(k @ x for k in kept)
