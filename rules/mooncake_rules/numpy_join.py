@@ -276,14 +276,20 @@ pure.add(_by_index)
 _TWO = int(np.__version__.split(".")[0]) >= 2
 
 
-@rrule(np.ix_)
+@overlay(np.ix_)
 def ix_(*args):
-    shapes = [np.shape(x) for x in args]
+    """Views of the arrays, as NumPy gives."""
+    n = len(args)
+    return tuple([across(args[i], i, n) for i in range(n)])
 
-    def pullback(dy):
-        return tuple([None if d is None else d.reshape(s) for d, s in zip(dy, shapes, strict=True)])
 
-    return np.ix_(*args), pullback
+def across(x, i, n):
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError("Cross index must be 1 dimensional")
+    if x.size == 0 or x.dtype == bool:
+        x = x.nonzero()[0]
+    return np.reshape(x, (1,) * i + (len(x),) + (1,) * (n - i - 1))
 
 
 def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:
@@ -392,6 +398,14 @@ _M = _V.reshape(2, 3).copy()
 _T = np.cos(np.arange(24.0)).reshape(2, 3, 4)
 _Z = _M * (1 + 0.5j)
 
+
+def _written_across(x: np.ndarray) -> np.ndarray:
+    x = x * 1.0
+    y = np.ix_(x, x)[0].ravel()
+    y *= x[1]
+    return x * y
+
+
 CASES: list[RuleCase] = [
     case(np.concatenate, (_V, _V * 2)), case(np.concatenate, [_V, _V[:2], np.zeros(0)]),
     case(np.concatenate, (_M, _M * 2), axis=1), case(np.concatenate, [_M, _M], axis=None),
@@ -412,6 +426,8 @@ CASES: list[RuleCase] = [
     case(np.stack, [_V, _V], dtype=np.float32), case(np.block, [[_M, _M], [_M[:1], _M[:1]]]),
     case(np.block, [_V, 0.5]), case(np.block, [[_V], [_V]]), case(np.block, _V),
     case(np.broadcast_arrays, _V, _M.reshape(-1, 1)), case(np.broadcast_arrays, _M, 0.5), case(np.ix_, _V, _V[:2]),
+    case(lambda m, x: m[np.ix_(x > 1, [True, False, True])] * np.ix_(x, x[:2] * 2)[1], _M, _V[1:3]),
+    case(_written_across, _V),
     case(np.dsplit, _T, 2), case(lambda x: np.r_[x, 0.5, x * 2, 0:2], _V), case(lambda m: np.r_[m, m * 2], _M),
     case(lambda x: np.c_[x, x[::-1] * 2, 0:6], _V), case(lambda x, y: np.r_[x, y] * y, _V.astype(np.float32), 0.5),
     case(lambda m, x: np.c_[m, x, [0.5, 1.5]], _M, _V[:2]), case(lambda x, z: np.r_[x, z, 1j], _V, _Z[0]),
