@@ -46,8 +46,8 @@ class Effect:
     """A write into an object of type `target`.
 
     `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?
-    `origin` says what made the object. `patient`: of what is not yet seen to have anything in it, it is not known
-    what will be, so it may be told of the write later.
+    `origin` says what made the object. `patience`: of what is not yet seen to have anything in it, it is not known
+    what will be, so it may be told of the write later: of all (2), or of those by names of what has (1).
     """
 
     target: T
@@ -55,24 +55,24 @@ class Effect:
     active: bool
     seen: bool
     origin: Origin = ANYWHERE
-    patient: bool = False
+    patience: int = 0
 
 
-def after(t: T, e: Effect, origin: Origin = ANYWHERE, patient: bool = False) -> T:
+def after(t: T, e: Effect, origin: Origin = ANYWHERE, patience: int = 0) -> T:
     """A type that has all a value of type t may be, which is of this origin, once the write has been done.
 
     It is t itself where that has it all.
     """
     same = not e.origin.made.isdisjoint(origin.made)
     apart = True if e.origin.apart(origin) else False if same else None
-    return _after(t, e.target, e.put, e.active, e.origin.held, apart, patient)
+    return _after(t, e.target, e.put, e.active, e.origin.held, apart, patience)
 
 
 @remembered
-def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool | None, patient: bool) -> T:
+def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool | None, patience: int) -> T:
     new = _awake(t) if active else t
     if held or not apart:
-        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held), patient), apart), DEPTH)
+        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held), patience), apart), DEPTH)
     return t if new == t else new
 
 
@@ -97,7 +97,7 @@ def _is_empty(t: Lst | Cell | Dct) -> bool:
 
 def _reaches(t: Lst | Cell | Dct, e: Effect, apart: bool | None) -> bool:
     """May it be a write to this container, which is known to be another one, or perhaps the same (None: unknown)?"""
-    if apart or (apart is None and e.patient and is_blank(t)):
+    if apart or (apart is None and e.patience and is_blank(t) and (e.patience > 1 or not is_blank(e.target))):
         return False
     return may_be(t, e.target)
 
@@ -223,7 +223,7 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
 
 def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
     """What is put into what an object holds may lead to objects of its class: that is said once, as in its own type."""
-    if isinstance(e.target, Top) and isinstance(e.put, Top):
+    if all(isinstance(x, Top) and not isinstance(x, Union) for x in (e.target, e.put)):
         return Inst(t.cls, t.act)  # a call that may have done anything
     forms: list[Obj] = []
     inner = {**around, t.cls: forms}
@@ -239,12 +239,16 @@ def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
 @remembered
 def may_be(t: T, target: T) -> bool:
     """May an object that was made with type t be one that the flow of values gave type `target`?"""
-    if isinstance(t, Bot) or isinstance(target, Top):
+    if isinstance(t, Bot):
         return True
     if isinstance(t, Union):
         return all(may_be(x, target) for x in t.options)
-    if isinstance(target, Union):
+    if isinstance(target, Union):  # which is a Top as well
         return any(may_be(t, x) for x in target.options)
+    if isinstance(target, Top):
+        return True
+    if isinstance(target, Bot):
+        return False
     if isinstance(t, Top):
         return False
     if _kind(t) != _kind(target):

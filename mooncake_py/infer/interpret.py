@@ -64,13 +64,13 @@ class Inference(Calls):
                 return better
             calls = self.calls if self.hopes else self.of_the_worst()
             memory = Memory(self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost)
-            changed = self.grow(memory.written_back(self.types, calls, patient=True), times, round_)
+            changed = self.grow(memory.written_back(self.types, calls, patience=2), times, round_)
             if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
-                guessed = memory.written_back(self.types, calls, patient=True, through=True)
-                if not (changed := self.grow(guessed, times, round_)):
-                    guessed = memory.written_back(self.types, calls)
-                    changed = self.grow(guessed, times, round_)
-                self.guessed |= guessed.keys() if changed else set()
+                for patience, through in ((2, True), (1, False), (0, False)):
+                    guessed = memory.written_back(self.types, calls, patience, through)
+                    if changed := self.grow(guessed, times, round_):
+                        self.guessed |= guessed.keys()
+                        break
             changed = changed or self.put
             waiting = set() if changed else self.waiting - self.ready
             # What comes of some may be what lists are filled with; others are to be made simpler first.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.closures import cell_of
 from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
 from mooncake_py.infer.base import remembered
@@ -74,6 +75,8 @@ def has_identity(t: T) -> bool:
 
 
 TOP, ACTIVE = Top(), Top(True)
+_LOOK_ONLY = frozenset({load_global.__module__, cell_of.__module__})
+"""Where the functions are that are given functions and call none of them."""
 _WRITE_NOTHING = frozenset({"op", "planned"})
 _OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
 _ITERATES = frozenset(map(id, (iter, zip, enumerate, reversed, next, item_within)))
@@ -235,13 +238,14 @@ class Memory:
         self._mark(s.out)
 
     def written_back(
-        self, types: dict[Var, T], calls: dict[Var, CallInfo], patient: bool = False, through: bool = False
+        self, types: dict[Var, T], calls: dict[Var, CallInfo], patience: int = 0, through: bool = False
     ) -> dict[Var, T]:
         """What must be known of objects where they are made, because of what is written into them later.
 
-        `patient`: empty lists, of which it is not known what they will hold, are told of writes to what may be they
-        later, where there is nothing else to tell: by then they may be seen to be lists of something else. `through`:
-        those that what is read out of others most likely is are told before.
+        `patience`: empty lists, of which it is not known what they will hold, are told of writes to what may be they
+        later, where there is nothing else to tell: by then they may be seen to be lists of something else. Before they
+        are told of all they are told of those by names of what is empty as well (`Effect`). `through`: those that what
+        is read out of others most likely is are told first.
         """
         by_id = {id(t): t for t in types.values()}  # many values have one type
         if not any(isinstance(t, Fn) for t in by_id.values()) and not any(map(_may_write, calls.values())):
@@ -267,11 +271,7 @@ class Memory:
             if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s) or self.only_compares(s):
                 continue
             rule = info.rule
-            if (
-                rule is not None
-                and not rule.mutates
-                and getattr(info.target, "__module__", None) != load_global.__module__
-            ):
+            if rule is not None and not rule.mutates and getattr(info.target, "__module__", None) not in _LOOK_ONLY:
                 # A function that is given to this one, and not just put away, may be called, and fill what it captured.
                 given = (*info.args, *[v for _, v in info.kwargs])
                 filled.update([self.find(v) for v in given if isinstance(v, Var) and isinstance(self._type(v), Fn)])
@@ -335,7 +335,7 @@ class Memory:
                     if woken != t:
                         out[v] = woken
                     continue
-                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in foreign, patient)
+                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in foreign, patience)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out
@@ -444,7 +444,7 @@ _together = remembered(_Writes)
 
 @remembered
 def _after_all(
-    t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, foreign: bool, patient: bool
+    t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, foreign: bool, patience: int
 ) -> T:
     """The type of a container once all these writes have been done; t itself where they add nothing.
 
@@ -456,7 +456,7 @@ def _after_all(
     for e in writes.effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
-        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, origin, patient)
+        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, origin, patience)
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t

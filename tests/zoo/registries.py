@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 
@@ -294,3 +295,47 @@ def functions_by_the_classes_of_outside_objects(x):
     for s in SHAPES:
         t += area(s, x)
     return t * area(SHAPES, x) * area([Square(x), [Disc(x), x]])
+
+
+@case(0.7)
+def handlers_of_which_some_note_what_they_see(rate):
+    log = []
+    handlers = collections.defaultdict(list)
+    state = {"x": 1.0}
+
+    def on(event):
+        def register(f):
+            handlers[event].append(f)
+            return f
+
+        return register
+
+    @on("grow")
+    def grow(v):
+        state["x"] *= 1 + v
+
+    @on("grow")
+    def note(v):
+        log.append(state["x"])
+
+    @on("shrink")
+    def shrink(v):
+        state["x"] -= v * state["x"] ** 2
+
+    for i in range(6):
+        for handle in handlers["grow" if i % 3 else "shrink"]:
+            handle(rate * 0.1)
+    return state["x"] + sum(log) / len(log)
+
+
+@case(0.7)
+def functions_in_a_list_that_fill_another(rate):
+    log = []
+    state = {"x": 1.0}
+    steps = []
+    steps.append(lambda v: state.update(x=state["x"] * (1.0 + v)))
+    steps.append(lambda v: log.append(v * state["x"]))
+    for _ in range(3):
+        for step in steps:
+            step(rate)
+    return state["x"] + sum(log)
