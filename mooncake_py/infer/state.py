@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import types as pytypes
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.base import interned
@@ -61,6 +61,18 @@ class Found:
     info: CallInfo | None
 
 
+@dataclass(slots=True)
+class Before:
+    """What was found of the calls of a function and its simpler forms so far, and the names and functions that relies on.
+
+    A call that means what it meant before is not asked again, but relies on the same.
+    """
+
+    found: dict[Call, list[Found]] = field(default_factory=dict)
+    guards: dict[tuple[int, str], Guard] = field(default_factory=dict)
+    relied: set[pytypes.FunctionType] = field(default_factory=set)
+
+
 class State:
     """What is known so far of one function, and the types of its operands."""
 
@@ -73,7 +85,7 @@ class State:
         aliased: bool = False,
         wary: Wary = NOTHING,
         classes: Classes | None = None,
-        found_before: dict[Call, list[Found]] | None = None,
+        before: Before | None = None,
         outermost: bool = False,
         patient: bool = False,
     ):
@@ -94,13 +106,12 @@ class State:
             self.builtins = self.builtins.__dict__
         self.arg_types = list(arg_types)
         self.free_types = list(free_types)
-        self.guards: dict[tuple[int, str], Guard] = {}
-        self.relied: set[pytypes.FunctionType] = set()
+        before = Before() if before is None else before
+        self.found_before, self.guards, self.relied = before.found, before.guards, before.relied
         self.types: dict[Var, T] = {}
         self.calls: dict[Var, CallInfo] = {}
         self.forced: dict[Var, T] = {}
         self.guessed: set[Var] = set()  # of these, to what empty lists are given that may be others
-        self.found_before = {} if found_before is None else found_before
         self.read: list[Var] = []  # whose types have been asked for
         self.looked_around = False  # has the function that a statement stands in been asked for anything?
         self._shape = Shape(fn, globals_)

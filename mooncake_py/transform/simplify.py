@@ -11,9 +11,9 @@ from mooncake_py.infer.numbers import computes_numbers
 from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.sources import Source
-from mooncake_py.infer.state import Found
+from mooncake_py.infer.state import Before
 from mooncake_py.infer.types import T
-from mooncake_py.ir.nodes import BlockId, Call, Function, Var
+from mooncake_py.ir.nodes import BlockId, Function, Var
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
 from mooncake_py.transform.asking import fuse, fuse_awaited
@@ -56,11 +56,11 @@ def infer_simplified(
 
     def attempt(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]] | Classes:
         """What is found, or what is to be taken to be so by another attempt."""
-        found: dict[Call, list[Found]] = {}
+        before = Before()
         written: dict[Var, T] = {}  # into values, as far as the run before is sure of it: found anew, it takes rounds
 
         def inference_of(f: Function, patient: bool = True) -> Inference:
-            new = Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, found, outermost, patient)
+            new = Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, before, outermost, patient)
             new.forced |= written
             return new
 
@@ -81,17 +81,12 @@ def infer_simplified(
 
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
-        guards = inferred.guards
         while (simpler := simplify(inferred, fn, taken, again, glance, classes)) is not None or inferred.early:
-            guards |= inferred.guards
-            taken |= inferred.relied
             inferred = again(inferred.fn, patient=False) if simpler is None else again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
                 return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own, classes.told)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
-            guards |= inferred.guards
             inferred = again(settled)
-        inferred.guards = guards | inferred.guards
         return without_doubts(inferred), taken | inferred.relied
 
     def with_classes(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]]:

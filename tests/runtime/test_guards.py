@@ -50,6 +50,11 @@ def nested(x, n):
 
 def above(x):
     return nested(x, 2) + x
+
+def told(x, n):
+    v = x if n > 3 else None
+    y = helper(x)
+    return y if v is None else v * y
 """
 
 
@@ -71,6 +76,14 @@ def test_global_function_redefined(notebook: types.ModuleType) -> None:
     rebind(notebook, "def helper(x):\n    return x * x * x\n")
     assert g(3.0) == 54.0
     assert grad(notebook.uses)(3.0) == 54.0
+
+
+def test_function_redefined_beside_a_value_that_may_be_none(notebook: types.ModuleType) -> None:
+    g = grad(notebook.told)
+    assert g(3.0, 5) == 27.0
+    rebind(notebook, "def helper(x):\n    return x * x * x\n")
+    assert g(3.0, 5) == 108.0
+    assert grad(notebook.told)(3.0, 5) == 108.0
 
 
 def test_function_two_calls_away_redefined(notebook: types.ModuleType) -> None:
