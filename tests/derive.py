@@ -75,9 +75,9 @@ def rounds_of(f: Callable[..., Any], *args: Any) -> list[int]:
         rounds.append(0)
         return run(inference, *args)
 
-    def counted_flow(inference: Inference) -> Any:
+    def counted_flow(inference: Inference, *since: Any) -> Any:
         rounds[-1] += 1
-        return flow(inference)
+        return flow(inference, *since)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Inference, "run_or_narrow", counted_run)

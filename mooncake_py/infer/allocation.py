@@ -105,10 +105,12 @@ class Allocations:
             self._look_through(shape.statements, calls, given)
         self._origins: dict[Operand, Origin] = {}
         self._held: set[Var | None] = set()
-        for s in shape.statements:
+        here = {v for v, made in self._made.items() if made is not _ELSEWHERE}
+        for s in shape.statements if here else ():
             info = calls.get(s.out)
-            if info is not None:
-                self._held |= self._handed_on(s, info)
+            if info is None or (here.isdisjoint(info.args) and not info.kwargs):
+                continue  # what comes from elsewhere is held anyway
+            self._held |= self._handed_on(s, info)
 
     def _settle(self, given: dict[Var, list[Operand]]) -> None:
         """A join may get all that it is given."""

@@ -194,6 +194,8 @@ class Calls(PythonCalls):
         """The type of a call's result. Where nothing has changed that it was read off before, it is as it was."""
         types, forced, late = self.types, self.forced.get(s.out), s.out in self.late
         before = self.found_before.setdefault(s, [])
+        self.waiting.discard(s.out)
+        self.calls.pop(s.out, None)
         for x in before:
             if x.forced is forced and x.late is late and (x.shape is None or x.shape is self._shape):
                 for v, t in x.reads:
@@ -202,18 +204,19 @@ class Calls(PythonCalls):
                 else:
                     if x.info is not None:
                         self.calls[s.out] = x.info
+                    self.note([v for v, _ in x.reads])
                     return x.type
-        old = self.calls.get(s.out)
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
         if info is not None and self.may_be_known(s, info, t) and self.waits(s):
             t, info = self.planned(s, Awaited(info)), self.calls[s.out]
+        self.note(self.read)
         if s.out in self.waiting:
             return t
         reads = [(v, types.get(v, BOT)) for v in dict.fromkeys(self.read)]
         shape = self._shape if self.looked_around else None
-        before.append(Found(reads, forced, late, shape, t, None if info is old else info))
+        before.append(Found(reads, forced, late, shape, t, info))
         return t
 
     def split_or_not(self, s: Call, t: T) -> T:

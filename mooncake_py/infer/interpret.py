@@ -7,6 +7,7 @@ every name it has (`forced`), and adds to what its elements may be.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Set
@@ -39,6 +40,17 @@ from mooncake_py.ir.nodes import (
     edges,
 )
 
+
+def _mean_the_same(a: Mapping[Var, CallInfo], b: Mapping[Var, CallInfo]) -> bool:
+    """Are these the same meanings? What other calls are to stand for is made anew each time."""
+    return a.keys() == b.keys() and all(
+        x is y or (x.kind == y.kind == "planned" and type(x.target) is type(y.target))
+        for v, x in a.items()
+        if (y := b[v]) is not None
+    )
+
+
+_NONE: frozenset[BlockId] = frozenset()
 Narrowing = Callable[[Mapping[Var, T], Set[BlockId]], Function | None]
 
 
@@ -56,36 +68,58 @@ class Inference(Calls):
 
         What would be done with a value of any of its types may change what is known of all others.
         """
+        self.flow()
+        return self._settle(narrowed, whole=True)
+
+    def with_no_more_patience(self, narrowed: Narrowing) -> Inferred | Function:
+        """The same, where nothing could be made simpler of what was found `early`: what waits is looked into now."""
+        self.patient = False
+        return self._settle(narrowed, True, self.memory)
+
+    def _settle(self, narrowed: Narrowing, whole: bool, memory: Memory | None = None) -> Inferred | Function:
+        """`whole`: was what is known so far found from nothing? `memory`: that of it, which says nothing new."""
         times: Counter[Var] = Counter()  # how often what is written into a value was found to be deeper
         for round_ in itertools.count():
-            result = self.flow()
-            better = narrowed(self.types, self.reached)
-            if better is not None:
-                return better
-            calls = self.calls if self.hopes else self.of_the_worst()
-            memory = Memory(self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost)
-            changed = self.grow(memory.written_back(self.types, calls, patience=2), times, round_)
-            if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
-                for patience, through in ((2, True), (1, False), (0, False)):
-                    guessed = memory.written_back(self.types, calls, patience, through)
-                    if changed := self.grow(guessed, times, round_):
-                        self.guessed |= guessed.keys()
-                        break
-            changed = changed or self.put
+            changed: set[Var] = set()
+            if memory is None:
+                better = narrowed(self.types, self.reached)
+                if better is not None:
+                    return better
+                calls = self.calls if self.hopes else self.of_the_worst()
+                memory = self.memory = Memory(
+                    self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost
+                )
+                changed = self.grow(memory.written_back(self.types, calls, patience=2), times, round_)
+                if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
+                    for patience, through in ((2, True), (1, False), (0, False)):
+                        guessed = memory.written_back(self.types, calls, patience, through)
+                        if changed := self.grow(guessed, times, round_):
+                            self.guessed |= guessed.keys()
+                            break
+                changed |= self.put
             waiting = set() if changed else self.waiting - self.ready
             # What comes of some may be what lists are filled with; others are to be made simpler first.
             later = self.hollow | self.unseen
             early = bool(waiting) and self.patient and self.is_more_to_come(waiting)
             if (sooner := waiting - later) or (waiting and not early):
-                self.ready |= sooner or waiting - self.hollow or waiting
+                ready = sooner or waiting - self.hollow or waiting
+                self.ready |= ready
+                whole, memory = self.flow(ready), None
                 continue
             outside = set() if self.wary else memory.written_outside(WRITES, self.calls)
             if not changed:  # what nothing comes back from by now is decided when it runs
                 awaited = {v for v, info in self.calls.items() if isinstance(info.target, Awaited)}
                 outside |= awaited - later if early else awaited
-            if not changed and outside <= self.late:
+            if changed or not outside <= self.late:
+                changed |= outside - self.late
+                self.late |= outside
+                whole, memory = self.flow(changed), None
+            elif not (whole or self.is_found_again(memory)):
+                whole, memory = True, None
+            else:
                 break
-            self.late |= outside
+        assert memory is not None
+        self.calls = {s.out: info for s in self._shape.statements if (info := self.calls.get(s.out)) is not None}
         for (cls, name), d in self.classes.looked.items() if self.classes is not None else ():
             number = self.wary and type(d) in (int, float, complex, str, bool)  # read when it runs: the run may set it
             guard = Guard(Lookup(cls), name, ABSENT, abstract(d, False)) if number else Guard(Lookup(cls), name, d)
@@ -94,7 +128,7 @@ class Inference(Calls):
             self.fn,
             self.types,
             self.calls,
-            result,
+            self.result,
             self.guards,
             memory,
             self.reached,
@@ -111,6 +145,16 @@ class Inference(Calls):
         """
         return {v: _unseen(info) if info.kind == "planned" else info for v, info in self.calls.items()}
 
+    def is_found_again(self, memory: Memory) -> bool:
+        """Is all that was found step by step the same when it is found from nothing, with what is known to be written?
+
+        It may be less: what was known in between may have been taken into it. If it is, `memory` holds for it as well.
+        """
+        types, calls = self.types, self.calls
+        self.flow()
+        memory.types = self.types
+        return types == self.types and _mean_the_same(calls, self.calls)
+
     def is_more_to_come(self, waiting: Set[Var]) -> bool:
         """Is there something in the function that is to be made simpler before more is asked of it?"""
         return not self.unseen.isdisjoint(waiting) or any(map(is_to_come, self.calls.values()))
@@ -119,9 +163,9 @@ class Inference(Calls):
         """May what is to stand in the place of calls be what fills lists that are empty so far?"""
         return self.hopes and any(map(is_to_come, self.calls.values()))
 
-    def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> bool:
-        """Note what values must have where they are made; is any of it new?"""
-        changed = False
+    def grow(self, grown: dict[Var, T], times: Counter[Var], round_: int) -> set[Var]:
+        """Note what values must have where they are made; the values for which any of it is new."""
+        changed: set[Var] = set()
         for v, t in grown.items():
             old = self.forced.get(v, BOT)
             new = join(old, t)
@@ -131,7 +175,7 @@ class Inference(Calls):
                 new = Top(new.active)
             if new != old:
                 self.forced[v] = interned(new)
-                changed = True
+                changed.add(v)
         return changed
 
     def glance(self, known: Inferred) -> Inferred:
@@ -143,11 +187,32 @@ class Inference(Calls):
                 self.types[s.out] = self.with_forced(s.out, self.call(s))
         return replace(known.of(self.fn), types=self.types, calls=self.calls)
 
-    def flow(self) -> T:
-        self.types = {}
-        self.calls = {}
-        self.waiting = set()
-        self.put = False  # was a write taken into the type of an object, which may have been asked before?
+    def flow(self, since: Set[Var] | None = None) -> bool:
+        """Go through the blocks until no type changes any more: all of them, which it tells.
+
+        Or, where these values have had more written into them, or are calls that are looked into by now, through what
+        that changes of what was found so far.
+        """
+        queued = self.begin() if since is None else self.concerned(since)
+        self.put = set()
+        order = {b.id: i for i, b in enumerate(self.fn.blocks)}
+        work = [(order[b], b) for b in queued]
+        heapq.heapify(work)
+        rounds: dict[BlockId, int] = {}
+        while work:
+            _, b = heapq.heappop(work)
+            queued.discard(b)
+            self.reached.add(b)
+            rounds[b] = rounds.get(b, 0) + 1
+            for target in self.block(self._shape.blocks[b], rounds[b] > 20):
+                if target not in queued:
+                    queued.add(target)
+                    heapq.heappush(work, (order[target], target))
+        return since is None
+
+    def begin(self) -> set[BlockId]:
+        """Nothing is known yet but the types of the parameters; where to begin."""
+        self.types, self.calls, self.waiting, self.readers = {}, {}, set(), {}
         self.reached: set[BlockId] = set()
         self.carrying: set[BlockId] = set()
         self.foreign: set[BlockId] = set()  # bodies of `try` out of which exceptions of the user's classes may come
@@ -156,32 +221,39 @@ class Inference(Calls):
             self.types[p] = self.with_forced(p, self.seen(t))
         for p, t in zip(self.fn.free, self.free_types, strict=False):
             self.types[p] = self.with_forced(p, self.seen(t))
-        work = [self.fn.entry.id]
-        order = {b.id: i for i, b in enumerate(self.fn.blocks)}
-        queued = {self.fn.entry.id}
-        rounds: dict[BlockId, int] = {}
-        while work:
-            work.sort(key=order.__getitem__, reverse=True)
-            b = work.pop()
-            queued.discard(b)
-            self.reached.add(b)
-            rounds[b] = rounds.get(b, 0) + 1
-            for target in self.block(self._shape.blocks[b], rounds[b] > 20):
-                if target not in queued:
-                    queued.add(target)
-                    work.append(target)
-        return self.result
+        return {self.fn.entry.id}
+
+    def concerned(self, since: Set[Var]) -> set[BlockId]:
+        """The blocks that have to do with these values."""
+        self.types, self.calls = dict(self.types), dict(self.calls)  # what was found before stays as it is
+        todo = set().union(*map(self.asking, self.put))
+        for v in since:
+            made = self._shape.block_of.get(v)
+            if made is not None:
+                todo.add(made)
+            else:  # a parameter
+                new = self.with_forced(v, self.types[v])
+                if new != self.types[v]:
+                    self.types[v] = new
+                    todo |= self.asking(v)
+        return todo & self.reached
+
+    def asking(self, v: Var) -> Set[BlockId]:
+        """The blocks whose statements or terminators ask for the type of a value."""
+        users, readers = self._shape.users.get(v, _NONE), self.readers.get(v)
+        return users if readers is None else users | readers
 
     def block(self, b: CFGBlock, hurry: bool) -> list[BlockId]:
         """Interpret one block; the successors whose parameters changed (or that are new)."""
         types = self.types
         todo: list[BlockId] = []
+        self.at = b.id
         for s in b.stmts:
             t = self.with_forced(s.out, self.call(s))
             before = types.get(s.out)
             if before is not t and (before is None or before != t):
                 types[s.out] = t
-                todo += self._shape.users.get(s.out, ())
+                todo += self.asking(s.out)
             info = self.calls.get(s.out)
             if info is not None and info.rule is not None and info.rule.mutates and info.target in WRITES:
                 todo += self.put_in(info)
@@ -207,7 +279,7 @@ class Inference(Calls):
                 if new is not old and new != old:
                     types[p] = new
                     changed = True
-                    todo += [x for x in self._shape.users.get(p, ()) if x in self.reached]
+                    todo += [x for x in self.asking(p) if x in self.reached]
             if changed:
                 todo.append(e.target)
         return todo
@@ -227,10 +299,10 @@ class Inference(Calls):
         known = self.forced.get(x, BOT)
         if new is t or (grown := join(known, new)) == known:
             return ()
-        self.put = True
+        self.put.add(x)
         self.forced[x] = interned(grown)
         self.types[x] = self.with_forced(x, t)
-        return self._shape.users.get(x, ())
+        return self.asking(x)
 
     def _carries(self, b: CFGBlock) -> bool:
         """May an exception out of this block have arguments with a derivative?"""
@@ -257,7 +329,10 @@ class Inference(Calls):
                 return [(term.then if c.value else term.orelse, None)]
             return [(term.then, None), (term.orelse, None)]
         if isinstance(term, ForNext):
-            return [(term.body, self.item_type(term.iterator)), (term.done, None)]
+            self.read = []
+            item = self.item_type(term.iterator)
+            self.note(self.read)
+            return [(term.body, item), (term.done, None)]
         if isinstance(term, Try):
             body = term.body.target
             known = body not in self.foreign and body not in self.carrying

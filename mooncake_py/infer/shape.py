@@ -76,6 +76,11 @@ class Shape:
         return {p: b for b in self.fn.blocks for p in b.params}
 
     @cached_property
+    def block_of(self) -> dict[Var, BlockId]:
+        """The blocks of the statements, by what these define."""
+        return {s.out: b.id for b in self.fn.blocks for s in b.stmts}
+
+    @cached_property
     def tried(self) -> dict[BlockId, BlockId]:
         """The blocks that are bodies of a `try`, and the one that each is entered from."""
         return {b.term.body.target: b.id for b in self.fn.blocks if isinstance(b.term, Try)}

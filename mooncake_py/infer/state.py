@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types as pytypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ from mooncake_py.infer.types import (
     widen,
 )
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
+from mooncake_py.ir.nodes import BlockId, Call, Const, Function, Operand, Var
 from mooncake_py.iterators import each_key
 from mooncake_py.registry import item_types
 from mooncake_py.run import NOTHING, Wary
@@ -63,7 +63,7 @@ class Found:
 
 @dataclass(slots=True)
 class Before:
-    """What was found of the calls of a function and its simpler forms so far, and the names and functions that relies on.
+    """What was found so far of the calls of a function and its simpler forms, the names and functions that relies on.
 
     A call that means what it meant before is not asked again, but relies on the same.
     """
@@ -113,6 +113,9 @@ class State:
         self.forced: dict[Var, T] = {}
         self.guessed: set[Var] = set()  # of these, to what empty lists are given that may be others
         self.read: list[Var] = []  # whose types have been asked for
+        self.readers: dict[Var, set[BlockId]] = {}  # in these blocks
+        self.at: BlockId | None = None  # the block that is gone through
+        self.put: set[Var] = set()  # objects whose type a write was taken into, which may have been asked before
         self.looked_around = False  # has the function that a statement stands in been asked for anything?
         self._shape = Shape(fn, globals_)
         self.told = {} if classes is None else told_of(classes.told, self._shape)
@@ -136,6 +139,12 @@ class State:
         if isinstance(t, Dct) and v in self._shape.looked_up:
             t = replace(t, key=BOT)
         return interned(t)
+
+    def note(self, read: Iterable[Var]) -> None:
+        """That the block which is gone through asked for these types."""
+        if self.at is not None:
+            for v in read:
+                self.readers.setdefault(v, set()).add(self.at)
 
     def type_of(self, v: Operand) -> T:
         if isinstance(v, Const):

@@ -57,32 +57,40 @@ def infer_simplified(
     def attempt(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]] | Classes:
         """What is found, or what is to be taken to be so by another attempt."""
         before = Before()
-        written: dict[Var, T] = {}  # into values, as far as the run before is sure of it: found anew, it takes rounds
+        latest: Inference | None = None
 
         def inference_of(f: Function, patient: bool = True) -> Inference:
-            new = Inference(f, arg_types, fn.__globals__, free_types, aliased, wary, classes, before, outermost, patient)
-            new.forced |= written
+            new = Inference(
+                f, arg_types, fn.__globals__, free_types, aliased, wary, classes, before, outermost, patient
+            )
+            if latest is not None:  # what is written, as far as that is sure: found anew, it takes rounds
+                guessed = latest.guessed
+                new.forced |= {v: t for v, t in latest.forced.items() if v not in guessed and is_exact(t)}
             return new
 
         def glance(f: Function, known: Inferred) -> Inferred:
             return inference_of(f).glance(known)
 
         def again(f: Function, patient: bool = True) -> Inferred:
+            nonlocal latest
             while True:
                 f = merged(f)
-                inference = inference_of(f, patient)
-                known = inference.run_or_narrow(_Told(f))
-                written.clear()
-                guessed = inference.guessed
-                written.update((v, t) for v, t in inference.forced.items() if v not in guessed and is_exact(t))
+                latest = inference_of(f, patient)
+                known = latest.run_or_narrow(_Told(f))
                 if isinstance(known, Inferred):
                     return known
                 f = known
 
+        def go_on(known: Inferred) -> Inferred:
+            """The same function, in which what waits is looked into now."""
+            assert latest is not None and latest.fn is known.fn
+            more = latest.with_no_more_patience(_Told(known.fn))
+            return more if isinstance(more, Inferred) else again(more, patient=False)
+
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
         while (simpler := simplify(inferred, fn, taken, again, glance, classes)) is not None or inferred.early:
-            inferred = again(inferred.fn, patient=False) if simpler is None else again(simpler)
+            inferred = go_on(inferred) if simpler is None else again(simpler)
             if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
                 return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own, classes.told)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:

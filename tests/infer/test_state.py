@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from inspect import signature
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mooncake_py import pipeline
+from mooncake_py import grad, pipeline
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
 from tests.derive import derivation_of, rounds_of
@@ -86,3 +87,44 @@ def test_what_is_written_is_known_from_the_run_before() -> None:
     rounds = rounds_of(moves, 0.5)
     assert rounds[-1] == 1  # the last sees no new writes
     assert sum(rounds) < 3 * len(rounds)
+
+
+def filled(x: Any, n: Any) -> Any:
+    boxes: list[Any] = []
+    for i in range(n):
+        boxes.append([])
+        boxes[i].append([])
+    rows = [math.sin(x * 0.5) for _ in range(n)]
+    total = sum(row * x for row in rows)
+    total = total + math.exp(x) if n > 2 else total - math.exp(x)
+    total = total + math.cos(x) if n > 3 else total - math.cos(x)
+    boxes[0][0].append(total)
+    return boxes[-1][0][0] if n == 1 else total
+
+
+def test_what_is_written_is_taken_to_those_who_read_it() -> None:
+    """Of a function in which it is found step by step what a list holds, each step goes through a part."""
+    flow, block = Inference.flow, Inference.block
+    parts: list[tuple[bool, float]] = []
+
+    def counted_flow(inference: Inference, *since: Any) -> Any:
+        parts.append((not since, 0))
+        return flow(inference, *since)
+
+    def counted_block(inference: Inference, *args: Any) -> Any:
+        parts[-1] = parts[-1][0], parts[-1][1] + 1 / len(inference.fn.blocks)
+        return block(inference, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Inference, "flow", counted_flow)
+        patch.setattr(Inference, "block", counted_block)
+        derivation_of(filled, 0.5, 2)
+    steps = [part for whole, part in parts if not whole]
+    assert len(steps) > 5
+    assert sum(steps) < 0.6 * len(steps)
+    assert grad(filled)(0.5, 1) == pytest.approx(_slope(1))
+    assert grad(filled)(0.5, 2) == pytest.approx(_slope(2))
+
+
+def _slope(n: int, x: float = 0.5, h: float = 1e-6) -> float:
+    return float(filled(x + h, n) - filled(x - h, n)) / (2 * h)
