@@ -295,6 +295,9 @@ class Calls(PythonCalls):
         if (f is setattr or f is delattr) and not any(t.active for t in types) and types and is_member(types[0]):
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
             return Known(None)
+        if refuses(f, types):
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
+            return BOT
         if f is getattr and len(args) >= 2 and isinstance(types[1], Known) and not s.kwargs:
             return self.getattr(s, args, types)
         if f is vars and self.wary and len(args) == 1 and not s.kwargs and keeps_names(types[0]):
@@ -325,9 +328,6 @@ class Calls(PythonCalls):
         if f in GIVE_HANDLED and not s.kwargs:
             self.calls[s.out] = CallInfo("dynamic", f, None, args, (), types, "the exception may have a derivative")
             return Top(True)
-        if refuses(f, types):
-            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types, RAISES)
-            return BOT
         if s.kwargs and (named := given_by_name(f, len(args), [k for k, _ in s.kwargs])):
             if self.classes is None:
                 return self.dynamic(s, "arguments that are given by name")

@@ -271,6 +271,10 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
     if f in _OF_MATRICES:
         operands = {_exact(widen(t)) for t in types}
         return not operands.isdisjoint(_SCALARS) and operands <= _ARRAYS_AND_NUMBERS
+    if f in _BY_NAME and len(types) > 1:
+        name = _exact(types[1] if types[1] == Known(None) else widen(types[1]))
+        if name in _NO_INDEX - {str} or name in _NUMBERS:
+            return True
     if f in _BY_INDEX and len(types) > 1 and _exact(widen(types[0])) in (list, tuple):
         if _exact(types[1] if types[1] == Known(None) else widen(types[1])) in _NO_INDEX:
             return True
@@ -310,9 +314,10 @@ _ONLY_NONE, _NOT_SET = (Known(None),), (Known(ops.UNBOUND),)
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
 _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})
+_BY_NAME = frozenset({getattr, setattr, delattr, hasattr})
 _BY_INDEX = frozenset({operator.getitem, operator.setitem, operator.delitem})
 _NO_INDEX = frozenset({float, complex, str, tuple, list, dict, type(None)})
-"""Classes of what lists and tuples have no item by."""
+"""Classes of what lists and tuples have no item by; nor have objects attributes, but by a str."""
 _NUMBERS = frozenset({int, float, complex, bool})
 _SCALARS = _NUMBERS | {np.float64, np.complex128}
 _ARRAYS_AND_NUMBERS = _SCALARS | {np.ndarray}

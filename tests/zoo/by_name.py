@@ -91,3 +91,52 @@ def settings_in_settings(x, y):
         for _ in range(s.solver.steps):
             total += s.solver.rate * (s.width - total)
     return total + Settings(y).solver.rate * Settings(y).width
+
+
+class Tokens:
+    """Of a formula: kinds with a number, a name, a sign or nothing."""
+
+    def __init__(self, tokens):
+        self.tokens = list(tokens)
+        self.at = 0
+
+    def take(self):
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def factor(self, env):
+        kind, value = self.take()
+        if kind == "num":
+            return value
+        if kind == "name":
+            if self.tokens[self.at][1] == "(":
+                self.take()
+                x = self.product(env)
+                self.take()
+                return getattr(math, value)(x)
+            return env[value]
+        raise SyntaxError(value)
+
+    def product(self, env):
+        x = self.factor(env)
+        while self.tokens[self.at][1] == "*":
+            self.take()
+            x = x * self.factor(env)
+        return x
+
+
+def scanned(text):
+    for word in text.split():
+        if word.isdigit():
+            yield "num", float(word)
+        elif word.isalpha():
+            yield "name", word
+        else:
+            yield "op", word
+    yield "end", None
+
+
+@case(0.7, 0.3)
+def functions_by_names_that_may_be_numbers_or_none(x, y):
+    return Tokens(scanned("2 * x * sin ( y * 3 )")).product({"x": x, "y": y})
