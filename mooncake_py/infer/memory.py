@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ class Memory:
         self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
         self.types = types
         self.marked: set[Var] = set()
+        self._found: dict[bool, _Found] = {}  # by whether what is read out of containers counts as made
         self.written: set[Var] = set()
         self.written_inside: set[Var] = set()  # of these, what a call may also have written to what they hold
         self.unseen: dict[Var, list[Var]] = {}  # of calls that are not seen through: what they were given
@@ -245,14 +246,50 @@ class Memory:
         `patience`: empty lists, of which it is not known what they will hold, are told of writes to what may be they
         later, where there is nothing else to tell: by then they may be seen to be lists of something else. Before they
         are told of all they are told of those by names of what is empty as well (`Effect`). `through`: those that what
-        is read out of others most likely is are told first.
+        is read out of others most likely is are told first. The types and calls of one memory are always the same.
         """
         by_id = {id(t): t for t in types.values()}  # many values have one type
         if not any(isinstance(t, Fn) for t in by_id.values()) and not any(map(_may_write, calls.values())):
             return {}
+        found = self._found.get(through)
+        if found is None:
+            found = self._found[through] = self._writes(types, calls, through)
         out: dict[Var, T] = {}
+        effects, origins, of_globals = found.effects, found.origins, self.of_globals
+        for v, t in types.items() if found.filled else ():
+            if isinstance(t, (Lst, Dct)) and self.find(v) in found.filled and _is_empty(t):
+                out[v] = after(t, Effect(TOP, ACTIVE, True, False))
+        if effects:
+            private = private_objects(self.shape, types, calls, WRITES)
+            waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
+            of_numbers = {
+                r: {e.seen for e in es if e.active and not _is_container(e.target)} for r, es in effects.items()
+            }
+            writes = {r: _together(tuple(es)) for r, es in effects.items()}
+            for v, t in types.items():
+                if not self.identity(v) or (root := self.find(v)) not in effects:
+                    continue
+                of_global = v in of_globals
+                if not holds(t):  # however many effects there are
+                    wakes = waking[root]
+                    if isinstance(t, Native):  # which is no object of the user's, though it comes to where one does
+                        wakes = {e.seen for e in effects[root] if e.active and not isinstance(e.target, Obj)}
+                    elif self._leads_to_numbers(v, t):
+                        wakes = of_numbers[root]
+                    woken = activate(t) if (True in wakes if of_global else wakes) else t
+                    if woken != t:
+                        out[v] = woken
+                    continue
+                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in found.foreign, patience)
+                if new is not t:
+                    out[v] = join(out[v], new) if v in out else new
+        return out
+
+    def _writes(self, types: dict[Var, T], calls: dict[Var, CallInfo], through: bool) -> _Found:
+        """What the calls of the function write, and to what."""
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
-        filled: set[Var] = set()  # by functions that rules were given
+        filled: set[Var] = set()
+        told = False  # all that is outside, of a call that may write to anything there?
         origins = Allocations(self.shape, types, calls, self.identity, through)
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
         # What such a call was given beside a global may be one with it by what is known here, and still be written to.
@@ -283,7 +320,8 @@ class Memory:
                         t = self._type(v)
                         reach = t if _is_of_numbers(t) else TOP
                         effect(v, Effect(reach, ACTIVE if act else TOP, act, bool(self.wary)))
-                if self.wary and not _is_in_c(info.target):
+                if self.wary and not told and not _is_in_c(info.target):
+                    told = True
                     for r in outside:
                         effects.setdefault(r, {})[Effect(TOP, ACTIVE, True, True)] = None
             elif info.kind == "derived":
@@ -311,34 +349,7 @@ class Memory:
                         put = puts(info.types) if puts is not None else Top(act)
                         seen = bool(self.wary) or self._may_be_global(x)
                         effect(x, Effect(self._type(x), put, act, seen, origins.of(x)))
-        for v, t in types.items() if filled else ():
-            if isinstance(t, (Lst, Dct)) and self.find(v) in filled and _is_empty(t):
-                out[v] = after(t, Effect(TOP, ACTIVE, True, False))
-        if effects:
-            private = private_objects(self.shape, types, calls, WRITES)
-            waking = {r: {e.seen for e in es if e.active} for r, es in effects.items()}
-            of_numbers = {
-                r: {e.seen for e in es if e.active and not _is_container(e.target)} for r, es in effects.items()
-            }
-            writes = {r: _together(tuple(es)) for r, es in effects.items()}
-            for v, t in types.items():
-                if not self.identity(v) or (root := self.find(v)) not in effects:
-                    continue
-                of_global = v in of_globals
-                if not holds(t):  # however many effects there are
-                    wakes = waking[root]
-                    if isinstance(t, Native):  # which is no object of the user's, though it comes to where one does
-                        wakes = {e.seen for e in effects[root] if e.active and not isinstance(e.target, Obj)}
-                    elif self._leads_to_numbers(v, t):
-                        wakes = of_numbers[root]
-                    woken = activate(t) if (True in wakes if of_global else wakes) else t
-                    if woken != t:
-                        out[v] = woken
-                    continue
-                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in foreign, patience)
-                if new is not t:
-                    out[v] = join(out[v], new) if v in out else new
-        return out
+        return _Found(effects, filled, foreign, origins)
 
     def only_iterates(self, s: Call) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
@@ -355,8 +366,8 @@ class Memory:
 
     def only_compares(self, s: Call) -> bool:
         """Does a call compare what Python compares by itself, and nothing else?"""
-        callee = self._type(s.fn)
-        if not isinstance(callee, Known) or (callee.value is not max and callee.value is not min) or s.kwargs:
+        callee = s.fn if isinstance(s.fn, Const) else self.types.get(s.fn)
+        if not isinstance(callee, (Const, Known)) or (callee.value is not max and callee.value is not min) or s.kwargs:
             return False
         given = [self._type(v) for v in s.args]
         return not any(may_be_asked(t) or holds_objects(t) or holds_unknown(t) for t in given)
@@ -428,6 +439,17 @@ def _holds_unknown(t: Tup) -> bool:
 def _named(calls: dict[Var, CallInfo]) -> list[Var]:
     """What names outside the function stand for."""
     return [v for v, info in calls.items() if info.named is not None]
+
+
+@dataclass(slots=True)
+class _Found:
+    """The writes of a function: by memory class, the classes that functions given to rules may fill, and what comes
+    from outside."""
+
+    effects: dict[Var, dict[Effect, None]]
+    filled: set[Var]
+    foreign: set[Var]
+    origins: Allocations
 
 
 class _Writes:
