@@ -289,6 +289,7 @@ class Memory:
         """What the calls of the function write, and to what."""
         effects: dict[Var, dict[Effect, None]] = {}  # sets, in the order of the code
         filled: set[Var] = set()
+        awake: set[Var] = set()  # classes into which a call that is not seen may have put anything
         told = False  # all that is outside, of a call that may write to anything there?
         origins = Allocations(self.shape, types, calls, self.identity, through)
         # A call that is not seen is taken not to write into globals; where one does, it is refused when it runs.
@@ -305,21 +306,31 @@ class Memory:
 
         for s in self.shape.statements:
             info = calls.get(s.out)
-            if info is None or info.kind in _WRITE_NOTHING or self.only_iterates(s) or self.only_compares(s):
+            if info is None or info.kind in _WRITE_NOTHING:
                 continue
-            rule = info.rule
+            rule, unseen = info.rule, info.kind == "dynamic"
+            if unseen and (self.only_iterates(s) or self.only_compares(s)):
+                continue
             if rule is not None and not rule.mutates and getattr(info.target, "__module__", None) not in _LOOK_ONLY:
                 # A function that is given to this one, and not just put away, may be called, and fill what it captured.
                 given = (*info.args, *[v for _, v in info.kwargs])
                 filled.update([self.find(v) for v in given if isinstance(v, Var) and isinstance(self._type(v), Fn)])
-            if info.kind == "dynamic":
-                act = any(self._type(v).active for v in s.operands())
-                for v in (*s.operands(), *[v for v in info.args if v not in s.args]):  # the object of a method, too
-                    called = v is s.fn and isinstance(self._type(v), Known)
-                    if isinstance(v, Var) and not called and (self.wary or v not in of_globals):
-                        t = self._type(v)
-                        reach = t if _is_of_numbers(t) else TOP
-                        effect(v, Effect(reach, ACTIVE if act else TOP, act, bool(self.wary)))
+            if unseen:
+                # What an active value may have been put into anywhere need not be told of more.
+                given = (*s.operands(), *[v for v in info.args if v not in s.args])  # the object of a method, too
+                told_of = [v for v in given if isinstance(v, Var) and self.identity(v) and self.find(v) not in awake]
+                if told_of:
+                    act = any(self._type(v).active for v in s.operands())
+                for v in told_of:
+                    t = self._type(v)
+                    if (v is s.fn and isinstance(t, Known)) or (v in of_globals and not self.wary):
+                        continue
+                    if _is_of_numbers(t):
+                        effect(v, Effect(t, ACTIVE if act else TOP, act, bool(self.wary)))
+                        continue
+                    effect(v, Effect(TOP, ACTIVE if act else TOP, act, bool(self.wary)))
+                    if act:
+                        awake.add(self.find(v))
                 if self.wary and not told and not _is_in_c(info.target):
                     told = True
                     for r in outside:
