@@ -348,7 +348,8 @@ def test_an_object_that_is_returned_keeps_its_attributes() -> None:
 
 def overwrites(v):
     p = Pair(v[0], v[1])
-    pairs = [p]
+    pairs = []
+    pairs.append(p)
     p.a = p.a * v[1]
     return pairs[0].a
 

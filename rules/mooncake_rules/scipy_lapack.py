@@ -109,14 +109,23 @@ zero_derivative(written_to)
 
 def _in_place(letter: str) -> None:
     """axpy and scal change their vector, where it is one that they can use as it is."""
-    dtype = _DTYPES[letter]
+    dtype, library_axpy = _DTYPES[letter], getattr(blas, letter + "axpy")
 
-    @overlay(getattr(blas, letter + "axpy"))
+    def summed(x, y, a):
+        """As the library rounds it: the processor may multiply and add at once."""
+        return library_axpy(x, np.array(y), a=a)
+
+    def numpy_sum(x, y, a):
+        return y + np.asarray(a * np.asarray(x), dtype=dtype)
+
+    _routine(summed, numpy_sum)
+
+    @overlay(library_axpy)
     def axpy(x, y, n=None, a=1.0, offx=0, incx=1, offy=0, incy=1):
         plainly((n, None if n is None else len(x)), (offx, 0), (incx, 1), (offy, 0), (incy, 1))
         if not written_to(y, dtype):
             y = np.array(y, dtype=dtype)
-        y += np.asarray(a * np.asarray(x), dtype=dtype)
+        y[:] = summed(x, y, a)
         return y
 
     @overlay(getattr(blas, letter + "scal"))
