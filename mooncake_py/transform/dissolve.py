@@ -82,14 +82,20 @@ def _without_idle(fn: Function, types: Mapping[Var, T]) -> Function:
             uses.update(s.operands())
             x = s.args[0] if is_const(s.fn, narrow) else None
             if isinstance(x, Var) and isinstance(t := types.get(x), Obj) and t == types.get(s.out):
-                names[s.out] = names.get(x, x)
+                names[s.out] = x
     idle: set[Call] = set()
     for b in reversed(fn.blocks):
         for s in reversed(b.stmts):
             if s.out in names or (not uses[s.out] and _is_idle(s, types)):
                 idle.add(s)
                 uses.subtract(s.operands() if s.out not in names else ())
-    return map_function(fn, lambda v: names.get(v, v), idle) if idle else fn
+
+    def named(v: Operand) -> Operand:  # blocks stand in any order, so a name may be met before the one it is for
+        while v in names:
+            v = names[v]
+        return v
+
+    return map_function(fn, named, idle) if idle else fn
 
 
 def _is_idle(s: Call, types: Mapping[Var, T]) -> bool:
