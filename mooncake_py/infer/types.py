@@ -597,10 +597,14 @@ def _is_real(t: T) -> bool:
 
 def is_scalar(t: T) -> bool:
     """Surely a Python or NumPy number."""
-    t = widen(t)
-    return isinstance(t, Real) or (
-        isinstance(t, Inst) and issubclass(t.cls, (int, float, complex, np.number, np.bool_))
-    )
+    if type(t) is Known:
+        t = widen(t)
+    if isinstance(t, Inst):
+        return t.cls in _NUMBERS or issubclass(t.cls, (int, float, complex, np.number, np.bool_))
+    return type(t) is Real
+
+
+_NUMBERS = frozenset({int, float, bool})  # asked for first
 
 
 for _t in (Real(), Real(True), *[Inst(c, act) for c in (bool, int, float, complex) for act in (False, True)]):

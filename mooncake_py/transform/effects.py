@@ -39,28 +39,39 @@ def functions_in(b: Builder) -> set[Any]:
 
 def computes(s: Call) -> bool:
     """Does the statement give equal results for equal operands, and nothing else?"""
-    return _computes(s, function_of(s))
-
-
-def _computes(s: Call, f: Any) -> bool:
-    if s.kwargs or f is None:
-        return False
-    if f in ARITHMETIC or f is ops.build_tuple:
-        return True
-    number = isinstance(f, (np.ufunc, BuiltinFunctionType)) and getattr(f, "__module__", "math") in (
-        "math",
-        None,
-        "numpy",
-    )
-    return number and f is not getattr and is_pure(f, len(s.args))
+    return _kind(s) == _COMPUTES
 
 
 def harmless(s: Call) -> bool:
     """Does it change nothing?"""
+    return _kind(s) <= _READS_ONLY
+
+
+_COMPUTES, _READS_ONLY, _WRITES_FIRST, _UNKNOWN = range(4)
+"""What a statement does: gives equal results for equal operands, nothing that changes anything, writes into its first
+operand, perhaps writes."""
+
+
+def _kind(s: Call) -> int:
     f = function_of(s)
-    return f is not None and (
-        f in ARITHMETIC or f in _READS or f in ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
-    )
+    if f is None:
+        return _UNKNOWN
+    if s.kwargs:
+        known = f in ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
+        return _READS_ONLY if known or f in ARITHMETIC or f in _READS else _UNKNOWN
+    if f in ARITHMETIC or f is ops.build_tuple:
+        return _COMPUTES
+    if f in _IN_PLACE:
+        return _WRITES_FIRST
+    if f in _READS:
+        return _READS_ONLY
+    if not is_pure(f, len(s.args)):
+        return _READS_ONLY if f in ENGINE_PURE else _UNKNOWN
+    number = isinstance(f, (np.ufunc, BuiltinFunctionType)) and getattr(f, "__module__", "math") in _OF_NUMBERS
+    return _COMPUTES if number else _READS_ONLY
+
+
+_OF_NUMBERS = ("math", None, "numpy")
 
 
 class Effects:
@@ -73,25 +84,30 @@ class Effects:
         parts: dict[Operand, Operand] = {}  # items and attributes, with what they are of
         wholes: set[Operand] = set()
         written: set[Operand] = set()
-        self.harmless: set[Call] = set()  # of those that there were
+        self._kinds: dict[Call, int] = {}  # of the statements that there were
+        told: dict[tuple[int, int], int] = {}  # by function and number of operands
         for block in b.blocks:
             for s in (*block.head, *block.stmts):
-                f = function_of(s)
-                if f in _IN_PLACE:
+                f = s.fn.value if type(s.fn) is Const else None
+                key = id(f), len(s.args)
+                kind = told.get(key)
+                if kind is None or s.kwargs:
+                    kind = _kind(s)
+                    if not s.kwargs:
+                        told[key] = kind
+                self._kinds[s] = kind
+                if kind == _WRITES_FIRST:
                     written.add(s.args[0])
-                    continue
-                if f is ops.unpack:
+                elif kind == _UNKNOWN:
+                    written.update(s.operands())
+                elif f is ops.unpack:
                     wholes.add(s.out)
                 elif f is ops.pull or (f is operator.getitem and s.args[0] in wholes):
                     self.given.add(s.out)
-                elif f in (getattr, operator.getitem):
+                elif f is operator.getitem or f is getattr:
                     parts[s.out] = s.args[0]
-                elif _computes(s, f):
+                elif kind == _COMPUTES:
                     self.made.add(s.out)
-                elif not harmless(s):
-                    written.update(s.operands())
-                    continue
-                self.harmless.add(s)
         for v in list(written):
             while v in parts:
                 v = parts[v]
@@ -101,14 +117,23 @@ class Effects:
 
     def of(self, s: Call) -> int:
         """What the statement may change."""
-        if s in self.harmless or harmless(s):
+        kind = self._kind_of(s)
+        if kind <= _READS_ONLY:
             return NOTHING
-        if function_of(s) in _IN_PLACE:
-            v = s.args[0]
-            while v in self.parts:
-                v = self.parts[v]
-            return ANYTHING if v in self.given else OWN
-        return ANYTHING
+        if kind == _UNKNOWN:
+            return ANYTHING
+        v = s.args[0]
+        while v in self.parts:
+            v = self.parts[v]
+        return ANYTHING if v in self.given else OWN
+
+    def computes(self, s: Call) -> bool:
+        """As the function of this name."""
+        return self._kind_of(s) == _COMPUTES
+
+    def _kind_of(self, s: Call) -> int:
+        kind = self._kinds.get(s)
+        return _kind(s) if kind is None else kind
 
     def leaves(self, effect: int, v: Operand) -> bool:
         """Is the value the same after such a change?"""
@@ -119,14 +144,11 @@ class Effects:
 
 def is_number(t: T | None) -> bool:
     """A number, or something made of such that cannot be changed."""
-    match t:
-        case Tup(items=items):
-            return all(map(is_number, items))
-        case Inst(cls=c):
-            return is_scalar(t) or c in (str, bytes, range, slice)
-        case Known(value=v):
-            return isinstance(v, (int, float, complex, str, slice, type(None)))
-    return False
+    if isinstance(t, Inst):
+        return is_scalar(t) or t.cls in (str, bytes, range, slice)
+    if isinstance(t, Tup):
+        return all(map(is_number, t.items))
+    return isinstance(t, Known) and isinstance(t.value, (int, float, complex, str, slice, type(None)))
 
 
 def is_array(t: T | None) -> bool:

@@ -176,9 +176,9 @@ class PullbackBuilder(Builder):
 
     def translate(self, v: AV) -> AV:
         """An abstract value of the forward code, with its operands as they are here."""
+        if isinstance(v, (Var, Const)):
+            return self.forward_value(v)
         match v:
-            case Var():
-                return self.forward_value(v)
             case VTuple(items=items):
                 return VTuple(tuple(map(self.translate, items)))
             case VCell(content=c):

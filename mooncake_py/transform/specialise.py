@@ -214,9 +214,9 @@ class Specialiser:
 
     def materialise(self, v: AV) -> Operand:
         """The value as an operand, made at run time where it was virtual."""
+        if isinstance(v, (Var, Const)):
+            return v
         match v:
-            case Var() | Const():
-                return v
             case VTuple(items=items):
                 if all(isinstance(x, Const) for x in items):
                     self.looked = self.looked or any(type(x) is Slot for x in items)

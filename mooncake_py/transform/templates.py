@@ -279,9 +279,9 @@ def _still(names: Dependencies) -> bool:
 
 def replaced(v: AV, meaning: dict[Operand, Operand]) -> AV:
     """An abstract value with what its placeholders stand for."""
+    if isinstance(v, (Var, Const)):
+        return meaning.get(v, v)
     match v:
-        case Var() | Const():
-            return meaning.get(v, v)
         case VTuple(items=items):
             return VTuple(tuple([replaced(x, meaning) for x in items]))
         case VIter(items=items, asked=asked):

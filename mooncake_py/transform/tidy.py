@@ -15,7 +15,7 @@ from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Goto, Operand, Return, Var
 from mooncake_py.registry import repeated
-from mooncake_py.transform.effects import ANYTHING, NOTHING, Effects, computes, function_of
+from mooncake_py.transform.effects import ANYTHING, NOTHING, Effects, function_of
 from mooncake_py.transform.order import sink
 from mooncake_py.transform.signs import fold_signs
 from mooncake_py.transform.uses import count_uses
@@ -103,7 +103,7 @@ def _shared(b: Builder, effects: Effects) -> dict[Var, Operand]:
         lasting: dict[Any, Call] = {}  # those whose operands nothing changes
         kept = []
         for s in block.stmts:
-            if computes(s):
+            if effects.computes(s):
                 key = (function_of(s), *map(name, s.args))
                 same = lasting.get(key) or table.get(key)
                 if same is not None and not (effects.written & {s.out, same.out}):
