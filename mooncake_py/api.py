@@ -8,7 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from mooncake_py import collector, registry
+from mooncake_py import registry
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError
 from mooncake_py.forward import run_forward
@@ -26,6 +26,7 @@ from mooncake_py.runtime.user import (
     has_derivative,
 )
 from mooncake_py.tracebacks import entry
+from mooncake_py.undisturbed import undisturbed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -141,5 +142,5 @@ def derive(f: Callable[..., Any], types: tuple[T, ...]) -> None:
                 all_types = (*(abstract(x, may_change(x, wary)) for x in given), *types)
                 rule_for(g, all_types, tuple(abstract(c, bool(wary)) for c in cells_of(g)), outermost=True)
 
-            with Run() as here, collector.at_rest():
-                with_answer(with_wary, g, given, code_of_types(types))
+            with Run() as here:
+                undisturbed(with_answer, with_wary, g, given, code_of_types(types))

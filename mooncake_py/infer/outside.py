@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
 from typing import Any, TypeVar
 
-from mooncake_py import collector
 from mooncake_py.closures import captured
 from mooncake_py.errors import MooncakeError, WritesOutside
 from mooncake_py.infer.codes import names_of_values
@@ -54,6 +53,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.undisturbed import undisturbed
 
 # Functions and attributes by which code reaches methods whose names it does not show.
 _ANY_NAME = frozenset(
@@ -86,8 +86,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     key = _call(f, receivers, brought)
     known = _answers.get(key)
     if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
-        with collector.at_rest():
-            known = _walked(f, receivers, brought)
+        known = undisturbed(_walked, f, receivers, brought)
         if len(_answers) > 5000:
             _answers.clear()
         _answers[key] = known

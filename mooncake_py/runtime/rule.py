@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py import collector, registry
+from mooncake_py import registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
@@ -22,6 +22,7 @@ from mooncake_py.shadows import shadow_of
 from mooncake_py.switches import current
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
+from mooncake_py.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from mooncake_py.runtime.static_site import StaticSite
@@ -219,8 +220,7 @@ def rule_for(
             others = any(k[0] is fn.__code__ for k in list(_cache))
             why = log.why_again(rules[0] if rules else None, others)
         begin = time.perf_counter()
-        with collector.at_rest():
-            rule = derive_rule(fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
+        rule = undisturbed(derive_rule, fn, types, free_types, aliased, chosen, outcome, wary=wary, outermost=outermost)
         _keep(key, rule)
         if rule.anywhere:
             _keep((*key[:-1], not outermost), rule)
