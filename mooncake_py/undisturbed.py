@@ -32,6 +32,6 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 # CPython keeps frames in chunks of 16 KiB, and maps a new one when the last is full. A loop that calls functions right
 # at the end of a chunk maps and unmaps one at every call, which takes more time than most calls: by where the user
-# calls from, derivation took up to three times as long. A frame that does not fit gets a chunk of its own, of twice its
-# size at the least power of two: this one asks for some 125 KiB, and leaves as much to those that it calls.
+# calls from, derivation took up to three times as long. A frame that does not fit gets a chunk of its own, a power of
+# two that holds it and a thousand words more: this one asks for so much that half of 256 KiB is left for its callees.
 _with_room = FunctionType(_call.__code__.replace(co_stacksize=15_500), globals())
