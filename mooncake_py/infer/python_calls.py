@@ -40,6 +40,7 @@ from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Operand, Var
 from mooncake_py.registry import infer_table
 
+_ITERATE = (iter, zip, enumerate, reversed)
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
@@ -95,11 +96,20 @@ class PythonCalls(Attributes):
             if self.gives_known_items(s):
                 return False
             self.unseen.add(s.out)
-            return any(may_grow(self.type_of(v)) for v in s.operands())
-        if type(t) not in (Top, Real) or info.rule is None or not any(_is_blank(self.type_of(v)) for v in s.args):
+            return any(map(self.leads_to_more, s.operands()))
+        made_of = info.rule is not None or info.kind == "plain"  # else code that is not seen may give anything
+        if type(t) not in (Top, Real) or not made_of or not any(_is_blank(self.type_of(v)) for v in s.args):
             return False
         self.hollow.add(s.out)
         return True
+
+    def leads_to_more(self, v: Operand) -> bool:
+        """May other code say more of a value, or of what it is an iterator over?"""
+        if may_grow(self.type_of(v)):
+            return True
+        made = self.shape.defs.get(v) if isinstance(v, Var) else None
+        callee = None if made is None else self.type_of(made.fn)
+        return isinstance(callee, Known) and callee.value in _ITERATE and any(map(self.leads_to_more, made.args))  # type: ignore[union-attr]
 
     def is_in_sight(self, f: Operand) -> bool:
         """Is it a function that is made here, under the name it got there?"""

@@ -24,7 +24,6 @@ from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.infer.types import Arr, Fn, Known, Meth, widen
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import predecessors
 from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import (
     Branch,
@@ -32,7 +31,6 @@ from mooncake_py.ir.nodes import (
     CFGBlock,
     Const,
     Function,
-    Goto,
     Operand,
     Pos,
     Var,
@@ -44,6 +42,7 @@ from mooncake_py.run import NOTHING
 from mooncake_py.transform.answered import answered
 from mooncake_py.transform.bound import bound, with_rest
 from mooncake_py.transform.doubts import doubted
+from mooncake_py.transform.expressions import in_line, put_before_use
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
@@ -107,7 +106,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if found.body.suspends:
                 if not (is_used_up(s.out, inferred) and only_yields(found.body)):
                     continue
-                found = _listed(found, inferred, globals_)
+                found, fn = _listed(found, inferred, globals_), put_before_use(fn, s)
             if found.owner is not None:
                 taken.add(found.owner)
             at_block = next(x for x in fn.blocks if s in x.stmts)
@@ -197,15 +196,16 @@ def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]
     """The function with a generator expression over one of these taken in that is used up at once; None without one."""
     fn = inferred.fn
     for b in fn.blocks:
-        for i, s in enumerate(b.stmts):
+        for s in b.stmts:
             t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
             if not isinstance(t, Fn) or not any(v in over for v in s.args) or not is_used_up(s.out, inferred):
                 continue
             site = next((x for c in fn.blocks for x in c.stmts if x.out is s.fn), None)
             found = None if site is None or not is_const(site.fn, ops.make_function) else _callee(site, s)
             if found is not None and found.body.suspends and only_yields(found.body):
-                found = _listed(found, inferred, globals_)
-                return splice(fn, b, i, explicit(found.body), found.args, found.closure)
+                found, fn = _listed(found, inferred, globals_), put_before_use(fn, s)
+                block = next(x for x in fn.blocks if s in x.stmts)
+                return splice(fn, block, block.stmts.index(s), explicit(found.body), found.args, found.closure)
     return None
 
 
@@ -503,7 +503,7 @@ def _makes_class(body: Function) -> bool:
 
 
 def is_used_up(generator: Var, inferred: Inferred) -> bool:
-    """Is the generator given to such a function, to nothing else, and before anything changes that it reads?"""
+    """Is the generator given to a function that takes all of it, to nothing else, and surely?"""
     uses = [(b, s) for b in inferred.fn.blocks for s in b.stmts if any(v is generator for v in s.operands())]
     if len(uses) != 1 or any(v is generator for b in inferred.fn.blocks for v in term_operands(b.term)):
         return False
@@ -512,28 +512,12 @@ def is_used_up(generator: Var, inferred: Inferred) -> bool:
     if not isinstance(callee, Known) or not takes_all(callee.value, generator, use.args):
         return False
     home = next((b for b in inferred.fn.blocks if any(s.out is generator for s in b.stmts)), None)
-    line = [] if home is None else _in_line(inferred.fn, home, block)
+    line = [] if home is None else in_line(inferred.fn, home, block)
     made = next((i for i, s in enumerate(line) if s.out is generator), None)
     if made is None:
         return False
     between = line[made + 1 : line.index(use)]
     return all(changes_nothing(s, inferred) for s in between)
-
-
-def _in_line(fn: Function, first: CFGBlock, last: CFGBlock) -> list[Call]:
-    """The statements of the blocks from one to another that nothing comes between; none if it is not so."""
-    if first is last:
-        return list(first.stmts)
-    by_id, preds = {b.id: b for b in fn.blocks}, predecessors(fn)
-    stmts = list(first.stmts)
-    for _ in fn.blocks:
-        if not isinstance(first.term, Goto) or len(preds[first.term.edge.target]) > 1:
-            break
-        first = by_id[first.term.edge.target]
-        stmts += first.stmts
-        if first is last:
-            return stmts
-    return []
 
 
 def _callee(site: Call, call: Call) -> Callee | None:

@@ -37,13 +37,14 @@ from mooncake_py.ir.nodes import (
     Var,
     edges,
 )
+from mooncake_py.transform.expressions import before_use
 from mooncake_py.transform.merge import merge
 
 
 def explicit(fn: Function) -> Function:
-    """The frontend's function with every handler as the edge of a Try, and handlers that let pass what the engine
-    refuses with."""
-    return with_tries(for_users(fn))
+    """The frontend's function with every handler as the edge of a Try, handlers that let pass what the engine
+    refuses with, and generator expressions made where they are used."""
+    return with_tries(for_users(before_use(fn)))
 
 
 def for_users(fn: Function) -> Function:
