@@ -446,6 +446,9 @@ class Attributes(State):
             plan = classes.call(f, args, types, s.kwargs)
             if plan is not None:
                 return self.planned(s, plan)
+            if not s.kwargs and classes.refuses(f, types):
+                self.calls[s.out] = CallInfo("plain", f, None, args, (), types, RAISES)
+                return BOT
         return None
 
 

@@ -142,7 +142,9 @@ class Classes:
         wary: bool = False,
         own: Set[tuple[type, str]] = frozenset(),
         told: Mapping[Source, T] = MappingProxyType({}),
+        patched: Set[str] = frozenset(),
     ) -> None:
+        self.patched = patched  # special methods that the function itself sets on classes
         self.own = own  # names that are looked up in objects of a class even where nothing is known to set them
         self.told = told  # what values may be as well: what they were taken for has turned out to be too little
         self.wary = wary  # the data that classes hold may be written to
@@ -156,12 +158,19 @@ class Classes:
         self.asked: Counter[pytypes.CodeType] = Counter()
         self.misfits: set[Var] = set()  # calls whose arguments do not simply fit the function
 
+    def with_more_told(self, own: Set[tuple[type, str]], patched: Set[str]) -> Classes | None:
+        """The classes to begin again with, where such names are found that were not taken into account; None if not."""
+        if own <= self.own and patched <= self.patched:
+            return None
+        anew = Classes(self.globals, self.cautious, self.wary, self.own | own, self.told, self.patched | patched)
+        return anew
+
     def look(self, cls: type, name: str) -> Any:
         """What the class has by that name, unbound; MISSING where it has nothing."""
         key = cls, name
         if key not in self.looked:
             self.looked[key] = Lookup(cls).get(name, MISSING)
-        return DECIDED_LATE if carries(cls, name) else self.looked[key]
+        return DECIDED_LATE if carries(cls, name) or name in self.patched else self.looked[key]
 
     def scope(self, cls: type) -> Lookup:
         """The attributes of a class, always as the same scope."""
@@ -366,6 +375,22 @@ class Classes:
             return Plan(method, args) if is_function(method) else None
         return None
 
+    def refuses(self, f: Any, types: Sequence[T]) -> bool:
+        """Does an operator surely raise, given objects whose classes have nothing for it, and numbers?"""
+        names: tuple[str, ...] = ()
+        if f in IN_PLACE:
+            name, f = IN_PLACE[f]
+            names = (name,)
+        if f in _NEED:
+            return isinstance(types[0], Obj) and self.look(types[0].cls, SPECIAL[f]) is MISSING
+        if f not in BINARY or f is operator.eq or f is operator.ne or len(types) != 2:
+            return False
+        of_objects = [t.cls for t in types if isinstance(t, Obj)]
+        others = [exact_class(t) for t in types if not isinstance(t, Obj)]
+        if not of_objects or not _NUMBERS.issuperset(others):
+            return False
+        return all(self.look(cls, name) is MISSING for cls in of_objects for name in (*names, *BINARY[f]))
+
     def _replaced(self, cls: type, given: Keywords) -> Plan | None:
         """Another object of a data class, with some of its fields given anew."""
         known = self.look(cls, "__dataclass_fields__")
@@ -463,6 +488,13 @@ class Classes:
         if is_function(init):
             return Plan(init, (MADE, *args), kwargs, cls)
         return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
+
+
+_NEED = frozenset(
+    {operator.neg, operator.pos, operator.invert, abs, len, next, operator.getitem, operator.setitem, operator.delitem}
+)
+"""Operators that ask for the one special method and nothing else."""
+_NUMBERS = frozenset({int, float, bool, complex, type(None)})
 
 
 def _is_asked(t: T) -> bool:

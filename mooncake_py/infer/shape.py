@@ -117,12 +117,17 @@ class Shape:
         """The names of attributes that are set on, or deleted from, what may be a class: a global, the class of an
         object."""
         found: set[str] = set()
-        for s in self.statements:
+        for s in self.statements if self.fn.calls(setattr, delattr) else ():
             if (is_const(s.fn, setattr) or is_const(s.fn, delattr)) and isinstance(name := s.args[1], Const):
                 made = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
                 if isinstance(s.args[0], Const) or (made is not None and self._may_give_class(made)):
                     found.add(name.value)
         return found
+
+    @property
+    def patched(self) -> set[str]:
+        """Of these, special methods, which operators look up without a name."""
+        return {name for name in self.set_on_classes if name[:2] == name[-2:] == "__"}
 
     def _may_give_class(self, s: Call) -> bool:
         named = is_const(s.fn, ops.load_global) or (is_const(s.fn, getattr) and is_const(s.args[1], "__class__"))

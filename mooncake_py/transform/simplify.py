@@ -89,10 +89,14 @@ def infer_simplified(
 
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
-        while (simpler := simplify(inferred, fn, taken, again, glance, classes)) is not None or inferred.early:
+        while True:
+            told = None if classes is None else classes.with_more_told(hidden(inferred), inferred.memory.shape.patched)
+            if told is not None:
+                return told  # there is an attribute, or a method, that was taken not to be
+            simpler = simplify(inferred, fn, taken, again, glance, classes)
+            if simpler is None and not inferred.early:
+                break
             inferred = go_on(inferred) if simpler is None else again(simpler)
-            if classes is not None and (own := hidden(inferred)):  # there is an attribute that was taken not to be
-                return Classes(fn.__globals__, classes.cautious, classes.wary, classes.own | own, classes.told)
         if classes is not None and classes.cautious and (settled := settle(inferred, everything=True)) is not None:
             inferred = again(settled)
         return without_doubts(inferred), taken | inferred.relied

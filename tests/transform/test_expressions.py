@@ -14,7 +14,13 @@ from tests.zoo import expressions
 
 
 @pytest.mark.parametrize(
-    "fn", [expressions.neurons_in_a_list, expressions.layers_of_neurons, expressions.neurons_in_training]
+    "fn",
+    [
+        expressions.neurons_in_a_list,
+        expressions.layers_of_neurons,
+        expressions.neurons_in_training,
+        expressions.a_layer_that_gives_one_or_several,
+    ],
 )
 def test_nothing_is_decided_late(fn: Any) -> None:
     assert all_sites(fn, 0.7) == []

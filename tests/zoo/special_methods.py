@@ -205,3 +205,72 @@ def matrix_products_of_numbers_and_objects(x, y):
         one = x if i % 2 else np.array([x, y])
         total = total + one @ other
     return total
+
+
+class Plain:
+    def __init__(self, v):
+        self.v = v
+
+
+class Added(Plain):
+    def __add__(self, other):
+        return Added(self.v + other)
+
+
+@case(0.7)
+def an_operator_replaced_meanwhile(x):
+    a = Added(x)
+    total, before = (a + 1).v, Added.__add__
+    Added.__add__ = lambda self, other: Added(self.v * self.v + other)
+    try:
+        return total * (a + 2).v
+    finally:
+        Added.__add__ = before
+
+
+@case(0.7)
+def operators_that_are_set_meanwhile(x):
+    a, total = Plain(x), 0.0
+    for i in range(3):
+        try:
+            total += (a * 2.0).v
+        except TypeError:
+            total += x * x
+        if i == 0:
+            Plain.__mul__ = lambda self, other: Plain(self.v * other)
+    del Plain.__mul__
+    return total
+
+
+@case(0.7)
+def a_length_that_is_set_meanwhile(x):
+    a = Plain(x)
+
+    def patch():
+        Plain.__len__ = lambda self: 0
+
+    total = x * x if a else x
+    patch()
+    try:
+        return total + (2 * x if a else 3 * x)
+    finally:
+        del Plain.__len__
+
+
+@case(1.5, 1.0)
+@case(1.5, 3.0, name="what_the_class_has_nothing_for_either")
+def what_the_class_has_nothing_for(x, y):
+    a = Plain(x) if y > 2 else [x, y]
+    try:
+        total = a[0] * x + len(a)
+    except TypeError as e:
+        total = a.v * len(str(e))
+    b = Plain(y)
+    try:
+        b += total
+    except TypeError as e:
+        total += len(str(e)) * b.v
+    try:
+        return (-b).v
+    except TypeError:
+        return total
