@@ -19,10 +19,11 @@ from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.uses import read_by
 
 
-def shapes_for_zeros(p: PullbackBuilder, types: dict[Var, T], shape_of: Callable[[Var], Var]) -> None:
+def shapes_for_zeros(p: PullbackBuilder, types: dict[Var, T], shape_of: Callable[[Var], Var | None]) -> None:
     """Keep the shapes of arrays that the pullback makes zeros for and does nothing else with.
 
-    `shape_of` makes the statement of the forward run that takes the shape of a value, and gives its name.
+    `shape_of` makes the statement of the forward run that takes the shape of a value, and gives its name; None where
+    there may be no value yet.
     """
     statements = [s for b in p.blocks for s in (*b.head, *b.stmts)]
     zeros = {s for s in statements if isinstance(s.fn, Const) and s.fn.value is helpers.dense_zeros}
@@ -42,12 +43,14 @@ def shapes_for_zeros(p: PullbackBuilder, types: dict[Var, T], shape_of: Callable
         out = {}
         for v, x in table.items():
             t = types.get(v)
-            if x in made and x not in others and isinstance(t, Arr) and t.dtype is not None:
-                v = shape_of(v)
-                types[v] = types[x] = Tup((Inst(int),) * (t.ndim or 0)) if t.ndim is not None else Inst(tuple)
+            asked = x in made and x not in others
+            if not asked or not isinstance(t, Arr) or t.dtype is None or (shape := shape_of(v)) is None:
+                out[v] = x
+            else:
+                out[shape] = x
+                types[shape] = types[x] = Tup((Inst(int),) * (t.ndim or 0)) if t.ndim is not None else Inst(tuple)
                 for s in made[x]:
                     changed[s] = Call(s.out, Const(helpers.zeros_unless), (s.args[0], x, Const(t.dtype)), (), s.pos)
-            out[v] = x
         return out
 
     comms = p.comms

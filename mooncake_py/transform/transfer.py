@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from mooncake_py.infer.types import Inst, Top
 from mooncake_py.ir import ops
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
     Call,
@@ -15,6 +17,7 @@ from mooncake_py.ir.nodes import (
     Operand,
     Return,
     Var,
+    edges,
 )
 from mooncake_py.registry import pair_of_shapes
 from mooncake_py.switches import Options
@@ -90,14 +93,35 @@ class Transfer:
                     block.stmts.append(Call(self.fresh.var(), Const(check), tuple(stacks), (), pos))
         p.entry.head = head
 
-    def _shape_of(self, v: Var) -> Var:
-        """A forward statement that takes the shape of a value, as one of its block's last."""
+    def _shape_of(self, v: Var) -> Var | None:
+        """A forward statement that takes the shape of a value, as one of its block's last, if it is bound there."""
+        if v in self._may_be_unbound:
+            return None
         out = self.fresh.var()
         home = self.home[out] = self.home[v]
         self.forward.end[home].stmts.append(
             Call(out, Const(getattr), (v, Const("shape")), (), self.canonical.blocks[home].term.pos)
         )
         return out
+
+    @cached_property
+    def _may_be_unbound(self) -> set[Operand]:
+        """The parameters of blocks that a variable of the user's which is not set yet may come to."""
+        brought: dict[Operand, list[Var]] = {}  # what is brought to parameters, to which
+        work: list[Operand] = []
+        for b in self.canonical.fn.blocks:
+            for e in edges(b.term):
+                params = self.canonical.blocks[e.target].params
+                for p, a in zip(params[len(params) - len(e.args) :], e.args, strict=True):
+                    brought.setdefault(a, []).append(p)
+                    if is_const(a, ops.UNBOUND):
+                        work.append(p)
+        found: set[Operand] = set()
+        while work:
+            if (v := work.pop()) not in found:
+                found.add(v)
+                work += brought.get(v, ())
+        return found
 
     def _always_made(self, v: Var) -> bool:
         """Is this value made in every run that returns, and once?"""

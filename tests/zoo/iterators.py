@@ -2,6 +2,8 @@
 
 from itertools import accumulate, chain, compress, dropwhile, filterfalse, islice, starmap, takewhile
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
@@ -533,3 +535,24 @@ def generators_ended_by_operators_and_attributes(xs):
     objects = [Stopping(x) for x in xs]
     total += seen(cleaned_up(objects), xs[1]) + seen(by_a_helper([Stopping(x) for x in xs]), xs[3])
     return total + sum(p.x for p in objects)
+
+
+@case(0.3, np.array([0.2, 0.9, 0.05]))
+def a_first_item_or_a_number(x, a):
+    """The iterator over the array is one that the loop makes: before the first round there is none."""
+    total = 0.0
+    for limit in (0.1, 0.5, 2.0):
+        found = filter(lambda v: v > limit, a)  # noqa: B023
+        total += next(found, x) * limit
+    return total
+
+
+@case(0.3, np.array([0.2, 0.9, 0.05]))
+def a_running_sum_in_every_round(x, a):
+    def firsts():
+        for _ in a:
+            sums = accumulate(a)
+            next(sums)
+            yield a[-1] + next(sums, x)
+
+    return sum(firsts()) * x
