@@ -17,7 +17,7 @@ from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, set_raw, store_name
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
-from mooncake_py.infer.choices import RAISES, attribute_of_any, has_no
+from mooncake_py.infer.choices import RAISES, attribute_of_any, gone_over, has_no
 from mooncake_py.infer.computed_names import attribute_named, name_of_class
 from mooncake_py.infer.descriptors import constant_of, describes
 from mooncake_py.infer.held import (
@@ -398,7 +398,7 @@ class Attributes(State):
         elif f is ops.match_class:
             names = _names_matched(classes, types)
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))
-        elif f is iter and isinstance(t, Obj) and len(args) == 1:
+        elif f is iter and isinstance(t, Obj) and len(args) == 1 and not self.gives_no_items(t):
             method = classes.look(t.cls, "__iter__")
             if is_function(method):
                 alone = s.out in self.shape.looped and not method.__code__.co_flags & inspect.CO_GENERATOR
@@ -446,7 +446,7 @@ class Attributes(State):
             plan = classes.call(f, args, types, s.kwargs)
             if plan is not None:
                 return self.planned(s, plan)
-            if not s.kwargs and classes.refuses(f, types):
+            if (not s.kwargs and classes.refuses(f, types)) or any(map(self.gives_no_items, gone_over(f, types))):
                 self.calls[s.out] = CallInfo("plain", f, None, args, (), types, RAISES)
                 return BOT
         return None

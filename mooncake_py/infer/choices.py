@@ -83,8 +83,9 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
             if same and method.is_read_as(s.fn):
                 return _tested(state, method.site.args[0], method.site.args[1])
         return _tested(state, s.fn)
-    if fn == Known(iter) and len(info.types) == 1 and _may_be_an_object_or_none(info.types[0]):
-        return _tested(state, s.args[0])
+    for v, t in zip(s.args, gone_over(fn.value, info.types) if isinstance(fn, Known) else (), strict=False):
+        if isinstance(t, Union) and any(map(state.gives_no_items, t.options)):
+            return _tested(state, v)
     if isinstance(fn, Known) and type(fn.value).__hash__ is not None and fn.value in _ITERATES - {next}:
         for i, t in enumerate(info.types):  # tuples of several lengths, or a list: a loop is over one list of the items
             if isinstance(t, Union) and (way := _as_one_list(t)) is not None:
@@ -165,14 +166,11 @@ def _as_one_list(t: Union) -> Any:
     return list if (Lst, list) not in kinds else tuple_as_list
 
 
-def _may_be_an_object_or_none(t: T) -> bool:
-    """Is it one of two options, one of which cannot be iterated over, the other says itself how it is?"""
-    return (
-        isinstance(t, Union)
-        and len(t.options) == 2
-        and Known(None) in t.options
-        and any(isinstance(x, Obj) for x in t.options)
-    )
+def gone_over(f: Any, types: tuple[T, ...]) -> tuple[T, ...]:
+    """The types of the arguments, the first ones, that f goes over, or makes an iterator over."""
+    if f is zip:
+        return types
+    return types[:1] if f is enumerate or f is reversed or (f is iter and len(types) == 1) else ()
 
 
 def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:
@@ -288,7 +286,10 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return False
     if types[:1] == _NOT_SET:
         return True
-    classes = {_exact(widen(t)) for t in types}
+    first, second = (_exact(widen(t)) for t in types)
+    classes = {first, second}
+    if classes <= _CONTAINERS and not (f is operator.iadd and first is list):  # a list takes the items of all
+        return f not in _OF_SEQUENCES or len(classes) > 1 or first is dict
     if not classes.isdisjoint(_CONTAINERS) and not classes.isdisjoint(_NUMBERS):
         return f not in _TIMES or classes.isdisjoint({int, bool})
     kinds = [kind_of(widen(t)) for t in types]
@@ -324,6 +325,8 @@ _ARRAYS_AND_NUMBERS = _SCALARS | {np.ndarray}
 _OF_MATRICES = frozenset({operator.matmul, np.matmul})
 _CONTAINERS = frozenset({list, tuple, dict})
 _TIMES = frozenset({operator.mul, operator.imul})
+_OF_SEQUENCES = (operator.add, operator.iadd, operator.lt, operator.le, operator.gt, operator.ge)
+"""What there is for two of a kind."""
 _ARITHMETIC = frozenset(
     {
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod, operator.floordiv),

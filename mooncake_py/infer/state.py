@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import types as pytypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
 from mooncake_py.infer.inferred import Awaited, CallInfo, Drawn, Guard, Spelled, Starred, TakenIn
+from mooncake_py.infer.lookup import MISSING
 from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.parts import activate, keys_of, unknown_items, unseen
 from mooncake_py.infer.protocol import Classes, Plan
@@ -35,6 +37,7 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
+    is_scalar,
     join,
     kind_of,
     widen,
@@ -152,6 +155,12 @@ class State:
         self.read.append(v)
         return self.types.get(v, BOT)
 
+    def gives_no_items(self, t: T) -> bool:
+        """Does it surely raise to go over a value of this type?"""
+        if isinstance(t, Obj):
+            return self.classes is not None and all(self.classes.look(t.cls, n) is MISSING for n in _OF_ITEMS)
+        return t == Known(None) or is_scalar(t)
+
     def displayed(self, v: Operand) -> T:
         """The type of an operand, with those of the items of a list that only this call gets."""
         t = self.type_of(v)
@@ -207,6 +216,10 @@ class State:
                 return e
             case Dct():
                 return keys_of(t)
+            case Union(options=options):
+                lists = [o for o in options if not self.gives_no_items(o)]
+                if lists and all(type(o) is Lst for o in lists):
+                    return functools.reduce(join, [o.elem for o in lists])  # type: ignore[attr-defined]
             case Many(elem=e):
                 return e
             case Tup(items=items):
@@ -237,6 +250,10 @@ class State:
         types = [self.type_of(v) for v in s.operands()]
         self.calls[s.out] = CallInfo("dynamic", None, None, s.args, s.kwargs, (), why)
         return Top(bool(self.wary) or any(t.active for t in types))
+
+
+_OF_ITEMS = ("__iter__", "__getitem__")
+"""What Python asks an object for that something goes over."""
 
 
 def gives_known(f: Any) -> bool:

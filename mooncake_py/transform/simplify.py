@@ -33,7 +33,7 @@ from mooncake_py.transform.protocol import as_calls, hidden, without_doubts
 from mooncake_py.transform.raised import own_handlers
 from mooncake_py.transform.rewrite import rewrite, spread_starred
 from mooncake_py.transform.single import without_single_params
-from mooncake_py.transform.split import Narrowing, by_options
+from mooncake_py.transform.split import Narrowing, by_options, without_dead_ends
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.stops import without_idle
 from mooncake_py.transform.strict import without_strict
@@ -154,6 +154,9 @@ def simplify(
     sure = without_idle(inferred, fn.__globals__)
     if sure is not None:
         return sure
+    ended = without_dead_ends(inferred)
+    if ended is not None:
+        return ended
     if inferred.early and not any(map(is_to_come, inferred.calls.values())):
         return awaited_calls(inferred, fn.__globals__, taken)  # of all else more is to be known first
     kept = keep_views(inferred)

@@ -47,12 +47,6 @@ from mooncake_py.transform.doubts import stands
 from mooncake_py.transform.protect import protect_all
 from mooncake_py.transform.single import without_single_params
 
-
-def by_options(inferred: Inferred) -> Function | None:
-    """The function with such operations made into several."""
-    return _split(inferred) or _without_dead_ends(inferred)
-
-
 # -- what the program asks --------------------------------------------------------------------------------
 
 
@@ -269,7 +263,8 @@ def _narrow(x: Var, told: tuple[tuple[bool, Kind], ...], out: list[Call], fresh:
 # -- what is asked of it ----------------------------------------------------------------------------------
 
 
-def _split(inferred: Inferred) -> Function | None:
+def by_options(inferred: Inferred) -> Function | None:
+    """The function with such operations made into several."""
     fn = inferred.fn
     splits = {v: c.target for v, c in inferred.calls.items() if c.kind == "planned" and isinstance(c.target, Split)}
     if not splits:
@@ -380,18 +375,20 @@ def _arm(
 # -- what surely raises -----------------------------------------------------------------------------------
 
 
-def _without_dead_ends(inferred: Inferred) -> Function | None:
+def without_dead_ends(inferred: Inferred) -> Function | None:
     """The function whose blocks end with a statement that surely raises: what it would give is of no type.
 
-    Where other calls are still to stand, what is None so far may become something else.
+    Where other calls are still to stand, what is None so far may become something else, but for what was tested.
     """
     fn, calls = inferred.fn, inferred.calls
-    if any(c.kind == "planned" for c in calls.values()):
-        return None
+    open_ = any(c.kind == "planned" for c in calls.values())
+    raising = {v for v, c in calls.items() if c.why == RAISES}
+    tested = {s.out for b in fn.blocks for s in b.stmts if is_const(s.fn, narrow)} if open_ and raising else set()
     blocks: list[CFGBlock] = []
     changed = False
-    for b in fn.blocks:
-        n = next((i for i, s in enumerate(b.stmts) if (c := calls.get(s.out)) is not None and c.why == RAISES), None)
+    for b in fn.blocks if raising else ():
+        ends = [i for i, s in enumerate(b.stmts) if s.out in raising]
+        n = next((i for i in ends if not open_ or not tested.isdisjoint(b.stmts[i].operands())), None)
         if n is not None and not (isinstance(b.term, Raise) and n == len(b.stmts) - 1):
             s = b.stmts[n]
             end: Terminator = Raise(Const(AssertionError("not reached")), pos=s.pos)

@@ -12,7 +12,8 @@ class Term:
         self.value = value
 
     def __mul__(self, other):
-        return Term(self.value * other)
+        other = other if isinstance(other, Term) else Term(other)
+        return Term(self.value * other.value)
 
     def __add__(self, other):
         return Term(self.value + other.value * self.value)
@@ -145,4 +146,33 @@ def a_layer_that_gives_one_or_several(s):
         for n in layer.neurons:
             n.offset.value -= 0.1 * loss.value
         total += loss.value
+    return total
+
+
+class Network:
+    def __init__(self, layers):
+        self.layers = layers
+
+    def __call__(self, xs):
+        for layer in self.layers:
+            xs = layer(xs)
+        return xs
+
+
+@case(0.7)
+def a_network_of_layers(s):
+    """Numbers go in; each layer gives a list of terms, or one term, which nothing goes over."""
+    n = Network([Layer([[s * 0.3, 0.2], [s, 0.1]]), Layer([[0.5, s]])])
+    return n(XS).value
+
+
+@case(0.7, 2)
+def what_may_be_a_list_or_nothing_to_go_over(s, n):
+    total, xs = 0.0, Term(s)
+    for i in range(n + 1):
+        try:
+            total += sum(w * k for w, k in zip(xs, (0.5, s)))
+        except TypeError:
+            total += xs.value
+        xs = [s, s * total] if i % 2 == 0 else Term(total)
     return total
