@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from functools import cached_property
 
 import numpy as np
 
@@ -24,20 +25,31 @@ _STAY = frozenset({ops.pull, ops.unpack})
 
 def sink(b: Builder, effects: Effects) -> None:
     """Move statements down to their first reader, within blocks."""
-    seen: set[Operand] = set()
-    shared: set[Operand] = set()  # read in several blocks
-    for block in b.blocks:
-        here: set[Operand] = set(read_by(block.term))
-        for s in block.stmts:
-            here.update(s.operands())
-        shared |= here & seen
-        seen |= here
+    readers = _Readers(b)
     for block in b.blocks:
         if len(block.stmts) > 2:
-            _sink_block(block, effects, shared)
+            _sink_block(block, effects, readers)
 
 
-def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
+class _Readers:
+    def __init__(self, b: Builder):
+        self.b = b
+
+    @cached_property
+    def shared(self) -> set[Operand]:
+        """What is read in several blocks. Numbers are moved without a look at it."""
+        seen: set[Operand] = set()
+        shared: set[Operand] = set()
+        for block in self.b.blocks:
+            here: set[Operand] = set(read_by(block.term))
+            for s in block.stmts:
+                here.update(s.operands())
+            shared |= here & seen
+            seen |= here
+        return shared
+
+
+def _sink_block(block: Draft, effects: Effects, readers: _Readers) -> None:
     stmts = block.stmts
     changes = [effects.of(s) for s in stmts]
     written = {effect: [i for i, e in enumerate(changes) if e == effect] for effect in {*changes} - {NOTHING}}
@@ -61,10 +73,10 @@ def _sink_block(block: Draft, effects: Effects, shared: set[Operand]) -> None:
                 v
                 for v in set(s.args)
                 if isinstance(v, Var)
-                and v not in shared
                 and v not in at_end
                 and last.get(v, -1) < j
                 and is_array(effects.types.get(v))
+                and v not in readers.shared
             ]
             if _pays(s, later, effects.types):
                 key = j
