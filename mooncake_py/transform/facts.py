@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from types import ModuleType
 
 from mooncake_py.infer.allocation import Allocations
@@ -54,12 +55,22 @@ class Facts:
         only where what is written to may be an array.
         """
         memory, types = self.inferred.memory, self.inferred.types
-        classes = {memory.find(v) for v in memory.written if not isinstance(types.get(v), _NO_ARRAYS)}
+        arrays = [v for v in memory.written if not isinstance(types.get(v), _NO_ARRAYS)]
+        classes = {memory.find(v) for v in arrays if v in memory.written_inside or not self._is_made_here(v)}
         params, free = self.canonical.fn.params, self.canonical.fn.free
         return (
             tuple(i for i, v in enumerate(params) if memory.find(v) in classes),
             tuple(i for i, v in enumerate(free) if memory.find(v) in classes),
         )
+
+    @cached_property
+    def _origins(self) -> Allocations:
+        memory = self.inferred.memory
+        return Allocations(memory.shape, self.inferred.types, self.inferred.calls, memory.identity)
+
+    def _is_made_here(self, v: Var) -> bool:
+        """Is it surely new, so that no argument was it?"""
+        return self.inferred.memory.shape.makes(v) or not self._origins.of(v).elsewhere
 
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], Names]:
         """The parameters, cells and globals whose objects it, or what it calls, may write to."""
@@ -74,9 +85,7 @@ class Facts:
         written = [v for v in memory.written | unseen if memory.identity(v)]
         if not written:
             return (), (), ()
-        # What is made here no argument was.
-        origins = Allocations(memory.shape, types, self.inferred.calls, memory.identity)
-        mine = {v for v in written if memory.shape.makes(v) or not origins.of(v).elsewhere} - inside
+        mine = {v for v in written if v not in inside and self._is_made_here(v)}
 
         def by_class(some: Iterable[Var]) -> dict[Var, set[T]]:
             """The types of what is written to, by memory class."""
