@@ -60,9 +60,15 @@ class T:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other) or hash(self) != hash(other):
+        if type(self) is not type(other):
             return False
         assert isinstance(other, T)
+        try:
+            if self._hash != other._hash:
+                return False
+        except AttributeError:  # one of them was not asked for it yet
+            if hash(self) != hash(other):
+                return False
         return bool(self._held() == other._held())
 
     def _held(self) -> Any:

@@ -19,6 +19,7 @@ from mooncake_py.infer.parts import activate, set_of, with_parts
 from mooncake_py.infer.recursive import Around, fold, folded_in, read
 from mooncake_py.infer.types import (
     BOT,
+    TOP,
     Arr,
     Bot,
     Cell,
@@ -210,7 +211,7 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
         if _reaches(t, e, apart) and not isinstance(e.put, Bot):
             known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
             anything = Top(e.put.active)
-            put = fold(e.put, around) if known else Dct(t.cls, anything, (), anything, t.act, Top())
+            put = fold(e.put, around) if known else Dct(t.cls, anything, (), anything, t.act, TOP)
             assert isinstance(put, Dct)
             return join(t, replace(put, cls=t.cls, act=t.act or put.key.active))
     if isinstance(t, SetOf):

@@ -26,6 +26,7 @@ from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
     BOT,
+    TOP,
     Arr,
     Bot,
     Cell,
@@ -74,7 +75,7 @@ def has_identity(t: T) -> bool:
     return isinstance(t, _OBJECTS)
 
 
-TOP, ACTIVE = Top(), Top(True)
+ACTIVE = Top(True)
 _LOOK_ONLY = frozenset({load_global.__module__, cell_of.__module__})
 """Where the functions are that are given functions and call none of them."""
 _WRITE_NOTHING = frozenset({"op", "planned"})
@@ -418,7 +419,7 @@ class Memory:
         return _is_of_numbers(t) or (over is not None and _is_of_numbers(self._type(over)))
 
     def _type(self, v: Operand) -> T:
-        return self.types.get(v, Top()) if isinstance(v, Var) else Known(v.value)
+        return self.types.get(v, TOP) if isinstance(v, Var) else Known(v.value)
 
 
 def _may_write(info: CallInfo) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.types import (
+    TOP,
     Arr,
     Bot,
     Cell,
@@ -216,7 +217,7 @@ def many(elem: T) -> T:
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
     """A container of this kind that holds anything."""
     if isinstance(t, Dct):
-        return Dct(t.cls, Top(), (), Top(act), act, Top())
+        return Dct(t.cls, Top(), (), Top(act), act, TOP)
     return t.holding(Top(act), act)
 
 

@@ -334,6 +334,9 @@ class Top(T):
         return self.act
 
 
+TOP = Top()
+
+
 @type_class
 class Native(Top):
     """An exception that Python or a library raises by itself: it is of none of the user's classes."""

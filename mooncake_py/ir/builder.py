@@ -377,6 +377,11 @@ class Builder:
             _replace(block.head, subst)
             _replace(block.stmts, subst)
             t = block.term
+            if type(t) is Goto:  # as most are
+                args = t.edge.args
+                if args:
+                    args[:] = [get(v, v) for v in args]  # type: ignore[index]
+                continue
             if t is None:
                 continue
             if not apart(own_operands(t)):

@@ -300,6 +300,11 @@ def own_operands(term: Terminator) -> tuple[Operand, ...]:
 
 def term_operands(term: Terminator) -> list[Operand]:
     """The operands a terminator reads, edge arguments last."""
+    kind = type(term)
+    if kind is Goto:
+        return list(term.edge.args)  # type: ignore[union-attr]
+    if kind is Branch:
+        return [term.cond, *term.then.args, *term.orelse.args]  # type: ignore[union-attr]
     out = list(own_operands(term))
     for e in edges(term):
         out += e.args

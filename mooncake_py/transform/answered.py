@@ -14,7 +14,12 @@ from typing import Any
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.predicates import fold_hasattr, fold_is, fold_isinstance
 from mooncake_py.infer.protocol import exact_class
-from mooncake_py.infer.types import Known, Real, T, Top
+from mooncake_py.infer.types import (
+    TOP,
+    Known,
+    Real,
+    T,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators
 from mooncake_py.ir.mapping import is_const, map_function
@@ -32,7 +37,6 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 
-TOP = Top()
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _PLAIN = (int, str, bool, type(None))
 

@@ -7,7 +7,7 @@ import types as pytypes
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import Arr, Top
+from mooncake_py.infer.types import TOP, Arr, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.tangents import zero_fdata
@@ -115,7 +115,7 @@ def through(
     pb = info.emit(operator.getitem, triple, Const(2))
     for v in (triple, y, fdata, pb):
         info.types[v] = Top()
-    info.types[y] = info.types.get(s.out, Top())
+    info.types[y] = info.types.get(s.out, TOP)
     if any(kind == REF and isinstance(part_of(info.types[y], path), Arr) for path, kind in leaves(tree)):
         fdata = info.emit(helpers.with_shadows, fdata, y)
         info.types[fdata] = Top()
@@ -167,7 +167,7 @@ def derived_call(info: ADInfo, s: Call, call: CallInfo) -> ADStmtInfo:
     triple = info.forward.call(forward, *map(info.operand, call.args), *lanes)
     y = info.forward.call(operator.getitem, triple, Const(0), name=s.out.name)
     captures = info.emit(operator.getitem, triple, Const(2))
-    info.types[y] = info.types.get(s.out, Top())
+    info.types[y] = info.types.get(s.out, TOP)
     info.f[s.out] = y
     if has_fdata(tree):
         info.set_lanes(s.out, info.emit(operator.getitem, triple, Const(1)), tree)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, overload
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.parts import differentiable_dtype, is_differentiable_class, may_be_complex
 from mooncake_py.infer.types import (
+    TOP,
     Arr,
     Inst,
     Known,
@@ -47,7 +48,7 @@ class ContractChecks:
         for i in self.active:
             v = operands[i]
             assert v is not None
-            t = widen(info.types.get(v, Top())) if isinstance(v, Var) else widen(Known(v.value))
+            t = widen(info.types.get(v, TOP)) if isinstance(v, Var) else widen(Known(v.value))
             if is_scalar(t):
                 form: Operand = Const(contract.NUMBER)
             elif isinstance(t, Arr):

@@ -145,10 +145,13 @@ class Effects:
 def is_number(t: T | None) -> bool:
     """A number, or something made of such that cannot be changed."""
     if isinstance(t, Inst):
-        return is_scalar(t) or t.cls in (str, bytes, range, slice)
+        return t.cls in _UNCHANGING or is_scalar(t)
     if isinstance(t, Tup):
         return all(map(is_number, t.items))
     return isinstance(t, Known) and isinstance(t.value, (int, float, complex, str, slice, type(None)))
+
+
+_UNCHANGING = frozenset({int, float, bool, str, bytes, range, slice})
 
 
 def is_array(t: T | None) -> bool:

@@ -9,7 +9,21 @@ from types import ModuleType
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.effects import may_be
 from mooncake_py.infer.parts import with_parts
-from mooncake_py.infer.types import Cell, Dct, Fn, Inst, Lst, Meth, Obj, Rec, SetOf, T, Top, is_scalar
+from mooncake_py.infer.types import (
+    TOP,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Lst,
+    Meth,
+    Obj,
+    Rec,
+    SetOf,
+    T,
+    Top,
+    is_scalar,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -25,7 +39,6 @@ from mooncake_py.transform.pullback import PullbackBuilder
 
 Names = tuple[tuple[ModuleType | type | None, str], ...]
 """Globals, or (with the module) those of other modules."""
-TOP = Top()
 _NO_ARRAYS = (Obj, Lst, Dct, Cell, Fn)
 
 

@@ -115,6 +115,9 @@ def fdata_type(t: T | None, path: Path) -> T:
     return Top()
 
 
+_NO_VALUE = Known(None)
+
+
 class Lanes:
     """Trees of operands."""
 
@@ -128,5 +131,5 @@ class Lanes:
         if t is None:
             if isinstance(v, Const):
                 return NONE
-            t = self.trees[v] = tree_of(self.types.get(v, Known(None)), self.memory.is_shared(v))
+            t = self.trees[v] = tree_of(self.types.get(v, _NO_VALUE), self.memory.is_shared(v))
         return t

@@ -16,7 +16,7 @@ from mooncake_py.infer.types import Arr, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
-from mooncake_py.ir.nodes import Call, Operand, Var
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.transform.effects import ARITHMETIC, NOTHING, Effects, function_of, is_array
 from mooncake_py.transform.uses import read_by
 
@@ -43,7 +43,7 @@ class _Readers:
         for block in self.b.blocks:
             here: set[Operand] = set(read_by(block.term))
             for s in block.stmts:
-                here.update(s.operands())
+                here.update(s.args if type(s.fn) is Const and not s.kwargs else s.operands())
             shared |= here & seen
             seen |= here
         return shared
@@ -81,7 +81,7 @@ def _sink_block(block: Draft, effects: Effects, readers: _Readers) -> None:
             if _pays(s, later, effects.types):
                 key = j
         keys[i] = key
-        for v in s.operands():
+        for v in s.args if type(s.fn) is Const and not s.kwargs else s.operands():
             if key < first.get(v, math.inf):
                 first[v] = key
             if key > last.get(v, -1):

@@ -15,7 +15,7 @@ from mooncake_py import unwinding
 from mooncake_py.fields import delete_name, load_name, make_exception, narrow, store_name
 from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
-from mooncake_py.infer.types import Inst, Known, Lst, Meth, T, Top, Tup
+from mooncake_py.infer.types import TOP, Inst, Known, Lst, Meth, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import (
@@ -295,7 +295,7 @@ class _Effects:
         return isinstance(term, Raise)
 
     def type_of(self, v: Any) -> T:
-        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Top())
+        return Known(v.value) if isinstance(v, Const) else self.types.get(v, TOP)
 
     def raises(self, s: Call) -> bool:
         """May the statement raise?"""
@@ -306,7 +306,7 @@ class _Effects:
         f = fn.value
         if f in ops.NEVER_RAISES or (call.kind == "op" and f in _INTERNAL):
             return False
-        t = self.types.get(s.out, Top())
+        t = self.types.get(s.out, TOP)
         if call.named is not None:
             return isinstance(t, Top)
         if f is getattr:

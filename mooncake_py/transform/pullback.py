@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, Bot, Inst, T, Top, Tup, Union
+from mooncake_py.infer.types import BOT, TOP, Bot, Inst, T, Top, Tup, Union
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Function, Operand, Pos, Var
@@ -169,7 +169,7 @@ class PullbackBuilder(Builder):
 
     def _named(self, v: Var) -> Var:
         out = self.fresh.var(v.name)
-        self.types[out] = self.types.get(v, Top())
+        self.types[out] = self.types.get(v, TOP)
         if not isinstance(self.types[out], Top):
             self.nonnull.add(out)
         return out
@@ -209,7 +209,7 @@ class PullbackBuilder(Builder):
                 if out is None:
                     out = self.fresh.var()
                     self._owned_zero[(v, path)] = out
-                    self.types[out] = self.types.get(v, Top())
+                    self.types[out] = self.types.get(v, TOP)
                     self.nonnull.add(out)
                 return out
         return super().default(key)
@@ -230,7 +230,7 @@ class PullbackBuilder(Builder):
         assert isinstance(key, tuple)
         if key[0] == "c":
             _, v, path = key
-            t = self.types.get(v, Top())
+            t = self.types.get(v, TOP)
             for i in path:
                 t = t.items[i] if isinstance(t, Tup) else Top()
             self.types[param] = t
@@ -240,7 +240,7 @@ class PullbackBuilder(Builder):
                 self.stands_for[param] = v
         elif key[0] == "kept":
             self.stands_for[param] = key[1]
-            self.types[param] = self.types.get(key[1], Top())
+            self.types[param] = self.types.get(key[1], TOP)
             self.nonnull.add(param)
         elif key[0] == "item":
             self.types[param] = Inst(int)
@@ -308,7 +308,7 @@ class PullbackBuilder(Builder):
             shadow = self.forward_value(self.lane[(v, path)])
             if isinstance(t, VAt):
                 d = self.call(helpers.shadow_dense, shadow)
-                self.types[d] = self.types.get(v, Top())
+                self.types[d] = self.types.get(v, TOP)
                 self._add_at(d, t)
             else:
                 t_v = part_of(self.lanes.types.get(v), path)
@@ -332,7 +332,7 @@ class PullbackBuilder(Builder):
         if isinstance(v, Var):
             key = ("c", v, ())
             new = self.call(helpers.add_deferred, self.read(key), t, self.forward_value(self.f.get(v, v)))
-            self.types[new] = self.types.get(v, Top())
+            self.types[new] = self.types.get(v, TOP)
             self.write(key, new)
 
     def accumulate_edge(self, v: Operand, t: Operand, path: Path) -> None:
@@ -383,7 +383,7 @@ class PullbackBuilder(Builder):
             if old not in self.nonnull:
                 old = self.call(helpers.dense_zeros, old, self.forward_value(self.f.get(v, v)))
                 self.nonnull.add(old)
-                self.types[old] = self.types.get(v, Top())
+                self.types[old] = self.types.get(v, TOP)
             self._add_at(old, t)
             self.write(key, old)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from mooncake_py.infer.types import Inst, Top
+from mooncake_py.infer.types import TOP, Inst
 from mooncake_py.ir import ops
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import (
@@ -74,7 +74,7 @@ class PullbackAssembly:
             if not isinstance(result_tree, tuple) and result_tree != ANY:
                 p.nonnull.add(self.dy_in)
                 if isinstance(exit_term.value, Var):
-                    self.types[self.dy_in] = self.types.get(exit_term.value, Top())
+                    self.types[self.dy_in] = self.types.get(exit_term.value, TOP)
             p.block = p.entry
             p.accumulate(exit_term.value, self.dy_in)
         p.goto(p.start[c.exit])

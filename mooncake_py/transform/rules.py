@@ -14,7 +14,7 @@ import numpy as np
 
 from mooncake_py.errors import DroppedDerivative
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import Arr, Top
+from mooncake_py.infer.types import TOP, Arr, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.rule import Rule
@@ -210,7 +210,7 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule, places: list[int]) 
     def rvs(p: PullbackBuilder) -> None:
         number = p.take(s.out) if info.tree(s.out) == ANY else NULL
         dy = p.call(helpers.copy_take, p.forward_value(shadow), number)
-        p.types[dy] = info.types.get(s.out, Top())
+        p.types[dy] = info.types.get(s.out, TOP)
         p.if_nonnull(dy, lambda: copied(p, dy))
 
     return ADStmtInfo(s, rvs)
@@ -255,7 +255,7 @@ def _opaque_rule(
     raw = info.forward.call(operator.getitem, pair, Const(0))
     pb = info.forward.call(operator.getitem, pair, Const(1))
     y = info.forward.call(helpers.primal_of, raw)
-    info.types[y] = info.types.get(s.out, Top())  # of the call as it stands, with its keywords
+    info.types[y] = info.types.get(s.out, TOP)  # of the call as it stands, with its keywords
     info.types[pb] = Top()
     info.f[s.out] = y
     given = info.emit(helpers.is_codual, raw)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Arr, Inst, Known, T, Top, is_scalar
+from mooncake_py.infer.types import TOP, Arr, Inst, Known, T, is_scalar
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import pair_of_shapes, repeated, same_if_shaped, shape_argument, shape_in_pair
@@ -163,7 +163,7 @@ class _Shapes:
             self._slice(s)
 
     def type_of(self, v: Operand) -> T:
-        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Top())
+        return Known(v.value) if isinstance(v, Const) else self.types.get(v, TOP)
 
     def _type(self, v: Operand) -> T | None:
         return self.types.get(v) if isinstance(v, Var) else None

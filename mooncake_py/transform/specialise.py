@@ -16,7 +16,7 @@ from typing import Any
 
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import Inst, Known, T, Top, Tup
+from mooncake_py.infer.types import TOP, Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import (
@@ -205,7 +205,7 @@ class Specialiser:
             case Const(value=x):
                 return Known(x)
             case Var():
-                return self.types.get(v, Top())
+                return self.types.get(v, TOP)
             case VTuple(items=items):
                 return Tup(tuple(map(self.type_of, items)))
             case VCoDual(primal=p):

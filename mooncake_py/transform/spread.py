@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.types import Arr, Inst, Real, Top
+from mooncake_py.infer.types import TOP, Arr, Inst, Real, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.transform import contract, helpers
@@ -86,7 +86,7 @@ def take_tree(
     else:
         dy = p.call(helpers.shadow_take, fdata)
         if not path:
-            p.types[dy] = info.types.get(out, Top())
+            p.types[dy] = info.types.get(out, TOP)
     return dy
 
 

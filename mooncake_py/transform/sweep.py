@@ -66,7 +66,7 @@ def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Operand]:
             defs[s.out] = s
             if not (everything or s.out in removable) or not _may_go(s):
                 kept.add(s)
-                work += s.operands()
+                work += s.args if type(s.fn) is Const and not s.kwargs else s.operands()
         t = block.term
         assert t is not None
         work += own_operands(t)
@@ -84,7 +84,7 @@ def sweep(b: Builder, removable: set[Var], everything: bool) -> set[Operand]:
         if d is not None:
             if d not in kept:
                 kept.add(d)
-                work += d.operands()
+                work += d.args if type(d.fn) is Const and not d.kwargs else d.operands()
         elif needed in params:
             block, k = params[needed]
             work += [e.args[k - e.first] for _, e in block.preds if k >= e.first]

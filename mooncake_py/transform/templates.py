@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooncake_py import registry
-from mooncake_py.infer.types import Known, T, Top
+from mooncake_py.infer.types import TOP, Known, T, Top
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Fresh, Operand, Var
 from mooncake_py.rule import Rule
@@ -46,7 +46,7 @@ class Fragment:
 
     def __init__(self, stmts: list[Call], types: dict[Var, T], maybe_none: set[Var], result: AV):
         self.stmts = stmts
-        self.types = [types.get(s.out, Top()) for s in stmts]
+        self.types = [types.get(s.out, TOP) for s in stmts]
         self.maybe_none = maybe_none
         self.result = result
         # Are all statements such that a builder need not look at them?
@@ -121,7 +121,7 @@ class Applied:
         if isinstance(dy, Const):
             fragment = self.template.pullback(Known(dy.value), dy, self.floats)
         else:
-            fragment = self.template.pullback(p.types.get(dy, Top()), None, self.floats)
+            fragment = self.template.pullback(p.types.get(dy, TOP), None, self.floats)
         if fragment is None:
             return None
         meaning = self.meaning
@@ -227,7 +227,7 @@ def _make(
         else:
             assert isinstance(v, Var)
             x = _FRESH.var()
-            own[x] = types.get(v, Top())
+            own[x] = types.get(v, TOP)
         placeholders.append(x)
         return x
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mooncake_py.infer.types import Inst, Top
+from mooncake_py.infer.types import TOP, Inst
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -210,7 +210,7 @@ class Transfer:
             home = self.canonical.blocks.get(self.home[v]) if v in self.home else None
             s = made.get(v)
             pos = s.pos if s is not None else (home or self.canonical.fn.entry).term.pos
-            t = self.types.get(v, Top())
+            t = self.types.get(v, TOP)
             part = "" if s is None or not isinstance(s.fn, Const) or s.fn.value is not getattr else str(s.args[1].value)  # type: ignore[union-attr]
             if isinstance(t, Inst) and t.cls in SHADOWS:
                 part = "fdata"

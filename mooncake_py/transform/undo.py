@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mooncake_py.infer.memory import Memory, has_identity
-from mooncake_py.infer.types import Inst, T, Top
+from mooncake_py.infer.types import TOP, Inst, T
 from mooncake_py.ir.drafts import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Var
 from mooncake_py.registry import undoes
@@ -57,7 +57,7 @@ def drop_unneeded(
         primal = primal_of.get(v)
         if primal is not None:
             found: frozenset[Var] | None = frozenset({memory.find(primal)}) if memory.identity(primal) else frozenset()
-        elif not has_identity(t := types.get(v, Top())) or (isinstance(t, Inst) and t.cls in SHADOWS):
+        elif not has_identity(t := types.get(v, TOP)) or (isinstance(t, Inst) and t.cls in SHADOWS):
             found = frozenset()
         else:
             found = _made_by(forward_defs.get(v), classes_of, depth)
