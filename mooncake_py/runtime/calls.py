@@ -230,9 +230,10 @@ _READING = frozenset(
         *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),
         *(operator.matmul, operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor),
         *(operator.neg, operator.pos, operator.invert, operator.getitem),
+        *(abs, complex, divmod, float, int, iter, len, reversed, round),
     }
 )
-_WRITING = {operator.setitem: "__setitem__", operator.delitem: "__delitem__"}
+_WRITING = {operator.setitem: "__setitem__", operator.delitem: "__delitem__", next: "__next__"}
 _OF_CONSTANTS = ATOMS | {set, frozenset, array.array}
 
 

@@ -274,3 +274,18 @@ def what_the_class_has_nothing_for(x, y):
         return (-b).v
     except TypeError:
         return total
+
+
+@case(np.array([0.5, -0.3]), "x")
+def what_builtins_say_of_the_rest(a, text):
+    x, total = Plain(a[0]), 0.0
+    calls = (
+        *(lambda: abs(x), lambda: len(x), lambda: next(x), lambda: round(x), lambda: divmod(x, 2), lambda: float(x)),
+        *(lambda: iter(a[0]), lambda: list(a[1]), lambda: int(x), lambda: sum(x), lambda: text + x),
+    )
+    for f in calls:
+        try:
+            f()
+        except TypeError as e:
+            total += a[1] * len(str(e))
+    return total + x.v
