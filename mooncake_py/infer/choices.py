@@ -278,6 +278,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
             return True
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
+    if f in _OF_ITEMS:
+        return bool(types) and _exact(widen(types[0])) in _SCALARS
     if f is ops.call_ex:
         return types[1:2] == (Known(None),)  # f(*None)
     if f is setattr or f is delattr:
@@ -315,6 +317,7 @@ _ONLY_NONE, _NOT_SET = (Known(None),), (Known(ops.UNBOUND),)
 _OF_SOMETHING = frozenset({operator.getitem, operator.setitem, operator.delitem, operator.neg, abs, len, iter, float})
 _OF_SOMETHING |= {ops.unpack, ops.unpack_ex}
 _OF_CONTAINERS = frozenset({operator.getitem, operator.setitem, operator.delitem, len, iter, ops.unpack, ops.unpack_ex})
+_OF_ITEMS = frozenset({sum, sorted, list, tuple, set, frozenset, any, all, enumerate, reversed, zip})
 _BY_NAME = frozenset({getattr, setattr, delattr, hasattr})
 _BY_INDEX = frozenset({operator.getitem, operator.setitem, operator.delitem})
 _NO_INDEX = frozenset({float, complex, str, tuple, list, dict, type(None)})

@@ -13,6 +13,13 @@ from mooncake_py.infer.inferred import Guard
 from mooncake_py.infer.lookup import is_fixed
 from mooncake_py.infer.protocol import Keywords, Plan
 from mooncake_py.infer.resolve import class_of, is_code_like
+from mooncake_py.infer.special_methods import (
+    inner_attribute,
+    three_attributes,
+    three_items,
+    two_attributes,
+    two_items,
+)
 from mooncake_py.infer.types import Fn, Known, Meth, Obj, T, widen
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 
@@ -31,12 +38,12 @@ class Keyword:
 
 
 def made_there(made: Call, callee: T, call: Call) -> Plan | None:
-    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight, or what asks for one item.
+    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight, or a getter.
 
     None where it is something else.
     """
-    if callee == Known(operator.itemgetter) and len(made.args) == len(call.args) == 1 and not call.kwargs:
-        return Plan(Const(operator.getitem), (call.args[0], made.args[0]))
+    if isinstance(callee, Known) and callee.value in _GETTERS:
+        return _got(callee.value, made.args, call)
     if callee != Known(functools.partial) or not made.args:
         return None
     keywords = {**dict(made.kwargs), **dict(call.kwargs)}
@@ -45,6 +52,9 @@ def made_there(made: Call, callee: T, call: Call) -> Plan | None:
 
 def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
     """A call of a partial that is known, and what that relies on; None where it holds what may be written to."""
+    if type(f) in _GETTERS:
+        plan = _got(type(f), tuple(map(Const, f.__reduce__()[1])), call)
+        return None if plan is None else (plan, [])
     if type(f) is not functools.partial or f.__dict__ or is_opened(f):
         return None
     if not all(map(_stays, (*f.args, *f.keywords.values()))):
@@ -55,6 +65,37 @@ def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
     given: dict[str, Operand] = {k: Const(v) for k, v in f.keywords.items()}
     keywords: Keywords = tuple({**given, **dict(call.kwargs)}.items())
     return Plan(Const(f.func), (*map(Const, f.args), *call.args), keywords), guards
+
+
+_GETTERS = (operator.itemgetter, operator.attrgetter)
+
+
+def _got(getter: type, keys: tuple[Operand, ...], call: Call) -> Plan | None:
+    """What a getter of these keys or names gives of the one argument it is called with."""
+    if len(call.args) != 1 or call.kwargs:
+        return None
+    if getter is operator.attrgetter:
+        names = [k.value for k in keys if isinstance(k, Const) and isinstance(k.value, str)]
+        parts = [name.split(".") for name in names]
+        if len(parts) < len(keys):
+            return None
+        if len(parts) == 1 and len(parts[0]) == 2:
+            return Plan(Const(inner_attribute), (*call.args, *map(Const, parts[0])))
+        if any(len(path) > 1 for path in parts):
+            return None
+    f = _PLANNED.get((getter, len(keys)))
+    return None if f is None else Plan(Const(f), (*call.args, *keys))
+
+
+_PLANNED: dict[tuple[type, int], Any] = {
+    (operator.itemgetter, 1): operator.getitem,
+    (operator.itemgetter, 2): two_items,
+    (operator.itemgetter, 3): three_items,
+    (operator.attrgetter, 1): getattr,
+    (operator.attrgetter, 2): two_attributes,
+    (operator.attrgetter, 3): three_attributes,
+}
+"""By how many items or attributes a getter asks for."""
 
 
 def _stays(x: Any) -> bool:

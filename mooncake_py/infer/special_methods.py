@@ -80,9 +80,31 @@ def item_or_zero(d, k):  # type: ignore[no-untyped-def]
     return 0
 
 
+def two_items(x, i, j):  # type: ignore[no-untyped-def]
+    """`itemgetter(i, j)(x)`; the others below as their names say."""
+    return x[i], x[j]
+
+
+def three_items(x, i, j, k):  # type: ignore[no-untyped-def]
+    return x[i], x[j], x[k]
+
+
+def two_attributes(x, a, b):  # type: ignore[no-untyped-def]
+    return getattr(x, a), getattr(x, b)
+
+
+def three_attributes(x, a, b, c):  # type: ignore[no-untyped-def]
+    return getattr(x, a), getattr(x, b), getattr(x, c)
+
+
+def inner_attribute(x, a, b):  # type: ignore[no-untyped-def]
+    return getattr(getattr(x, a), b)
+
+
 STAND_INS = frozenset(
     {one_answers, two_answer, truth_of, no_truth_of, found_in, asked, iterating, items_left, next_of_object}
 )
+STAND_INS |= {two_items, three_items, two_attributes, three_attributes, inner_attribute}
 STAND_INS |= {
     items_measured,
     items_hinted,

@@ -21,7 +21,6 @@ from mooncake_py.iterators import (
     check_closed,
     check_same_length,
     cleaning,
-    keep_place,
     make_generator,
     shortest,
 )
@@ -72,10 +71,12 @@ for _f in (deque.extendleft, deque.__iadd__, list.__iadd__):
 
 
 @overlay(zip)
-@as_in_c
 def zip_(*iterables, strict=False):
-    its = [iter(x) for x in iterables]
-    keep_place()
+    return _rows([iter(x) for x in iterables], strict)
+
+
+@as_in_c
+def _rows(its, strict):
     n = len(its)
     while n:
         items = []

@@ -85,9 +85,22 @@ def chain_from_iterable_(iterables):
 
 @overlay(itertools.product)
 def product_(*iterables, repeat=1):
-    pools = [tuple(xs) for xs in iterables] * repeat
+    return _of_pools([tuple(xs) for xs in iterables] * repeat)
+
+
+def _of_pools(pools):
     for places in itertools.product(*[range(len(pool)) for pool in pools]):
         yield tuple([pool[i] for pool, i in zip(pools, places)])
+
+
+@overlay(itertools.product, arity=1)
+def _product_with_itself(a, *, repeat=1):
+    xs = list(a)
+    if repeat == 2:
+        return _pairs(xs, xs)
+    if repeat == 3:
+        return _triples(xs, xs, xs)
+    return _of_pools([tuple(xs)] * repeat)
 
 
 @overlay(itertools.product, arity=2)
@@ -182,9 +195,13 @@ def _first_of(iterable, stop):
     limit = sys.maxsize if stop is None else stop
     if limit < 0:
         raise ValueError(_NO_INDEX)
+    return _leading(iter(iterable), limit)
+
+
+def _leading(it, limit):
     i = 0
     if limit > 0:
-        for x in iterable:
+        for x in it:
             yield x
             i += 1
             if i >= limit:
@@ -197,9 +214,13 @@ def _between(iterable, start, stop):
     limit = sys.maxsize if stop is None else stop
     if first < 0 or limit < 0:
         raise ValueError(_NO_INDEX)
+    return _from_to(iter(iterable), first, limit)
+
+
+def _from_to(it, first, limit):
     i = 0
     if first > 0 or limit > 0:
-        for x in iterable:
+        for x in it:
             if i >= first:
                 yield x
             i += 1
@@ -214,9 +235,13 @@ def _every(iterable, start, stop, step):
     stride = 1 if step is None else step
     if at < 0 or limit < 0 or stride < 1:
         raise ValueError(_NO_INDEX)
+    return _by_stride(iter(iterable), at, limit, stride)
+
+
+def _by_stride(it, at, limit, stride):
     i = 0
     if at > 0 or limit > 0:
-        for x in iterable:
+        for x in it:
             if i == at:
                 yield x
                 at = min(at + stride, limit)
@@ -257,8 +282,12 @@ def cycle_(iterable):
 
 @overlay(itertools.pairwise)
 def pairwise_(iterable):
+    return _neighbours(iter(iterable))
+
+
+def _neighbours(it):
     started = False
-    for b in iterable:
+    for b in it:
         if not started:
             a = b
             started = True
@@ -320,7 +349,10 @@ def _selected(pairs):
 
 @overlay(itertools.zip_longest)
 def zip_longest_(*iterables, fillvalue=None):
-    its = [iter(x) for x in iterables]
+    return _longest([iter(x) for x in iterables], fillvalue)
+
+
+def _longest(its, fillvalue):
     n = len(its)
     open_ = [True] * n
     while True:
@@ -341,8 +373,11 @@ def zip_longest_(*iterables, fillvalue=None):
 
 @overlay(itertools.zip_longest, arity=2)
 def _zip_longest_of_two(a, b, *, fillvalue=None):
-    second = iter(b)
-    for x in a:
+    return _longer_of_two(iter(a), iter(b), fillvalue)
+
+
+def _longer_of_two(first, second, fillvalue):
+    for x in first:
         for y in second:
             yield x, y
             break

@@ -733,3 +733,30 @@ def a_range_that_two_loops_share(x):
             if i > 2 + k:
                 break
     return total
+
+
+@case([0.3, 0.7, 1.1])
+def products_with_itself(xs):
+    total = sum(a * b * b for a, b in itertools.product(xs, repeat=2))
+    for a, b, c in itertools.product(xs, repeat=3):
+        total += a * b * c
+    return (
+        total + len(list(itertools.product(xs, repeat=0))) * xs[0] + sum(p[3] for p in itertools.product(xs, repeat=4))
+    )
+
+
+@case(0.7, (zip, enumerate, itertools.product, itertools.pairwise, itertools.zip_longest))
+def nothing_to_go_over_is_noticed_at_once(x, makers):
+    total = 0.0
+    for value in (x, [x, x * x], None):
+        for make in makers:
+            try:
+                make(value)
+                total += x
+            except TypeError as e:
+                total += len(str(e)) * x
+        try:
+            itertools.islice(value, 2)
+        except TypeError:
+            total += x * x
+    return total

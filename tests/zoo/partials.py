@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 from functools import partial
 
 import numpy as np
@@ -223,3 +224,42 @@ def keywords_that_are_set_later(x):
     r.keywords["b"] *= x
     p.keywords.update(b=x)
     return q() + r() * p(1.0) + p.args.__len__()
+
+
+class Body:
+    def __init__(self, x, mass):
+        self.x, self.mass, self.home = x, mass, None
+
+
+SECOND, ENDS = operator.itemgetter(1), operator.itemgetter(0, -1)
+MASS, STATE, OF_HOME = operator.attrgetter("mass"), operator.attrgetter("x", "mass"), operator.attrgetter("home.x")
+
+
+@case([0.3, 0.7, 1.1], 0.5)
+def getters_made_outside(xs, y):
+    body = Body(xs[0], y)
+    body.home = Body(y * y, xs[1])
+    first, last = ENDS(xs)
+    x, mass = STATE(body)
+    return SECOND(xs) * first + last * MASS(body) + x * mass * OF_HOME(body)
+
+
+@case([0.3, 0.7, 1.1], 0.5)
+def getters_made_on_the_spot(xs, y):
+    body = Body(xs[0], y)
+    a, b, c = operator.itemgetter(2, 0, 1)(xs)
+    by_name = operator.itemgetter("p", "q")({"p": y, "q": xs[1]})
+    return (
+        a * b + c * operator.attrgetter("x")(body) + by_name[0] * by_name[1] + operator.attrgetter("x", "mass")(body)[1]
+    )
+
+
+@case([0.3, 0.7, 1.1], 0.5)
+def getters_that_find_nothing(xs, y):
+    total = 0.0
+    for get in (operator.itemgetter(5), operator.attrgetter("none"), ENDS):
+        try:
+            total += get(xs)[0] * y
+        except (IndexError, AttributeError) as e:
+            total += len(str(e)) * y
+    return total
