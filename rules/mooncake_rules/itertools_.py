@@ -349,10 +349,7 @@ def _selected(pairs):
 
 @overlay(itertools.zip_longest)
 def zip_longest_(*iterables, fillvalue=None):
-    return _longest([iter(x) for x in iterables], fillvalue)
-
-
-def _longest(its, fillvalue):
+    its = [iter(x) for x in iterables]
     n = len(its)
     open_ = [True] * n
     while True:
@@ -373,11 +370,8 @@ def _longest(its, fillvalue):
 
 @overlay(itertools.zip_longest, arity=2)
 def _zip_longest_of_two(a, b, *, fillvalue=None):
-    return _longer_of_two(iter(a), iter(b), fillvalue)
-
-
-def _longer_of_two(first, second, fillvalue):
-    for x in first:
+    second = iter(b)
+    for x in a:
         for y in second:
             yield x, y
             break
