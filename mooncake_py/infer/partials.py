@@ -42,7 +42,7 @@ def made_there(made: Call, callee: T, call: Call) -> Plan | None:
 
     None where it is something else.
     """
-    if isinstance(callee, Known) and callee.value in _GETTERS:
+    if isinstance(callee, Known) and any(callee.value is g for g in _GETTERS):
         return _got(callee.value, made.args, call)
     if callee != Known(functools.partial) or not made.args:
         return None

@@ -162,8 +162,7 @@ class Classes:
         """The classes to begin again with, where such names are found that were not taken into account; None if not."""
         if own <= self.own and patched <= self.patched:
             return None
-        anew = Classes(self.globals, self.cautious, self.wary, self.own | own, self.told, self.patched | patched)
-        return anew
+        return Classes(self.globals, self.cautious, self.wary, self.own | own, self.told, self.patched | patched)
 
     def look(self, cls: type, name: str) -> Any:
         """What the class has by that name, unbound; MISSING where it has nothing."""

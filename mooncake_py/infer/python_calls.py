@@ -109,7 +109,8 @@ class PythonCalls(Attributes):
             return True
         made = self.shape.defs.get(v) if isinstance(v, Var) else None
         callee = None if made is None else self.type_of(made.fn)
-        return isinstance(callee, Known) and callee.value in _ITERATE and any(map(self.leads_to_more, made.args))  # type: ignore[union-attr]
+        iterates = isinstance(callee, Known) and any(callee.value is f for f in _ITERATE)
+        return made is not None and iterates and any(map(self.leads_to_more, made.args))
 
     def is_in_sight(self, f: Operand) -> bool:
         """Is it a function that is made here, under the name it got there?"""
