@@ -117,7 +117,9 @@ def _swapped(pb: Pull) -> Pull:
     return pullback
 
 
-def _in_place(name: str, plain: Any) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+def _in_place(
+    name: str, plain: Any, in_place: Any
+) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
     def run_in_place(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
         method = _method(type(args[0]), name)
         if method is not None:
@@ -129,6 +131,9 @@ def _in_place(name: str, plain: Any) -> Callable[[Call, tuple[Any, ...], tuple[A
             return None
         if not any(is_user_class(type(x)) or (without and decides(x)) for x in args):
             return None
+        lacks = is_user_class(type(args[0])) and not hasattr(type(args[0]), f"__{name[3:]}")
+        if without and lacks and type(args[1]) in _NUMBERS:
+            in_place(*args)  # raises the TypeError of Python, which names the operator
         return call(plain, None, args, fargs)
 
     return run_in_place
@@ -329,7 +334,7 @@ for _name in (
     _op, _bare = getattr(operator, _name), _name.strip("_")
     PROTOCOL[_op] = _binary(f"__{_bare}__", f"__r{_bare}__")
     _OPERATORS[f"__{_bare}__"] = _op
-    PROTOCOL[getattr(operator, "i" + _bare)] = _in_place(f"__i{_bare}__", _op)
+    PROTOCOL[getattr(operator, "i" + _bare)] = _in_place(f"__i{_bare}__", _op, getattr(operator, "i" + _bare))
 for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
     PROTOCOL[getattr(operator, _name)] = _binary(f"__{_name}__", f"__{_back}__")
     _OPERATORS[f"__{_name}__"] = getattr(operator, _name)
