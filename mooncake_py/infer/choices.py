@@ -167,10 +167,10 @@ def _as_one_list(t: Union) -> Any:
 
 
 def gone_over(f: Any, types: tuple[T, ...]) -> tuple[T, ...]:
-    """The types of the arguments, the first ones, that f goes over, or makes an iterator over."""
+    """The types of the arguments, the first ones, that f makes an iterator over, asking for nothing but their items."""
     if f is zip:
         return types
-    return types[:1] if f is enumerate or f is reversed or (f is iter and len(types) == 1) else ()
+    return types[:1] if f is enumerate or (f is iter and len(types) == 1) else ()
 
 
 def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:

@@ -217,7 +217,7 @@ def many(elem: T) -> T:
 def unknown_items(t: Lst | Dct | Cell, act: bool) -> T:
     """A container of this kind that holds anything."""
     if isinstance(t, Dct):
-        return Dct(t.cls, Top(), (), Top(act), act, TOP)
+        return Dct(t.cls, TOP, (), Top(act), act, TOP)
     return t.holding(Top(act), act)
 
 

@@ -381,7 +381,7 @@ class Classes:
             name, f = IN_PLACE[f]
             names = (name,)
         if f in _NEED:
-            return isinstance(types[0], Obj) and self.look(types[0].cls, SPECIAL[f]) is MISSING
+            return bool(types) and isinstance(types[0], Obj) and self.look(types[0].cls, SPECIAL[f]) is MISSING
         if f not in BINARY or f is operator.eq or f is operator.ne or len(types) != 2:
             return False
         of_objects = [t.cls for t in types if isinstance(t, Obj)]

@@ -289,3 +289,23 @@ def what_builtins_say_of_the_rest(a, text):
         except TypeError as e:
             total += a[1] * len(str(e))
     return total + x.v
+
+
+class Reversible(Plain):
+    def __reversed__(self):
+        return iter([self.v, self.v * self.v])
+
+
+@case(0.6)
+def what_can_only_be_gone_over_backwards(x):
+    total = sum(a * b for a, b in zip(reversed(Reversible(x)), (1.0, 2.0), strict=True))
+    for r in (Reversible(x), None):
+        try:
+            for v in reversed(r):
+                total += v * v
+        except TypeError:
+            total += x
+    try:
+        return total + len()
+    except TypeError as e:
+        return total * len(str(e))
