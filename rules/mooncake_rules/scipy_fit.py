@@ -11,7 +11,7 @@ import scipy.optimize as so
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
@@ -30,10 +30,10 @@ from mooncake_rules.scipy_optimize import (
     rest_is_zero,
 )
 from mooncake_rules.scipy_stationary import (
-    free_of,
+    at_bounds,
     gradient_at,
+    held_at,
     least_value_cotangent,
-    minimum_cotangent,
     slope_along,
     stationary_cotangent,
 )
@@ -81,15 +81,25 @@ def _limits(bounds: Any) -> so.Bounds:
     return bounds if isinstance(bounds, so.Bounds) else so.Bounds(*bounds)
 
 
-def _bounds_cotangent(bounds: CoDual, x: np.ndarray, t: np.ndarray) -> Any:
-    """Those of a pair of lower and upper bounds, as a rule returns them; t is that of the coordinates at bounds."""
-    if not isinstance(bounds.primal, tuple) or not np.any(t):
+def _bounds_cotangent(bounds: CoDual, low: np.ndarray, high: np.ndarray, t: np.ndarray) -> Any:
+    """Those of lower and upper bounds, as a rule returns them; t is that of the coordinates at bounds."""
+    if not np.any(t):
         return None
     box = _limits(bounds.primal)
-    gap = 1e-8 * np.maximum(1.0, np.abs(x))
-    low = x <= np.broadcast_to(box.lb, x.shape) + gap
-    return fitted(np.where(low, t, 0.0), bounds.primal[0]), fitted(np.where(low, 0.0, t), bounds.primal[1])
+    ds = fitted(np.where(low, t, 0.0), box.lb), fitted(np.where(high, t, 0.0), box.ub)
+    if isinstance(bounds.primal, so.Bounds):
+        if type(bounds.fdata) is ObjectShadow:
+            for name, d in zip(("lb", "ub"), ds, strict=True):
+                bounds.fdata.add_item(name, d)
+        return None
+    pair = [fitted(d, like) for d, like in zip(ds, bounds.primal, strict=True)]
+    if type(bounds.fdata) is ListShadow:
+        bounds.fdata.add(pair)
+        return None
+    return tuple(pair)
 
+
+_UNBOUNDED = CoDual((-np.inf, np.inf), None)
 
 # -- least squares ----------------------------------------------------------------------------------------
 
@@ -105,35 +115,53 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
     if not isinstance(values.get("loss", "linear"), str) or values.get("kwargs"):
         raise NotDifferentiated("scipy.optimize.least_squares is differentiated for named losses and without kwargs")
     res = so.least_squares(fun.primal, x0, **values)
-    fres = record(res, ("x", "cost", "fun"))
-    args, bounds = options.get("args", EMPTY), options.get("bounds", CoDual((-np.inf, np.inf), None))
+    fres = record(res, ("x", "cost", "fun", "grad"))
+    linear = values.get("loss", "linear") == "linear"
+    args, bounds = options.get("args", EMPTY), options.get("bounds", _UNBOUNDED)
 
     def pullback(dy):
         dx, dcost, dr = entry(fres, "x"), entry(fres, "cost"), entry(fres, "fun")
+        dslope, djac = entry(fres, "grad"), entry(fres, "jac") if linear else None
         rest_is_zero(fres, ("x", "cost", "fun", "grad"), "scipy.optimize.least_squares")
-        if dx is None and dcost is None and dr is None:
+        if all(t is None for t in (dx, dcost, dr, dslope, djac)):
             return None
         d = depends(fun, args)
         total = Loss(d, values.get("loss", "linear"), values.get("f_scale", 1.0))
+        _, low, high = held_at(total, res.x, _limits(bounds.primal), [])
+        free = ~(low | high)
         vector: Any = 0.0
+        held = np.zeros(res.x.shape)
         if dcost is not None:
-            free = free_of(res.x, _limits(bounds.primal))
-            vector = vector + least_value_cotangent(total, res.x, dcost, free, bool(res.success))[0]
+            vector, held = least_value_cotangent(total, res.x, dcost, free, bool(res.success))
         if dr is not None:
             r, pull = d.at(res.x)
             (t,), more = pull(like_value(dr, r))
             vector = vector + more
             dx = t if dx is None else dx + t
-        of_bounds = None
-        if dx is not None:
-            free = free_of(res.x, _limits(bounds.primal))
-            more, held = stationary_cotangent(total, res.x, dx, free, bool(res.success))
+        if dslope is not None:
+            t, more = slope_along(total, res.x, dslope)
             vector = vector + more
-            of_bounds = _bounds_cotangent(bounds, res.x, held)
-        out = {"args": extra(args, d.give(vector)), "bounds": of_bounds}
+            dx = t if dx is None else dx + t
+        if djac is not None:
+            t, more = _jacobian_cotangents(d, res.x, djac)
+            vector = vector + more
+            dx = t if dx is None else dx + t
+        if dx is not None:
+            more, t = stationary_cotangent(total, res.x, dx, free, bool(res.success))
+            vector, held = vector + more, held + t
+        out = {"args": extra(args, d.give(vector)), "bounds": _bounds_cotangent(bounds, low, high, held)}
         return None, None, *(out.get(k) for k in names[: len(given)]), *(out.get(k) for k in named)
 
     return CoDual(res, fres), pullback
+
+
+def _of_residuals(told: Any, name: str) -> Any:
+    """The cotangent of the residuals in the dict that tells of MINPACK's work; of the rest there must be none."""
+    if type(told) is not DictShadow:
+        return None
+    dr = entry(told, "fvec")
+    rest_is_zero(told, ("fvec",), name)
+    return dr
 
 
 _FOUND = (1, 2, 3, 4)
@@ -149,14 +177,23 @@ def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
     def pullback(dy):
         ds = dy if type(dy) is tuple else (None,) * len(y)
         dx = take_fdata(fy[0], ds[0])
-        more = take_fdata(fy[1], ds[1])
-        if more is not None and np.any(more):
-            raise NotDifferentiated("the covariances that scipy.optimize.leastsq returns are not differentiated")
-        if dx is None:
+        dcov, dr = (
+            (take_fdata(fy[1], None), _of_residuals(fy[2], "scipy.optimize.leastsq")) if len(y) > 2 else (None, None)
+        )
+        if dx is None and dcov is None and dr is None:
             return None
         d = depends(func, args)
+        dx = np.zeros(np.shape(y[0])) if dx is None else dx
+        vector: Any = 0.0
+        if dcov is not None:
+            more, vector = _covariance_cotangents(d, y[0], dcov, True)
+            dx = dx + more
+        if dr is not None:
+            (t,), more = d.at(y[0])[1](like_value(dr, d.at(y[0])[0]))
+            dx, vector = dx + t, vector + more
         free = np.ones(np.size(y[0]), bool)
-        return None, None, extra(args, d.give(stationary_cotangent(Loss(d), y[0], dx, free, y[-1] in _FOUND)[0]))
+        more = stationary_cotangent(Loss(d), y[0], dx, free, y[-1] in _FOUND)[0]
+        return None, None, extra(args, d.give(vector + more))
 
     return CoDual(y, fy), pullback
 
@@ -168,6 +205,7 @@ def _linear_cotangents(a: np.ndarray, b: np.ndarray, x: np.ndarray, dx: np.ndarr
     """Of a and b for that of the x with the least |a x - b|, whose coordinates move where they are free.
 
     Where that is not one x it is the shortest of them: the derivative of the pseudoinverse (Golub and Pereyra 1973).
+    The third is that of the coordinates that are not free, which move the others.
     """
     used = a[:, free]
     inverse = np.linalg.pinv(used, rcond=len(b) * np.finfo(float).eps)
@@ -179,7 +217,7 @@ def _linear_cotangents(a: np.ndarray, b: np.ndarray, x: np.ndarray, dx: np.ndarr
         if not free.all():
             raise NotDifferentiated("the least squares have no one solution within the bounds: no derivative by them")
         da += np.outer(inverse.T @ x, dx - inverse @ (a @ dx))
-    return da, aw
+    return da, aw, np.where(free, 0.0, dx - a.T @ aw)
 
 
 def nnls_cotangents(dy: Any, y: Any, o: Any) -> Any:
@@ -187,7 +225,7 @@ def nnls_cotangents(dy: Any, y: Any, o: Any) -> Any:
     dx, dnorm = dy
     da, db = np.zeros(a.shape), np.zeros(b.shape)
     if dx is not None:
-        da, db = _linear_cotangents(a, b, x, np.asarray(dx), x > 0)
+        da, db, _ = _linear_cotangents(a, b, x, np.asarray(dx), x > 0)
     if dnorm is not None and norm > 0:
         r = (a @ x - b) * (dnorm / norm)
         da, db = da + np.outer(r, x), db - r
@@ -198,8 +236,8 @@ library_rule(so.nnls, 2, nnls_cotangents)
 
 
 @rrule(so.lsq_linear)
-def lsq_linear(A: CoDual, b: CoDual, bounds=(-np.inf, np.inf), *rest, **options):
-    res = so.lsq_linear(A.primal, b.primal, bounds, *rest, **options)
+def lsq_linear(A: CoDual, b: CoDual, bounds: CoDual = _UNBOUNDED, *rest, **options):
+    res = so.lsq_linear(A.primal, b.primal, bounds.primal, *rest, **options)
     fres = record(res, ("x", "cost", "fun"))
 
     def pullback(dy):
@@ -212,8 +250,10 @@ def lsq_linear(A: CoDual, b: CoDual, bounds=(-np.inf, np.inf), *rest, **options)
         if dr is not None:
             t = t + dr
         dx = a.T @ t if dx is None else dx + a.T @ t
-        da, db = _linear_cotangents(a, v, x, dx, free_of(x, _limits(bounds)))
-        return fitted(da + np.outer(t, x), A.primal), fitted(db - t, b.primal)
+        low, high = at_bounds(x, _limits(bounds.primal))
+        da, db, held = _linear_cotangents(a, v, x, dx, ~(low | high))
+        of_bounds = _bounds_cotangent(bounds, low, high, held)
+        return fitted(da + np.outer(t, x), A.primal), fitted(db - t, b.primal), of_bounds
 
     return CoDual(res, fres), pullback
 
@@ -223,14 +263,17 @@ def lsq_linear(A: CoDual, b: CoDual, bounds=(-np.inf, np.inf), *rest, **options)
 
 @rrule(so.curve_fit)
 @watched
-def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None, **options):
-    bounds = options.get("bounds", (-np.inf, np.inf))
-    out = so.curve_fit(f.primal, xdata, ydata, p0, sigma, absolute_sigma, check_finite, **options)
+def curve_fit(
+    f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_finite=None, bounds: CoDual = _UNBOUNDED,
+    **options,
+):  # fmt: skip
+    out = so.curve_fit(f.primal, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds.primal, **options)
     fout = zero_fdata(out)
 
     def pullback(dy):
         dp, dcov = take_fdata(fout[0], None), take_fdata(fout[1], None)
-        if dp is None and dcov is None:
+        dr = _of_residuals(fout[2], "scipy.optimize.curve_fit") if len(fout) > 2 else None
+        if dp is None and dcov is None and dr is None:
             return None
         x, y = np.asarray(xdata, float), np.asarray(ydata, float)
         residuals = Residuals(Dependence(f.primal, f.fdata), x, y, sigma)
@@ -240,12 +283,27 @@ def curve_fit(f: CoDual, xdata, ydata, p0=None, sigma=None, absolute_sigma=False
         if dcov is not None and np.any(dcov):
             more, vector = _covariance_cotangents(residuals, p, dcov, absolute_sigma)
             dp = dp + more
-        vector = vector + minimum_cotangent(Loss(residuals), p, dp, free_of(p, _limits(bounds)))
+        if dr is not None:
+            (t,), more = residuals.at(p)[1](dr)
+            dp, vector = dp + t, vector + more
+        loss = Loss(residuals)
+        _, low, high = held_at(loss, p, _limits(bounds.primal), [])
+        more, held = stationary_cotangent(loss, p, dp, ~(low | high))
+        vector = vector + more
         n, m, s = x.size, y.size, np.size(sigma) if sigma is not None else 0
         residuals.f.give(vector[n + m + s :])
         dx, dyd = vector[:n].reshape(x.shape), vector[n : n + m].reshape(y.shape)
         ds = None if sigma is None else fitted(vector[n + m : n + m + s].reshape(np.shape(sigma)), sigma)
-        return None, fitted(dx, xdata), fitted(dyd, ydata), None, ds
+        return (
+            None,
+            fitted(dx, xdata),
+            fitted(dyd, ydata),
+            None,
+            ds,
+            None,
+            None,
+            _bounds_cotangent(bounds, low, high, held),
+        )
 
     return CoDual(out, fout), pullback
 
@@ -266,16 +324,23 @@ def _covariance_cotangents(r: Residuals, p: np.ndarray, dcov: np.ndarray, absolu
     t = (dcov + dcov.T) / 2
     scale = 1.0 if absolute else float(np.sum(value * value)) / (m - p.size)
     weights = -2.0 * scale * jacobian @ inverse @ t @ inverse
-    by_p, vector = np.zeros(p.shape), 0.0
-    for k in range(p.size):
-        unit = np.zeros(p.size)
-        unit[k] = 1.0
-        g, v = slope_along(Weighted(r, weights[:, k].reshape(np.shape(value))), p, unit)
-        by_p, vector = by_p + g, vector + v
+    by_p, vector = _jacobian_cotangents(r, p, weights)
     if not absolute:
         factor = 2.0 * float(np.sum(t * inverse)) / (m - p.size)
         g, v = gradient_at(Loss(r), p)
         by_p, vector = by_p + factor * g, vector + factor * v
+    return by_p, vector
+
+
+def _jacobian_cotangents(r: Any, p: np.ndarray, dj: np.ndarray) -> tuple[Any, Any]:
+    """Of the parameters and what the residuals depend on, for that of the residuals' Jacobian: a row per residual."""
+    shape = np.shape(r.at(p)[0])
+    by_p, vector = np.zeros(p.shape), 0.0
+    for k in range(p.size):
+        unit = np.zeros(p.size)
+        unit[k] = 1.0
+        g, v = slope_along(Weighted(r, dj[:, k].reshape(shape)), p, unit)
+        by_p, vector = by_p + g, vector + v
     return by_p, vector
 
 
@@ -369,6 +434,49 @@ def _boxed(p, low):
     ).x
 
 
+def _held(kind: Any) -> Any:
+    """A parameter is at its bound: what is least there changes with it."""
+
+    def held(p, high):
+        r = so.least_squares(
+            lambda z: z[0] * _X + z[1] - p, [0.0, 0.0], lambda z: _line(z, _X), bounds=kind(np.full(2, -4.0), high),
+            **_TIGHT,
+        )  # fmt: skip
+        return r.x, r.cost, r.fun, r.grad
+
+    held.__qualname__ = f"least_squares-{kind.__name__}"
+    return held
+
+
+def _pair(low, high):
+    return [low, high]
+
+
+def _linear_within(a, b, low, high):
+    r = so.lsq_linear(a, b, [low, high])
+    return r.x, r.fun, r.cost
+
+
+def _jacobian(p):
+    r = so.least_squares(
+        lambda z: z[0] * np.exp(-z[1] * _X) - p, [2.0, 0.5], lambda z: _slopes(_X, *z), method="dogbox", **_TIGHT
+    )
+    return r.jac
+
+
+def _told(y):
+    out = so.curve_fit(_fall, _X, y, p0=[1.0, 0.5], full_output=True, jac=_slopes, xtol=1e-15, ftol=1e-15)
+    return out[2]["fvec"]
+
+
+def _leastsq_told(p):
+    out = so.leastsq(
+        lambda z: z[0] * np.exp(-z[1] * _X) - p, [2.0, 0.5], (), lambda z: _slopes(_X, *z), full_output=True,
+        xtol=1e-15, ftol=1e-15,
+    )  # fmt: skip
+    return out[1], out[2]["fvec"]
+
+
 def _leastsq(p):
     return so.leastsq(lambda z, q: z[0] * _X + z[1] - q, np.ones(2), (p,), lambda z, q: _line(z, _X), xtol=1e-15)[0]
 
@@ -382,6 +490,9 @@ CASES: list[RuleCase] = [
     case(_fit_absolute, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])), case(_boxed, _P, 2.5),
     *[case(_robust(*given), _P, _X)
       for given in (("linear", 1.0), ("huber", 0.3), ("arctan", 0.3), ("soft_l1", 3.0), ("cauchy", 3.0))],
+    *[case(_held(kind), _P, np.array([0.5, 9.0])) for kind in (_pair, so.Bounds)],
+    case(_linear_within, _A, _B, 0.0, 0.6), case(_jacobian, _Y), case(_told, _Y),
+    case(_leastsq_told, _Y),
     case(_leastsq, _P), case(_middle, np.array([-5e-4, 1.0, 3.0])),
     case(so.nnls, _A, _B), case(lambda a, b: so.lsq_linear(a, b).x, _A, _B),
     case(lambda a, b: so.lsq_linear(a, b).x, _A.T.copy(), _B[: _A.shape[1]]),

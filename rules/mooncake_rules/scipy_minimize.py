@@ -17,13 +17,13 @@ import scipy.optimize as so
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import refuse, rrule
-from mooncake_py.shadows import Shadow
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, ListShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.captured import watched
 from mooncake_rules.scipy_optimize import (
     EMPTY,
     First,
+    any_of,
     depends,
     entry,
     extra,
@@ -33,11 +33,11 @@ from mooncake_rules.scipy_optimize import (
     root_cotangent,
 )
 from mooncake_rules.scipy_stationary import (
-    Lagrangian,
     constraints_of,
-    free_of,
     give_bounds,
+    held_at,
     least_value_cotangent,
+    slope_along,
     stationary_cotangent,
 )
 
@@ -47,23 +47,27 @@ _NONE = CoDual(None, None)
 
 
 def _of_minimum(
-    f: Any, x: np.ndarray, dx: Any, dfun: Any, bounds: CoDual, constraints: list[Any], found: bool = True
+    f: Any, x: Any, dx: Any, dfun: Any, bounds: CoDual, constraints: list[Any], found: bool = True
 ) -> tuple[np.ndarray, Any]:
     """The cotangents of what f depends on and of the bounds, for those of the minimum and of its value."""
-    free = free_of(x, bounds.primal)
-    problem = Lagrangian(f, constraints, x, free) if constraints else f
+    problem, low, high = held_at(f, x, bounds.primal, constraints)
     z = np.concatenate([x, problem.multipliers]) if constraints else x
-    more = z.size - x.size
-    movable = np.concatenate([free, np.ones(more, bool)])
+    n, more = np.size(x), np.size(z) - np.size(x)
+    movable = np.concatenate([~(low | high), np.ones(more, bool)])
     vector: Any = 0.0
-    of_bounds = np.zeros(x.size)
+    of_bounds = np.zeros(n)
     if dfun is not None:
         vector, held = least_value_cotangent(problem, z, dfun, movable, found)
-        of_bounds = held[: x.size]
+        of_bounds = held[:n]
     if dx is not None:
         t, held = stationary_cotangent(problem, z, np.concatenate([np.ravel(dx), np.zeros(more)]), movable, found)
-        vector, of_bounds = vector + t, of_bounds + held[: x.size]
-    return problem.give(vector) if constraints else vector, give_bounds(bounds, x, of_bounds)
+        vector, of_bounds = vector + t, of_bounds + held[:n]
+    return problem.give(vector) if constraints else vector, give_bounds(bounds, low, high, of_bounds)
+
+
+def _one(bounds: CoDual) -> CoDual:
+    """The bounds of a number, as those of all coordinates."""
+    return bounds if bounds.primal is None else CoDual((tuple(bounds.primal),), None)
 
 
 @rrule(so.minimize)
@@ -77,20 +81,25 @@ def minimize(
         callback.primal, options,
     )  # fmt: skip
     fres = record(res, ("x", "fun"))
+    slope = "grad" if "grad" in res else "jac"
 
     def pullback(dy):
-        dx, dfun = entry(fres, "x"), entry(fres, "fun")
-        rest_is_zero(fres, ("x", "fun", "jac"), "scipy.optimize.minimize")
-        if dx is None and dfun is None:
+        dx, dfun, dslope = entry(fres, "x"), entry(fres, "fun"), entry(fres, slope) if slope in res else None
+        rest_is_zero(fres, ("x", "fun", slope), "scipy.optimize.minimize")
+        if dx is None and dfun is None and dslope is None:
             return None
         whole = depends(fun, args)
         value = First(whole) if jac.primal is True else whole
         held = constraints_of(constraints)
         x = np.atleast_1d(res.x)
-        if jac.primal is True and dfun is None and not held and bounds.primal is None:
+        more: Any = 0.0
+        if dslope is not None:
+            of_x, more = slope_along(value, x, np.ravel(dslope))
+            dx = of_x if dx is None else dx + of_x
+        elif jac.primal is True and dfun is None and not held and bounds.primal is None:
             return None, None, extra(args, whole.give(root_cotangent(First(whole, 1), res.x, dx, bool(res.success))))
         vector, of_bounds = _of_minimum(value, x, dx, dfun, bounds, held, bool(res.success))
-        return None, None, extra(args, whole.give(vector)), None, None, None, None, of_bounds
+        return None, None, extra(args, whole.give(vector + more)), None, None, None, None, of_bounds
 
     return CoDual(res, fres), pullback
 
@@ -109,28 +118,32 @@ def minimize_scalar(
         if dx is None and dfun is None:
             return None
         d = depends(fun, args)
-        return None, None, None, extra(args, d.give(_scalar_minimum(d, float(res.x), dx, dfun, bool(res.success))))
+        vector, held = _of_minimum(d, float(res.x), dx, dfun, _one(bounds), [], bool(res.success))
+        return None, None, _given_back(bounds, held), extra(args, d.give(vector))
 
     return CoDual(res, fres), pullback
 
 
-def _scalar_minimum(f: Any, x: float, dx: Any, dfun: Any, found: bool = True) -> Any:
-    vector: Any = 0.0
-    if dfun is not None:
-        vector = vector + least_value_cotangent(f, x, dfun, np.ones(1, bool), found)[0]
-    if dx is not None:
-        vector = vector + stationary_cotangent(f, x, dx, np.ones(1, bool), found)[0]
-    return vector
+def _given_back(bounds: CoDual, held: Any) -> Any:
+    """Those of a pair of bounds, for what there is of the bounds of one coordinate."""
+    if held is None:
+        return None
+    ((low, high),) = held
+    if type(bounds.fdata) is ListShadow:
+        bounds.fdata.add([low, high])
+        return None
+    return np.array([low, high]) if isinstance(bounds.primal, np.ndarray) else (low, high)
 
 
 # -- the other solvers: they return the minimum, alone or first of several --------------------------------
 
 
-def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None:
+def _solver(f: Any, bounded: str | None = None, record_of: bool = False, ends: tuple[str, ...] = ()) -> None:
     """The rule of a solver whose first argument is the function and which has a parameter `args` (or no such).
 
-    `bounded` names its parameter for bounds. The result is the minimum, or a tuple of minimum, value and more, or
-    (with `record_of`) a record. Not all say whether they got there, and those that search everywhere say so always.
+    `bounded` names its parameter for bounds, `ends` those of the ends of an interval. The result is the minimum, or a
+    tuple of minimum, value and more, or (with `record_of`) a record. Not all say whether they got there, and those that
+    search everywhere say so always.
     """
     signature = inspect.signature(f)
     names = list(signature.parameters)
@@ -159,12 +172,14 @@ def _solver(f: Any, bounded: str | None = None, record_of: bool = False) -> None
             d = depends(func, args)
             told = _is_given(options, "fprime") or _is_given(options, "approx_grad")
             value = First(d) if f in _GRADIENTS and not told else d
-            of_bounds = None
             if np.ndim(x):
                 vector, of_bounds = _of_minimum(value, np.asarray(x, float), dx, dfun, bounds, [], False)
+                out = {bounded: of_bounds}
             else:
-                vector = _scalar_minimum(value, float(x), dx, dfun, False)
-            out = {"args": extra(args, d.give(vector)), bounded: of_bounds}
+                box = CoDual((tuple(float(options[k].primal) for k in ends),), None) if ends else _NONE
+                vector, held = _of_minimum(value, float(x), dx, dfun, box, [], False)
+                out = dict(zip(ends, held[0] if held else (), strict=False))
+            out["args"] = extra(args, d.give(vector))
             return None, *(out.get(k) for k in names[1 : 1 + len(given)]), *(out.get(k) for k in named)
 
         return CoDual(y, fy), pullback
@@ -183,8 +198,7 @@ def _parts(y: Any, fy: Any, dy: Any) -> tuple[Any, Any, Any]:
     ds = dy if type(dy) is tuple else (None,) * len(y)
     value = np.ndim(y[1]) == 0 and not isinstance(y[1], (int, np.integer))
     for i in range(2 if value else 1, len(y)):
-        d = take_fdata(fs[i], ds[i])
-        if type(fs[i]) is Shadow and d is not None and np.any(d):
+        if any_of(take_fdata(fs[i], ds[i] if np.ndim(y[i]) else None)):
             raise NotDifferentiated(f"result {i} of this solver is not differentiated")
     return y[0], take_fdata(fs[0], ds[0]), take_fdata(fs[1], ds[1]) if value else None
 
@@ -193,8 +207,10 @@ _GRADIENTS: set[Callable[..., Any]] = {so.fmin_l_bfgs_b, so.fmin_tnc}
 
 """Solvers whose function gives value and gradient, where they are not told otherwise."""
 
-for _f in (so.fmin, so.fmin_powell, so.fmin_cg, so.fmin_bfgs, so.fmin_ncg, so.fminbound, so.brent, so.golden):
+for _f in (so.fmin, so.fmin_powell, so.fmin_cg, so.fmin_bfgs, so.fmin_ncg, so.brent, so.golden):
     _solver(_f)
+
+_solver(so.fminbound, ends=("x1", "x2"))
 
 for _f in (so.fmin_l_bfgs_b, so.fmin_tnc, so.fmin_slsqp):
     _solver(_f, "bounds")
@@ -283,6 +299,23 @@ def _between(p, c):
     return r.x
 
 
+def _slope_at_a_bound(p, b):
+    return so.minimize(_quartic, np.full(2, 0.1), (p,), "L-BFGS-B", _quartic_slope, bounds=[(0.0, b)] * 2).jac
+
+
+def _number_within(kind: Any) -> Any:
+    def within(a, b):
+        r = so.minimize_scalar(lambda x: (x - a) ** 2 + 0.1 * x**4, bounds=kind([b - 1.0, b]), method="bounded")
+        return r.x, r.fun
+
+    within.__qualname__ = f"minimize_scalar-{kind.__name__}"
+    return within
+
+
+def _ends(a, b):
+    return so.fminbound(lambda x: (x - a) ** 2 + 0.1 * x**4, b, b + 2.0, xtol=1e-10)
+
+
 def _bfgs(p):
     return so.fmin_bfgs(_quartic, np.zeros(2), _quartic_slope, (p,), gtol=1e-13, disp=0)
 
@@ -328,6 +361,8 @@ _Q = np.array([1.2, 0.7, -0.4])
 CASES: list[RuleCase] = [
     case(_minimum, _P, 0.8), case(_minimal_value, _P, 0.8), case(_minimum_with_gradient, _P), case(_bounded, _Q, 0.6),
     case(_in_box, _Q, 0.6), case(_constrained, _Q, 1.1), case(_between, _Q, 1.3),
+    case(_slope_at_a_bound, _P, 0.4), case(_ends, 0.3, 0.5),
+    *[case(_number_within(kind), 3.0, 1.0) for kind in (tuple, list, np.array)],
     case(lambda a, b: so.minimize_scalar(lambda x: b * (x - a) ** 2 + 1.0)["x"], 0.6, 0.7), case(_bfgs, _P),
     case(_lbfgs, _P), case(_slsqp, _P), case(_tnc, _P), case(_by_slope(so.fmin_cg), _P),
     case(_by_slope(so.fmin_ncg), _P),

@@ -6,6 +6,7 @@ influence on the solution: its derivative is zero.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -154,16 +155,18 @@ def fsolve(func: CoDual, x0, args: CoDual = EMPTY, **options):
     out = so.fsolve(func.primal, plain(x0), args.primal, **options)
     x = out[0] if options.get("full_output") else out
     fx = zero_fdata(x)
+    told = record(out[1], ()) if options.get("full_output") else DictShadow({})
 
     def pullback(dy):
         dy = take_fdata(fx, dy[0] if type(dy) is tuple else None)
+        rest_is_zero(told, ("fvec",), "scipy.optimize.fsolve")
         if dy is None:
             return None
         d = depends(func, args)
         return None, None, extra(args, d.give(root_cotangent(d, x, dy, False)))
 
     if options.get("full_output"):
-        return CoDual(out, (fx, *(None,) * (len(out) - 1))), pullback
+        return CoDual(out, (fx, told, None, None)), pullback
     return CoDual(x, fx), pullback
 
 
@@ -208,8 +211,12 @@ def fixed_point(func: CoDual, x0, args: CoDual = EMPTY, **options):
 
 
 def record(result: Any, names: tuple[str, ...]) -> DictShadow:
-    """The fdata of an OptimizeResult: that of the entries `names`, nothing for the others."""
-    return DictShadow({k: zero_fdata(result[k]) if k in names else None for k in result})
+    """The fdata of an OptimizeResult: that of the entries `names`, and of others in which arrays are.
+
+    What is added to the others `rest_is_zero` finds.
+    """
+    held = np.ndarray, list, tuple, so.LbfgsInvHessProduct
+    return DictShadow({k: zero_fdata(v) if k in names or isinstance(v, held) else None for k, v in result.items()})
 
 
 def entry(record: DictShadow, name: str) -> Any:
@@ -217,9 +224,18 @@ def entry(record: DictShadow, name: str) -> Any:
 
 
 def rest_is_zero(record: DictShadow, names: tuple[str, ...], what: str) -> None:
-    used = [k for k, r in record.r.items() if k not in names and r is not None and np.any(r)]
+    used = [k for k in record.f if k not in names and any_of(entry(record, k))]
     if used:
         raise NotDifferentiated(f"{what}: the entry {used[0]!r} of the result is not differentiated")
+
+
+def any_of(t: Any) -> bool:
+    """Is a cotangent, or one of those in it, not zero?"""
+    if isinstance(t, Mapping):
+        return any(map(any_of, t.values()))
+    if isinstance(t, (list, tuple)):
+        return any(map(any_of, t))
+    return t is not None and bool(np.any(t))
 
 
 def _iterative(method: Any) -> None:

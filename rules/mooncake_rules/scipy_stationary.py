@@ -59,21 +59,25 @@ def stationary_cotangent(
     The coordinates that are not free are where somebody else put them: theirs is the cotangent of x. Was it `found`,
     or only looked for?
     """
-    n = np.size(x)
-    columns = []
-    for k in np.flatnonzero(free):
-        v = np.zeros(n)
-        v[k] = 1.0
-        columns.append(np.ravel(slope_along(f, x, v.reshape(np.shape(x)))[0])[free])
-    direction = np.zeros(n)
-    if columns:
-        hessian = np.array(columns)
-        hessian = (hessian + hessian.T) / 2
+    direction = np.zeros(np.size(x))
+    if free.any():
+        hessian = hessian_at(f, x, free)
         if not found:
             check_converged(solved(hessian, np.ravel(gradient_at(f, x)[0])[free]), x)
         direction[free] = -solved(hessian, np.ravel(dx)[free])
     g, vector = slope_along(f, x, direction.reshape(np.shape(x)))
     return vector, np.where(free, 0.0, np.ravel(dx) + np.ravel(g))
+
+
+def hessian_at(f: Any, x: Any, free: np.ndarray) -> np.ndarray:
+    """The second derivatives of f by the coordinates that are free, by differences of its gradient."""
+    columns = []
+    for k in np.flatnonzero(free):
+        v = np.zeros(np.size(x))
+        v[k] = 1.0
+        columns.append(np.ravel(slope_along(f, x, v.reshape(np.shape(x)))[0])[free])
+    hessian = np.array(columns)
+    return (hessian + hessian.T) / 2
 
 
 def least_value_cotangent(f: Any, x: Any, dfun: Any, free: np.ndarray, found: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -83,11 +87,6 @@ def least_value_cotangent(f: Any, x: Any, dfun: Any, free: np.ndarray, found: bo
     if not found and not np.all(np.abs(g[free]) <= 1e-5):
         stationary_cotangent(f, x, np.zeros(np.shape(x)), free, False)  # is the next step of Newton's small?
     return dfun * vector, np.where(free, 0.0, dfun * g)
-
-
-def minimum_cotangent(f: Any, x: Any, dx: Any, free: np.ndarray) -> np.ndarray:
-    """The cotangent of what f depends on, for that of its minimum x, whose coordinates move where they are free."""
-    return stationary_cotangent(f, x, dx, free)[0]
 
 
 # -- bounds -----------------------------------------------------------------------------------------------
@@ -108,21 +107,62 @@ def at_bounds(x: np.ndarray, bounds: Any) -> tuple[np.ndarray, np.ndarray]:
     """Which coordinates are at their lower bound, and which at their upper one."""
     lo, hi = limits_of(x, bounds)
     gap = 1e-8 * np.maximum(1.0, np.abs(x))
-    return x <= lo + gap, x >= hi - gap
+    low = x <= lo + gap
+    return low, (x >= hi - gap) & ~low
 
 
-def free_of(x: np.ndarray, bounds: Any) -> np.ndarray:
-    """Which coordinates are not at a bound."""
-    low, high = at_bounds(x, bounds)
-    return ~(low | high)
+_BAND = 1e-3
+
+"""A solver that stays inside stops as far as this before a bound that keeps its minimum from moving on."""
 
 
-def give_bounds(bounds: CoDual, x: np.ndarray, t: np.ndarray) -> Any:
+def held_at(f: Any, x: Any, bounds: Any, constraints: list[Any]) -> tuple[Any, np.ndarray, np.ndarray]:
+    """What is stationary at x, f or its Lagrange function, and which coordinates are at their lower and upper bounds.
+
+    Solvers that stay inside (interior points, reflection, golden section) come near bounds and constraints and do not
+    reach them. One that is near holds where the next step of Newton's would go beyond it, the one that is met first
+    before others, as in active set methods (Nocedal and Wright 2006, 16.5).
+    """
+    at = np.atleast_1d(x)
+    n = at.size
+    lo, hi = limits_of(at, bounds)
+    low, high = at_bounds(at, bounds)
+    near = ~(low | high) & (np.minimum(at - lo, hi - at) <= _BAND * (1.0 + np.abs(at)))
+    problem = Lagrangian(f, constraints, at, ~(low | high)) if constraints else f
+    while near.any() or (constraints and problem.more_near()):
+        z = np.concatenate([at, problem.multipliers]) if constraints else x
+        free = np.ones(np.size(z), bool)
+        free[:n] = ~(low | high)
+        slope = np.ravel(gradient_at(problem, z)[0])
+        step = np.zeros(free.shape)
+        if free.any():
+            second = hessian_at(problem, z, free)
+            # A linear function goes on for ever, and so meets what is first.
+            inner = np.flatnonzero(np.flatnonzero(free) < n)
+            second[inner, inner] += 1e-9 * np.max(np.abs(second), initial=1e-9)
+            step[free] = -solved(second, slope[free])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(step[:n] < 0, (lo - at) / step[:n], np.where(step[:n] > 0, (hi - at) / step[:n], np.inf))
+        part = np.where(near, part, np.inf)
+        k = int(np.argmin(part))
+        row, row_part = problem.first_met(at, step[:n]) if constraints else (-1, np.inf)
+        if min(part[k], row_part) > 1.0:
+            break
+        if row_part < part[k]:
+            problem.hold(row)
+        else:
+            (low if step[k] < 0 else high)[k] = True
+            near[k] = False
+        if constraints:
+            problem.weigh(at, ~(low | high))
+    return problem, low, high
+
+
+def give_bounds(bounds: CoDual, low: np.ndarray, high: np.ndarray, t: np.ndarray) -> Any:
     """The cotangents t of coordinates that are at a bound are those of the bounds, as a rule returns them."""
     if bounds.primal is None:
         return None
-    low, high = at_bounds(x, bounds.primal)
-    dlo, dhi = np.where(low, t, 0.0), np.where(high & ~low, t, 0.0)
+    dlo, dhi = np.where(low, t, 0.0), np.where(high, t, 0.0)
     if isinstance(bounds.primal, so.Bounds):
         if type(bounds.fdata) is ObjectShadow:
             for name, d in (("lb", dlo), ("ub", dhi)):
@@ -171,9 +211,9 @@ class Values:
 
         return np.ravel(np.asarray(y, float)), back
 
-    def binding(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which are zero, and for each its sign where it is to be not negative, 0 where it is an equation."""
-        on = np.full(y.shape, True) if self.equal else np.abs(y) <= _NEAR * (1.0 + np.abs(y))
+    def binding(self, y: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray]:
+        """Which are zero, nearly, and for each its sign where it is to be not negative, 0 where it is an equation."""
+        on = np.full(y.shape, True) if self.equal else np.abs(y) <= near * (1.0 + np.abs(y))
         return on, np.full(y.shape, 0.0 if self.equal else 1.0)
 
     def give(self, vector: np.ndarray) -> None:
@@ -218,10 +258,10 @@ class Between:
         with np.errstate(invalid="ignore"):
             return np.where(np.isfinite(bound), flat - bound, np.inf), back
 
-    def binding(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def binding(self, y: np.ndarray, near: float) -> tuple[np.ndarray, np.ndarray]:
         lo, hi = (np.broadcast_to(np.asarray(v, float), y.shape) for v in (self.spec.lb, self.spec.ub))
         sign = np.where(lo == hi, 0.0, np.where(self.side == 1.0, -1.0, 1.0))
-        return np.abs(y) <= _NEAR * (1.0 + np.abs(np.where(self.side == 1.0, hi, lo))), sign
+        return np.abs(y) <= near * (1.0 + np.abs(np.where(self.side == 1.0, hi, lo))), sign
 
     def give(self, vector: np.ndarray) -> None:
         m = self.side.size
@@ -258,23 +298,38 @@ class Lagrangian:
     def __init__(self, f: Any, constraints: list[Any], x: np.ndarray, free: np.ndarray):
         self.f, self.constraints, self.n = f, constraints, x.size
         self.rows: list[np.ndarray] = []
-        jacobian, signs = [], []
+        self.close: list[np.ndarray] = []  # the rows that are near, and are not taken to hold
         for c in constraints:
+            y, _ = c.at(x)
+            self.rows.append(np.flatnonzero(c.binding(y, _NEAR)[0]))
+            self.close.append(np.setdiff1d(np.flatnonzero(c.binding(y, _BAND)[0]), self.rows[-1]))
+        self.sizes: list[int] = []
+        self.weigh(x, free)
+
+    def _slopes(self, x: np.ndarray, rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, gradient and sign of these rows of the constraints."""
+        values, jacobian, signs = [], [], []
+        for c, ks in zip(self.constraints, rows, strict=True):
             y, pull = c.at(x)
-            on, sign = c.binding(y)
-            self.rows.append(np.flatnonzero(on))
-            for k in self.rows[-1]:
+            sign = c.binding(y, _NEAR)[1]
+            for k in ks:
                 t = np.zeros(y.shape)
                 t[k] = 1.0
                 (d,), _ = pull(t)
+                values.append(y[k])
                 jacobian.append(np.zeros(x.shape) if d is None else np.asarray(d, float))
                 signs.append(sign[k])
+        return np.array(values), np.array(jacobian).reshape(-1, x.size), np.array(signs)
+
+    def weigh(self, x: np.ndarray, free: np.ndarray) -> None:
+        """The multipliers of the rows that hold, without those that do not keep the minimum from moving away."""
+        _, jacobian, signs = self._slopes(x, self.rows)
         self.multipliers = np.zeros(len(signs))
-        if signs:
-            a = np.array(jacobian)[:, free]
-            g, _ = gradient_at(f, x)
+        if signs.size:
+            a = jacobian[:, free]
+            g, _ = gradient_at(self.f, x)
             self.multipliers = np.linalg.lstsq(a.T, g[free], rcond=None)[0]
-            idle = np.array(signs) * self.multipliers < 0  # it does not keep the minimum from moving away
+            idle = signs * self.multipliers < 0
             if idle.any():
                 keep = ~idle
                 at = 0
@@ -282,7 +337,29 @@ class Lagrangian:
                     self.rows[i] = r[keep[at : at + r.size]]
                     at += r.size
                 self.multipliers = np.linalg.lstsq(a[keep].T, g[free], rcond=None)[0]
-        self.sizes: list[int] = []
+
+    def more_near(self) -> bool:
+        return any(r.size for r in self.close)
+
+    def first_met(self, x: np.ndarray, step: np.ndarray) -> tuple[int, float]:
+        """Which of the rows that are near, counted through all constraints, this step meets first; after what part."""
+        values, jacobian, signs = self._slopes(x, self.close)
+        if not values.size:
+            return -1, np.inf
+        change = jacobian @ step
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(signs * change < 0, np.maximum(-values / change, 0.0), np.inf)
+        k = int(np.argmin(part))
+        return k, float(part[k])
+
+    def hold(self, k: int) -> None:
+        """Take the row that `first_met` counted as k to hold."""
+        for i, r in enumerate(self.close):
+            if k < r.size:
+                self.rows[i] = np.sort(np.append(self.rows[i], r[k]))
+                self.close[i] = np.delete(r, k)
+                return
+            k -= r.size
 
     def at(self, z: np.ndarray) -> Any:
         x, weights = z[: self.n], z[self.n :]

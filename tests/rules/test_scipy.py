@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, grad, inspect, registry, value_and_pullback
+from mooncake_py import MissingRule, NotDifferentiated, grad, inspect, registry, value_and_pullback
 from mooncake_py.testing import check_grads
 
 pytest.importorskip("scipy")
@@ -111,6 +111,68 @@ def test_a_minimum_at_a_bound_moves_along_it() -> None:
         return so.minimize(bowl, np.array([0.1, 0.2]), bounds=[(None, 0.5), (None, None)], tol=1e-14)["x"]
 
     check_grads(bounded, (np.array([1.2, 0.7]), 0.8), rtol=1e-3)
+
+
+def _valley(p: np.ndarray) -> Any:
+    return lambda z: np.sum((z - p) ** 2) + 0.1 * np.sum(z**4)
+
+
+def _slope(p: np.ndarray) -> Any:
+    return lambda z: 2.0 * (z - p) + 0.4 * z**3
+
+
+def _inside_bounds(p: np.ndarray, b: float) -> Any:
+    box = so.Bounds(np.array([0.0, -1.0, b]), np.array([b, np.inf, 9.0]))
+    start = np.array([0.5, 0.5, 1.0]) * b + np.array([0.0, 0.0, 1.0])
+    r = so.minimize(_valley(p), start, jac=_slope(p), method="trust-constr", bounds=box)
+    return r.x, r.fun, r.grad
+
+
+def _inside_constraints(p: np.ndarray, b: float) -> Any:
+    line = so.LinearConstraint(np.array([[1.0, 1.0]]), np.array([0.0]), np.array([b]))
+    r = so.minimize(
+        lambda z: np.sum((z - p[:2]) ** 2), np.zeros(2), jac=lambda z: 2 * (z - p[:2]), method="trust-constr",
+        constraints=line,
+    )  # fmt: skip
+    return r.x
+
+
+def _inside_an_interval(p: np.ndarray, b: float) -> Any:
+    return so.minimize_scalar(lambda x: (x - p[0] - 2.0) ** 2 + 0.1 * x**4, bounds=(0.0, b), method="bounded").x
+
+
+def _curve_inside(p: np.ndarray, b: float) -> Any:
+    t = np.linspace(0.0, 1.0, 6)
+    tight = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14}
+    return so.curve_fit(
+        lambda t, a, k: a * np.exp(-k * t), t, p[0] * 2.0 * np.exp(-t) + p[1] * t, [0.3, 0.5],
+        bounds=([0.0, 0.0], [b, 9.0]), jac="3-point", **tight,
+    )[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", [_inside_bounds, _inside_constraints, _inside_an_interval, _curve_inside])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_solver_that_stays_inside_does_not_reach_what_holds_its_minimum(f: Any) -> None:
+    check_grads(f, (np.array([1.2, 0.7, -0.4]), 0.6), rtol=1e-3)
+
+
+def _cosh(p: float) -> Any:
+    return lambda x: np.sum(np.cosh(x - p))
+
+
+@pytest.mark.parametrize(
+    "f, what",
+    [
+        (lambda p: np.sum(so.minimize(_cosh(p), np.ones(2)).hess_inv), "hess_inv"),
+        (lambda p: np.sum(so.minimize(_cosh(p), np.ones(2), method="L-BFGS-B").hess_inv.todense()), "hess_inv"),
+        (lambda p: np.sum(so.root(lambda x: x**2 - p, np.ones(2)).fjac), "fjac"),
+        (lambda p: np.sum(so.fsolve(lambda x: x**2 - p, np.ones(2), full_output=True)[1]["qtf"]), "qtf"),
+        (lambda p: so.fmin_l_bfgs_b(_cosh(p), np.ones(2), approx_grad=True)[2]["grad"][0], "result 2"),
+    ],
+)
+def test_what_is_not_differentiated_of_a_solver_s_result_is_refused(f: Any, what: str) -> None:
+    with pytest.raises(NotDifferentiated, match=what):
+        grad(f)(1.4)
 
 
 def test_what_a_function_given_to_a_solver_depends_on() -> None:
