@@ -695,3 +695,40 @@ def test_a_gradient_of_a_gradient_is_refused_where_it_is_asked_for(f: Callable[.
 def test_a_gradient_at_a_constant_is_a_constant() -> None:
     assert grad(lambda x: x * grad(cubed)(2.0))(3.0) == 12.0
     assert grad(lambda x: x * jacobian(cubed)(2.0) + x * value_and_grad(cubed)(1.0)[1])(3.0) == 15.0
+
+
+class Marked(np.ndarray):
+    """An array of a class of its own, which is made as such."""
+
+
+def into_items(x):
+    a = Marked((3,))
+    a[:] = x
+    return float(np.sum(a))
+
+
+def into_one(x):
+    a = Marked((3,))
+    a[...] = 1.0
+    a[1] = x[0]
+    return float(np.sum(a))
+
+
+def into_record(x):
+    a = np.recarray((3,), dtype=[("v", float)])
+    a["v"] = x
+    return a["v"].sum()
+
+
+def in_place(x):
+    a = Marked((3,))
+    a += x
+    return float(np.sum(a))
+
+
+@pytest.mark.parametrize(
+    "f", [into_items, into_one, into_record, in_place, lambda x: np.rec.fromarrays([x], names="v")["v"].sum()]
+)
+def test_what_is_written_to_an_array_of_a_derived_class_is_refused(f: Any) -> None:
+    with pytest.raises(UnsupportedError, match="in an array of class (Marked|recarray)"):
+        grad(f)(np.ones(3))

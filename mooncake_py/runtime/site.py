@@ -85,7 +85,7 @@ class DynamicSite:
             if ff is None and type(x) not in ATOMS:
                 outside = type(x) is np.ndarray and run.is_wary() >= ARRAYS
                 ff = zero_fdata(x) if outside else met_fdata(x, run.current())
-            if ff is None and type(x) in _WRITTEN and callable(d := native_method(type(x), f)):
+            if ff is None and _is_written(x) and callable(d := native_method(type(x), f)):
                 ff = self._write(d, given.after(x, None), (False, *live))[0]
         elif type(f) is functools.partial and type(ff) is not PartialShadow:
             n = len(f.args)
@@ -101,7 +101,7 @@ class DynamicSite:
             if written is not None or any(x is not None for x in (inner, *found[:n], *kwfdata)):
                 bound = ListShadow(list(found[:n]), [None] * n)
                 ff = PartialShadow(inner, bound, written or DictShadow(dict(zip(keywords, kwfdata, strict=True))))
-        elif fargs and fargs[0] is None and type(args[0]) in _WRITTEN:
+        if fargs and fargs[0] is None and _is_written(args[0]):  # the method of a ufunc or of a module, too
             fargs = self._write(f, given, live)
         return ff, fargs
 
@@ -109,13 +109,18 @@ class DynamicSite:
         """fdata of the positional arguments where f writes to the first of them, which came without."""
         args, fargs = given.args, given.fargs
         x = args[0]
-        array = type(x) is np.ndarray
+        array = isinstance(x, np.ndarray)
         rule = find_rule_for_values(f, args, given.names) if type(f).__hash__ is not None else None
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
         if _carries(live, given):
             if run.is_wary() >= (ARRAYS if array else OBJECTS) and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
+            if array and type(x) is not np.ndarray:
+                raise UnsupportedError(
+                    f"a value with a derivative in an array of class {type(x).__name__}", self.filename, self.line,
+                    "use plain arrays",
+                )  # fmt: skip
             raise UnsupportedError(
                 f"writing a value with a derivative into {named(x)} from outside the function",
                 self.filename,
@@ -135,7 +140,7 @@ class DynamicSite:
         """A call of which it is known what rule it comes to."""
         if not settled.atoms:
             fargs = known(args, fargs)
-            if settled.writes and self.live is not None and fargs[0] is None and type(args[0]) in _WRITTEN:
+            if settled.writes and self.live is not None and fargs[0] is None and _is_written(args[0]):
                 fargs = self._write(f, Given(args, fargs), self.live)
         active = settled.is_active(args, fargs)
         if active and settled.asks_items:
@@ -262,3 +267,8 @@ _WHOLE = frozenset({int, bool, str, type(None)})
 _FLOATING = frozenset({float, complex, np.float64})  # what the arithmetic of these gives where it has a derivative
 
 _WRITTEN = frozenset({list, dict, deque, defaultdict, OrderedDict, np.ndarray})
+
+
+def _is_written(x: Any) -> bool:
+    """May a rule write to it? Arrays of classes derived from ndarray, which have no fdata, must not be overlooked."""
+    return type(x) in _WRITTEN or isinstance(x, np.ndarray)
