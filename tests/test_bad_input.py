@@ -730,5 +730,5 @@ def in_place(x):
     "f", [into_items, into_one, into_record, in_place, lambda x: np.rec.fromarrays([x], names="v")["v"].sum()]
 )
 def test_what_is_written_to_an_array_of_a_derived_class_is_refused(f: Any) -> None:
-    with pytest.raises(UnsupportedError, match="in an array of class (Marked|recarray)"):
+    with pytest.raises(UnsupportedError, match=r"in an array of class (Marked|recarray)"):
         grad(f)(np.ones(3))

@@ -150,7 +150,7 @@ for _module, _packs in {
     "scipy.signal": ("scipy_signal", "scipy_peaks"),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
     "scipy.cluster.vq": ("scipy_cluster",),
-    "scipy.spatial": ("scipy_neighbours",),
+    "scipy.spatial": ("scipy_neighbours", "scipy_hulls"),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records", "scipy_assignment"),

@@ -13,6 +13,7 @@ from scipy.interpolate import _rgi
 
 from mooncake_py.registry import overlay
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import as_written
 
 _module: Any = _rgi
 
@@ -52,6 +53,16 @@ if hasattr(_module, "find_indices"):
 if hasattr(_module, "evaluate_linear_2d"):
     overlay(_module.evaluate_linear_2d)(bilinear)
 
+_interpn = as_written(sip.interpn)
+
+
+@overlay(sip.interpn)
+def interpn(points, values, xi, method="linear", bounds_error=True, fill_value=np.nan):
+    # What is found is written to where something is not found. The code alone does not show that it is no view of the
+    # values, which may be an array from outside; of a copy it may be one.
+    return _interpn(points, np.array(values), xi, method, bounds_error, fill_value)
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _X, _Y, _Z = np.array([0.0, 0.7, 1.5, 2.1]), np.array([0.0, 1.0, 1.8]), np.array([-1.0, 0.5, 2.0])
@@ -59,6 +70,20 @@ _M = np.sin(np.arange(12.0)).reshape(4, 3)
 _T = np.cos(np.arange(36.0)).reshape(4, 3, 3)
 _AT = np.array([[0.31, 0.42], [1.63, 1.21], [2.02, 0.17]])
 _AT3 = np.array([[0.31, 0.42, -0.3], [1.63, 1.21, 1.7]])
+
+
+def _over_constants(method: str) -> Any:
+    """At places in an array that the function makes, over values from outside."""
+
+    def over(p):
+        return sip.interpn((_WIDE, _WIDE), _VALUES, np.array([[p, p * p], [2.0 * p, 1.0]]), method)
+
+    over.__qualname__ = f"interpn-{method}"
+    return over
+
+
+_WIDE = np.array([0.0, 0.3, 0.7, 1.1, 1.5])
+_VALUES = np.sin(np.arange(25.0)).reshape(5, 5)
 CASES: list[RuleCase] = [
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y), v)(p), _M, _AT),
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y, _Z), v)(p), _T, _AT3),
@@ -66,4 +91,5 @@ CASES: list[RuleCase] = [
     case(lambda v: sip.RegularGridInterpolator((_X, _Y), v, method="nearest")(_AT), _M),
     case(lambda v, p: sip.RegularGridInterpolator((_X, _Y), v, bounds_error=False, fill_value=None)(p), _M, _AT + 1.0),
     case(lambda v, p: sip.interpn((_X, _Y), v, p), _M, _AT),
+    *[case(_over_constants(method), 0.4) for method in ("linear", "splinef2d")],
 ]  # fmt: skip
