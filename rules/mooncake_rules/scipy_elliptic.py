@@ -11,6 +11,7 @@ import scipy.special as sc
 from mooncake_py.registry import pure
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.scipy_elementwise import Entry, elementwise, keep, register_table, sum_of
+from mooncake_rules.scipy_series import hyp0f1_slope, hyp1f1_slope, hyp2f1_slope
 
 E = Entry
 _PI = math.pi
@@ -85,6 +86,10 @@ def agm_slope(a: Any, b: Any, y: Any) -> Any:
     return np.where((a == 0) & (b != 0), np.inf, np.where((b == 0) & (a != 0), 0.0, slope))[()]
 
 
+def _by_hyp2f1(k: int) -> Any:
+    return lambda a, b, c, z, y: hyp2f1_slope(k, a, b, c, z, y)
+
+
 _ELLIPTIC = [
     E("ellipk", (lambda m, y: ellipk_slope(1.0 - m),), (0.4,)),
     E("ellipkm1", (lambda p, y: -ellipk_slope(p),), (0.4,)),
@@ -101,11 +106,13 @@ _ELLIPTIC = [
     *[E(f.__name__, tuple([_by_carlson(f, k) for k in range(3)]), (0.7, 1.3, 2.1)) for f in (sc.elliprd, sc.elliprg)],
     E("elliprj", tuple([_by_elliprj(k) for k in range(4)]), (0.7, 1.3, 2.1, 0.7)),
     E("agm", (lambda a, b, y: agm_slope(a, b, y), lambda a, b, y: agm_slope(b, a, y)), (0.7, 1.3)),
-    E("hyp0f1", (None, lambda v, z, y: sc.hyp0f1(v + 1.0, z) / v), (2, 0.7), True),
-    E("hyp1f1", (None, None, lambda a, b, x, y: a / b * sc.hyp1f1(a + 1.0, b + 1.0, x)), (2, 3, 0.7), True),
+    E("hyp0f1", (lambda v, z, y: hyp0f1_slope(v, z, y), lambda v, z, y: sc.hyp0f1(v + 1.0, z) / v), (2.3, 0.7), True),
+    E("hyp1f1", (lambda a, b, x, y: hyp1f1_slope(0, a, b, x, y), lambda a, b, x, y: hyp1f1_slope(1, a, b, x, y),
+                 lambda a, b, x, y: a / b * sc.hyp1f1(a + 1.0, b + 1.0, x)), (1.7, 3.1, 0.7), True),
     E("hyperu", (None, None, lambda a, b, x, y: -a * sc.hyperu(a + 1.0, b + 1.0, x)), (2, 3, 0.7)),
-    E("hyp2f1", (None, None, None, lambda a, b, c, z, y: a * b / c * sc.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)),
-      (2, 3, 4, 0.4), True),
+    E("hyp2f1", (*[_by_hyp2f1(k) for k in range(3)],
+                 lambda a, b, c, z, y: a * b / c * sc.hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)),
+      (1.7, 0.6, 3.1, 0.4), True),
     E("wright_bessel", (None, None, lambda a, b, x, y: sc.wright_bessel(a, a + b, x)), (2, 3, 0.7)),
     E("log_wright_bessel",
       (None, None, lambda a, b, x, y: np.exp(sc.log_wright_bessel(a, a + b, x) - y)), (2, 3, 0.7)),
@@ -134,7 +141,7 @@ def ellipj(u, m):
 
 pure.update({
     elliptic_gap, elliptic_gap_inc, ellipk_slope, ellipkinc_slope, carlson_slope, elliprj_slope, agm_slope,
-    ellipj_slopes,
+    ellipj_slopes, hyp0f1_slope, hyp1f1_slope, hyp2f1_slope,
 })  # fmt: skip
 
 CASES: list[RuleCase] = register_table(sc, _ELLIPTIC)
@@ -143,3 +150,10 @@ _P = np.array([0.4, 1.3, 2.2])
 CASES += [case(sc.ellipj, 0.7, 0.4), case(sc.ellipj, _P, np.array([[0.2], [0.6]])), case(sc.ellipj, _P * 3, 0.4)]
 CASES += [case(sc.ellipj, 0.7, [0.2, 0.6])]
 CASES += [case(lambda b: sc.agm(0.0, b), 0.7), case(lambda a: sc.agm(a, 0.0), 0.7)]
+_P, _Q, _R = np.array([0.3, 2.6, -1.4, 0.0]), np.array([1.7, -0.4, 6.0, -2.0]), np.array([2.4, 3.7, 0.8, 1.3])
+CASES += [
+    *[case(sc.hyp2f1, _P, _Q, _R, z) for z in (-7.3, -0.6, 0.3, 0.93)],
+    case(lambda a, b, c: sc.hyp2f1(a, b, c, 1.0), 0.3, 0.4, np.array([1.7, 2.9])),
+    *[case(sc.hyp1f1, _P, _R, z) for z in (-12.0, -0.7, 9.0)],
+    *[case(sc.hyp0f1, _R, z) for z in (-4.0, 25.0)],
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -124,6 +125,9 @@ def kolmogorov_slope(x: Any) -> Any:
     return np.where(x > 0.6, far, np.where(x > 0.04, near, 0.0))
 
 
+_SMIRNOV_SLOPE: Any = importlib.import_module("scipy.special._ufuncs")._smirnovp
+
+
 def kolmogorov_curvature(x: Any) -> Any:
     """The second derivative, of the same sums."""
     x = np.asarray(x, dtype=float)
@@ -214,6 +218,8 @@ _STATISTICS = [
                    lambda m, p, x, y: 1.0 / sc.ndtri(p)), (0.3, 0.7, 1.3)),
     E("tklmbda", (lambda x, p, y: tukey_density(y, p), lambda x, p, y: tukey_slope(y, p)), (0.3, 0.7)),
     E("kolmogorov", (lambda x, y: kolmogorov_slope(x),), (0.7,)),
+    E("smirnov", (None, lambda n, x, y: _SMIRNOV_SLOPE(n, x)), (9, 0.31)),
+    E("smirnovi", (None, lambda n, p, y: 1.0 / _SMIRNOV_SLOPE(n, y)), (9, 0.31)),
     E("kolmogi", (lambda p, y: 1.0 / kolmogorov_slope(y),), (0.7,)),
     E("owens_t", (lambda h, a, y: -sc.erf(a * h / math.sqrt(2.0)) * np.exp(-0.5 * h * h) / (2.0 * _ROOT_2PI),
                   lambda h, a, y: np.exp(-0.5 * h * h * (1.0 + a * a)) / (2.0 * _PI * (1.0 + a * a))), (0.7, 0.4)),

@@ -18,6 +18,7 @@ from mooncake_rules.mirror import as_written
 _NoncentralF: Any = type(st.ncf)
 _NoncentralT: Any = type(st.nct)
 _Bradford: Any = type(st.bradford)
+_Kappa3: Any = type(st.kappa3)
 
 
 def central(m1: Any, m2: Any, m3: Any, m4: Any) -> Any:
@@ -73,9 +74,18 @@ def bradford(self, c, moments="mv"):
     return tuple([None if f is None else np.where(near, s, f) for s, f in zip(close, far, strict=True)])
 
 
+@overlay(_Kappa3._mom1_sc)
+def kappa3_moment(self, m, a):
+    """The integral of q^m (a / (1 - q^a))^(m / a), which is one of Euler's beta function in q^a."""
+    if np.any(m >= a):
+        return np.nan
+    return a ** (m / a - 1.0) * sc.beta((m + 1.0) / a, 1.0 - m / a)
+
+
 CASES: list[RuleCase] = [
     case(lambda a, b, c, k=k: st.ncf.stats(a, b, c, moments=k), 5.0, 27.0, 0.4) for k in ("mv", "s", "k")
 ]
 CASES += [case(lambda a, c, k=k: st.nct.stats(a, c, moments=k), 14.0, 0.3) for k in ("mv", "s", "k")]
 CASES += [case(lambda c: st.bradford.stats(c, moments="mvsk"), np.array([0.3, 2.7]))]
 CASES += [case(lambda c: st.ncf.moment(3, 5.0, c, 0.4), 27.0)]
+CASES += [case(lambda a: st.kappa3.stats(a, moments="mv"), 2.7), case(lambda a: st.kappa3.moment(3, a), 4.3)]
