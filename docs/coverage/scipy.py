@@ -90,6 +90,6 @@ and `factorized`, and by the iterative methods. `scipy.sparse.csgraph`: shortest
 FITPACK's smoothing until a given residual (`s`) is differentiated as the iteration that it is, and the penalty that
 `make_smoothing_spline` chooses by the implicit function theorem.
 
-`scipy.spatial.KDTree.query`: the distances; `ConvexHull`: `volume`, `area` and `points`. `scipy.stats.gaussian_kde`. `scipy.spatial.transform`: rotations, from and
-to every form, and what is done with them.
+`scipy.spatial.KDTree.query`: the distances; `ConvexHull`: `volume`, `area` and `points`. `scipy.stats.gaussian_kde`.
+`scipy.spatial.transform`: rotations, from and to every form, and what is done with them.
 """

@@ -186,11 +186,13 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
     y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
 
     def pullback(dy):
-        d0 = None if dy is None else dy[0]
-        if d0 is None:
+        if dy is None:
             return None
         if dy[1] is not None and dy[1]:
             raise NotDifferentiated("the error that scipy.integrate.quad estimates is not differentiated")
+        d0 = dy[0]
+        if d0 is None:
+            return None
         d, single = _arguments(func, args)
         one = d0 if options.get("complex_func") else 1.0  # the integral of a real function is scaled when it is there
 
@@ -220,7 +222,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
 @watched
 def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=100e6, limit=10000, workers=1,
              points=None, quadrature=None, full_output=False, *, args: CoDual = _EMPTY):  # fmt: skip
-    """The integral of numbers or arrays; the error that is estimated has no derivative."""
+    """The integral of numbers or arrays."""
     if full_output:
         raise NotDifferentiated("scipy.integrate.quad_vec is differentiated without full_output")
     options = {"norm": norm, "cache_size": cache_size, "limit": limit, "points": points, "quadrature": quadrature}
@@ -228,6 +230,8 @@ def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=1
     fy = zero_fdata(y)
 
     def pullback(dy):
+        if dy is not None and dy[1] is not None and dy[1]:
+            raise NotDifferentiated("the error that scipy.integrate.quad_vec estimates is not differentiated")
         t = take_fdata(fy, None if dy is None else dy[0])
         if t is None:
             return None

@@ -100,16 +100,17 @@ def _bracketing(method: Any) -> None:
     def rule(f: CoDual, a, b, args: CoDual = EMPTY, *rest, **options):
         y = method(f.primal, a, b, args.primal, *map(primal, rest), **plainly(options))
         x = y[0] if type(y) is tuple else y
+        fy = (None, record(y[1], ("root",))) if type(y) is tuple else None
 
         def pullback(dy):
-            dy = dy[0] if type(dy) is tuple else dy
+            dy = root_given(fy, dy)
             if dy is None:
                 return None
             d = depends(f, args)
             found = type(y) is not tuple or bool(y[1].converged)
             return None, None, None, extra(args, d.give(_scalar_root(d, x, dy, found)))
 
-        return CoDual(y, None), pullback
+        return CoDual(y, fy), pullback
 
 
 for _f in (so.brentq, so.brenth, so.bisect, so.ridder, so.toms748):
@@ -120,11 +121,12 @@ for _f in (so.brentq, so.brenth, so.bisect, so.ridder, so.toms748):
 @watched
 def newton(func: CoDual, x0, fprime=None, args: CoDual = EMPTY, *rest, **options):
     y = so.newton(func.primal, x0, fprime, args.primal, *map(primal, rest), **plainly(options))
-    fy = zero_fdata(y)
+    told = isinstance(y, tuple) and isinstance(y[1], so.RootResults)
+    fy = (zero_fdata(y[0]), record(y[1], ("root",))) if told else zero_fdata(y)
     x = y[0] if isinstance(y, tuple) else y
 
     def pullback(dy):
-        dy = first_cotangent(fy, dy)
+        dy = root_given(fy, dy) if told else first_cotangent(fy, dy)
         if dy is None:
             return None
         d = depends(func, args)
@@ -140,6 +142,15 @@ def primal(x: Any) -> Any:
 
 def plainly(options: dict[str, Any]) -> dict[str, Any]:
     return {k: primal(v) for k, v in options.items()}
+
+
+def root_given(fy: Any, dy: Any) -> Any:
+    """The cotangent of a root, which a record may tell once more."""
+    if fy is None:
+        return dy
+    parts = [take_fdata(fy[0], dy[0] if type(dy) is tuple else None), entry(fy[1], "root")]
+    parts = [t for t in parts if t is not None]
+    return sum(parts[1:], parts[0]) if parts else None
 
 
 def first_cotangent(fy: Any, dy: Any) -> Any:
@@ -379,6 +390,8 @@ CASES: list[RuleCase] = [
     case(lambda a, b: so.root_scalar(lambda x: x**3 + b * x - a, bracket=(0.0, 5.0))["root"], 2.0, 0.7),
     case(lambda a: so.brentq(lambda x: x**3 - a, 0.0, 5.0, full_output=True)[0], 2.0),
     case(lambda a: so.newton(lambda x: x**3 - a, 1.0, full_output=True)[0], 2.0),
+    case(lambda a: (lambda x, r: x * r.root)(*so.ridder(lambda x: x**3 - a, 0.0, 5.0, full_output=True)), 2.0),
+    case(lambda a: so.newton(lambda x: x**3 - a, 1.0, full_output=True)[1].root, 2.0),
     *[case(_iterated(f), _P)
       for f in (so.anderson, so.broyden1, so.broyden2, so.diagbroyden, so.excitingmixing, so.linearmixing,
                 so.newton_krylov)],

@@ -13,6 +13,7 @@ from mooncake_py import MissingRule, NotDifferentiated, grad, inspect, registry,
 from mooncake_py.testing import check_grads
 
 pytest.importorskip("scipy")
+import scipy.integrate as si
 import scipy.optimize as so
 import scipy.special as sc
 from scipy import stats
@@ -454,3 +455,9 @@ def test_what_distributions_give_is_known_before_the_run() -> None:
 def test_a_sum_that_is_not_the_function_tells_nothing(z: float, which: int) -> None:
     """It diverges, takes too many terms, or takes them after a transformation."""
     assert np.isnan(grad(lambda p: sc.hyp2f1(*[p if k == which else v for k, v in enumerate((0.3, 0.7, 1.1))], z))(0.4))
+
+
+@pytest.mark.parametrize("f", [si.quad, si.quad_vec])
+def test_the_error_that_is_estimated_is_refused(f: Any) -> None:
+    with pytest.raises(NotDifferentiated, match=f"the error that scipy.integrate.{f.__name__} estimates"):
+        grad(lambda p: f(lambda x: abs(x - p), 0.0, 3.0)[1])(1.4)
