@@ -732,3 +732,27 @@ def in_place(x):
 def test_what_is_written_to_an_array_of_a_derived_class_is_refused(f: Any) -> None:
     with pytest.raises(UnsupportedError, match=r"in an array of class (Marked|recarray)"):
         grad(f)(np.ones(3))
+
+
+def copied(x, a):
+    np.copyto(a, x)
+
+
+def added(x, a):
+    np.add.at(a, [0, 1], x[:2])
+
+
+def by_place(x, a):
+    a.flat[1] = x[0]
+
+
+@pytest.mark.parametrize("write", [copied, added, by_place])
+@pytest.mark.parametrize("make", [lambda: Marked((3,)), lambda: np.frombuffer(bytearray(24))])
+def test_what_is_written_to_an_array_that_has_no_derivative_is_refused(write: Any, make: Any) -> None:
+    def f(x):
+        a = make()
+        write(x, a)
+        return float(np.sum(np.asarray(a)))
+
+    with pytest.raises((MissingRule, UnsupportedError), match=r"from outside the function|array of class Marked"):
+        grad(f)(np.ones(3))

@@ -21,7 +21,7 @@ from mooncake_py.tangents import CoDual, ListShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import as_dtype
 from mooncake_rules.numpy_indexing import put_back, take_at
-from mooncake_rules.numpy_ufunc import of_value
+from mooncake_rules.numpy_ufunc import lost, of_value
 from mooncake_rules.sequences import give_flat
 
 # -- assignments ------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def flat_setitem(it: CoDual, i, v):
     def pullback(_):
         a[i] = old
         if shadow is None:
-            return None
+            return None, None, lost(a.base, "numpy.ndarray.flat")
         return None, None, take_flat(shadow, i, v)
 
     return None, pullback

@@ -63,6 +63,12 @@ def write_out_rule(out: CoDual, y, broadcast, where=True, casting="same_kind"):
     return None, pullback
 
 
+def lost(x: np.ndarray, f: str) -> Any:
+    """The cotangent of what f wrote into an array without fdata; an array of integers needs none."""
+    what = "what it writes to an array from outside the function"
+    return NoDerivative(f, what, "pass the array as an argument") if is_inexact(x) else None
+
+
 @rrule(np.copyto, mutates=(0,))
 def copyto(dst: CoDual, src, casting="same_kind", where=True):
     x = dst.primal
@@ -74,7 +80,7 @@ def copyto(dst: CoDual, src, casting="same_kind", where=True):
     def pullback(_):
         put_back(x, Ellipsis, old)
         if shadow is None:
-            return None
+            return None, lost(x, "numpy.copyto")
         return None, of_value(taken_where(shadow_dense(shadow), where), v, shape, dtype)
 
     return None, pullback
@@ -237,7 +243,7 @@ def _adds_at(f: np.ufunc, sign: int) -> None:
         def pullback(_):
             put_back(x, Ellipsis, old)
             if shadow is None:
-                return None
+                return None, None, lost(x, f"numpy.{f.__name__}.at")
             return None, None, of_value(sign * np.asarray(shadow_dense(shadow)[indices]), v, shape, dtype)
 
         return None, pullback
