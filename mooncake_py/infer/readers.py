@@ -91,15 +91,14 @@ def may_grow(t: T) -> bool:
     return False
 
 
-engines_own: set[pytypes.FunctionType] = set()
-"""Functions that the engine has put together of others: lists of what generators yield, arguments one by one. They may
-come back to themselves by way of those."""
+engines_own: dict[pytypes.FunctionType, pytypes.FunctionType] = {}
+"""Functions that the engine has put together, and what of: lists of what generators yield, arguments one by one. They
+come back to themselves by way of those, or not at all."""
 
 
 def may_come_back(f: pytypes.FunctionType) -> bool:
     """Does f, or what it calls by a global name, call something by the name of f, or the class f makes objects of?"""
-    if f in engines_own:
-        return True
+    f = engines_own.get(f, f)
     seen: set[str] = set()
     work = [f]
     while work:

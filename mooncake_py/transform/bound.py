@@ -123,7 +123,7 @@ def spelled_function(
         if len(_spelled) > MOST_KEPT:
             _spelled.clear()
         g = _spelled[key] = pytypes.FunctionType(lower(body, qualname=f.__qualname__), f.__globals__, f.__name__)
-        engines_own.add(g)
+        engines_own[g] = engines_own.get(f, f)
     return g, args
 
 

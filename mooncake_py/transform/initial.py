@@ -11,7 +11,7 @@ from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import BlockId, Call, Const, Var, edges
+from mooncake_py.ir.nodes import BlockId, Call, Const, Operand, Var, edges
 from mooncake_py.registry import rules_of
 
 
@@ -22,7 +22,7 @@ def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
     made: dict[Var, BlockId] = dict.fromkeys(new if len(new) == 1 else (), fn.entry.id)
     if not made and not fn.calls(make_object):
         return
-    writes: dict[tuple[Var, str], list[tuple[BlockId, Call, CallInfo]]] = {}
+    writes: dict[tuple[Var, str], dict[Operand, list[tuple[BlockId, Call, CallInfo]]]] = {}
     for b in fn.blocks:
         for s in b.stmts:
             info = calls.get(s.out)
@@ -31,18 +31,23 @@ def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
             elif info is not None and info.target in INITIAL:
                 x, name = info.args[:2]
                 assert isinstance(x, Var) and isinstance(name, Const)
-                writes.setdefault((memory.find(x), name.value), []).append((b.id, s, info))
+                writes.setdefault((memory.find(x), name.value), {}).setdefault(x, []).append((b.id, s, info))
     given = [v for info in calls.values() if info.kind == "derived" for v in info.written]
     elsewhere = {memory.find(v) for v in given if isinstance(v, Var)}
     following = {b.id: [e.target for e in edges(b.term)] for b in fn.blocks}
-    for (memory_class, _), found in writes.items():
-        block, s, info = found[0]
-        home = made.get(info.args[0])  # type: ignore[arg-type]
-        if len(found) > 1 or memory_class in elsewhere or home is None or _has_default(info):
-            continue
-        if not _comes_back(block, home, following):
+    for (memory_class, _), objects in writes.items():
+        if memory_class in elsewhere or (len(objects) > 1 and not all(x in made for x in objects)):
+            continue  # what was not made here may be one of those that were
+        for x, found in objects.items():
+            block, s, info = found[0]
+            home = made.get(x)  # type: ignore[arg-type]
+            if len(found) > 1 or home is None or _has_default(info) or _comes_back(block, home, following):
+                continue
             first = INITIAL[info.target]
-            calls[s.out] = replace(info, target=first, rule=rules_of(first)[0])
+            if calls.get(x) is not None and calls[x].kind == "plain" and not any(t.active for t in info.types):  # type: ignore[index]
+                calls[s.out] = replace(info, kind="plain", target=first)  # the object has no shadow to keep up
+            else:
+                calls[s.out] = replace(info, target=first, rule=rules_of(first)[0])
 
 
 def _has_default(info: CallInfo) -> bool:

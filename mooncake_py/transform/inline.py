@@ -443,8 +443,7 @@ def _at(b: CFGBlock, moved: Callable[[Pos], Pos]) -> CFGBlock:
 
 def _recursive(f: pytypes.FunctionType) -> bool:
     """May f, through the global functions it names, come back to itself, or to one of its kind?"""
-    if f in engines_own:
-        return True
+    f = engines_own.get(f, f)
     return _comes_back(f, lambda code: code.co_names) and _comes_back(f, _globals_named)
 
 

@@ -257,5 +257,5 @@ def _function(f: pytypes.FunctionType) -> pytypes.FunctionType | None:
         body.name, body.filename, body.params, (), (first, *map(block, body.blocks)), "function", body.firstline
     )
     g = pytypes.FunctionType(lower(whole, qualname=f.__qualname__), f.__globals__, f.__name__)
-    engines_own.add(g)
+    engines_own[g] = engines_own.get(f, f)
     return g

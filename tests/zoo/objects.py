@@ -961,3 +961,36 @@ def attribute_changes_its_class(x):
     y = o.v.v
     o.v = o.v.v * 3.0
     return y * o.v
+
+
+class Constant:
+    def __init__(self, value):
+        self.value = value
+
+
+class Operation:
+    def __init__(self, name, left, right):
+        self.name, self.left, self.right = name, left, right
+        self.times = 0
+
+
+def evaluated(e, x):
+    if isinstance(e, Constant):
+        return e.value * x
+    e.times += 1
+    left, right = evaluated(e.left, x), evaluated(e.right, x)
+    return left + right if e.name == "+" else left * right
+
+
+@case(1.3)
+def a_tree_of_constants(x):
+    tree = Operation("+", Operation("*", Constant(2.0), Constant(3.0)), Constant(1.0))
+    return evaluated(tree, x) + evaluated(tree.left, x) * tree.left.times
+
+
+@case(1.3)
+def a_tree_of_constants_that_are_replaced(x):
+    tree = Operation("+", Operation("*", Constant(2.0), Constant(3.0)), Constant(1.0))
+    tree.left.left = Constant(x)
+    tree.right.value = x * x
+    return evaluated(tree, x)

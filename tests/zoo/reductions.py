@@ -226,3 +226,12 @@ def argmax_is_inactive(a):
 def count_and_sorting_indices(a):
     order = np.argsort(a)
     return a[order] * np.arange(4) * np.count_nonzero(a > 0)
+
+
+@case(V, 3.0)
+def summed_from_an_array(a, s):
+    wide = sum([np.outer(a, a), a], a)  # the items have more dimensions than the start
+    start = a * s
+    same = sum([], start)
+    same += sum([a * k for k in range(3)], start)
+    return wide.sum() + (start * a).sum() + sum((x * a for x in (1j, s)), np.zeros(4, complex)).real @ a

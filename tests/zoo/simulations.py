@@ -179,3 +179,56 @@ class Contract:
 def contracts_of_two_kinds(x):
     up, down = Contract(Mode.UP, 0.3 * x), Contract(Mode.DOWN, 2.0 * x)
     return up.worth(x) + down.worth(x * x)
+
+
+def adaptive(f, y, t, end, tol=1e-5, least=1e-3):
+    """Steps of Bogacki and Shampine, as long as the error allows."""
+    h = 0.1
+    while t < end:
+        h = min(h, end - t)
+        k1 = f(t, y)
+        k2 = f(t + h / 2, [a + h / 2 * b for a, b in zip(y, k1)])
+        k3 = f(t + 0.75 * h, [a + 0.75 * h * b for a, b in zip(y, k2)])
+        new = [a + h * (2 * b + 3 * c + 4 * d) / 9 for a, b, c, d in zip(y, k1, k2, k3)]
+        k4 = f(t + h, new)
+        error = max(abs(h * (-5 * a / 72 + b / 12 + c / 9 - d / 8)) for a, b, c, d in zip(k1, k2, k3, k4))
+        if error <= tol or h < least:
+            t, y = t + h, new
+        h *= 0.5 if error > tol else 1.5
+    return y
+
+
+@case(1.1, 0.4)
+def steps_as_long_as_the_error_allows(a, b):
+    start = [1.0, 0.5 * b]
+    prey, hunters = adaptive(lambda t, y: [y[0] - 0.4 * y[0] * y[1], -y[1] + 0.5 * y[0] * y[1]], start, 0.0, 0.5)
+    return a * prey + 2 * hunters * b
+
+
+@dataclass
+class Body:
+    mass: float
+    place: np.ndarray
+    speed: np.ndarray
+
+    def step(self, pull, dt):
+        self.speed = self.speed + pull * dt
+        self.place = self.place + self.speed * dt
+
+
+@case(np.array([[0.1, 0.2], [1.0, -0.3], [-0.4, 0.9]]))
+def bodies_that_pull_each_other(places):
+    bodies = [Body(1.0 + i, p, np.zeros(2)) for i, p in enumerate(places)]
+    for _ in range(2):
+        pulls = [
+            sum(
+                (o.mass * (o.place - b.place) / (np.linalg.norm(o.place - b.place) ** 3 + 0.1)
+                for o in bodies
+                if o is not b),
+                start=np.zeros(2),
+            )
+            for b in bodies
+        ]  # fmt: skip
+        for b, pull in zip(bodies, pulls):
+            b.step(pull, 0.1)
+    return sum(float(b.speed @ b.speed) for b in bodies) + bodies[0].place[1]

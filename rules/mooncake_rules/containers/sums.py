@@ -119,7 +119,10 @@ def summand(dy: Any, v: Any) -> Any:
     if isinstance(v, np.ndarray):
         from mooncake_rules.common import unbroadcast
 
-        return unbroadcast(dy, v.shape) if v.dtype.kind in "fc" else None
+        if v.dtype.kind not in "fc":
+            return None
+        t = unbroadcast(dy, v.shape)
+        return t.real if v.dtype.kind == "f" and np.iscomplexobj(t) else t
     if isinstance(v, (int, np.integer, np.bool_)):
         return None
     t = np.sum(dy) if isinstance(dy, np.ndarray) else dy
@@ -142,7 +145,21 @@ def _sum_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     if isinstance(e, Arr) and e.dtype is not None and e.dtype.kind in "fc" and e.ndim and start == Known(0):
         items = t.items if isinstance(t, (Tup, Display)) else ()
         return e if items else union((e, Real(e.act, frozenset({int}))))  # that of nothing is 0
+    if isinstance(start, Arr):
+        return _sum_from_array(e, start)
     return sum_of_scalars(join(e, widen(start)))
+
+
+def _sum_from_array(e: T, start: Arr) -> T | None:
+    """The type of `sum(items, start)`, where it is that of the start, however many items there are."""
+    if not start.ndim or start.dtype is None or start.dtype.kind not in "fc":
+        return None
+    if isinstance(e, Arr):
+        alike = e.dtype is not None and e.ndim is not None and e.ndim <= start.ndim
+        same = alike and np.result_type(start.dtype, e.dtype) == start.dtype
+    else:
+        same = is_scalar(e) and np.result_type(start.dtype, complex if may_be_complex(e) else float) == start.dtype
+    return Arr(start.dtype, start.ndim, start.active or e.active) if same else None
 
 
 infer_table[sum] = _sum_type
