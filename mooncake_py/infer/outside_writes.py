@@ -118,6 +118,30 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
 NAMESPACES = (type, pytypes.FunctionType, pytypes.ModuleType)
 
 
+def _counts(s: Call, c: Code, defs: dict[Var, Call]) -> bool:
+    """Does this set an attribute of a function to a constant, or to what it was and a constant: no derivative there?"""
+    x, name, value = s.args
+    f = c.known(x, defs)
+    if type(f) is not pytypes.FunctionType:
+        return False
+    made = defs.get(value)  # type: ignore[arg-type]
+    if made is None:
+        return isinstance(value, Const)
+    if not any(is_const(made.fn, f) for f in _STEPS) or not isinstance(made.args[1], Const):
+        return False
+    was = defs.get(made.args[0])  # type: ignore[arg-type]
+    if was is None or not is_const(was.fn, getattr) or c.known(was.args[0], defs) is not f:
+        return False
+    return isinstance(name, Const) and _is_named(was.args[1], name.value)
+
+
+def _is_named(v: Operand, name: str) -> bool:
+    return isinstance(v, Const) and v.value == name
+
+
+_STEPS = (operator.iadd, operator.isub, operator.add, operator.sub)
+
+
 def names_set(c: Code, defs: dict[Var, Call]) -> list[tuple[pytypes.ModuleType, str]]:
     """The names of modules that do not belong to a library which it sets; "" where it is not seen which."""
     found: list[tuple[pytypes.ModuleType, str]] = []
@@ -327,6 +351,8 @@ class Writes:
         if self._gives_a_class(f, named, s, tracks, defs):
             tracks.classes.add(s.out)
         touched = [v for v in operands if v in tracks.outside]
+        if f is setattr and _counts(s, c, defs):
+            return False
         if f in (setattr, delattr) and s.args[0] in tracks.classes:
             return True
         if f is None and not tracks.classes.isdisjoint(operands) and not _is_library(c, s.fn, defs):
@@ -344,7 +370,7 @@ class Writes:
                 tracks.add(s.out)
             return False
         if f in _WRITES:
-            if s.args[0] in tracks.own or (f is setattr and s.args[1] == Const("__dict__")):
+            if s.args[0] in tracks.own or (f is setattr and _is_named(s.args[1], "__dict__")):
                 return True
             if not (f in _MAKES_NEW and tracks.deep.isdisjoint(touched)):  # of which numbers are put there
                 tracks.put_into(s.args[0], f in _OF_OPERATORS)

@@ -399,7 +399,7 @@ def _from_elsewhere(
                     x = cell.cell_contents
                 except ValueError:
                     return None
-                if not is_fixed(x) and (inferred.wary or not isinstance(x, float)):
+                if not is_fixed(x) and (inferred.wary or not isinstance(x, (float, pytypes.FunctionType))):
                     return None
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:

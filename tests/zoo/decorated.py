@@ -228,3 +228,53 @@ def methods_that_remember(x):
 
     powers = Powers(x)
     return powers.of(4) + powers.of(3)
+
+
+def counted(f):
+    @functools.wraps(f)
+    def wrapper(*args, **kwargs):
+        wrapper.calls += 1
+        wrapper.used = True
+        return f(*args, **kwargs) * wrapper.calls
+
+    wrapper.calls = 0
+    return wrapper
+
+
+def doubled(f):
+    def wrapper(x):
+        return f(x) + f(2 * x)
+
+    return wrapper
+
+
+@doubled
+@counted
+def counted_square(x):
+    return x * x
+
+
+@counted
+def counted_cube(x):
+    return x**3
+
+
+@case(0.7)
+def calls_are_counted(x):
+    counted_cube.calls = 1
+    y = counted_cube(x) * counted_cube(2 * x)
+    return y + counted_square(x) * 0 + counted_cube.calls
+
+
+@case(0.7)
+def a_count_that_becomes_a_value(x):
+    counted_cube.calls = 0
+    if counted_cube.calls == 0:
+        x = x * 2
+    counted_cube.calls += 1
+    if counted_cube.calls == 1:
+        x = x * 3
+    counted_cube.calls = x
+    y = counted_cube.calls * x
+    counted_cube.calls = 0
+    return y
