@@ -1,23 +1,29 @@
-"""Which statement made a container, as far as names alone tell.
+"""Which statement made a container or an object, and what is put into it: where values come from.
 
-Containers that are in each other share memory as a class, but a write into one of them is not one into the others:
-of a list that a statement in sight made, and that came by assignments and joins only, it is known which it is.
+Containers that are in each other share memory as a class, but a write into one of them is not one into the others.
+What the statements of a function make is followed through assignments, joins, containers, cells and attributes, as far
+as no code gets hold of it that is not in sight (a points-to analysis as L. O. Andersen's, by attribute names, that does
+not ask in which order things are done).
 """
 
 from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.fields import make_object, narrow, surely
-from mooncake_py.infer.types import Inst, Lst, Meth, T, widen
+from mooncake_py.closures import cell_of, default_of, receiver_of
+from mooncake_py.fields import INITIAL, make_object, narrow, surely
+from mooncake_py.infer.lookup import MISSING, Lookup
+from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Obj, SetOf, T, Top, is_scalar, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Const, Operand, Var, term_operands
-from mooncake_py.iterators import each_key
+from mooncake_py.ir.nodes import Call, Const, Operand, Raise, Var, term_operands
+from mooncake_py.iterators import advance, each_key, item_within
+from mooncake_py.registry import is_pure
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -34,20 +40,22 @@ _SAME = frozenset({ops.check_bound, surely, narrow})
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What made a value: one of the statements `made`, or (`elsewhere`) code that is not seen.
+    """What made a value: one of the statements `made`, or (`elsewhere`) code that is not in sight.
 
-    `held`: may it be in a container, or known to other code, so that values from elsewhere may be it?
+    `held`: may it be in a container or object? `seen`: may code come to it that is not in sight, so that values from
+    elsewhere may be it?
     """
 
     made: frozenset[Var] = frozenset()
     elsewhere: bool = True
     held: bool = True
+    seen: bool = True
 
     def apart(self, other: Origin) -> bool:
         """Are they never the same object?"""
         if not self.made.isdisjoint(other.made):
             return False
-        return not (self.elsewhere and other.held) and not (other.elsewhere and self.held)
+        return not (self.elsewhere and other.seen) and not (other.elsewhere and self.seen)
 
 
 ANYWHERE = Origin()
@@ -67,16 +75,32 @@ def makes_container(info: CallInfo) -> bool:
     return f is operator.mul or f is operator.add
 
 
-_READ_ONE: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
-_READ_ONE |= {dict.setdefault, OrderedDict.setdefault, dict.pop, OrderedDict.pop, list.pop, deque.pop, deque.popleft}
-_PUT_LAST: frozenset[Any] = frozenset({operator.setitem, dict.__setitem__, OrderedDict.__setitem__, ops.map_add})
-_PUT_LAST |= {dict.setdefault, OrderedDict.setdefault, ops.list_append, list.append, list.insert, deque.append}
+_READ_ONE: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__, next})
+_IN_TUPLES: frozenset[Any] = frozenset({zip, enumerate, dict.items, ops.make_function})
+"""What gives something that holds what its arguments hold in tuples of its own, or in those that they are."""
+_DICTS: frozenset[Any] = frozenset({dict, OrderedDict, defaultdict})
+_HOLD: frozenset[Any] = frozenset({ops.build_tuple, ops.build_list, ops.build_map, ops.build_set, ops.make_cell})
+_PUT_ONE: frozenset[Any] = frozenset({operator.setitem, dict.__setitem__, OrderedDict.__setitem__, ops.map_add})
+_PUT_ONE |= {ops.cell_set, dict.setdefault, OrderedDict.setdefault, ops.list_append, list.append, list.insert}
+_PUT_ONE |= {deque.append, deque.appendleft, ops.set_add}
+"""What puts its last argument into its first, and runs nothing of it."""
+_PUT_ALL: frozenset[Any] = frozenset({list.extend, operator.iadd, deque.extend, ops.list_extend, dict.update})
+_PUT_ALL |= {ops.dict_update, ops.dict_merge}
+"""What puts there what its last argument holds."""
+_ATTRIBUTES: frozenset[Any] = frozenset({*INITIAL, *INITIAL.values()})
+_OF_FUNCTIONS: frozenset[Any] = frozenset({cell_of, default_of, receiver_of, ops.cell_get})
+_IN_SIGHT = frozenset({"op", "plain", "rule"})
+LOOK_ONLY = frozenset({f.__module__ for f in (ops.load_global, cell_of, make_object)})
+"""Where the functions are that are given functions and call none of them."""
+
+_Site = Var | None  # a statement that makes something; None for all that is made elsewhere
 
 
 class Allocations:
     """The origin of every value of a function.
 
-    `through`: also of what is read out of containers and attributes, as if nothing but what is seen here put it there.
+    What is put into containers and attributes here comes out of them again: of what no code has seen that is not in
+    sight it is known what it holds. `through`: of all else, too, as if nothing but what is seen here put it there.
     """
 
     def __init__(
@@ -87,103 +111,193 @@ class Allocations:
         has_identity: Callable[[Operand], bool],
         through: bool = False,
     ):
-        self.types, self.escaping, self.has_identity = types, shape.escaping, has_identity
-        given: dict[Var, list[Operand]] = {}
-        elsewhere = (*shape.fn.params, *shape.fn.free, *[p for _, p in shape.brought])
-        self._made: dict[Var, frozenset[Var | None]] = dict.fromkeys(elsewhere, _ELSEWHERE)
+        self.shape, self.types, self.has_identity, self.through = shape, types, has_identity, through
+        self._from: dict[Operand, set[_Site]] = {}
+        self._contents: dict[Var, dict[str | None, set[_Site]]] = {}
+        self._seen: set[Var] = set()  # by code that is not in sight
+        self._copies: list[tuple[Operand, Operand]] = []
+        self._reads: list[tuple[Operand, Operand, str | None]] = []
+        self._puts: list[tuple[Operand, str | None, Operand]] = []
+        self._items: list[tuple[Operand, Operand]] = []
+        self._shown: list[Operand] = []
+        self._origins: dict[Operand, Origin] = {}
+        self._spared: dict[tuple[frozenset[_Site], frozenset[Var]], frozenset[str]] = {}
+        for v in (*shape.fn.params, *shape.fn.free):
+            self._from[v] = {None}
+        for a, p in shape.passed:
+            self._copy(p, a)
+        raised = [b.term.exc for b in shape.fn.blocks if isinstance(b.term, Raise) and b.term.exc is not None]
+        self._show(*raised)
+        for source, p in shape.brought:
+            if isinstance(source, Var) and source not in raised:
+                self._read(p, source)
+            else:
+                self._from[p] = {None}
         for s in shape.statements:
             info = calls.get(s.out)
-            if info is not None and info.kind == "op" and info.target in _SAME:
-                given[s.out] = [info.args[0]]
+            if info is not None:
+                self._statement(s, info)
+        self._settle()
+        parts = [sites for holder in self._contents.values() for sites in holder.values()]
+        self._held: set[_Site] = set().union(*parts)
+
+    def _copy(self, out: Operand, v: Operand) -> None:
+        if self.has_identity(v):
+            self._copies.append((out, v))
+
+    def _read(self, out: Operand, v: Operand, name: str | None = None) -> None:
+        if self.has_identity(out):
+            self._reads.append((out, v, name))
+
+    def _put(self, where: Operand, v: Operand, name: str | None = None) -> None:
+        if self.has_identity(v):
+            self._puts.append((where, name, v))
+
+    def _put_items(self, where: Operand, *values: Operand) -> None:
+        """What these hold."""
+        self._items += [(where, v) for v in values if self.has_identity(v)]
+
+    def _show(self, *values: Operand) -> None:
+        self._shown += [v for v in values if self.has_identity(v)]
+
+    def _statement(self, s: Call, info: CallInfo) -> None:
+        """What a statement copies, reads and puts where."""
+        out, args, kind = s.out, info.args, info.kind
+        f = info.target if type(info.target).__hash__ is not None else None
+        named = [v for _, v in info.kwargs]
+        if kind == "dynamic" and only_iterates(s, self.shape, self._type):
+            kind, f, args = "op", self._type(s.fn).value, s.args  # type: ignore[attr-defined]
+        if kind == "planned":
+            self._from[out] = {None}  # what is to stand here will say
+        elif kind not in _IN_SIGHT:
+            self._show(*s.operands(), *args)
+            self._from[out] = {None}
+        elif is_const(s.fn, make_object):
+            self._from[out] = {out}
+        elif f in _SAME:
+            self._copy(out, args[0])
+        elif f in _OF_FUNCTIONS:
+            self._read(out, args[0])
+        elif f in _ATTRIBUTES:
+            self._put(args[0], args[2], args[1].value)  # type: ignore[union-attr]
+        elif is_const(s.fn, getattr) and self._is_attribute(s):
+            self._read(out, s.args[0], s.args[1].value)  # type: ignore[union-attr]
+        elif f in _HOLD or (kind == "op" and isinstance(self.types.get(out), Meth)):
+            self._from[out] = {out}
+            for v in (*(args if f in _HOLD else s.args), *named):
+                self._put(out, v)
+        elif f in _READ_ONE and (f is not operator.getitem or _is_of_one(*info.types[:2])):
+            self._show(*args[1:])  # a key, which may be asked
+            self._read(out, args[0])
+            for v in args[1:]:
+                self._copy(out, v)
+        elif f in _IN_TUPLES:
+            self._from[out] = {out}
+            for v in args:
+                self._put(out, v)
+                self._put_items(out, v)
+        elif f is defaultdict and len(args) < 2:
+            # What it makes itself is told apart from all but this dict; others than classes may hand out anything.
+            made = not info.types or (isinstance(t := info.types[0], Known) and isinstance(t.value, type))
+            self._from[out] = {out}
+            self._contents[out] = {None: {out} if made else {out, None}}
+            self._show(*args)
+        elif f in _READS or f is ops.unpack or f is advance or makes_container(info):
+            of_pairs = f in _DICTS and bool(args) and not isinstance(info.types[0], Dct)
+            self._from[out] = {None} if of_pairs else {out}
+            n = 2 if f is operator.add else 1
+            self._put_items(out, *args[:n])
+            for v in named if f in _DICTS else ():
+                self._put(out, v)
+            self._show(*args[0 if of_pairs else n :], *(() if f in _DICTS else named))
+        elif info.rule is not None and info.rule.mutates == (0,):
+            in_one = f in _PUT_ONE and not (f is operator.setitem and not _is_of_one(*info.types[:2]))
+            for v in args[1:]:
+                if f not in _PUT_ALL:
+                    self._put(args[0], v)
+                if not in_one:
+                    self._put_items(args[0], v)
+                self._copy(out, v)
+            self._show(*args[1 : -1 if f in _PUT_ONE or f in _PUT_ALL else None], *named)
+            self._copy(out, args[0])
+            self._read(out, args[0])
+        else:
+            look_only = getattr(f, "__module__", None) in LOOK_ONLY or is_pure(info.target)
+            keeps = kind == "op" or self._may_keep(out) or (info.rule is not None and bool(info.rule.mutates))
+            self._show(*[v for v in (*args, *named) if keeps or (self._runs(v) and not look_only)])
+            if self.has_identity(out):
+                self._from[out] = {None}
+
+    def _type(self, v: Operand) -> T:
+        return Known(v.value) if isinstance(v, Const) else self.types.get(v, Top())
+
+    def _may_keep(self, v: Var) -> bool:
+        """May this hold on to what it was computed from?"""
+        t = self.types.get(v)
+        return self.has_identity(v) and not (isinstance(t, Arr) and t.dtype is not None and t.dtype.kind not in "OV")
+
+    def _runs(self, v: Operand) -> bool:
+        """Is it a function that a call may run?"""
+        return isinstance(v, Var) and isinstance(self.types.get(v), (Fn, Meth, Top))
+
+    def _is_attribute(self, s: Call) -> bool:
+        """Is an attribute read that objects of this class have of their own, and the class has not?"""
+        t, name = self.types.get(s.args[0]), s.args[1]  # type: ignore[arg-type]
+        if len(s.args) > 2 or not isinstance(t, Obj) or not isinstance(name, Const) or name.value[:2] == "__":
+            return False
+        d = Lookup(t.cls).get(name.value, MISSING)
+        return d is MISSING or type(d) is MemberDescriptorType
+
+    def _settle(self) -> None:
+        """What is put somewhere is read there, and what is seen there by others may be something else."""
+        before = -1
+        while before != (before := self._size()):
+            for out, v in self._copies:
+                self._get(out).update(self._get(v))
+            for out, v, name in self._reads:
+                self._get(out).update(self._read_from(self._get(v), name))
+            for where, name, v in self._puts:
+                self._put_at(where, name, self._get(v))
+            for where, v in self._items:
+                self._put_at(where, None, self._read_from(self._get(v), None))
+            self._see(set().union(*map(self._get, self._shown)))
+            if before == self._size():  # what it is not seen to hold it has from elsewhere
+                for out, _, _ in self._reads:
+                    if not self._get(out):
+                        self._get(out).add(None)
+
+    def _get(self, v: Operand) -> set[_Site]:
+        return self._from.setdefault(v, set())
+
+    def _size(self) -> int:
+        held = sum(len(x) for parts in self._contents.values() for x in parts.values())
+        return sum(map(len, self._from.values())) + held + len(self._seen)
+
+    def _read_from(self, sites: set[_Site], name: str | None) -> set[_Site]:
+        found: set[_Site] = set()
+        for site in sites:
+            if site is None:
+                found.add(None)
+                continue
+            found.update(self._contents.get(site, {}).get(name, ()))
+            if site in self._seen:
+                found.add(None)
+        if self.through and len(found) > 1:
+            found.discard(None)
+        return found
+
+    def _put_at(self, where: Operand, name: str | None, sites: set[_Site]) -> None:
+        for site in self._get(where):
+            if site is None:
+                self._see(sites)
             else:
-                new = info is not None and makes_container(info)
-                self._made[s.out] = frozenset({s.out}) if new else _ELSEWHERE
-        for a, p in shape.passed:
-            given.setdefault(p, []).append(a)
-        self._settle(given)
-        if through:
-            self._look_through(shape.statements, calls, given)
-        self._origins: dict[Operand, Origin] = {}
-        self._held: set[Var | None] = set()
-        here = {v for v, made in self._made.items() if made is not _ELSEWHERE}
-        for s in shape.statements if here else ():
-            info = calls.get(s.out)
-            if info is None or (here.isdisjoint(info.args) and not info.kwargs):
-                continue  # what comes from elsewhere is held anyway
-            self._held |= self._handed_on(s, info)
+                self._contents.setdefault(site, {}).setdefault(name, set()).update(sites)
+                if site in self._seen:
+                    self._see(sites)
 
-    def _settle(self, given: dict[Var, list[Operand]]) -> None:
-        """A join may get all that it is given."""
-        made = self._made
-        again = True
-        while again:
-            again = False
-            for p, sources in given.items():
-                old = made.get(p, frozenset())
-                new = old.union(*[made.get(a, frozenset()) for a in sources])  # type: ignore[arg-type]
-                if new != old:
-                    made[p] = new
-                    again = True
-
-    def _look_through(
-        self, statements: Sequence[Call], calls: Mapping[Var, CallInfo], given: dict[Var, list[Operand]]
-    ) -> None:
-        """Let what is read have the origin of what is put there: into containers by what made these, into attributes
-        by their name."""
-        puts: list[tuple[Operand, Sequence[Operand]]] = []
-        reads: list[tuple[Var, Operand]] = []
-        for s in statements:
-            info = calls.get(s.out)
-            f = None if info is None or type(info.target).__hash__ is None else info.target
-            if is_const(s.fn, getattr) and self._made.get(s.out) == _ELSEWHERE:
-                reads.append((s.out, s.args[1]))
-            elif is_const(s.fn, setattr):
-                puts.append((s.args[1], s.args[2:]))
-            elif f is ops.build_list or f is ops.build_map:
-                puts.append((s.out, s.args if f is ops.build_list else s.args[1::2]))
-            elif info is not None and info.args:
-                if f in _PUT_LAST:
-                    puts.append((info.args[0], info.args[-1:]))
-                if f in _READ_ONE:
-                    reads.append((s.out, info.args[0]))
-        contents: dict[Any, frozenset[Var | None]] = {}
-        again = True
-        while again:
-            before = dict(self._made), dict(contents)
-            for where, values in puts:
-                held = frozenset().union(*[self._made.get(v, frozenset()) for v in values if isinstance(v, Var)])
-                for place in self._places(where):
-                    contents[place] = contents.get(place, frozenset()) | held
-            for out, where in reads:
-                found = frozenset().union(*[contents.get(place, frozenset()) for place in self._places(where)])
-                self._made[out] = found or _ELSEWHERE
-            self._settle(given)
-            again = before != (self._made, contents)
-
-    def _places(self, where: Operand) -> Iterable[Any]:
-        return [where.value] if isinstance(where, Const) else self._made.get(where, frozenset()) - {None}
-
-    def _handed_on(self, s: Call, info: CallInfo) -> set[Var | None]:
-        """The statements whose containers a call may put into others, or make known to code that is not seen."""
-        if info.kind == "planned":
-            return set()  # what is to stand here will say
-        if info.kind == "op" and isinstance(self.types.get(s.out), Meth) and s.out not in self.escaping:
-            return set()  # a method that is called and nothing else
-        if info.kind == "op" and info.target in _SAME:
-            return set()
-        args = list(info.args)
-        rule = info.rule
-        if info.kind in ("rule", "plain") and type(info.target).__hash__ is not None and info.target in _READS:
-            args = args[1:]
-        elif info.kind == "rule" and rule is not None:
-            if rule.mutates:
-                args = [v for i, v in enumerate(args) if i not in rule.mutates] if rule.mutates == (0,) else args
-            elif not self.has_identity(s.out):
-                return set()
-        elif info.kind == "plain" and not self.has_identity(s.out):
-            return set()
-        values = (*args, *[v for _, v in info.kwargs])
-        return set().union(*[self._made.get(v, ()) for v in values if isinstance(v, Var)])
+    def _see(self, sites: set[_Site]) -> None:
+        """Code that is not in sight comes to these, and to what they hold."""
+        self._seen |= self._led_to(sites)
 
     def of(self, v: Operand) -> Origin:
         """Where v comes from."""
@@ -192,14 +306,61 @@ class Allocations:
             known = self._origins[v] = self._origin(v)
         return known
 
+    def spared(self, v: Operand, written: Origin) -> frozenset[str]:
+        """Attributes of what v is and holds that surely do not lead to what is written to."""
+        if written.seen or not written.held:
+            return frozenset()
+        key = frozenset(self._from.get(v, ())), written.made
+        if key not in self._spared:
+            names: dict[str, set[_Site]] = {}
+            for site in self._led_to(key[0]):
+                for name, sites in self._contents.get(site, {}).items():
+                    if name is not None:
+                        names.setdefault(name, set()).update(sites)
+            self._spared[key] = frozenset([n for n, x in names.items() if written.made.isdisjoint(self._led_to(x))])
+        return self._spared[key]
+
+    def _led_to(self, sites: Collection[_Site]) -> set[Var]:
+        """These, and all that they hold."""
+        work = [x for x in sites if x is not None]
+        found = set(work)
+        while work:
+            for parts in self._contents.get(work.pop(), {}).values():
+                new = [x for x in parts if x is not None and x not in found]
+                found.update(new)
+                work += new
+        return found
+
     def _origin(self, v: Operand) -> Origin:
-        made = self._made.get(v, _ELSEWHERE) if isinstance(v, Var) else _ELSEWHERE
-        elsewhere = None in made
-        known = frozenset([x for x in made if x is not None])
-        return Origin(known, elsewhere, elsewhere or not made.isdisjoint(self._held))
+        sites = self._from.get(v)
+        if not sites:
+            return ANYWHERE
+        made = frozenset([x for x in sites if x is not None])
+        elsewhere = None in sites
+        seen = elsewhere or not made.isdisjoint(self._seen)
+        return Origin(made, elsewhere, seen or not made.isdisjoint(self._held), seen)
 
 
-_ELSEWHERE: frozenset[Var | None] = frozenset({None})
+_ITERATES = frozenset(map(id, (iter, zip, enumerate, reversed, next, item_within)))
+
+
+def only_iterates(s: Call, shape: Shape, type_of: Callable[[Operand], T]) -> bool:
+    """Does a call make an iterator over containers of Python and nothing else?"""
+    callee = type_of(s.fn)
+    if not isinstance(callee, Known) or id(callee.value) not in _ITERATES:
+        return False
+    for v in s.args:
+        made = shape.defs.get(v) if isinstance(v, Var) else None
+        t = type_of(v)
+        if isinstance(t, (Top, Inst, Fn, Meth)) and not (is_scalar(t) or isinstance(t, SetOf)):
+            if made is None or not only_iterates(made, shape, type_of):
+                return False
+    return True
+
+
+def _is_of_one(t: T, index: T) -> bool:
+    """Is it one item that an index gives, and not a part?"""
+    return isinstance(t, Dct) or is_scalar(index)
 
 
 def private_objects(shape: Shape, types: dict[Var, T], calls: dict[Var, CallInfo], writes: Container[Any]) -> set[Var]:

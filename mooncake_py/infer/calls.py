@@ -40,6 +40,7 @@ from mooncake_py.infer.predicates import (
     fold_is,
     fold_isinstance,
     holds_objects,
+    holds_unknown,
     is_derived_number,
     may_be_asked,
     may_be_iterator,
@@ -123,6 +124,11 @@ def _note_met(of_numbers: tuple[Any, tuple[T, ...], int] | None, kind: str, rule
         if len(_met) > 5000:
             _met.clear()
         _met[of_numbers] = kind, rule, t, why
+
+
+def _may_be_index_of_class(t: T) -> bool:
+    """May an index be an object, or hold one, of a class written in Python?"""
+    return holds_objects(t) or (t.active and holds_unknown(t))
 
 
 def _is_number(t: T) -> bool:
@@ -420,7 +426,7 @@ class Calls(PythonCalls):
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items or (of_numpy(f) and any(map(holds_objects, given))):
                 rule = False  # there may be an object that is asked for a number, or compared
-            elif f in _BY_INDEX and isinstance(types[0], (Arr, Lst, Tup)) and holds_objects(types[1]):
+            elif f in _BY_INDEX and isinstance(types[0], (Arr, Lst, Tup)) and _may_be_index_of_class(types[1]):
                 rule = False  # it is asked for a whole number
         if (
             (f is next or f is item_within)

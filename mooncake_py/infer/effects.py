@@ -49,6 +49,9 @@ class Effect:
     `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?
     `origin` says what made the object. `patience`: of what is not yet seen to have anything in it, it is not known
     what will be, so it may be told of the write later: of all (2), or of those by names of what has (1).
+
+    As one value is told of it (`to`): `apart`, is that surely another object, surely the same (False), or neither
+    (None)? `spared` are attributes in it that surely do not lead to what is written to.
     """
 
     target: T
@@ -57,23 +60,34 @@ class Effect:
     seen: bool
     origin: Origin = ANYWHERE
     patience: int = 0
+    apart: bool | None = None
+    spared: frozenset[str] = frozenset()
+
+    def to(self, origin: Origin, spared: frozenset[str]) -> Effect:
+        """What a value of this origin is told of it."""
+        same = not self.origin.made.isdisjoint(origin.made)
+        apart = True if self.origin.apart(origin) else False if same else None
+        held = HELD if self.origin.held else FREE
+        return Effect(self.target, self.put, self.active, self.seen, held, self.patience, apart, spared)
 
 
-def after(t: T, e: Effect, origin: Origin = ANYWHERE, patience: int = 0) -> T:
-    """A type that has all a value of type t may be, which is of this origin, once the write has been done.
+HELD, FREE = Origin(), Origin(held=False)
+"""All that is left of the origin where it is known what it means for a value."""
 
-    It is t itself where that has it all.
-    """
-    same = not e.origin.made.isdisjoint(origin.made)
-    apart = True if e.origin.apart(origin) else False if same else None
-    return _after(t, e.target, e.put, e.active, e.origin.held, apart, patience)
+
+def after(t: T, e: Effect, patience: int = 0) -> T:
+    """A type that has all a value of type t may be once the write has been done; t itself where that has it all."""
+    return _after(t, e.target, e.put, e.active, e.origin.held, e.apart, patience, e.spared)
 
 
 @remembered
-def _after(t: T, target: T, put: T, active: bool, held: bool, apart: bool | None, patience: int) -> T:
+def _after(
+    t: T, target: T, put: T, active: bool, held: bool, apart: bool | None, patience: int, spared: frozenset[str]
+) -> T:
     new = _awake(t) if active else t
     if held or not apart:
-        new = _bounded(_put(new, Effect(target, put, active, True, Origin(held=held), patience), apart), DEPTH)
+        e = Effect(target, put, active, True, HELD if held else FREE, patience, spared=spared)
+        new = _bounded(_put(new, e, apart), DEPTH)
     return t if new == t else new
 
 
@@ -228,7 +242,7 @@ def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
         return Inst(t.cls, t.act)  # a call that may have done anything
     forms: list[Obj] = []
     inner = {**around, t.cls: forms}
-    fields = tuple([(k, _put(x, e, around=inner)) for k, x in t.fields])
+    fields = tuple([(k, x if k in e.spared else _put(x, e, around=inner)) for k, x in t.fields])
     whole: T = replace(t, act=t.act or any(x.active for _, x in fields), fields=fields)
     if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls and may_be(t, e.target):
         whole = join(whole, folded_in(e.put, inner))

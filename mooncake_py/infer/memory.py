@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mooncake_py.closures import cell_of
 from mooncake_py.fields import set_args
-from mooncake_py.infer.allocation import Allocations, Origin, makes_container, private_objects
+from mooncake_py.infer.allocation import LOOK_ONLY, Allocations, Origin, makes_container, only_iterates, private_objects
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds, loosened
 from mooncake_py.infer.parts import activate, elsewhere, returned
@@ -56,8 +55,7 @@ from mooncake_py.ir.nodes import (
     Var,
     term_operands,
 )
-from mooncake_py.ir.ops import build_tuple, load_global, load_special
-from mooncake_py.iterators import item_within
+from mooncake_py.ir.ops import build_tuple, load_special
 from mooncake_py.registry import element_effects, is_pure, rules_of
 from mooncake_py.run import ARRAYS, NOTHING, Wary
 from mooncake_py.structure import of_constant_package
@@ -76,11 +74,8 @@ def has_identity(t: T) -> bool:
 
 
 ACTIVE = Top(True)
-_LOOK_ONLY = frozenset({load_global.__module__, cell_of.__module__})
-"""Where the functions are that are given functions and call none of them."""
 _WRITE_NOTHING = frozenset({"op", "planned"})
 _OBJECTS = (Arr, Lst, Dct, Cell, Top, Fn, Meth)
-_ITERATES = frozenset(map(id, (iter, zip, enumerate, reversed, next, item_within)))
 
 
 # Functions that change nothing, but whose result is or holds what they were given: an item is the container's.
@@ -266,7 +261,7 @@ class Memory:
             of_numbers = {
                 r: {e.seen for e in es if e.active and not _is_container(e.target)} for r, es in effects.items()
             }
-            writes = {r: _together(tuple(es)) for r, es in effects.items()}
+            told: dict[tuple[Var, Origin], _Writes] = {}
             for v, t in types.items():
                 if not self.identity(v) or (root := self.find(v)) not in effects:
                     continue
@@ -281,7 +276,11 @@ class Memory:
                     if woken != t:
                         out[v] = woken
                     continue
-                new = _after_all(t, writes[root], origins.of(v), of_global, v in private, v in found.foreign, patience)
+                key = root, origins.of(v)
+                if key not in told:
+                    each = [e.to(key[1], origins.spared(v, e.origin)) for e in effects[root]]
+                    told[key] = _together(tuple(dict.fromkeys(each)))
+                new = _after_all(t, told[key], of_global, v in private, v in found.foreign, patience)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out
@@ -312,7 +311,7 @@ class Memory:
             rule, unseen = info.rule, info.kind == "dynamic"
             if unseen and (self.only_iterates(s) or self.only_compares(s)):
                 continue
-            if rule is not None and not rule.mutates and getattr(info.target, "__module__", None) not in _LOOK_ONLY:
+            if rule is not None and not rule.mutates and getattr(info.target, "__module__", None) not in LOOK_ONLY:
                 # A function that is given to this one, and not just put away, may be called, and fill what it captured.
                 given = (*info.args, *[v for _, v in info.kwargs])
                 filled.update([self.find(v) for v in given if isinstance(v, Var) and isinstance(self._type(v), Fn)])
@@ -365,16 +364,7 @@ class Memory:
 
     def only_iterates(self, s: Call) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
-        callee = s.fn if isinstance(s.fn, Const) else self.types.get(s.fn)
-        if not isinstance(callee, (Const, Known)) or id(callee.value) not in _ITERATES:
-            return False
-        for v in s.args:
-            made = self.shape.defs.get(v) if isinstance(v, Var) else None
-            t = self._type(v)
-            if isinstance(t, (Top, Inst, Fn, Meth)) and not (is_scalar(t) or isinstance(t, SetOf)):
-                if made is None or not self.only_iterates(made):
-                    return False
-        return True
+        return only_iterates(s, self.shape, self._type)
 
     def only_compares(self, s: Call) -> bool:
         """Does a call compare what Python compares by itself, and nothing else?"""
@@ -465,7 +455,7 @@ class _Found:
 
 
 class _Writes:
-    """All writes into a value, in the order of the code. Told apart by identity: there is one of the same ones."""
+    """All writes that a value is told of, in order. Told apart by identity: there is one of the same ones."""
 
     __slots__ = ("effects",)
 
@@ -477,9 +467,7 @@ _together = remembered(_Writes)
 
 
 @remembered
-def _after_all(
-    t: T, writes: _Writes, origin: Origin, of_global: bool, private: bool, foreign: bool, patience: int
-) -> T:
+def _after_all(t: T, writes: _Writes, of_global: bool, private: bool, foreign: bool, patience: int) -> T:
     """The type of a container once all these writes have been done; t itself where they add nothing.
 
     What is `foreign` may have other names elsewhere, by which more or less is known of it.
@@ -490,7 +478,7 @@ def _after_all(
     for e in writes.effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
-        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, origin, patience)
+        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, patience)
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t

@@ -44,7 +44,8 @@ def note_first_writes(inferred: Inferred, arg_types: Sequence[T]) -> None:
             if len(found) > 1 or home is None or _has_default(info) or _comes_back(block, home, following):
                 continue
             first = INITIAL[info.target]
-            if calls.get(x) is not None and calls[x].kind == "plain" and not any(t.active for t in info.types):  # type: ignore[index]
+            made_by = calls.get(x)  # type: ignore[arg-type]
+            if made_by is not None and made_by.kind == "plain" and not any(t.active for t in info.types):
                 calls[s.out] = replace(info, kind="plain", target=first)  # the object has no shadow to keep up
             else:
                 calls[s.out] = replace(info, target=first, rule=rules_of(first)[0])

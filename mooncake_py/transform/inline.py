@@ -230,7 +230,13 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
     if not seen and not (info.kind == "plain" and _is_entered(s.out, inferred)):
         return None
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
-    if isinstance(t, Meth) and t.is_read_as(s.fn) and not is_function(t.func) and not isinstance(info.types[0], Arr):
+    if (
+        isinstance(t, Meth)
+        and t.is_read_as(s.fn)
+        and not is_function(t.func)
+        and info.types  # none are known of arguments by name
+        and not isinstance(info.types[0], Arr)
+    ):
         # what an array's methods give may share its memory, which the call site looks after
         s = Call(s.out, Const(t.func), info.args, s.kwargs, s.pos)
         t = Known(t.func)

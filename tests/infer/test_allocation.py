@@ -11,14 +11,14 @@ from mooncake_py.runtime.site import DynamicSite
 from tests.derive import derivation_of
 
 
-def test_values_from_elsewhere_may_be_what_is_held() -> None:
+def test_values_from_elsewhere_may_be_what_is_seen() -> None:
     one, two = Var(1), Var(2)
-    mine = Origin(frozenset({one}), elsewhere=False, held=False)
-    held = Origin(frozenset({two}), elsewhere=False, held=True)
-    assert mine.apart(held) and held.apart(mine)
-    assert not mine.apart(Origin(frozenset({one, two}), elsewhere=False, held=True))
+    mine = Origin(frozenset({one}), elsewhere=False, held=True, seen=False)
+    seen = Origin(frozenset({two}), elsewhere=False, held=True, seen=True)
+    assert mine.apart(seen) and seen.apart(mine)
+    assert not mine.apart(Origin(frozenset({one, two}), elsewhere=False, held=True, seen=True))
     assert mine.apart(Origin()) and Origin().apart(mine)
-    assert not held.apart(Origin()) and not Origin().apart(Origin())
+    assert not seen.apart(Origin()) and not Origin().apart(Origin())
 
 
 def test_lists_of_lists_by_comprehensions_are_known() -> None:
