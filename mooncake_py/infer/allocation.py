@@ -224,7 +224,7 @@ class Allocations:
         else:
             look_only = getattr(f, "__module__", None) in LOOK_ONLY or is_pure(info.target)
             keeps = kind == "op" or self._may_keep(out) or (info.rule is not None and bool(info.rule.mutates))
-            self._show(*[v for v in (*args, *named) if keeps or (self._runs(v) and not look_only)])
+            self._show(*[v for v in (s.fn, *args, *named) if keeps or (self._runs(v) and not look_only)])
             if self.has_identity(out):
                 self._from[out] = {None}
 
