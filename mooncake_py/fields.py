@@ -153,6 +153,21 @@ def get_field(x: Any, name: str) -> Any:
     return getattr(x, name)
 
 
+def items_of(x: Any) -> Any:
+    """An object of a class derived from a container as the container that its items are in: they are one."""
+    return x
+
+
+def get_beside(x: Any, name: str) -> Any:
+    """An attribute of such an object."""
+    return getattr(x, name)
+
+
+def set_beside(x: Any, name: str, v: Any) -> None:
+    """Set an attribute of such an object."""
+    object.__setattr__(x, name, v)
+
+
 def get_dict(x: Any, name: str) -> Any:
     """The dict that keeps the attributes, where it is only looked into."""
     return getattr(x, name)

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 
 import numpy as np
 
-from mooncake_py.infer.parts import keys_of
+from mooncake_py.infer.parts import is_held_by_key, keys_of
 from mooncake_py.infer.types import (
     Arr,
     Bot,
@@ -139,7 +139,7 @@ def matches(want: Pattern, t: T) -> bool | None:
     if want is Sequence_:
         return isinstance(t, (Lst, Tup, Inst)) and issubclass(t.cls, (list, tuple, deque))
     if isinstance(t, (Inst, Dct)) and isinstance(want, type):
-        if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS:
+        if want in _CONTAINERS and issubclass(t.cls, want) and t.cls not in _CONTAINERS and not is_held_by_key(t):
             return None  # a subclass may do it in its own way
         return issubclass(t.cls, want)
     cls = {"Arr": np.ndarray, "Fn": pytypes.FunctionType}.get(type(t).__name__)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
+from mooncake_py.infer.own_containers import base_of
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
 from mooncake_py.shadows import At, NoDerivative, Shadow
 from mooncake_py.structure import held_items
@@ -45,14 +46,23 @@ def conforms(x: Any, t: T) -> bool:
         case Tup(items=items, cls=c):
             return type(x) is c and isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
         case Lst(elem=e, cls=c):
-            return type(x) is c and isinstance(x, Iterable) and all(conforms(v, e) for v in islice(x, SOME))
+            return _holds(x, c) and isinstance(x, Iterable) and all(conforms(v, e) for v in islice(x, SOME))
         case Dct(cls=c):
-            return type(x) is c and isinstance(x, dict) and all(conforms(x[k], t.value(k)) for k in list(x)[:SOME])
+            return (
+                _holds(x, c)
+                and isinstance(x, dict)
+                and all(conforms(dict.__getitem__(x, k), t.value(k)) for k in list(x)[:SOME])
+            )
         case Cell():
             return type(x) is pytypes.CellType
         case Fn(code=code):
             return type(x) is pytypes.FunctionType and x.__code__ is code
     return True
+
+
+def _holds(x: Any, cls: type) -> bool:
+    """Is x a container of this class, or the object of a class derived from it whose items are asked for?"""
+    return type(x) is cls or base_of(type(x)) is cls
 
 
 def type_text(t: T) -> str:

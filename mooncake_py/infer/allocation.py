@@ -16,8 +16,9 @@ from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
-from mooncake_py.fields import INITIAL, make_object, narrow, surely
+from mooncake_py.fields import INITIAL, items_of, make_object, narrow, set_beside, surely
 from mooncake_py.infer.lookup import MISSING, Lookup
+from mooncake_py.infer.own_containers import base_of
 from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Obj, SetOf, T, Top, is_scalar, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -35,7 +36,7 @@ _READS: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get
 _READS |= {list, tuple, sorted, set, dict, list.copy, dict.copy, iter, enumerate, reversed, each_key}
 _READS |= {dict.keys, dict.values, dict.items}
 """What gives an item of its first argument, or all of them, and does not keep that."""
-_SAME = frozenset({ops.check_bound, surely, narrow})
+_SAME = frozenset({ops.check_bound, items_of, surely, narrow})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def makes_container(info: CallInfo) -> bool:
     f = info.target
     if info.kind not in ("op", "plain", "rule") or type(f).__hash__ is None:
         return False
-    if f in _MAKES:
+    if f in _MAKES or (f is make_object and isinstance(t := info.types[0], Known) and base_of(t.value) is not None):
         return True
     if not info.types or not isinstance(info.types[0], Lst):
         return False
@@ -87,7 +88,7 @@ _PUT_ONE |= {deque.append, deque.appendleft, ops.set_add}
 _PUT_ALL: frozenset[Any] = frozenset({list.extend, operator.iadd, deque.extend, ops.list_extend, dict.update})
 _PUT_ALL |= {ops.dict_update, ops.dict_merge}
 """What puts there what its last argument holds."""
-_ATTRIBUTES: frozenset[Any] = frozenset({*INITIAL, *INITIAL.values()})
+_ATTRIBUTES: frozenset[Any] = frozenset({*INITIAL, *INITIAL.values(), set_beside})
 _OF_FUNCTIONS: frozenset[Any] = frozenset({cell_of, default_of, receiver_of, ops.cell_get})
 _IN_SIGHT = frozenset({"op", "plain", "rule"})
 LOOK_ONLY = frozenset({f.__module__ for f in (ops.load_global, cell_of, make_object)})
@@ -182,6 +183,7 @@ class Allocations:
             self._put(args[0], args[2], args[1].value)  # type: ignore[union-attr]
         elif is_const(s.fn, getattr) and self._is_attribute(s):
             self._read(out, s.args[0], s.args[1].value)  # type: ignore[union-attr]
+            self._read(out, s.args[0])  # of a dict that has its items as attributes
         elif f in _HOLD or (kind == "op" and isinstance(self.types.get(out), Meth)):
             self._from[out] = {out}
             for v in (*(args if f in _HOLD else s.args), *named):

@@ -347,6 +347,8 @@ class Calls(PythonCalls):
             of_object = self.of_object(s, self.classes, f, args, types)
             if of_object is not None:
                 return of_object
+            if (of_its_items := self.classes.of_items(f, args, types, s.kwargs)) is not None:
+                return self.planned(s, of_its_items)
             if not s.kwargs and (way := of_items(f, s.args, args, types)) is not None:
                 return self.planned(s, way)
             places = placed(self.classes, f, args, types, s.kwargs, self.type_of)

@@ -15,6 +15,7 @@ from typing import Any
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.narrowing import only
+from mooncake_py.infer.own_containers import is_object_class
 from mooncake_py.infer.parts import activate, set_of, with_parts
 from mooncake_py.infer.recursive import Around, fold, folded_in, read
 from mooncake_py.infer.types import (
@@ -39,7 +40,6 @@ from mooncake_py.infer.types import (
     kind_of,
     widen,
 )
-from mooncake_py.structure import is_user_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +297,9 @@ def _kind(t: T) -> Any:
     if isinstance(t, Lst):
         return t.cls.__name__
     if isinstance(t, Dct):
-        return t.cls
+        return "dict", t.cls  # which may be a class of objects that hold their items in it
     if isinstance(t, (Cell, Arr)):
         return type(t).__name__
-    if isinstance(t, Rec) or (isinstance(t, Inst) and (t.cls is set or is_user_class(t.cls))):
+    if isinstance(t, (Obj, Rec)) or (isinstance(t, Inst) and (t.cls is set or is_object_class(t.cls))):
         return t.cls
     return "number" if is_scalar(t) else "other"

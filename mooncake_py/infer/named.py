@@ -22,7 +22,7 @@ _ASKED |= {"__ne__", "__hash__"}
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     _ASKED |= {f"__{_name}__", f"__r{_name}__", f"__i{_name}__"}
 # Special names that a class may define without changing how its objects are made, read and gone through.
-_HARMLESS = _ASKED | {
+HARMLESS = _ASKED | {
     *("__annotations__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "__parameters__", "__dict__"),
     *("__class_getitem__", "__annotate__", "__annotate_func__", "__type_params__", "__weakref__", "__call__"),
     *("__enter__", "__exit__", "__repr__", "__str__", "__format__"),
@@ -55,7 +55,7 @@ def _looks_like_one(cls: type) -> bool:
         return False
     own = {k for c in mro[: mro.index(base)] for k in c.__dict__ if _is_special(k)} - (_GENERATED - {"__new__"})
     own |= {k for k in base.__dict__ if _is_special(k) and k not in _GENERATED}
-    return own <= _HARMLESS
+    return own <= HARMLESS
 
 
 def _base(cls: type) -> type:

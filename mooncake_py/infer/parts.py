@@ -12,6 +12,7 @@ import numpy as np
 
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.types import (
+    DICTS,
     TOP,
     Arr,
     Bot,
@@ -180,6 +181,11 @@ def activate(t: T, act: bool = True) -> T:
 def keys_of(t: Dct) -> T:
     """The type of the keys as the dict gives them back: what an object among them carries is found when it runs."""
     return t.key if is_plain(t.key) else Top(t.act or t.key.active)
+
+
+def is_held_by_key(t: T) -> bool:
+    """Is it what holds the items of objects of a class that says itself what an item is?"""
+    return isinstance(t, Dct) and t.cls not in DICTS
 
 
 def is_plain(t: T) -> bool:

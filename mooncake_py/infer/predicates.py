@@ -103,7 +103,8 @@ def _class_of(t: T) -> type:
 def decides(t: T, names: tuple[str, ...]) -> bool:
     """Has a class of the user's that is derived from numbers, strings or containers one of these methods?"""
     cls = _class_of(t)
-    return bool(cls.__flags__ & HEAP) and not is_user_class(cls) and answers(cls, names)
+    known = isinstance(t, Obj)  # which is asked as Python does it
+    return bool(cls.__flags__ & HEAP) and not known and not is_user_class(cls) and answers(cls, names)
 
 
 _ARITHMETIC = tuple(name for pair in BINARY.values() for name in pair if name not in COMPARISONS)

@@ -13,7 +13,7 @@ import builtins
 import dataclasses
 import operator
 import types as pytypes
-from collections import Counter, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
@@ -26,7 +26,9 @@ from mooncake_py.infer.descriptors import read_by, written_by
 from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
+from mooncake_py.infer.own_containers import CORE, base_of, is_of_base
 from mooncake_py.infer.parts import activate
+from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.sources import Source
@@ -36,10 +38,12 @@ from mooncake_py.infer.special_methods import (
     SPECIAL,
     computed_or_asked,
     found_in,
+    item_or_asked,
     item_or_made,
     item_or_zero,
     no_truth_of,
     one_answers,
+    started,
     truth_of,
     two_answer,
 )
@@ -50,6 +54,7 @@ from mooncake_py.infer.types import (
     Fn,
     Inst,
     Known,
+    Lst,
     Meth,
     Obj,
     Real,
@@ -89,8 +94,9 @@ class Plan:
     its `__init__`, None where it has none: keyword arguments become attributes. With `argument`, the result stands in
     the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
     function gets as keyword arguments, too. `lacks`: an object, its class, and the name of an attribute that the
-    object is taken not to have itself. `spread`: a sequence whose items are the arguments, the code that takes them,
-    and how many that takes.
+    object is taken not to have itself. Of the arguments at the places `items`, objects of classes derived from
+    containers, `function` gets what holds their items. `spread`: a sequence whose items are the arguments, the code
+    that takes them, and how many that takes.
     """
 
     function: Any
@@ -100,6 +106,7 @@ class Plan:
     argument: int | None = None
     reads: tuple[str, ...] = ()
     lacks: tuple[Operand, Operand, Operand] | None = None
+    items: tuple[int, ...] = ()
     spread: tuple[Operand, pytypes.CodeType, int] | None = None
 
 
@@ -107,13 +114,13 @@ _HEAP = 1 << 9  # flag of a class that can be changed
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
-PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException)})
+PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException, list, dict, OrderedDict)})
 _PLAIN_WRITES = frozenset({k.__setattr__ for k in (object, SimpleNamespace, BaseException)})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
-WRITES = frozenset(fields.INITIAL)
+WRITES = frozenset({*fields.INITIAL, fields.set_beside})
 _PLAIN_EXCEPTIONS = [c for c in vars(builtins).values() if isinstance(c, type) and issubclass(c, BaseException)]
 _PLAIN_EXCEPTIONS = [
     c
@@ -211,8 +218,12 @@ class Classes:
             hook = self.look(cls, "__getattr__")
             if hook is MISSING or name in t.sure:
                 return self.stored(t, held)
-            if held is None and is_function(hook) and (cls, name) not in self.own:
-                return BOT, Plan(hook, (x, Const(name)), lacks=(x, Const(cls), Const(name)))
+            if held is None and (cls, name) not in self.own:
+                lacks = x, Const(cls), Const(name)
+                if is_function(hook):
+                    return BOT, Plan(hook, (x, Const(name)), lacks=lacks)
+                if t.items is not None and is_of_base(hook, cls):
+                    return BOT, Plan(Const(hook), (x, Const(name)), lacks=lacks, items=(0,))
             return None
         if isinstance(d, property):
             if type(d) is not property or not is_function(d.fget):
@@ -237,6 +248,8 @@ class Classes:
             return None
         if is_function(d):
             return Meth(d, (s,), t.act), None
+        if t.items is not None and is_of_base(d, cls):
+            return BOT, Plan(Const(getattr), (x, Const(name)), lacks=(x, Const(cls), Const(name)), items=(0,))
         if type(d) is staticmethod and is_function(d.__func__):
             return Known(d.__func__), getattr
         if type(d) is classmethod and is_function(d.__func__):
@@ -247,6 +260,8 @@ class Classes:
         held = default if held is None else join(recursive.read(held, t), default)
         if not t.act or held == BOT:
             return held, getattr
+        if t.items is not None:
+            return held, fields.get_beside if held.active else getattr
         if is_scalar(held):
             return held, fields.get_number if held.active else getattr
         return held, fields.get_field
@@ -256,7 +271,7 @@ class Classes:
         cls = t.cls
         d = self.look(cls, "__dict__")
         kinds = (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)  # the latter of a SimpleNamespace
-        apart = type(d) in kinds and d.__name__ == "__dict__"
+        apart = type(d) in kinds and d.__name__ == "__dict__" and t.items is None
         if not apart or slot_names(cls) or constant_attributes(cls) or len(t.fields) > MOST_FIELDS:
             return None
         held = [(k, recursive.read(x, t)) for k, x in t.fields]
@@ -300,7 +315,7 @@ class Classes:
                 d = self.look(k, name)
                 if isinstance(d, property):
                     return (BOT, Plan(d.fget, (s.args[2],))) if is_function(d.fget) else None
-                if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType):
+                if is_function(d) or isinstance(d, pytypes.WrapperDescriptorType) or is_of_base(d, t.cls):
                     return Meth(d, (s,), t.active, by_value=isinstance(t, Tup)), None
                 if isinstance(t, Tup) and (i := field_index(d)) is not None:
                     return t.items[i], i
@@ -314,6 +329,8 @@ class Classes:
             hook = self.look(cls, "__setattr__")
             if is_function(hook):
                 return Plan(hook, (args[0], Const(name), args[2]))
+            if t.items is not None and is_of_base(hook, cls):
+                return Plan(Const(hook), (args[0], Const(name), args[2]), items=(0,))
             if hook not in _PLAIN_WRITES:
                 return None
         d = self.look(cls, name)
@@ -324,6 +341,8 @@ class Classes:
         slot = type(d) is pytypes.MemberDescriptorType
         if not slot and (cls.__dictoffset__ == 0 or hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
             return None
+        if t.items is not None:
+            return fields.set_beside
         if raw:
             return fields.set_raw
         held = t.field(name)
@@ -373,6 +392,49 @@ class Classes:
                 return Plan(next_of_object, args) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
         return None
+
+    def of_items(self, f: Any, args: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
+        """A call that asks objects of classes derived from containers for nothing but their items."""
+        own = [k for k, t in enumerate(types) if isinstance(t, Obj) and t.items is not None]
+        if not own or type(f).__hash__ is None or any(r.user for r in rules_of(f)):
+            return None
+        places = tuple([k for k in own if self._asks_items(f, k, types)])
+        if not places:
+            return None
+        for k in places:
+            for name in CORE:
+                self.look(types[k].cls, name)  # type: ignore[attr-defined]
+        if f is list.__init__ and len(args) <= 2 and not kwargs:
+            return Plan(started, args)
+        if f is operator.getitem or f is dict.__getitem__:
+            missing = self.look(types[0].cls, "__missing__")  # type: ignore[attr-defined]
+            if missing is not MISSING and issubclass(types[0].cls, dict):  # type: ignore[attr-defined]
+                known = is_function(missing) and len(args) == 2
+                return Plan(item_or_asked, (*args, Const(missing))) if known else None
+        return Plan(Const(f), args, kwargs, items=places)
+
+    def _asks_items(self, f: Any, k: int, types: Sequence[T]) -> bool:
+        """Does f ask the k-th argument, an object of a class derived from a container, only for its items?"""
+        cls = types[k].cls  # type: ignore[attr-defined]
+        if k == 0 and is_of_base(f, cls):
+            return True
+        if uses_up(f, types) == k or (f in _TAKE_ITEMS and k in _TAKE_ITEMS[f]):
+            return True
+        if f is zip or (f is map and k > 0):
+            return True
+        if f in BINARY and len(types) == 2:
+            return all(self._leaves(t, BINARY[f]) for t in types)
+        names = _ASKED_OF_ITEMS.get(f) or ((SPECIAL[f],) if f in SPECIAL and f is not next else ())
+        if k > 0 or not names:
+            return False
+        found = [d for name in names if (d := self.look(cls, name)) is not MISSING]
+        return bool(found) and all(is_of_base(d, cls) for d in found)
+
+    def _leaves(self, t: T, names: Sequence[str]) -> bool:
+        """Is an operand asked in C, by none of these methods: a container, one of a class that has it, a number?"""
+        if isinstance(t, Obj):
+            return t.items is not None and not any(is_function(self.look(t.cls, name)) for name in names)
+        return is_scalar(t) or (isinstance(t, (Lst, Dct, Tup)) and exact_class(t) in (list, tuple, dict, OrderedDict))
 
     def refuses(self, f: Any, types: Sequence[T]) -> bool:
         """Does an operator surely raise, given objects whose classes have nothing for it, and numbers?"""
@@ -464,7 +526,8 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        if not is_user_class(cls) or rules_of(cls):
+        base = base_of(cls)
+        if (base is None and not is_user_class(cls)) or rules_of(cls):
             return None
         if is_library(cls) and cls.__module__ not in overlay_modules and cls.__module__ not in INHERITED:
             return None
@@ -472,9 +535,11 @@ class Classes:
             return None
         if issubclass(cls, BaseException):
             return self._raised(cls, args, kwargs)
-        if self.look(cls, "__new__") is not object.__new__:
+        if self.look(cls, "__new__") is not (base or object).__new__:
             return None
         init = self.look(cls, "__init__")
+        if base is not None and is_of_base(init, cls):
+            return Plan(init, (MADE, *args), kwargs, cls, items=(0,))
         if init is object.__init__ and not args and not kwargs:
             return Plan(None, (), (), cls)
         return Plan(init, (MADE, *args), kwargs, cls) if is_function(init) else None
@@ -489,6 +554,25 @@ class Classes:
         return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
 
 
+_TAKE_ITEMS: dict[Any, tuple[int, ...]] = {
+    enumerate: (0,),
+    filter: (1,),
+    ops.unpack: (0,),
+    ops.unpack_ex: (0,),
+    ops.list_extend: (0, 1),
+    ops.dict_update: (0, 1),
+    ops.dict_merge: (1,),
+    ops.list_to_tuple: (0,),
+    dict: (0,),
+    dict.update: (1,),
+}
+"""By the places of their arguments, functions that take items of what they are given and keep nothing else of it."""
+_ASKED_OF_ITEMS: dict[Any, tuple[str, ...]] = {
+    iter: ("__iter__",),
+    reversed: ("__reversed__",),
+    operator.contains: ("__contains__",),
+    **dict.fromkeys((ops.truth, bool, operator.not_), ("__bool__", "__len__")),
+}
 _NEED = frozenset(
     {operator.neg, operator.pos, operator.invert, abs, len, next, operator.getitem, operator.setitem, operator.delitem}
 )

@@ -9,7 +9,7 @@ import math
 import operator
 from typing import Any
 
-from mooncake_py.fields import has_own, own
+from mooncake_py.fields import has_own, items_of, own
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 
@@ -80,6 +80,21 @@ def item_or_zero(d, k):  # type: ignore[no-untyped-def]
     return 0
 
 
+def item_or_asked(x, k, f):  # type: ignore[no-untyped-def]
+    """`dict.__getitem__(x, k)` where the class has a `__missing__`."""
+    d = items_of(x)
+    if dict.__contains__(d, k):
+        return dict.__getitem__(d, k)
+    return f(x, k)
+
+
+def started(xs, items=()):  # type: ignore[no-untyped-def]
+    """`list.__init__`."""
+    if list.__len__(xs):
+        list.clear(xs)
+    ops.list_extend(xs, items)
+
+
 def two_items(x, i, j):  # type: ignore[no-untyped-def]
     """`itemgetter(i, j)(x)`; the others below as their names say."""
     return x[i], x[j]
@@ -106,6 +121,8 @@ STAND_INS = frozenset(
 )
 STAND_INS |= {two_items, three_items, two_attributes, three_attributes, inner_attribute}
 STAND_INS |= {
+    started,
+    item_or_asked,
     items_measured,
     items_hinted,
     item_or_made,

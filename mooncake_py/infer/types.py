@@ -93,6 +93,15 @@ class Obj(Inst):
     def of(cls, c: type, act: bool, fields: dict[str, T], sure: Iterable[str] = ()) -> Obj:
         return cls(c, act, tuple(sorted(fields.items())), frozenset(sure))
 
+    @property
+    def items(self) -> T | None:
+        """The type of what is in an object of a class derived from a container (`infer/own_containers.py`)."""
+        return self.field(ITEMS)
+
+
+ITEMS = "[]"
+"""Where the type of such an object has its items, beside its attributes."""
+
 
 @type_class
 class SetOf(Inst):

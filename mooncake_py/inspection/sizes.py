@@ -43,6 +43,6 @@ def nbytes(x: Any) -> int:
             if id(x) in seen:
                 continue
             seen.add(id(x))
-            work += x
+            work.extend(x)
         total += int(x.nbytes) if isinstance(x, np.ndarray) else sys.getsizeof(x)
     return total

@@ -138,6 +138,7 @@ class _Analysis:
             for s in b.stmts:
                 t = self.types.get(s.out)
                 made = is_const(s.fn, make_object) and isinstance(t, Obj) and s.out not in self.kept
+                made = made and t.items is None  # type: ignore[union-attr]
                 if made and _can_be_spared(t.cls):  # type: ignore[union-attr]
                     group[s.out] = _Group(t.cls, {s.out})  # type: ignore[union-attr]
         self._spread(group)

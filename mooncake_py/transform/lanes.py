@@ -111,7 +111,7 @@ def fdata_type(t: T | None, path: Path) -> T:
     if isinstance(t, Cell):
         return Inst(CellShadow)
     if isinstance(t, Obj):
-        return Inst(ObjectShadow)
+        return Inst(ObjectShadow) if t.items is None else fdata_type(t.items, ())
     return Top()
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import replace
 from types import FunctionType
+from typing import Any
 
 from mooncake_py import fields
 from mooncake_py.infer.codes import attributes_set
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup, is_function
+from mooncake_py.infer.own_containers import is_of_base
 from mooncake_py.infer.partials import partials
-from mooncake_py.infer.protocol import MADE, Plan, exact_class
+from mooncake_py.infer.protocol import MADE, Keywords, Plan, exact_class
 from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.special_methods import STAND_INS
-from mooncake_py.infer.types import BOT, Bot, Known, Meth, Obj, T
+from mooncake_py.infer.types import BOT, Bot, Dct, Known, Lst, Meth, Obj, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Var
+from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.transform.doubts import doubt, note
 
 
@@ -57,6 +60,40 @@ def as_calls(inferred: Inferred) -> Function | None:
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
 
 
+def _filled(
+    out: Var,
+    f: Any,
+    x: Operand,
+    args: tuple[Operand, ...],
+    kwargs: Keywords,
+    types: Mapping[Var, T],
+    pos: Pos,
+    fresh: Fresh,
+) -> tuple[list[Call], list[Call]] | None:
+    """What `f(x, ...)` does, that fills a list or dict of a class of its own, and what is to be done before; None for
+    what is done in another way."""
+    if f is not dict.__init__ and f is not dict.update and f is not list.__init__:
+        return None
+    kind: Any = list if f is list.__init__ else dict
+    if len(args) > 1 or (kwargs and kind is list):
+        return None
+    before: list[Call] = []
+    parts = list(args)
+    t = types.get(args[0]) if args and isinstance(args[0], Var) else None
+    known = isinstance(t, Dct if kind is dict else (Lst, Tup)) or (isinstance(t, Obj) and t.items is not None)
+    if args and not known:
+        before.append(Call(fresh.var(), Const(kind), args, (), pos))
+        parts = [before[-1].out]
+    if kwargs or (kind is dict and not args):
+        shown = tuple([v for k, x in kwargs for v in (Const(k), x)])
+        before.append(Call(fresh.var(), Const(ops.build_map), shown, (), pos))
+        parts.append(before[-1].out)
+    held = Call(fresh.var(), Const(fields.items_of), (x,), (), pos)
+    fill = ops.list_extend if kind is list else dict.update
+    outs = [*[fresh.var() for _ in parts[1:]], out]
+    return before, [held, *[Call(v, Const(fill), (held.out, p), (), pos) for v, p in zip(outs, parts, strict=False)]]
+
+
 def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]:
     types, shape = inferred.types, inferred.memory.shape
     if plan.spread is not None:
@@ -79,7 +116,16 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]
             assert x is not None
             reads.append(Call(fresh.var(), Const(getattr), (x, Const(name)), (), s.pos))
             kwargs.append((name, reads[-1].out))
-        return [*reads, Call(s.out, plan.function, plan.args, tuple(kwargs), s.pos)]
+        f = plan.function.value if isinstance(plan.function, Const) else None
+        if 0 in plan.items and (plan.kwargs or f is dict.__init__):
+            filled = _filled(s.out, f, plan.args[0], plan.args[1:], plan.kwargs, types, s.pos, fresh)
+            if filled is not None:
+                return [*filled[0], *filled[1]]
+        taken = list(plan.args)
+        for k in plan.items:
+            reads.append(Call(fresh.var(), Const(fields.items_of), (taken[k],), (), s.pos))
+            taken[k] = reads[-1].out
+        return [*reads, Call(s.out, plan.function, tuple(taken), tuple(kwargs), s.pos)]
     if plan.makes is None:
         stmts: list[Call] = []
         args = list(plan.args)
@@ -107,6 +153,10 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]
         sets = [Call(fresh.var(), Const(setattr), (s.out, Const(k), v), (), s.pos) for k, v in plan.kwargs]
         return [made, *sets]
     given: tuple[Operand, ...] = tuple([s.out if v is MADE else v for v in plan.args])
+    if plan.items:
+        filled = _filled(fresh.var(), plan.function, s.out, given[1:], plan.kwargs, types, s.pos, fresh)
+        if filled is not None:
+            return [*filled[0], made, *filled[1]]
     return [made, Call(fresh.var(), Const(plan.function), given, plan.kwargs, s.pos)]
 
 
@@ -127,7 +177,8 @@ def hidden(inferred: Inferred) -> set[tuple[type, str]]:
 
 def _may_set(cls: type, name: str) -> bool:
     """May objects of a class be given such an attribute where that is not seen? By its methods, if it hides one."""
-    if not is_function(Lookup(cls).get(name, MISSING)):
+    d = Lookup(cls).get(name, MISSING)
+    if not is_function(d) and not is_of_base(d, cls):
         return True
     own = [f for k in cls.__mro__ for f in k.__dict__.values() if isinstance(f, FunctionType)]
     return any(name in attributes_set(f.__code__) for f in own)

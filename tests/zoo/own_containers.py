@@ -247,3 +247,303 @@ def polynomials_made_of_generators(c, x):
     p = Polynomial(c)
     q = p * p * Polynomial([1.0, x])
     return q(x) + q.derivative()(0.3) * p.derivative().derivative()(x)
+
+
+class Bunch(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+@case(1.3)
+def items_by_the_names_of_attributes(x):
+    p = Bunch(a=x, b=2.0 * x)
+    p.c = p.a * p.b
+    for k in range(3):
+        p.c = p.c * 0.9 + p["a"] * k
+    del p.b
+    q = Bunch(p)
+    q.a = 1.0
+    p.update(d=x * x)
+    return p.c * p.d + sum(q.values()) * len(p) + sum(v * len(k) for k, v in p.items())
+
+
+class Named(dict):
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+@case(1.3)
+def attributes_that_are_looked_up_in_items(x):
+    p = Named({"a": x}, b=x * x)
+    p.c = p.a * p["b"]
+    there = hasattr(p, "a") + 3 * hasattr(p, "z")
+    return p.c * p.get("a") * there + getattr(p, "z", x) + p.setdefault("w", x) * p.w
+
+
+class Counted(dict):
+    def __init__(self, **items):
+        super().__init__(**items)
+        self.reads = 0
+
+    def __getitem__(self, key):
+        self.reads += 1
+        return super().__getitem__(key)
+
+    def __missing__(self, key):
+        return float(len(key))
+
+
+@case(1.3)
+def reads_that_are_counted(x):
+    p = Counted(a=x, b=2.0)
+    total = 0.0
+    for k in ("a", "b", "abc"):
+        total += p[k] * p["a"]
+    return total * p.reads + len(p)
+
+
+class Filled(dict):
+    def __missing__(self, key):
+        made = self[key] = self.unit * len(key)
+        return made
+
+
+@case(1.3)
+def missing_items_that_are_kept(x):
+    d = Filled(a=x)
+    d.unit = x * x
+    return d["a"] * d["bb"] + d["bb"] * len(d) + (d.get("ccc") is None)
+
+
+class Ordered(OrderedDict):
+    def total(self):
+        return sum(self.values())
+
+
+@case(1.3)
+def ordered_with_a_method(x):
+    d = Ordered(a=x, b=x * x)
+    d["c"] = x * d["a"]
+    d.move_to_end("a")
+    s = 0.0
+    for k, v in d.items():
+        s = s * 0.9 + v * len(k)
+    return s * d.total()
+
+
+class Vector(list):
+    def __add__(self, other):
+        return Vector(a + b for a, b in zip(self, other))
+
+    def __radd__(self, other):
+        return Vector(self) if other == 0 else self + other
+
+    def __mul__(self, k):
+        return Vector([a * k for a in self])
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return Vector(-a for a in self)
+
+    def dot(self, other):
+        return sum(a * b for a, b in zip(self, other))
+
+    @property
+    def squared(self):
+        return self.dot(self)
+
+    @classmethod
+    def zeros(cls, n):
+        return cls([0.0] * n)
+
+
+class Longer(Vector):
+    pass
+
+
+@case([0.8, 1.3, 0.6])
+def vectors_that_are_lists(xs):
+    v = Vector(xs)
+    w = 2.0 * v
+    s = 0.0
+    for _ in range(4):
+        v = v + w * 0.1
+        s += v.dot(w)
+    total = sum([v, w, -v])
+    return s + v.squared + total.dot(w) + Vector.zeros(3).dot(v) + len(v) + v[0] * v[-1]
+
+
+@case([0.8, 1.3, 0.6])
+def what_lists_do_with_one_of_their_own_class(xs):
+    v = Longer(xs)
+    a, b, c = list(v), v[:2], v[::-1]
+    x, y, z = v
+    w = v + v
+    kinds = (type(w) is Vector) + 2 * isinstance(v, list) + 4 * (type(b) is list) + 8 * (type(v) is Longer)
+    first = [*v, *b][4] * tuple(v)[2] + sorted(v)[0] * max(v) + x * y * z
+    v.append(xs[0] * 2.0)
+    v[0] = xs[1] * xs[2]
+    del v[1]
+    v.insert(0, 3.0 * xs[0])
+    v.extend([xs[1], xs[2]])
+    v.reverse()
+    q = v.pop() + v.pop(0)
+    return first * kinds + a[1] * c[0] + sum(v) * q + v.index(v[1]) + sum(x * k for k, x in enumerate(v))
+
+
+class Stack(list):
+    limit = 4
+
+    def push(self, x):
+        if len(self) >= self.limit:
+            raise ValueError("full")
+        self.append(x)
+
+    def peek(self):
+        return self[-1]
+
+
+@case(1.3)
+def stacks_that_are_lists(x):
+    s = Stack()
+    t = 0.0
+    for k in range(6):
+        try:
+            s.push(x * k)
+        except ValueError:
+            t += s.peek() * x
+    while s:
+        t = t * 0.9 + s.pop()
+    return t
+
+
+class Log(list):
+    def append(self, x):
+        super().append(2.0 * x)
+
+    def extend(self, xs):
+        for x in xs:
+            self.append(x)
+
+
+@case(1.3)
+def methods_that_call_those_of_list(x):
+    log = Log()
+    for k in range(4):
+        log.append(x * k)
+    log.extend([x, x * x])
+    return sum(log) + log[2] * len(log)
+
+
+class History(list):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.total = 0.0
+
+    def record(self, x):
+        self.append(x)
+        self.total += x
+        return self
+
+    def mean(self):
+        return self.total / len(self)
+
+
+@case(1.3)
+def attributes_beside_items(x):
+    h = History("h")
+    for k in range(5):
+        h.record(x * k)
+    same = h
+    same.total *= x
+    h.notes = [x]
+    h.notes.append(x * x)
+    return h.mean() * h[3] + sum(h) + max(h) + len(h.name) + sum(same.notes) + (same is h)
+
+
+class Noted(list):
+    log = 1.0
+
+    def append(self, x):
+        super().append(x)
+        self.log = self.log * x
+
+
+@case(1.3)
+def attributes_that_the_class_has_first(x):
+    kept = Noted([x])
+    kept.append(2.0 * x)
+    kept.append(x * x)
+    other = Noted([x])
+    other.append(3.0 * x)
+    other[0] = 5.0 * x
+    return kept.log * sum(kept) + sum(other)
+
+
+class Tree(list):
+    def __init__(self, value, *children):
+        super().__init__(children)
+        self.value = value
+
+    def total(self):
+        return self.value + sum(c.total() for c in self)
+
+
+@case(1.3, 0.7)
+def trees_that_are_lists(x, y):
+    t = Tree(x, Tree(x * y), Tree(y, Tree(x)))
+    t.append(Tree(y))
+    return t.total() * t[0].value + t[1][0].value
+
+
+def _doubled(xs):
+    return Vector(2.0 * x for x in xs)
+
+
+def _longer_by(v, x):
+    v.append(x)
+    return v.dot(v)
+
+
+@case([0.8, 1.3, 0.6])
+def lists_of_their_own_class_that_are_given_around(xs):
+    v = _doubled(xs)
+    made = [_doubled(v) for _ in range(3)]
+    several = [Vector(xs), Longer(xs[:2]), xs]
+    s = sum(u.dot(v) for u in made)
+    for u in several:
+        s += u.dot(u) if isinstance(u, Vector) else sum(u)
+    held = {"a": Vector(xs)}
+    return s + held["a"].dot(v) + _longer_by(v, xs[0]) * v[-1]
+
+
+class Hidden(list):
+    def first(self):
+        return self[0]
+
+
+@case([0.8, 1.3])
+def methods_hidden_by_attributes(xs):
+    h = Hidden(xs)
+    h.first = lambda: xs[1]
+    return h.first() * h[0] + Hidden(xs).first()
+
+
+@case([0.8, 1.3])
+def operators_of_lists_on_their_own_class(xs):
+    h = Hidden(xs)
+    longer, twice, other = h + [xs[0]], h * 2, [xs[1]] + h
+    kinds = (type(longer) is list) + 2 * (type(twice) is list) + 4 * (type(other) is list)
+    same = (h == Hidden(xs)) + 2 * (h == xs) + 4 * (h < [99.0])
+    g = h
+    g += [xs[0] * xs[1]]
+    return sum(longer) * kinds + twice[2] * same + other[1] + h[2] * (g is h) + g.first()

@@ -7,20 +7,25 @@ from typing import Any
 
 from mooncake_py import fields, run
 from mooncake_py.fields import ABSENT, put_back_any, what_was
-from mooncake_py.infer.types import BOT, Inst, Known, Obj, T, Tup
+from mooncake_py.infer import recursive
+from mooncake_py.infer.own_containers import empty
+from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, Obj, T, Top, Tup, Union
 from mooncake_py.ir import ops
+from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import (
     incurious,
     infer_table,
     inline,
     maybe_none,
+    perhaps_none,
     pure,
     rrule,
     undoes,
     zero_derivative,
 )
 from mooncake_py.rule import initial
-from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, zero_fdata
+from mooncake_py.runtime.stored import read_stored, write_stored
+from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, zero_fdata
 
 
 @rrule(fields.make_object)
@@ -33,9 +38,13 @@ def make_object(cls: CoDual):
     return CoDual(x, new_shadow(x)), pullback
 
 
-def new_shadow(x: Any) -> ObjectShadow:
+def new_shadow(x: Any) -> Any:
     """The shadow of an object that was just made; the run knows of it by the object's identity."""
-    shadow = ObjectShadow(x)
+    shadow: Any = ObjectShadow(x)
+    if isinstance(x, list):
+        shadow = ListShadow([], [])
+    elif isinstance(x, dict):
+        shadow = DictShadow({})
     run.current().made[id(x)] = x, shadow
     return shadow
 
@@ -102,6 +111,39 @@ def get_field(x: CoDual, name):
 
     y = getattr(x.primal, name)
     return CoDual(y, field_fdata(shadow, name)), pullback
+
+
+@rrule(fields.items_of)
+def items_of(x: CoDual):
+    def pullback(_):
+        return None
+
+    return CoDual(x.primal, x.fdata), pullback
+
+
+@rrule(fields.get_beside)
+def get_beside(x: CoDual, name):
+    if what_was(x.primal, name) is ABSENT:  # a number or text of the class
+        y, fy, give = getattr(x.primal, name), None, None
+    else:
+        y, fy, give = read_stored(x.primal, x.fdata, name)
+
+    def pullback(dy):
+        if give is not None:
+            give(dy)
+        return None
+
+    return CoDual(y, fy), pullback
+
+
+@rrule(fields.set_beside, mutates=(0,))
+def set_beside(x: CoDual, name, v: CoDual):
+    undo = write_stored(x.primal, x.fdata, name, v.primal, v.fdata, name in constant_attributes(type(x.primal)))
+
+    def pullback(_):
+        return None, None, perhaps_none(undo(None))
+
+    return None, pullback
 
 
 def field_fdata(shadow: ObjectShadow, name: str) -> Any:
@@ -266,7 +308,16 @@ def take_field(shadow: ObjectShadow, name: str, old: Any) -> Any:
 
 
 def _made(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
-    return Obj(args[0].value) if isinstance(args[0], Known) else None
+    return (empty(args[0].value) or Obj(args[0].value)) if isinstance(args[0], Known) else None
+
+
+def _items(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    """Several types cannot be told apart by the class of what is of them: that is the object's own."""
+    t = args[0]
+    if isinstance(t, Union):
+        held = t.mapped(lambda x: _items((x,), kwargs))
+        return held if isinstance(held, (Lst, Dct)) else Top(t.active)
+    return t if not isinstance(t, Obj) or t.items is None else recursive.read(t.items, t)
 
 
 def _raised(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
@@ -283,6 +334,8 @@ def _of_length(args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
 
 
 infer_table[fields.make_object] = _made
+infer_table[fields.items_of] = _items
+infer_table[fields.set_beside] = lambda args, kwargs: Known(None)
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
