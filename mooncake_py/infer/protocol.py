@@ -22,13 +22,13 @@ from typing import Any
 from mooncake_py import fields
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
+from mooncake_py.infer.asked_items import asks_items
 from mooncake_py.infer.descriptors import read_by, written_by
 from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.own_containers import CORE, base_of, is_of_base
 from mooncake_py.infer.parts import activate
-from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.recursive import fold, folded_in
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.sources import Source
@@ -54,7 +54,6 @@ from mooncake_py.infer.types import (
     Fn,
     Inst,
     Known,
-    Lst,
     Meth,
     Obj,
     Real,
@@ -398,7 +397,7 @@ class Classes:
         own = [k for k, t in enumerate(types) if isinstance(t, Obj) and t.items is not None]
         if not own or type(f).__hash__ is None or any(r.user for r in rules_of(f)):
             return None
-        places = tuple([k for k in own if self._asks_items(f, k, types)])
+        places = tuple([k for k in own if asks_items(self.look, f, k, types)])
         if not places:
             return None
         for k in places:
@@ -412,29 +411,6 @@ class Classes:
                 known = is_function(missing) and len(args) == 2
                 return Plan(item_or_asked, (*args, Const(missing))) if known else None
         return Plan(Const(f), args, kwargs, items=places)
-
-    def _asks_items(self, f: Any, k: int, types: Sequence[T]) -> bool:
-        """Does f ask the k-th argument, an object of a class derived from a container, only for its items?"""
-        cls = types[k].cls  # type: ignore[attr-defined]
-        if k == 0 and is_of_base(f, cls):
-            return True
-        if uses_up(f, types) == k or (f in _TAKE_ITEMS and k in _TAKE_ITEMS[f]):
-            return True
-        if f is zip or (f is map and k > 0):
-            return True
-        if f in BINARY and len(types) == 2:
-            return all(self._leaves(t, BINARY[f]) for t in types)
-        names = _ASKED_OF_ITEMS.get(f) or ((SPECIAL[f],) if f in SPECIAL and f is not next else ())
-        if k > 0 or not names:
-            return False
-        found = [d for name in names if (d := self.look(cls, name)) is not MISSING]
-        return bool(found) and all(is_of_base(d, cls) for d in found)
-
-    def _leaves(self, t: T, names: Sequence[str]) -> bool:
-        """Is an operand asked in C, by none of these methods: a container, one of a class that has it, a number?"""
-        if isinstance(t, Obj):
-            return t.items is not None and not any(is_function(self.look(t.cls, name)) for name in names)
-        return is_scalar(t) or (isinstance(t, (Lst, Dct, Tup)) and exact_class(t) in (list, tuple, dict, OrderedDict))
 
     def refuses(self, f: Any, types: Sequence[T]) -> bool:
         """Does an operator surely raise, given objects whose classes have nothing for it, and numbers?"""
@@ -554,25 +530,6 @@ class Classes:
         return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
 
 
-_TAKE_ITEMS: dict[Any, tuple[int, ...]] = {
-    enumerate: (0,),
-    filter: (1,),
-    ops.unpack: (0,),
-    ops.unpack_ex: (0,),
-    ops.list_extend: (0, 1),
-    ops.dict_update: (0, 1),
-    ops.dict_merge: (1,),
-    ops.list_to_tuple: (0,),
-    dict: (0,),
-    dict.update: (1,),
-}
-"""By the places of their arguments, functions that take items of what they are given and keep nothing else of it."""
-_ASKED_OF_ITEMS: dict[Any, tuple[str, ...]] = {
-    iter: ("__iter__",),
-    reversed: ("__reversed__",),
-    operator.contains: ("__contains__",),
-    **dict.fromkeys((ops.truth, bool, operator.not_), ("__bool__", "__len__")),
-}
 _NEED = frozenset(
     {operator.neg, operator.pos, operator.invert, abs, len, next, operator.getitem, operator.setitem, operator.delitem}
 )
