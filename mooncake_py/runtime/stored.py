@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def _apart(x: Any) -> bool:
     """Are the attributes of this kind of object beside what it holds, whose tangent is another one?"""
     if isinstance(x, BaseException):
         return not is_user_class(type(x))
-    return isinstance(x, (list, dict, tuple, type, pytypes.FunctionType, pytypes.ModuleType))
+    return isinstance(x, (list, dict, deque, tuple, type, pytypes.FunctionType, pytypes.ModuleType))
 
 
 def is_own_namespace(x: Any) -> bool:

@@ -16,6 +16,7 @@ from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
 from mooncake_py.iterators import IteratorShadow
 from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
+from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
 from mooncake_py.structure import attributes, is_user_class
 from mooncake_py.tangents import (
     WHOLE,
@@ -85,8 +86,13 @@ def _shallow(x: CoDual):
     p, fx = x.primal, x.fdata
     y = copy.copy(p)
     fy = _same_parts(p, fx, y)
+    beside, own = _beside(p, fx, y, fy)
+    if own is not None:
+        own.f.update({k: beside.fdata(k) for k in attributes(y)})
 
     def pullback(dy):
+        for k in () if own is None else list(own.r):
+            beside.r[k] = add_rdata(beside.r.get(k), own.r.pop(k))
         if fy is fx or type(fy) in (tuple, SetShadow) or fy is None:
             return (dy,)
         for k in list(fy.r) if isinstance(fy.r, dict) else range(len(fy.r)):
@@ -96,6 +102,14 @@ def _shallow(x: CoDual):
         return None
 
     return CoDual(y, fy), pullback
+
+
+def _beside(x: Any, fx: Any, y: Any, fy: Any) -> tuple[Any, Any]:
+    """Where the tangents of attributes are that x and its copy y have beside their items; None where they have none."""
+    if y is x or not isinstance(x, (list, dict, deque)) or not attributes(y):
+        return None, None
+    beside = shadow_of_attributes(x, fx)
+    return (None, None) if beside is None else (beside, writable_shadow(y, fy))
 
 
 def _same_parts(x: Any, fx: Any, y: Any) -> Any:
@@ -117,10 +131,20 @@ def _same_parts(x: Any, fx: Any, y: Any) -> Any:
     return fy
 
 
+class Copies(dict[int, Any]):
+    """Deep copies by the identity of what they are of, where that is told.
+
+    `beside`, by the identity of copies: where the tangents are of attributes beside items.
+    """
+
+    def __init__(self) -> None:
+        self.beside: dict[int, tuple[Any, Any]] = {}
+
+
 def _of_copy(convert: Any) -> Any:
     def rule(x: CoDual):
         p, fx = x.primal, x.fdata
-        copies: dict[int, Any] = {}  # by the identity of what they are of, where that is told
+        copies = Copies()
         y = convert(p, copies)
         fy = mirrored(p, fx, y, {}, copies)
 
@@ -151,7 +175,7 @@ def _pairs(x: Any, y: Any) -> list[tuple[Any, Any, Any, Any]]:
     return [(k, v, k, copied[k]) for k, v in held.items() if k in copied]  # one that is not there came later
 
 
-def _keys(x: Any, fx: Any, y: Any, copies: dict[int, Any]) -> list[tuple[Any, Any]]:
+def _keys(x: Any, fx: Any, y: Any, copies: Copies) -> list[tuple[Any, Any]]:
     """The keys of a dict or set that may have tangents, each beside its deep copy."""
     if type(fx) is DictShadow:
         return [(k, c) for k, c in zip(x, y, strict=True) if type(k) not in WHOLE]
@@ -173,7 +197,7 @@ def _fdata_of(f: Any, key: Any) -> Any:
     return f.f[key] if type(f) is ListShadow else f.f.get(key)
 
 
-def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any], copies: dict[int, Any]) -> Any:
+def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any], copies: Copies) -> Any:
     """The fdata of y, a deep copy of x: new, one for all places where one thing is; that of x where y is no copy."""
     if y is x:
         return fx
@@ -191,6 +215,14 @@ def mirrored(x: Any, fx: Any, y: Any, seen: dict[int, Any], copies: dict[int, An
             return fx
         raise _refuse("a deep copy", x)
     fy = zero_fdata(y)
+    beside, own = copies.beside[id(y)] = _beside(x, fx, y, fy)
+    if own is not None:
+        seen[id(y)] = fy
+        copied = attributes(y)
+        for k, a in attributes(x).items():
+            f = mirrored(a, beside.fdata(k), copied[k], seen, copies)
+            if f is not None:
+                own.f[k] = f
     if (fy is None and fx is not None and not isinstance(y, tuple)) or ArgsShadow in (type(fx), type(fy)):
         raise _refuse("a deep copy", x)
     if fx is None or isinstance(y, (np.ndarray, np.generic)) or type(fy) in (type(None), tuple):
@@ -219,7 +251,7 @@ def _taken(f: Any, r: Any, key: Any) -> Any:
     return f.r.pop(key, None)
 
 
-def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int], copies: dict[int, Any]) -> Any:
+def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int], copies: Copies) -> Any:
     """Move the cotangent of y, a deep copy of x, to x: into its fdata, else as the rdata that is returned."""
     if y is x:
         return r
@@ -236,7 +268,16 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int], copies: 
         return tuple(ts) if any(t is not None for t in ts) else None
     if type(x) is pytypes.MethodType:
         return give_back(x.__self__, fx, y.__self__, fy, r, seen, copies)
-    if id(y) in seen or fx is None or type(fx) in (PartialShadow, FunctionShadow):
+    if id(y) in seen:
+        return None
+    beside, own = copies.beside.get(id(y), (None, None))
+    if own is not None:
+        seen.add(id(y))
+        copied = attributes(y)
+        for k, a in attributes(x).items():
+            t = give_back(a, beside.fdata(k), copied[k], own.fdata(k), own.r.pop(k, None), seen, copies)
+            beside.r[k] = add_any(beside.r.get(k), None, t)
+    if fx is None or type(fx) in (PartialShadow, FunctionShadow):
         return r if isinstance(x, (float, complex, np.inexact)) else None
     seen.add(id(y))
     for k, c in _keys(x, fx, y, copies):

@@ -1,5 +1,6 @@
 """Classes derived from containers that say themselves how they are made, filled, iterated over, or added up."""
 
+import copy
 from collections import OrderedDict, defaultdict, deque
 from typing import NamedTuple
 
@@ -547,3 +548,37 @@ def operators_of_lists_on_their_own_class(xs):
     g = h
     g += [xs[0] * xs[1]]
     return sum(longer) * kinds + twice[2] * same + other[1] + h[2] * (g is h) + g.first()
+
+
+class Tagged(list):
+    pass
+
+
+class Marked(dict):
+    pass
+
+
+class Queue(deque):
+    pass
+
+
+@case(1.3)
+def copies_have_the_attributes(x):
+    v, d = Tagged([x * x]), Marked(a=1.0)
+    v.tag, d.tag, d.held = x, x * x, [x]
+    w, e = copy.copy(v), copy.copy(d)
+    w.append(w.tag)
+    w.tag = w.tag * 2.0
+    e.held.append(e.tag * x)
+    return sum(w) * w.tag + v.tag * x + e.tag * sum(d.held)
+
+
+@case(1.3)
+def deep_copies_have_the_attributes(x):
+    v, d, q = Tagged([1.0]), Marked(a=x), Queue([x])
+    v.tag, d.tag, d.me, q.tag = [x, x * x], x * x, d, x**3
+    u, (e, f), r = copy.deepcopy(v), copy.deepcopy([d, d]), copy.deepcopy(q)
+    u.tag[0] *= x
+    e.me.tag *= 2.0
+    r.append(r.tag * x)
+    return sum(u.tag) * sum(v.tag) + f.tag * f["a"] + d.tag + sum(r) * q.tag
