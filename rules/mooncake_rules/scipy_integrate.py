@@ -14,7 +14,7 @@ from scipy.integrate._quad_vec import _quadrature_gk21
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.shadows import NoDerivative
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, has_tangent, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
@@ -179,13 +179,27 @@ def _of_end(t: float, weight: float) -> Any:
     )
 
 
+def _refuse_record(f: str, record: dict, shadow: Any) -> None:
+    """Refuse derivatives of what a solver says about how it went, which it may have at the end of its result."""
+    taken = (
+        []
+        if shadow is None
+        else [take_fdata(shadow.f[k], shadow.r.get(k)) for k, v in record.items() if has_tangent(v)]
+    )
+    if any(d is not None and np.any(d) for d in taken):
+        raise NotDifferentiated(f"what scipy.integrate.{f} records with full_output is not differentiated")
+
+
 @rrule(si.quad)
 @watched
 def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, **options):
     weighted = {k: options[k] for k in ("weight", "wvar") if options.get(k) is not None}
     y = si.quad(func.primal, a, b, args.primal, full_output, epsabs, epsrel, **options)
+    fy = tuple(map(zero_fdata, y)) if len(y) > 2 else None
+    record, shadow = (y[2], fy[2]) if fy is not None else ({}, None)
 
     def pullback(dy):
+        _refuse_record("quad", record, shadow)
         if dy is None:
             return None
         if dy[1] is not None and dy[1]:
@@ -215,7 +229,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
         dweight = {"wvar": NoDerivative("scipy.integrate.quad", "the parameter of its weight")} if weighted else {}
         return None, da, db, ds[0] if single else ds, *[None] * 3, *[dweight.get(k) for k in options]
 
-    return CoDual(y, None), pullback
+    return CoDual(y, fy), pullback
 
 
 @rrule(si.quad_vec)
@@ -288,9 +302,10 @@ def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
 def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
     full = bool(options.get("full_output"))
     y, info = si.odeint(func.primal, y0, t, args.primal, **(options | {"full_output": True}))
-    fy = zero_fdata(y)
+    fy, finfo = zero_fdata(y), zero_fdata(info) if full else None
 
     def pullback(dy):
+        _refuse_record("odeint", info, finfo)
         dy = take_fdata(fy, dy[0] if full and dy is not None else dy)
         if dy is None:
             return None
@@ -305,7 +320,7 @@ def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
         dy0 = dy0.reshape(np.shape(y0))
         return None, unstack(dy0, y0) if np.ndim(y0) else dy0[()], unstack(dts, t), ds[0] if single else ds
 
-    return CoDual((y, info) if full else y, (fy, None) if full else fy), pullback
+    return CoDual((y, info) if full else y, (fy, finfo) if full else fy), pullback
 
 
 # -- cases ------------------------------------------------------------------------------------------------

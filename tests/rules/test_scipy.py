@@ -461,3 +461,23 @@ def test_a_sum_that_is_not_the_function_tells_nothing(z: float, which: int) -> N
 def test_the_error_that_is_estimated_is_refused(f: Any) -> None:
     with pytest.raises(NotDifferentiated, match=f"the error that scipy.integrate.{f.__name__} estimates"):
         grad(lambda p: f(lambda x: abs(x - p), 0.0, 3.0)[1])(1.4)
+
+
+def _recorded_by_quad(p: float, name: str) -> Any:
+    y, _, record = si.quad(lambda x: np.exp(-p * x), 0.0, 1.0, full_output=1)
+    return y * np.sum(record[name])
+
+
+def _recorded_by_odeint(p: float, name: str) -> Any:
+    y, record = si.odeint(lambda y, t: -p * y, 1.0, [0.0, 1.0], full_output=True)
+    return y[-1, 0] * np.sum(record[name])
+
+
+@pytest.mark.parametrize(
+    "f, counted, computed", [(_recorded_by_quad, "neval", "rlist"), (_recorded_by_odeint, "nfe", "hu")]
+)
+def test_what_integrators_record_is_refused_unless_it_is_counted(f: Any, counted: str, computed: str) -> None:
+    difference = (f(0.7 + 1e-6, counted) - f(0.7 - 1e-6, counted)) / 2e-6
+    assert grad(f)(0.7, counted) == pytest.approx(difference, rel=1e-4)
+    with pytest.raises(NotDifferentiated, match="records with full_output"):
+        grad(f)(0.7, computed)
