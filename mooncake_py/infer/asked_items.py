@@ -43,7 +43,7 @@ def asks_items(look: Look, f: Any, k: int, types: Sequence[T]) -> bool:
     if k == 0 and is_of_base(f, cls):
         return True
     if uses_up(f, types) == k or (f in _TAKE_ITEMS and k in _TAKE_ITEMS[f]):
-        return True
+        return f is not operator.iadd or look(cls, "__radd__") is MISSING  # which a list leaves it to
     if f is zip or (f is map and k > 0):
         return True
     if f in BINARY and len(types) == 2:

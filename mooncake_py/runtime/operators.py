@@ -43,22 +43,21 @@ def _method(cls: type, name: str) -> pytypes.FunctionType | None:
     return d if type(d) is pytypes.FunctionType else None
 
 
-def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
-    def run_binary(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+Operation = Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]
+
+
+def _answered(name: str, reflected: str) -> Operation:
+    """What the methods of two operands that are written in Python give; None where none of them has an answer."""
+
+    def run(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
         a, b = args
         fa, fb = fargs
         left = _method(type(a), name)
         right = _method(type(b), reflected) if type(a) is not type(b) or reflected != f"__r{name[2:]}" else None
-        if left is None and right is None:
-            return None
         steps = [(left, False), (right, True)]
         if right is not None and issubclass(type(b), type(a)) and type(b) is not type(a):
             if class_attribute(type(a), reflected) is not class_attribute(type(b), reflected):
                 steps.reverse()
-        elif left is None and isinstance(b, _NUMBERS) and _answers(a, b, name):
-            return None
-        if left is None and (native := _native_result(a, b, name)) is not None:
-            return native
         for method, swapped in steps:
             if method is None:
                 continue
@@ -71,6 +70,28 @@ def _binary(name: str, reflected: str) -> Callable[[Call, tuple[Any, ...], tuple
             if pb is None:
                 return y, fy, None
             return y, fy, _swapped(pb) if swapped else pb
+        return None
+
+    return run
+
+
+def _binary(name: str, reflected: str) -> Operation:
+    answered = _answered(name, reflected)
+
+    def run_binary(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
+        a, b = args
+        left = _method(type(a), name)
+        right = _method(type(b), reflected) if type(a) is not type(b) or reflected != f"__r{name[2:]}" else None
+        if left is None and right is None:
+            return None
+        if left is None and isinstance(b, _NUMBERS) and _answers(a, b, name):
+            first = right is not None and issubclass(type(b), type(a)) and type(b) is not type(a)
+            if not first:
+                return None
+        if left is None and (native := _native_result(a, b, name)) is not None:
+            return native
+        if (found := answered(call, args, fargs)) is not None:
+            return found
         if name in ("__eq__", "__ne__"):
             if isinstance(a, (tuple, list, dict)) or isinstance(b, (tuple, list, dict)):
                 return _OPERATORS[name](a, b), None, None  # these have something to say themselves
@@ -117,15 +138,21 @@ def _swapped(pb: Pull) -> Pull:
     return pullback
 
 
-def _in_place(
-    name: str, plain: Any, in_place: Any
-) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
+def _in_place(name: str, plain: Any, in_place: Any) -> Operation:
+    answered = _answered(f"__{name[3:]}", f"__r{name[3:]}")
+
     def run_in_place(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
         method = _method(type(args[0]), name)
         if method is not None:
             y, fy, pb = call(method, None, args, fargs)
             if y is not NotImplemented:
                 return y, fy, pb
+        elif isinstance(args[0], (list, deque)) and (name == "__imul__" or type(args[0]) in (list, deque)):
+            # For CPython `+=` of classes derived from these is an operation of numbers, which come first; `*=` is none.
+            found = answered(call, args, fargs)
+            if found is None and not defines(args[0], f"__{name[3:]}") and defines(args[0], f"__r{name[3:]}"):
+                return call(plain, None, args, fargs)  # the operation of numbers finds the method in C
+            return found
         without = not hasattr(type(args[0]), name)
         if isinstance(args[0], dict) and not without:  # which asks nobody else
             return None

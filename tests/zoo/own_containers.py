@@ -582,3 +582,39 @@ def deep_copies_have_the_attributes(x):
     e.me.tag *= 2.0
     r.append(r.tag * x)
     return sum(u.tag) * sum(v.tag) + f.tag * f["a"] + d.tag + sum(r) * q.tag
+
+
+class Elementwise(list):
+    def __mul__(self, k):
+        return Elementwise([a * k for a in self])
+
+    def __add__(self, other):
+        return Elementwise([a + b for a, b in zip(self, other)])
+
+
+class Reflecting(list):
+    def __rmul__(self, k):
+        return Reflecting([a * 5.0 for a in self])
+
+    def __radd__(self, other):
+        return Reflecting([a * 10.0 for a in self])
+
+
+@case(1.3)
+def operators_in_place_ask_as_python_does(x):
+    v = Elementwise([x, 2.0])
+    w = v
+    v *= 2
+    v *= x
+    u = Elementwise([x, 2.0])
+    t = u
+    u += [x, x]
+    r = [x, 1.0]
+    r += Reflecting([x])
+    q = Reflecting([x])
+    p = q
+    q += Reflecting([x * x])
+    q *= 2
+    plain = [x]
+    plain += Elementwise([x * x])
+    return sum(v) * len(v) + sum(w) + sum(u) * len(t) + sum(r) * len(r) + sum(q) * len(p) + sum(plain)
