@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 _MAKES = frozenset({ops.build_list, ops.build_map, ops.make_cell, list, dict, list.copy, dict.copy, sorted})
 _MAKES |= {deque, deque.copy, OrderedDict, defaultdict}
-_READS: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__})
-_READS |= {list, tuple, sorted, set, dict, list.copy, dict.copy, iter, enumerate, reversed, each_key}
-_READS |= {dict.keys, dict.values, dict.items}
-"""What gives an item of its first argument, or all of them, and does not keep that."""
+_READS: frozenset[Any] = frozenset({operator.getitem, list, tuple, sorted, set, dict, list.copy, dict.copy, iter})
+_READS |= {reversed, each_key, dict.keys, dict.values}
+"""What gives something with the items of its first argument, or part of them, and does not keep that."""
 _SAME = frozenset({ops.check_bound, items_of, surely, narrow})
 
 
@@ -77,6 +76,7 @@ def makes_container(info: CallInfo) -> bool:
 
 
 _READ_ONE: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__, next})
+"""What gives an item of its first argument; `operator.getitem` gives a part as well."""
 _IN_TUPLES: frozenset[Any] = frozenset({zip, enumerate, dict.items, ops.make_function})
 """What gives something that holds what its arguments hold in tuples of its own, or in those that they are."""
 _DICTS: frozenset[Any] = frozenset({dict, OrderedDict, defaultdict})

@@ -84,10 +84,9 @@ def _binary(name: str, reflected: str) -> Operation:
         right = _method(type(b), reflected) if type(a) is not type(b) or reflected != f"__r{name[2:]}" else None
         if left is None and right is None:
             return None
-        if left is None and isinstance(b, _NUMBERS) and _answers(a, b, name):
-            first = right is not None and issubclass(type(b), type(a)) and type(b) is not type(a)
-            if not first:
-                return None
+        first = right is not None and issubclass(type(b), type(a)) and type(b) is not type(a)
+        if left is None and not first and isinstance(b, _NUMBERS) and _answers(a, b, name):
+            return None
         if left is None and (native := _native_result(a, b, name)) is not None:
             return native
         if (found := answered(call, args, fargs)) is not None:
