@@ -6,6 +6,7 @@ A part that comes before the whole waits for it: zeros that are there for its sa
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.transform import helpers
 from mooncake_py.transform.effects import ARITHMETIC, computes, function_of, harmless
-from mooncake_py.transform.uses import count_uses
+from mooncake_py.transform.uses import count_uses, read_by
 
 _WHOLE = {operator.iadd: helpers.sum_of_one, operator.isub: helpers.negative_of_one}
 
 
 def without_zeros(b: Builder, types: dict[Var, T]) -> None:
-    """Rewrite the first addition to every array of zeros that is made in the block where it is added to."""
+    """Rewrite the first addition to every array of zeros where it is made, or in other blocks."""
     uses: dict[Operand, int] = {}
     subst: dict[Var, Operand] = {}
     for block in b.blocks:
@@ -29,19 +30,47 @@ def without_zeros(b: Builder, types: dict[Var, T]) -> None:
         if not zeros:
             continue
         uses = uses or count_uses(b)
-        readers: dict[Operand, list[Call]] = {z: [] for z in zeros}
-        for s in block.stmts:
-            for v in s.operands():
-                if v in zeros:
-                    readers[v].append(s)
+        readers = _readers(block, zeros)
         for z, made in zeros.items():
             here = readers[z]
             if len(here) == uses.get(z) == 2 and _wait(block, here[0], here[1], uses):
                 here, uses[z] = here[1:], 1
             if here and not _put(block, here, uses):
                 _take(block, made, here[0], uses, types, subst)
+        for z in zeros.keys() - {z for z, here in readers.items() if here} - set(read_by(block.term)):
+            _put_later(b, block, z, uses)
     if subst:
         b.apply(subst)
+
+
+def _readers(block: Draft, zeros: Iterable[Operand]) -> dict[Operand, list[Call]]:
+    """The statements of a block that read each of these, in their order."""
+    readers: dict[Operand, list[Call]] = {z: [] for z in zeros}
+    for s in block.stmts:
+        for v in s.operands():
+            if v in readers:
+                readers[v].append(s)
+    return readers
+
+
+def _put_later(b: Builder, home: Draft, z: Operand, uses: dict[Operand, int]) -> None:
+    """Put what comes first into zeros that another block than theirs adds to, or several that exclude each other."""
+    readers = {block: _readers(block, (z,))[z] for block in b.blocks}
+    users = {block for block, here in readers.items() if here or z in read_by(block.term)}
+    for block, here in readers.items():
+        if here and users.isdisjoint(_between(home, block)):
+            _put(block, here, uses)
+
+
+def _between(home: Draft, block: Draft) -> set[Draft]:
+    """What may run after a block and before another one that it leads to, which may be the other one itself."""
+    seen: set[Draft] = {home}
+    work = [block]
+    while work:
+        new = {q for q, _ in work.pop().preds} - seen
+        seen |= new
+        work += new
+    return seen - {home}
 
 
 def _wait(block: Draft, read: Call, whole: Call, uses: dict[Operand, int]) -> bool:

@@ -158,11 +158,36 @@ def below_or_alone(a: Any, b: Any) -> Any:
 pure.update({number_above, complex_above, array_shares, above_or_alone, below_or_alone})
 
 
-@inline
-def turn(c: Any, a: Any, b: Any) -> Any:
-    """c / (a^2 + b^2), where the squares may be too large or too small for a float."""
+def turns(a: Any, b: Any) -> tuple[Any, Any]:
+    """The derivatives of arctan2(a, b): (b, -a) / (a^2 + b^2), also where the squares do not fit a float."""
+    if _are_many_floats(a) and _are_many_floats(b):  # np.hypot takes ten times as long as squares
+        with np.errstate(over="ignore", under="ignore"):
+            squares = a * a + b * b
+        if np.min(squares) > 1e-30 and np.max(squares) < np.inf:
+            return b / squares, a / -squares
     h = np.hypot(a, b)
-    return over(over(c, h), h)
+    return over(over(b, h), h), over(over(a, h), -h)
+
+
+def _are_many_floats(a: Any) -> bool:
+    return type(a) is np.ndarray and a.size >= 256 and a.dtype.char in "fd"
+
+
+pure.add(turns)
+probed.add(turns)
+
+
+def _arctan2(f: Any) -> Any:
+    def arctan2(a, b):
+        shapes = shapes_of(a, b)
+
+        def pullback(dy):
+            by_a, by_b = turns(a, b)
+            return down(dy * by_a, a, shapes, 0, b), down(dy * by_b, b, shapes, 1, a)
+
+        return f(a, b), pullback
+
+    return arctan2
 
 
 @inline
@@ -174,7 +199,6 @@ def apart_from_zero(y: Any) -> Any:
 
 
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
-    (np.arctan2, lambda a, b, y: turn(b, a, b), lambda a, b, y: -turn(a, a, b)),
     (np.hypot, lambda a, b, y: a / apart_from_zero(y), lambda a, b, y: b / apart_from_zero(y)),
     (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
     (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
@@ -289,6 +313,7 @@ def _heaviside(f: Any) -> Any:
     return heaviside
 
 
+binary(_arctan2, np.arctan2)
 binary(_one_of_two, np.maximum)
 binary(_one_of_two, np.minimum)
 binary(_copysign, np.copysign)
@@ -298,7 +323,7 @@ binary(_nextafter, np.nextafter)
 binary(_divmod, np.divmod)
 for _types in ((Array, Array), (Array, Scalar), (Scalar, Array)):
     rrule(divmod, types=_types)(_divmod(divmod))
-probed.update({np.maximum, np.minimum, np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
+probed.update({np.arctan2, np.maximum, np.minimum, np.copysign, np.ldexp, np.heaviside, np.nextafter, np.divmod})
 
 
 # -- the rest ---------------------------------------------------------------------------------------------
@@ -384,6 +409,7 @@ def _filled(x: float) -> Any:
 
 
 CASES: list[RuleCase] = []
+_MANY = np.linspace(-1.0, 2.0, 260).reshape(26, 10)
 for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, np.positive, np.conjugate):
     _x = _P + 1 if _f is np.arccosh else _P if _f in _POSITIVE else _V
     CASES += [case(_f, _x), case(_f, 1.5 if _f is np.arccosh else 0.4), case(_f, _x.astype(np.float32))]
@@ -414,7 +440,9 @@ for _f in (np.add, np.subtract, np.multiply, np.divide, np.power):
 CASES += [
     case(np.ldexp, _V, np.array([1, 2, 0, -1])), case(np.ldexp, 1.5, 3), case(np.heaviside, _V, 0.5),
     case(np.heaviside, _V, _P), case(lambda h: np.heaviside(np.zeros(2), h), np.array([0.5, 0.7])),
-    case(np.nan_to_num, _V), case(_filled, 0.7),
+    case(np.nan_to_num, _V), case(_filled, 0.7), case(np.arctan2, _MANY, _MANY[::-1] - 0.3),
+    case(np.arctan2, np.array([3, -1, 200]), np.array([0.5, -2.0, 0.1])),
+    case(np.arctan2, (_MANY > 0.2)[:, :1], _MANY + 1.5),
     case(np.modf, _V + 1.2),
     case(np.unwrap, np.array([0.1, 3.0, 6.5, 0.3])), case(np.sin, _V, dtype=np.float64),
     case(np.add, _V, _P, dtype=np.float64), case(np.sign, _V), case(np.floor, _V), case(np.rint, _V),

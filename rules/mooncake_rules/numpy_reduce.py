@@ -143,19 +143,16 @@ def attained(a: np.ndarray, y: Any, dy: Any, axis: Any) -> np.ndarray:
     shape = a.shape
     hit = (a == kept(y, shape, axis)).astype(a.dtype)
     dy = kept(dy, shape, axis)
-    n = np.count_nonzero(hit) if axis is None else _sum(hit, axis)
-    if not np.all(n):
+    n = np.add.reduce(hit, axis, None, None, True)
+    if np.count_nonzero(n) < n.size:  # nothing is equal to NaN
         hit[(a != a) & (n == 0)] = np.nan
+        n = np.maximum(n, 1)
     del a  # the array may be free now
-    share = dy / np.maximum(n, 1)
+    share = dy / n
     if share.dtype != hit.dtype:
         return hit * share
     hit *= share
     return hit
-
-
-def _sum(hit: np.ndarray, axis: Any) -> np.ndarray:
-    return np.add.reduce(hit, axis, None, None, True)
 
 
 pure.add(attained)

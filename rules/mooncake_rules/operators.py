@@ -172,12 +172,12 @@ def surely_positive(a: Any) -> bool:
 
 def exponent_log(a: Any, positive: bool) -> Any:
     """log(a), zero where a is zero (the derivative of 0 ** b by b is zero for b > 0), NaN where it is negative."""
+    if positive:
+        return np.log(a)
     if is_number(a) and not isinstance(a, np.generic):
         if isinstance(a, complex):
             return np.log(a) if a else 0.0
         return np.log(a) if a > 0 else 0.0 if a == 0 else np.nan
-    if positive:
-        return np.log(a)
     safe = np.where(a == 0, 1, a)
     with np.errstate(invalid="ignore"):  # a negative base: mostly nobody asks for the derivative by the exponent
         return np.log(safe)
@@ -217,18 +217,17 @@ def power_below(a: Any, b: Any, positive: bool) -> Any:
 
     `positive`: is a an array whose numbers are all known to be so?
     """
+    if positive:
+        return np.power(a, b - 1)
     if is_number(a) and is_number(b):
         if not b:
             return 1.0
         return a ** (b - 1) if a or b >= 1 else float("inf")
-    if not is_number(a) and a.dtype.kind == "f":
-        if is_number(b):
-            if b == 3:  # the squares and cubes of which most powers are made
-                return a * a
-            if b == 2:
-                return a
-        elif positive:
-            return np.power(a, b - 1)
+    if is_number(b) and a.dtype.kind == "f":
+        if b == 3:  # the squares and cubes of which most powers are made
+            return a * a
+        if b == 2:
+            return a
     with np.errstate(divide="ignore", invalid="ignore"):
         r = np.power(np.asarray(a, dtype=np.result_type(a, 1.0)) if is_number(a) or a.dtype.kind in "iub" else a, b - 1)
     if is_number(b):
