@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from benchmarks import rules
+from benchmarks import fit, rules
 from benchmarks.workloads import WORKLOADS, Workload
 from tests.harness import assert_cotangent_fits, bits, directions_for, inner, magnitude, slopes
 
@@ -54,3 +54,10 @@ def test_adjoint_by_hand(case: rules.Case) -> None:
         directions = directions_for(args, [position], rng)
         _, expected, _ = slopes(lambda *xs: np.sum(plain(*xs)[0] * dy), args, directions, 1.0, 1e-6)
         assert np.sum(gradient * directions[position]) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_the_reference_of_the_fit() -> None:
+    steps = 1e-5 * np.eye(4)
+    ends = [[fit.loss(fit.RATES + sign * e, 1e-12, 1e-13) for sign in (1, -1)] for e in steps]
+    differences = [(up - down) / 2e-5 for up, down in ends]
+    assert np.allclose(fit.reference_gradient(fit.RATES), differences, rtol=1e-6)
