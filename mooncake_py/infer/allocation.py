@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import INITIAL, items_of, make_object, narrow, set_beside, surely
 from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.own_containers import base_of
-from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Obj, SetOf, T, Top, is_scalar, widen
+from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Obj, SetOf, T, Top, Tup, is_scalar, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Raise, Var, term_operands
@@ -77,8 +77,8 @@ def makes_container(info: CallInfo) -> bool:
 
 _READ_ONE: frozenset[Any] = frozenset({operator.getitem, dict.__getitem__, dict.get, list.__getitem__, next})
 """What gives an item of its first argument; `operator.getitem` gives a part as well."""
-_IN_TUPLES: frozenset[Any] = frozenset({zip, enumerate, dict.items, ops.make_function})
-"""What gives something that holds what its arguments hold in tuples of its own, or in those that they are."""
+_PAIRS: dict[Any, Callable[[int], int | None]] = {zip: lambda i: i, enumerate: lambda i: 1, dict.items: lambda i: None}
+"""What gives an iterator over tuples of its own: where in them the items of its i-th argument are."""
 _DICTS: frozenset[Any] = frozenset({dict, OrderedDict, defaultdict})
 _HOLD: frozenset[Any] = frozenset({ops.build_tuple, ops.build_list, ops.build_map, ops.build_set, ops.make_cell})
 _PUT_ONE: frozenset[Any] = frozenset({operator.setitem, dict.__setitem__, OrderedDict.__setitem__, ops.map_add})
@@ -94,7 +94,9 @@ _IN_SIGHT = frozenset({"op", "plain", "rule"})
 LOOK_ONLY = frozenset({f.__module__ for f in (ops.load_global, cell_of, make_object)})
 """Where the functions are that are given functions and call none of them."""
 
-_Site = Var | None  # a statement that makes something; None for all that is made elsewhere
+_Part = str | int | None  # an attribute, a place in a tuple, or (None) what a container holds somewhere
+_Sites = int  # a set of what makes something, one bit each
+_ELSEWHERE: _Sites = 1  # all that is not made here
 
 
 class Allocations:
@@ -113,18 +115,20 @@ class Allocations:
         through: bool = False,
     ):
         self.shape, self.types, self.has_identity, self.through = shape, types, has_identity, through
-        self._from: dict[Operand, set[_Site]] = {}
-        self._contents: dict[Var, dict[str | None, set[_Site]]] = {}
-        self._seen: set[Var] = set()  # by code that is not in sight
+        self._from: dict[Operand, _Sites] = {}
+        self._makers: list[Var | None] = [None]  # of every bit the statement; None where it is no value of the function
+        self._made_by: dict[Var, _Sites] = {}
+        self._contents: list[dict[_Part, _Sites]] = [{}]  # of every bit
+        self._seen: _Sites = 0  # by code that is not in sight
         self._copies: list[tuple[Operand, Operand]] = []
-        self._reads: list[tuple[Operand, Operand, str | None]] = []
-        self._puts: list[tuple[Operand, str | None, Operand]] = []
-        self._items: list[tuple[Operand, Operand]] = []
+        self._reads: list[tuple[Operand, Operand, _Part]] = []
+        self._puts: list[tuple[Operand, _Part, Operand]] = []
+        self._items: list[tuple[Operand, _Part, Operand]] = []
         self._shown: list[Operand] = []
         self._origins: dict[Operand, Origin] = {}
-        self._spared: dict[tuple[frozenset[_Site], frozenset[Var]], frozenset[str]] = {}
+        self._spared: dict[tuple[_Sites, _Sites], frozenset[str]] = {}
         for v in (*shape.fn.params, *shape.fn.free):
-            self._from[v] = {None}
+            self._from[v] = _ELSEWHERE
         for a, p in shape.passed:
             self._copy(p, a)
         raised = [b.term.exc for b in shape.fn.blocks if isinstance(b.term, Raise) and b.term.exc is not None]
@@ -133,30 +137,49 @@ class Allocations:
             if isinstance(source, Var) and source not in raised:
                 self._read(p, source)
             else:
-                self._from[p] = {None}
+                self._from[p] = _ELSEWHERE
         for s in shape.statements:
             info = calls.get(s.out)
             if info is not None:
                 self._statement(s, info)
         self._settle()
-        parts = [sites for holder in self._contents.values() for sites in holder.values()]
-        self._held: set[_Site] = set().union(*parts)
+        self._held: _Sites = 0
+        for holder in self._contents:
+            for sites in holder.values():
+                self._held |= sites
+
+    def _make(self, out: Var | None = None) -> _Sites:
+        """A set of one: what a statement makes, `out`, or (None) a tuple that is no value of the function so far."""
+        sites = 1 << len(self._makers)
+        self._makers.append(out)
+        self._contents.append({})
+        if out is not None:
+            self._from[out] = self._made_by[out] = sites
+        return sites
+
+    def _of_tuples(self, out: Var) -> Operand:
+        """A name for the tuples that an iterator which a statement makes gives."""
+        each = Const(out)
+        self._make(out)
+        self._from[each] = self._contents[-1][None] = self._make()
+        return each
 
     def _copy(self, out: Operand, v: Operand) -> None:
         if self.has_identity(v):
             self._copies.append((out, v))
 
-    def _read(self, out: Operand, v: Operand, name: str | None = None) -> None:
+    def _read(self, out: Operand, v: Operand, name: _Part = None) -> None:
         if self.has_identity(out):
             self._reads.append((out, v, name))
 
-    def _put(self, where: Operand, v: Operand, name: str | None = None) -> None:
+    def _put(self, where: Operand, v: Operand, name: _Part = None) -> None:
         if self.has_identity(v):
             self._puts.append((where, name, v))
 
-    def _put_items(self, where: Operand, *values: Operand) -> None:
-        """What these hold."""
-        self._items += [(where, v) for v in values if self.has_identity(v)]
+    def _put_items(self, where: Operand, v: Operand, name: _Part = None) -> None:
+        """What it holds."""
+        if self.has_identity(v):
+            self._items.append((where, name, v))
 
     def _show(self, *values: Operand) -> None:
         self._shown += [v for v in values if self.has_identity(v)]
@@ -166,16 +189,16 @@ class Allocations:
         out, args, kind = s.out, info.args, info.kind
         f = info.target if type(info.target).__hash__ is not None else None
         named = [v for _, v in info.kwargs]
-        if kind == "dynamic" and only_iterates(s, self.shape, self._type):
+        if kind in ("dynamic", "planned") and only_iterates(s, self.shape, self._type):
             kind, f, args = "op", self._type(s.fn).value, s.args  # type: ignore[attr-defined]
         if kind == "planned":
-            self._from[out] = {None}  # what is to stand here will say
+            self._from[out] = _ELSEWHERE  # what is to stand here will say
         elif kind not in _IN_SIGHT:
             self._show(*s.operands(), *args)
-            self._from[out] = {None}
+            self._from[out] = _ELSEWHERE
         elif is_const(s.fn, make_object):
-            self._from[out] = {out}
-        elif f in _SAME:
+            self._make(out)
+        elif f in _SAME or (f is ops.unpack and isinstance(info.types[0], Tup)):
             self._copy(out, args[0])
         elif f in _OF_FUNCTIONS:
             self._read(out, args[0])
@@ -185,30 +208,38 @@ class Allocations:
             self._read(out, s.args[0], s.args[1].value)  # type: ignore[union-attr]
             self._read(out, s.args[0])  # of a dict that has its items as attributes
         elif f in _HOLD or (kind == "op" and isinstance(self.types.get(out), Meth)):
-            self._from[out] = {out}
-            for v in (*(args if f in _HOLD else s.args), *named):
-                self._put(out, v)
+            self._make(out)
+            for i, v in enumerate((*(args if f in _HOLD else s.args), *named)):
+                self._put(out, v, i if f is ops.build_tuple else None)
         elif f in _READ_ONE and (f is not operator.getitem or _is_of_one(*info.types[:2])):
             self._show(*args[1:])  # a key, which may be asked
-            self._read(out, args[0])
+            self._read(out, args[0], _place(args[1]) if f is operator.getitem else None)
             for v in args[1:]:
                 self._copy(out, v)
-        elif f in _IN_TUPLES:
-            self._from[out] = {out}
+        elif f in _PAIRS:
+            each = self._of_tuples(out)
+            for i, v in enumerate(args):
+                self._put_items(each, v, _PAIRS[f](i))
+        elif f is ops.make_function:
+            self._make(out)
             for v in args:
                 self._put(out, v)
                 self._put_items(out, v)
         elif f is defaultdict and len(args) < 2:
             # What it makes itself is told apart from all but this dict; others than classes may hand out anything.
             made = not info.types or (isinstance(t := info.types[0], Known) and isinstance(t.value, type))
-            self._from[out] = {out}
-            self._contents[out] = {None: {out} if made else {out, None}}
+            own = self._make(out)
+            self._contents[-1][None] = own if made else own | _ELSEWHERE
             self._show(*args)
         elif f in _READS or f is ops.unpack or f is advance or makes_container(info):
             of_pairs = f in _DICTS and bool(args) and not isinstance(info.types[0], Dct)
-            self._from[out] = {None} if of_pairs else {out}
+            if of_pairs:
+                self._from[out] = _ELSEWHERE
+            else:
+                self._make(out)
             n = 2 if f is operator.add else 1
-            self._put_items(out, *args[:n])
+            for v in args[:n]:
+                self._put_items(out, v)
             for v in named if f in _DICTS else ():
                 self._put(out, v)
             self._show(*args[0 if of_pairs else n :], *(() if f in _DICTS else named))
@@ -228,7 +259,7 @@ class Allocations:
             keeps = kind == "op" or self._may_keep(out) or (info.rule is not None and bool(info.rule.mutates))
             self._show(*[v for v in (s.fn, *args, *named) if keeps or (self._runs(v) and not look_only)])
             if self.has_identity(out):
-                self._from[out] = {None}
+                self._from[out] = _ELSEWHERE
 
     def _type(self, v: Operand) -> T:
         return Known(v.value) if isinstance(v, Const) else self.types.get(v, Top())
@@ -252,54 +283,60 @@ class Allocations:
 
     def _settle(self) -> None:
         """What is put somewhere is read there, and what is seen there by others may be something else."""
-        before = -1
-        while before != (before := self._size()):
+        self._changed = True
+        while self._changed:
+            self._changed = False
+            get = self._from.get
             for out, v in self._copies:
-                self._get(out).update(self._get(v))
+                self._add(out, get(v, 0))
             for out, v, name in self._reads:
-                self._get(out).update(self._read_from(self._get(v), name))
+                self._add(out, self._read_from(get(v, 0), name))
             for where, name, v in self._puts:
-                self._put_at(where, name, self._get(v))
-            for where, v in self._items:
-                self._put_at(where, None, self._read_from(self._get(v), None))
-            self._see(set().union(*map(self._get, self._shown)))
-            if before == self._size():  # what it is not seen to hold it has from elsewhere
+                self._put_at(get(where, 0), name, get(v, 0))
+            for where, name, v in self._items:
+                self._put_at(get(where, 0), name, self._read_from(get(v, 0), None))
+            for v in self._shown:
+                self._see(get(v, 0))
+            if not self._changed:  # what it is not seen to hold it has from elsewhere
                 for out, _, _ in self._reads:
-                    if not self._get(out):
-                        self._get(out).add(None)
+                    self._add(out, 0 if get(out) else _ELSEWHERE)
 
-    def _get(self, v: Operand) -> set[_Site]:
-        return self._from.setdefault(v, set())
+    def _add(self, v: Operand, sites: _Sites) -> None:
+        before = self._from.get(v, 0)
+        if sites & ~before:
+            self._from[v] = before | sites
+            self._changed = True
 
-    def _size(self) -> int:
-        held = sum(len(x) for parts in self._contents.values() for x in parts.values())
-        return sum(map(len, self._from.values())) + held + len(self._seen)
-
-    def _read_from(self, sites: set[_Site], name: str | None) -> set[_Site]:
-        found: set[_Site] = set()
-        for site in sites:
-            if site is None:
-                found.add(None)
-                continue
-            found.update(self._contents.get(site, {}).get(name, ()))
-            if site in self._seen:
-                found.add(None)
-        if self.through and len(found) > 1:
-            found.discard(None)
+    def _read_from(self, sites: _Sites, name: _Part) -> _Sites:
+        found = sites & _ELSEWHERE
+        if sites & self._seen:
+            found = _ELSEWHERE
+        for i in _bits(sites):
+            for part, held in self._contents[i].items():
+                if part == name or (part is None if isinstance(name, int) else name is None and isinstance(part, int)):
+                    found |= held
+        if self.through and found != _ELSEWHERE:
+            found &= ~_ELSEWHERE
         return found
 
-    def _put_at(self, where: Operand, name: str | None, sites: set[_Site]) -> None:
-        for site in self._get(where):
-            if site is None:
-                self._see(sites)
-            else:
-                self._contents.setdefault(site, {}).setdefault(name, set()).update(sites)
-                if site in self._seen:
-                    self._see(sites)
+    def _put_at(self, holders: _Sites, name: _Part, sites: _Sites) -> None:
+        if not sites:
+            return
+        for i in _bits(holders):
+            parts = self._contents[i]
+            before = parts.get(name, 0)
+            if sites & ~before:
+                parts[name] = before | sites
+                self._changed = True
+        if holders & (_ELSEWHERE | self._seen):
+            self._see(sites)
 
-    def _see(self, sites: set[_Site]) -> None:
+    def _see(self, sites: _Sites) -> None:
         """Code that is not in sight comes to these, and to what they hold."""
-        self._seen |= self._led_to(sites)
+        seen = self._seen | self._led_to(sites)
+        if seen != self._seen:
+            self._seen = seen
+            self._changed = True
 
     def of(self, v: Operand) -> Origin:
         """Where v comes from."""
@@ -312,35 +349,52 @@ class Allocations:
         """Attributes of what v is and holds that surely do not lead to what is written to."""
         if written.seen or not written.held:
             return frozenset()
-        key = frozenset(self._from.get(v, ())), written.made
+        key = self._from.get(v, 0), sum([self._made_by[x] for x in written.made])
         if key not in self._spared:
-            names: dict[str, set[_Site]] = {}
-            for site in self._led_to(key[0]):
-                for name, sites in self._contents.get(site, {}).items():
-                    if name is not None:
-                        names.setdefault(name, set()).update(sites)
-            self._spared[key] = frozenset([n for n, x in names.items() if written.made.isdisjoint(self._led_to(x))])
+            names: dict[str, _Sites] = {}
+            for i in _bits(self._led_to(key[0])):
+                for name, sites in self._contents[i].items():
+                    if isinstance(name, str):
+                        names[name] = names.get(name, 0) | sites
+            self._spared[key] = frozenset([n for n, x in names.items() if not self._led_to(x) & key[1]])
         return self._spared[key]
 
-    def _led_to(self, sites: Collection[_Site]) -> set[Var]:
+    def _led_to(self, sites: _Sites) -> _Sites:
         """These, and all that they hold."""
-        work = [x for x in sites if x is not None]
-        found = set(work)
+        found = work = sites & ~_ELSEWHERE
         while work:
-            for parts in self._contents.get(work.pop(), {}).values():
-                new = [x for x in parts if x is not None and x not in found]
-                found.update(new)
-                work += new
+            held = 0
+            for i in _bits(work):
+                for parts in self._contents[i].values():
+                    held |= parts
+            work = held & ~found & ~_ELSEWHERE
+            found |= work
         return found
 
     def _origin(self, v: Operand) -> Origin:
         sites = self._from.get(v)
         if not sites:
             return ANYWHERE
-        made = frozenset([x for x in sites if x is not None])
-        elsewhere = None in sites
-        seen = elsewhere or not made.isdisjoint(self._seen)
-        return Origin(made, elsewhere, seen or not made.isdisjoint(self._held), seen)
+        makers = [self._makers[i] for i in _bits(sites)]
+        elsewhere = bool(sites & _ELSEWHERE)
+        seen = elsewhere or bool(sites & self._seen)
+        made = frozenset([x for x in makers if x is not None])
+        return Origin(made, elsewhere, seen or bool(sites & self._held), seen)
+
+
+def _bits(sites: _Sites) -> Iterator[int]:
+    """The places of these, elsewhere left out."""
+    sites &= ~_ELSEWHERE
+    while sites:
+        last = sites & -sites
+        yield last.bit_length() - 1
+        sites ^= last
+
+
+def _place(index: Operand) -> int | None:
+    """Which item of a tuple this index gives, if that is known."""
+    known = isinstance(index, Const) and type(index.value) is int and index.value >= 0
+    return index.value if known else None  # type: ignore[union-attr]
 
 
 _ITERATES = frozenset(map(id, (iter, zip, enumerate, reversed, next, item_within)))
