@@ -161,7 +161,8 @@ class Allocations:
         """A name for the tuples that an iterator which a statement makes gives."""
         each = Const(out)
         self._make(out)
-        self._from[each] = self._contents[-1][None] = self._make()
+        gives = self._contents[-1]
+        self._from[each] = gives[None] = self._make()
         return each
 
     def _copy(self, out: Operand, v: Operand) -> None:
