@@ -7,6 +7,7 @@ import operator
 import types as pytypes
 from collections import OrderedDict
 from dataclasses import replace
+from inspect import CO_GENERATOR
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -241,7 +242,7 @@ class Calls(PythonCalls):
         args = tuple(map(self.type_of, s.args))
         for t in args:
             if t is BOT:
-                return BOT
+                return self.of_awaited(s, fn)
         if isinstance(fn, Known) and type(fn.value) is pytypes.BuiltinFunctionType:  # nothing but what it is
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Meth) and fn.is_read_as(s.fn):
@@ -273,6 +274,14 @@ class Calls(PythonCalls):
             if plan is not None and not self.shape.reads_keywords:
                 return self.planned(s, plan)
         return self.dynamic(s, "the callee is not known")
+
+    def of_awaited(self, s: Call, fn: T) -> T:
+        """A call that is given what nothing is known of so far: a generator can be run there before."""
+        if self.patient and isinstance(fn, Fn) and fn.code.co_flags & CO_GENERATOR and self.is_in_sight(s.fn):
+            if s.out not in self.late:
+                self.unseen.add(s.out)
+                self.planned(s, Awaited(CallInfo("dynamic", None, None, s.args, s.kwargs)))
+        return BOT
 
     def resolved(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a known object."""

@@ -90,7 +90,8 @@ class Inference(Calls):
                     self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost
                 )
                 changed = self.grow(memory.written_back(self.types, calls, patience=2), times, round_)
-                if not changed and not self.is_to_be_simpler() and any(map(is_blank, self.types.values())):
+                waits = changed or self.is_to_be_simpler() or self.is_early()
+                if not waits and any(map(is_blank, self.types.values())):
                     for patience, through in ((2, True), (1, False), (0, False)):
                         guessed = memory.written_back(self.types, calls, patience, through)
                         if changed := self.grow(guessed, times, round_):
@@ -100,7 +101,7 @@ class Inference(Calls):
             waiting = set() if changed else self.waiting - self.ready
             # What comes of some may be what lists are filled with; others are to be made simpler first.
             later = self.hollow | self.unseen
-            early = bool(waiting) and self.patient and self.is_more_to_come(waiting)
+            early = not changed and self.is_early()
             if (sooner := waiting - later) or (waiting and not early):
                 ready = sooner or waiting - self.hollow or waiting
                 self.ready |= ready
@@ -155,8 +156,11 @@ class Inference(Calls):
         memory.types = self.types
         return types == self.types and _mean_the_same(calls, self.calls)
 
-    def is_more_to_come(self, waiting: Set[Var]) -> bool:
-        """Is there something in the function that is to be made simpler before more is asked of it?"""
+    def is_early(self) -> bool:
+        """Do calls wait, and is something in the function to be made simpler before more is asked of it?"""
+        waiting = self.waiting - self.ready
+        if not (waiting and self.patient):
+            return False
         return not self.unseen.isdisjoint(waiting) or any(map(is_to_come, self.calls.values()))
 
     def is_to_be_simpler(self) -> bool:

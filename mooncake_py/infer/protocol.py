@@ -483,12 +483,14 @@ class Classes:
         left = self.look(a, name) if _is_asked(types[0]) else MISSING
         asked = _is_asked(types[1]) and (a is not b or back != f"__r{name[2:]}")
         right = self.look(b, back) if asked else MISSING
+        if f is operator.mul and not hasattr(a, "__index__") and not hasattr(b, "__index__"):
+            left, right = (MISSING if m in _REPEAT else m for m in (left, right))  # tuples, by whole numbers
         found = [m for m in (left, right) if m is not MISSING and m is not getattr(object, name, None)]
         if not found or not all(is_function(m) for m in found):
             return None
         if isinstance(types[0], Tup) or isinstance(types[1], Tup):
-            for k, n in ((a, name), (b, back)):
-                if issubclass(k, tuple) and hasattr(tuple, n) and not is_function(self.look(k, n)):
+            for k, n, m in ((a, name, left), (b, back, right)):
+                if issubclass(k, tuple) and hasattr(tuple, n) and not is_function(m) and f is not operator.mul:
                     return None  # what tuples do is tried, too
         whole = (Const(f), *args)
         if not is_function(right):
@@ -530,6 +532,7 @@ class Classes:
         return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
 
 
+_REPEAT = (tuple.__mul__, tuple.__rmul__)
 _NEED = frozenset(
     {operator.neg, operator.pos, operator.invert, abs, len, next, operator.getitem, operator.setitem, operator.delitem}
 )

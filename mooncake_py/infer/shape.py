@@ -246,6 +246,27 @@ class Shape:
         return found
 
     @cached_property
+    def incoming(self) -> dict[Var, list[Operand]]:
+        """What edges pass on to every parameter of a block."""
+        found: dict[Var, list[Operand]] = {p: [] for p in self.joining}
+        for b in self.fn.blocks:
+            for e in edges(b.term):
+                params = self.blocks[e.target].params
+                for p, a in zip(params[1:] if brings_value(b.term, e) else params, e.args, strict=True):
+                    found[p].append(a)
+        return found
+
+    def comes_from(self, v: Var) -> list[Operand]:
+        """What may come to be in the parameter of a block; itself where a terminator gives it a value."""
+        given = {p for _, p in self.brought}
+        seen: dict[Operand, None] = {v: None}
+        for x in (work := [v]):
+            new = [] if x in given else [a for a in self.incoming.get(x, ()) if a not in seen]
+            seen.update(dict.fromkeys(new))
+            work += [a for a in new if isinstance(a, Var)]
+        return [x for x in seen if x in given or x not in self.joining]
+
+    @cached_property
     def brought(self) -> list[tuple[Operand | None, Var]]:
         """The parameters that a terminator gives a value itself, with what that is or is an item of, if in sight."""
         found: list[tuple[Operand | None, Var]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types as pytypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
     is_scalar,
+    is_unbound,
     join,
     kind_of,
     widen,
@@ -93,6 +94,7 @@ class State:
         patient: bool = False,
     ):
         self.classes = classes  # where attributes of objects are looked into
+        self.within: set[Var] = set()  # of which is asked now what they give
         self.late: set[Var] = set()  # calls that are decided when they run: writes of attributes, say
         self.ready: set[Var] = set()  # calls of functions that are looked into
         self.waiting: set[Var] = set()  # and those that are to be, when what the others write is known
@@ -174,7 +176,24 @@ class State:
             return self.element_type(d.args[0])
         if d is not None and is_const(d.fn, each_key):
             return activate(self.element_type(d.args[0]), False)
-        return Inst(int) if self.type_of(it) == COUNTS else Top(self.type_of(it).active)
+        t = self.type_of(it)
+        if t == COUNTS:
+            return Inst(int)
+        return self.of_any(it, self.item_type) if type(t) is Top and it in self.shape.joining else Top(t.active)
+
+    def of_any(self, v: Operand, items: Callable[[Operand], T]) -> T:
+        """What is asked of a value, of all that it may be where blocks join."""
+        assert isinstance(v, Var)
+        sources = self.shape.comes_from(v)
+        found: T = BOT
+        if v in sources or v in self.within:  # an iterator over itself, say
+            return Top(self.type_of(v).active)
+        self.within.add(v)
+        for x in sources:
+            if not (isinstance(t := self.type_of(x), Bot) or is_unbound(t) or self.gives_no_items(t)):
+                found = join(found, items(x))
+        self.within.discard(v)
+        return found
 
     def element_type(self, x: Operand) -> T:
         """What iterating over x gives."""
@@ -227,6 +246,8 @@ class State:
                 for i in items:
                     e = join(e, i)
                 return e
+            case Top() if x in self.shape.joining:
+                return self.of_any(x, self.element_type)
         return Top(t.active)
 
     def active(self) -> bool:

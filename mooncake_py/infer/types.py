@@ -521,9 +521,9 @@ def join(a: T, b: T) -> T:
         return b
     if a == b:
         return a
-    if _is_unbound(a):
+    if is_unbound(a):
         return b
-    if _is_unbound(b):
+    if is_unbound(b):
         return a
     return _join(widen(a), widen(b))
 
@@ -599,7 +599,7 @@ def may_be_of(classes: Collection[type]) -> frozenset[type] | None:
     return frozenset(classes) if _COMMON.issuperset(classes) else None
 
 
-def _is_unbound(t: T) -> bool:
+def is_unbound(t: T) -> bool:
     return isinstance(t, Known) and t.value is UNBOUND
 
 

@@ -177,15 +177,20 @@ def take_in_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.Funct
         for s in b.stmts:
             info = inferred.calls.get(s.out)
             callee = callee_of(inferred, s, globals_) if info is not None and isinstance(info.target, Awaited) else None
-            if callee is None or callee.body.suspends or _makes_class(callee.body):
+            if callee is None or _makes_class(callee.body):
                 continue
+            noted = fn
+            if callee.body.suspends:
+                if not (is_used_up(s.out, inferred) and only_yields(callee.body)):
+                    continue
+                callee, noted = _listed(callee, inferred, globals_), put_before_use(fn, s)
             if sum(len(x.stmts) for x in callee.body.blocks) > MOST_STATEMENTS:
                 continue
             if callee.owner is not None:
                 taken.add(callee.owner)
             t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
             found = (t.receiver,) if isinstance(t, Meth) else (s.fn,)
-            noted = doubted(fn, inferred, s, (*found, *s.args))
+            noted = doubted(noted, inferred, s, (*found, *s.args))
             block = next(x for x in noted.blocks if s in x.stmts)
             at = block.stmts.index(s)
             return splice(noted, block, at, explicit(callee.body), callee.args, callee.closure)

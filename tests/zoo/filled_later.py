@@ -201,3 +201,38 @@ def dicts_in_dicts_that_an_object_holds(xs):
         for b, items in row.items():
             total += (a + 1) * (b + 2) * items[0] * sum(items)
     return total * made.numbers[0][1]
+
+
+class Spot:
+    def __init__(self):
+        self.t, self.log = 0.0, []
+
+
+class Plate:
+    def __init__(self, n):
+        self.spots = [[Spot() for _ in range(n)] for _ in range(n)]
+
+    def around(self, i, j):
+        n = len(self.spots)
+        for di, dj in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            if 0 <= i + di < n and 0 <= j + dj < n:
+                yield self.spots[i + di][j + dj]
+
+    def step(self, k):
+        new = [
+            [c.t + k * sum(m.t - c.t for m in self.around(i, j)) for j, c in enumerate(row)]
+            for i, row in enumerate(self.spots)
+        ]
+        for row, values in zip(self.spots, new):
+            for c, t in zip(row, values):
+                c.t = t
+                c.log.append(t)
+
+
+@case(1.0, 0.2)
+def objects_in_rows_told_by_their_neighbours(x, k):
+    plate = Plate(2)
+    plate.spots[1][1].t = x
+    for _ in range(2):
+        plate.step(k)
+    return plate.spots[0][0].t + sum(plate.spots[1][1].log)

@@ -397,3 +397,48 @@ def made_of_starred_generators(rates, loss):
             grown.append(s + change.times(0.5))
         stocks = grown
     return sum(s.young * s.old for s in stocks) + max(s.old for s in stocks)
+
+
+class Quaternion(NamedTuple):
+    w: Any
+    x: Any
+    y: Any = 0.0
+    z: Any = 0.0
+
+    def __mul__(self, o):
+        if not isinstance(o, Quaternion):
+            return NotImplemented
+        w, x, y, z = self
+        return Quaternion(
+            w * o.w - x * o.x - y * o.y - z * o.z,
+            w * o.x + x * o.w + y * o.z - z * o.y,
+            w * o.y - x * o.z + y * o.w + z * o.x,
+            w * o.z + x * o.y - y * o.x + z * o.w,
+        )
+
+    def unit(self):
+        n = math.sqrt(sum(c * c for c in self))
+        return Quaternion(*(c / n for c in self))
+
+
+@case(0.3, 0.5)
+def products_of_two_of_a_class(p, q):
+    turn = Quaternion(1.0, p)
+    for _ in range(3):
+        turn = Quaternion(*(a + 0.2 * b for a, b in zip(turn, turn * Quaternion(0.0, p, q)))).unit()
+    return turn.x * turn.w + turn.z
+
+
+@case(0.3, 2)
+def products_that_are_repetitions_or_refused(p, n):
+    turn, total = Quaternion(p, 1.0), 0.0
+    for other in (turn, p, Leg(p, p), None, Quaternion(p, p)):
+        try:
+            total += (turn * other).w
+        except TypeError:
+            total += p
+        try:
+            total += sum(Leg(p, p * p) * other)
+        except TypeError:
+            total -= 0.5 * p * p
+    return total + sum(Leg(p, 0.5) * n) + sum(n * Leg(p, 0.1))
