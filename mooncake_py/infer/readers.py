@@ -44,7 +44,7 @@ def may_pass(t: T) -> bool:
     if not t.active:
         return True
     match t:
-        case Obj() | Lst() | Dct() | SetOf() | Arr():
+        case Obj() | Lst() | Dct() | SetOf() | Arr() | Cell():
             return True
         case Tup(items=items):
             return all(map(may_pass, items))

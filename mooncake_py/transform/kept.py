@@ -70,13 +70,22 @@ def changes_nothing(s: Call, inferred: Inferred) -> bool:
 
 
 def keep_views(inferred: Inferred) -> Function | None:
-    """The function with live views of dicts where what they show may change; None where there is none."""
-    found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := viewed(inferred, s))]
+    """The function with live views of dicts where what they show may change; None where there is none.
+
+    Those of constants are views when it runs: where they are walked by index they are lists.
+    """
+    found = [(b, i, s, m) for b in inferred.fn.blocks for i, s in enumerate(b.stmts) if (m := _viewed(inferred, s))]
     kept: dict[Var, tuple[type, Meth]] = {}
     order = _Order(inferred.fn)
     for b, i, s, m in found:
-        if not _looped_over(inferred.fn, s.out) and _Uses(inferred, order, b, i, s).may_change(m):
+        if _looped_over(inferred.fn, s.out):
+            continue
+        uses = _Uses(inferred, order, b, i, s)
+        active = inferred.types[m.receiver].active  # type: ignore[index]
+        if (active or uses.checked) and uses.may_change(m):
             kept[s.out] = (DictValues if m.func is dict.values else DictItems, m)
+        elif uses.checked and not active:
+            kept[s.out] = (list, m)
     if not kept:
         return None
 
@@ -87,6 +96,9 @@ def keep_views(inferred: Inferred) -> Function | None:
         if s.out not in kept:
             return [s]
         cls, m = kept[s.out]
+        if cls is list:
+            view = fresh.var()
+            return [replace(s, out=view), Call(s.out, Const(list), (view,), (), s.pos)]
         return [*doubt(inferred, m.receiver, fresh, s.pos), Call(s.out, Const(cls), (m.receiver,), (), s.pos)]
 
     return replace(
@@ -96,11 +108,17 @@ def keep_views(inferred: Inferred) -> Function | None:
 
 def viewed(inferred: Inferred, s: Call) -> Meth | None:
     """The method, of a dict whose values have derivatives, that this is a call of."""
+    m = _viewed(inferred, s)
+    return m if m is not None and inferred.types[m.receiver].active else None  # type: ignore[index]
+
+
+def _viewed(inferred: Inferred, s: Call) -> Meth | None:
+    """The same of any dict."""
     m = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
     if not isinstance(m, Meth) or not m.is_read_as(s.fn) or m.func not in _VIEWS or s.args or s.kwargs:
         return None
     t = inferred.types.get(m.receiver) if isinstance(m.receiver, Var) else None
-    return m if isinstance(t, Dct) and t.act else None
+    return m if isinstance(t, Dct) else None
 
 
 def _looped_over(fn: Function, view: Var) -> bool:
@@ -162,10 +180,13 @@ class _Uses:
         self.receiver: Operand = made.out
         self.origins: Allocations | None = None
         self.escapes = False
-        reads = [s for b in inferred.fn.blocks for s in b.stmts if made.out in s.args]
-        self.checked = any(is_const(s.fn, f) for s in reads for f in (len, *_LENGTHS))  # is it walked by index by now?
         self.handed_on = False  # may it be one that was made the last time round?
-        names, grown = {made.out}, True
+        names: set[Var] = {made.out}
+        while further := {p for v, p in inferred.memory.shape.passed if v in names} - names:
+            names |= further
+        reads = [s for b in inferred.fn.blocks for s in b.stmts if not names.isdisjoint(s.args)]
+        self.checked = any(is_const(s.fn, f) for s in reads for f in (len, *_LENGTHS))  # is it walked by index by now?
+        grown = True
         while grown:
             size = len(names)
             self.places = list(self._places(names, order.by_id))

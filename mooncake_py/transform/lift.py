@@ -2,8 +2,8 @@
 
 Such a function reaches itself, and what else it captured, through cells. Where all it does with a cell is to read it,
 and nobody writes to the cell while the function runs, a call of it is the call of a function without cells that is
-given the contents: one whose types can be found, and whose rule is known before it runs. The function that is made
-stays for those who do more with it than to call it.
+given the contents, or, where functions write to it, the cell: one whose types can be found, and whose rule is known
+before it runs. The function that is made stays for those who do more with it than to call it.
 
 One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
 """
@@ -79,6 +79,7 @@ class _Lifting:
         self.idom = dominators(fn)
         self.fresh = fresh_beside(fn)
         self.sets: dict[Operand, list[Call]] = {}
+        self.rebound: set[Operand] = set()  # cells that inner functions write to
         self.fixed = self._fixed_cells()
         self.inner: dict[Operand, _Inner] = {}  # by the cell that holds it
         for cell in self.fixed:
@@ -92,7 +93,7 @@ class _Lifting:
     # -- cells --
 
     def _fixed_cells(self) -> set[Operand]:
-        """The cells of this function that nobody else writes to."""
+        """The cells of this function that nobody else writes to; the others that only inner functions see are noted."""
         cells: set[Operand] = {v for v, s in self.defs.items() if is_const(s.fn, ops.make_cell)}
         tuples: dict[Operand, list[Call]] = {}
         for b in self.fn.blocks:
@@ -112,9 +113,12 @@ class _Lifting:
             for k, cell in enumerate(self.defs[tup].args):
                 if cell in cells:
                     codes = [s.args[0].value for s in made if isinstance(s.args[0], Const)]
-                    if seen != len(made) or any(writes_free(c, c.co_freevars[k]) for c in codes):
+                    if seen != len(made):
                         cells.discard(cell)
-        return cells
+                    elif any(writes_free(c, c.co_freevars[k]) for c in codes):
+                        self.rebound.add(cell)
+        self.rebound &= cells
+        return cells - self.rebound
 
     def _before(self, a: Operand, b: Operand) -> bool:
         """Has statement a run whenever b runs?"""
@@ -217,7 +221,7 @@ class _Lifting:
 
     def _only_reads(self, f: _Inner) -> bool:
         """Does it do no more with its cells than to read the values, and to call the functions, in them?"""
-        if any(c not in self.fixed for c in f.cells):
+        if any(c not in self.fixed and c not in self.rebound for c in f.cells):
             return False
         held: dict[Operand, Operand] = dict(zip(f.body.free, f.cells, strict=True))
         called: dict[Operand, _Inner] = {}
@@ -229,6 +233,8 @@ class _Lifting:
                         called[s.out] = self.inner[cell]
                     elif self._holds_function(cell):
                         return False
+                elif is_const(s.fn, ops.cell_set) and held.get(s.args[0]) in self.rebound and s.args[1] not in held:
+                    continue
                 elif any(v in held for v in s.operands()):
                     return False
         for b in f.body.blocks:
@@ -289,12 +295,17 @@ class _Lifting:
         values = list(
             dict.fromkeys(self.defs[x].out for c in group for x in self.inner[c].cells if x not in self.inner)
         )
-        if not all(self._is_bound(x, call.out) for x in (*values, *group)):
+        if not all(self._is_bound(x, call.out) for x in (*values, *group) if x not in self.rebound):
             return None
-        reads = [Call(self.fresh.var(), Const(ops.cell_get), (x, Const(x.name)), (), call.pos) for x in values]
+        reads = {
+            x: Call(self.fresh.var(), Const(ops.cell_get), (x, Const(x.name)), (), call.pos)
+            for x in values
+            if x not in self.rebound
+        }
         f = self._lifted(group, values)
         memos = [m for c in group if (m := self.inner[c].memo) is not None]
-        return [*reads, Call(call.out, Const(f), (*memos, *(r.out for r in reads), *args), (), call.pos)]
+        given = [reads[x].out if x in reads else x for x in values]
+        return [*reads.values(), Call(call.out, Const(f), (*memos, *given, *args), (), call.pos)]
 
     def _lifted(self, group: list[Operand], values: list[Var]) -> pytypes.FunctionType:
         """The first of these functions, with the contents of these cells as its first parameters."""
@@ -303,7 +314,7 @@ class _Lifting:
         ]
         parts = [(self.inner[c], r) for c, r in zip(group, roles, strict=True)]
         told = [(f.code, f.code.co_filename, repr(f.defaults), f.memo is not None, r) for f, r in parts]
-        key = id(self.globals), *told
+        key = id(self.globals), *told, *(x in self.rebound for x in values)
         known = _lifted.get(key)
         if known is None:
             made = {c: pytypes.FunctionType(_EMPTY, self.globals, self.inner[c].code.co_name) for c in group}
@@ -323,7 +334,7 @@ class _Lifting:
         extra = [*memos.values(), *contents]
         held: dict[Operand, Operand] = dict(zip(body.free, f.cells, strict=True))
         content: dict[Operand, Operand] = dict(zip(values, contents, strict=True))
-        given: dict[Operand, Operand] = {}
+        given = {v: content[c] for v, c in held.items() if c in self.rebound}
         called: dict[Operand, Operand] = {}
         dead: set[Call] = set()
         for s in (s for b in body.blocks for s in b.stmts):
@@ -331,8 +342,10 @@ class _Lifting:
                 cell = held[s.args[0]]
                 if cell in made:
                     called[s.out] = cell
-                else:
+                elif cell not in self.rebound:
                     given[s.out] = content[cell]
+                else:
+                    continue
                 dead.add(s)
 
         def at(s: Call) -> Call:

@@ -22,14 +22,14 @@ def lifted(f: Callable[..., Any]) -> bool:
 @pytest.mark.parametrize("f", [
     zoo.inner_recursion, zoo.inner_recursion_of_two, zoo.inner_recursion_with_an_active_argument,
     zoo.inner_recursion_that_fills_a_list, zoo.inner_recursion_made_in_a_loop,
+    zoo.inner_recursion_that_rebinds, zoo.inner_recursion_beside_one_that_rebinds,
 ])  # fmt: skip
 def test_what_is_lifted(f: Callable[..., Any]) -> None:
     assert lifted(f)
 
 
 @pytest.mark.parametrize("f", [
-    zoo.inner_recursion_that_rebinds, zoo.inner_recursion_beside_one_that_rebinds, zoo.inner_recursion_rebound,
-    zoo.inner_recursion_counts_its_calls, zoo.inner_cached,
+    zoo.inner_recursion_rebound, zoo.inner_recursion_counts_its_calls, zoo.inner_cached,
 ])  # fmt: skip
 def test_what_is_not(f: Callable[..., Any]) -> None:
     assert not lifted(f)
@@ -39,6 +39,11 @@ def test_numbers_are_not_decided_late() -> None:
     assert sites(zoo.inner_recursion, 1.1) == 0
     assert sites(zoo.inner_recursion_of_two, 1.1) == 0
     assert sites(zoo.inner_recursion_of_tuples, 1.1) == 0
+
+
+def test_cells_that_are_written_to_are_not_decided_late() -> None:
+    assert sites(zoo.inner_recursion_that_rebinds, 1.1) == 0
+    assert sites(zoo.inner_recursion_of_two_that_rebind, 1.1, 5) == 0
 
 
 def test_one_function_for_one_code() -> None:

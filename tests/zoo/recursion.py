@@ -400,3 +400,164 @@ def cached_recursion_that_a_generator_asks(x):
         return 2.0 * x * chebyshev(n - 1) - chebyshev(n - 2)
 
     return sum(chebyshev(i) * 0.5**i for i in range(7))
+
+
+@case(0.7, 9)
+def inner_recursion_of_two_that_rebind(x, n):
+    total, i = 0.0, 0
+
+    def odd():
+        nonlocal i, total
+        i += 1
+        total += x * i
+        if i < n:
+            even()
+
+    def even():
+        nonlocal i, total
+        i += 2
+        total = total * x + x**i
+        if i < n:
+            odd()
+
+    odd()
+    return total * i
+
+
+@case(0.7, 3)
+def inner_recursion_rebinds_what_may_be_unbound(x, n):
+    def go(k):
+        nonlocal s
+        try:
+            s = s * x
+        except NameError:
+            s = x
+        if k > 0:
+            go(k - 1)
+        return s
+
+    if n < 0:
+        s = 1.0
+    return go(n) * s
+
+
+@case(0.7, 3)
+def inner_recursion_deletes_what_it_rebinds(x, n):
+    s = x
+
+    def go(k):
+        nonlocal s
+        s = s * x
+        if k > 0:
+            go(k - 1)
+        else:
+            t = s
+            del s
+            s = t + 1.0
+
+    go(n)
+    return s
+
+
+@case(0.7, 3)
+def inner_recursion_rebinds_values_of_other_types(x, n):
+    t = x
+
+    def go(k):
+        nonlocal t
+        if k == 2:
+            t = [t, x]
+        elif k == 1:
+            t = t[0] * t[1]
+        if k > 0:
+            go(k - 1)
+
+    go(n)
+    return t
+
+
+@case(0.7, 3)
+def inner_recursion_that_rebinds_is_given_away(x, n):
+    best, kept = x, []
+
+    def go(k):
+        nonlocal best
+        if k > 0:
+            best = best * x + k
+            kept.append(lambda: best * k)
+            go(k - 1)
+        return best
+
+    a = list(map(go, [1, n]))
+    b = go(2)
+    best = b * x
+    return sum(a) + b + go(1) + best + sum(f() for f in kept)
+
+
+@case(0.7, 3)
+def inner_recursion_rebinds_and_raises(x, n):
+    s = 0.0
+
+    def go(k):
+        nonlocal s
+        s += x**k
+        if k == 0:
+            raise ValueError(s * x)
+        go(k - 1)
+
+    try:
+        go(n)
+    except ValueError as e:
+        return e.args[0] * s
+    return s
+
+
+@case(np.array([0.5, -1.2, 2.0]), 4)
+def inner_recursion_rebinds_arrays(v, n):
+    a, seen = v * 1.0, []
+
+    def go(k):
+        nonlocal a
+        a[k % 3] += 0.5
+        a = a * v + 1.0
+        seen.append(a)
+        if k:
+            go(k - 1)
+
+    go(n)
+    return a.sum() + (seen[0] ** 2).sum()
+
+
+@case(1.5, 0.7)
+def a_parser_of_inner_functions(x, y):
+    tokens, at, values = "2 * x + y * ( x - 3 ) / x".split(), 0, {"x": x, "y": y}
+
+    def peek():
+        return tokens[at] if at < len(tokens) else None
+
+    def take():
+        nonlocal at
+        at += 1
+        return tokens[at - 1]
+
+    def atom():
+        t = take()
+        if t == "(":
+            v = total()
+            take()
+            return v
+        return values[t] if t in values else float(t)
+
+    def product():
+        v = atom()
+        while peek() in ("*", "/"):
+            v = v * atom() if take() == "*" else v / atom()
+        return v
+
+    def total():
+        v = product()
+        while peek() in ("+", "-"):
+            v = v + product() if take() == "+" else v - product()
+        return v
+
+    return total()

@@ -1,6 +1,7 @@
 """`itertools` where several iterators share one source, and where what they go over has no derivative."""
 
 import itertools
+import math
 import operator
 
 from tests.zoo.registry import case
@@ -176,4 +177,53 @@ def tee_goes_on_after_an_exception(x):
             total += x
         except StopIteration:
             total *= x
+    return total
+
+
+@case(0.5, {"p": 0.3, "q": 0.7})
+def first_of_values_in_a_loop(x, d):
+    s = 0.0
+    for _ in range(2):
+        it = (v + x for v in d.values())
+        s = s + math.sin(next(it, 1.0)) * d["q"]
+        if x < 0.0:
+            break
+    return s
+
+
+@case(0.5, {"p": 0.3, "q": 0.7})
+def first_of_values_that_change_in_a_loop(x, d):
+    s = 0.0
+    for _ in range(2):
+        it = (v * x for v in d.values())
+        s = s + next(it)
+        d["q"] = s * x
+        s = s + next(it, 2.0) ** 2
+        pairs = ((k, v * s) for k, v in d.items())
+        k, v = next(pairs)
+        d["p"] = v * x
+        s = s + sum(w for _, w in pairs) + len(k)
+    return s
+
+
+@case(0.5, {"p": 0.3, "q": 0.7})
+def values_asked_in_turns_while_they_change(x, d):
+    s, total = x, 0.0
+    for k in range(3):
+        values, pairs = (v + x for v in d.values()), ((n, v) for n, v in d.items())
+        total += next(values, 1.0) * s
+        d["p" if k else "q"] = s = s * x + 1.0
+        total += sum(v * len(n) for n, v in pairs if k)
+        total += next(values, 2.0)
+    return total
+
+
+@case(0.5)
+def constants_asked_in_turns_while_they_change(x):
+    d, total = {"p": 0.3, "q": 0.7}, 0.0
+    for k in range(3):
+        values = (v * x for v in d.values())
+        total += next(values, 1.0)
+        d["q"] = k + 0.5
+        total += next(values, 2.0) * x
     return total
