@@ -70,6 +70,16 @@ def splu(A: CoDual, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_s
     return CoDual(y, shadow), lambda dy: None
 
 
+@rrule(spl.spilu)
+def spilu(A: CoDual, drop_tol=None, fill_factor=None, drop_rule=None, permc_spec=None, diag_pivot_thresh=None,
+          relax=None, panel_size=None, options=None):  # fmt: skip
+    """Factors of something near A: fine as a preconditioner, on which no solution depends."""
+    y = spl.spilu(A.primal, drop_tol, fill_factor, drop_rule, permc_spec, diag_pivot_thresh, relax, panel_size, options)
+    shadow = ObjectShadow(y, {"near": A.fdata})
+    run.current().made[id(y)] = y, shadow
+    return CoDual(y, shadow), lambda dy: None
+
+
 _TURNED = {"N": "H", "T": "N", "H": "N"}
 
 
@@ -83,6 +93,11 @@ def solve(self: CoDual, rhs, trans="N"):
         dy = take_fdata(fx, dy)
         if dy is None:
             return None
+        if type(self.fdata) is ObjectShadow and "near" in self.fdata.f:
+            raise NotDifferentiated(
+                "which numbers the factors of scipy.sparse.linalg.spilu drop has no derivative: what they solve is "
+                "differentiated as a preconditioner (M) only; use splu"
+            )
         dy = np.asarray(dy, x.dtype)
         conjugated = trans == "T"  # the adjoint of the inverse of A^T is the conjugate of that of A
         db = lu.solve(np.conjugate(dy) if conjugated else dy, _TURNED[trans])
@@ -106,7 +121,18 @@ def _adjoint_operator(f: Any, a: Any) -> Any:
         return a
     if isinstance(a, (np.ndarray, Sparse)):
         return adjoint(a)
-    return spl.aslinearoperator(a).H
+    a = spl.aslinearoperator(a)
+    try:
+        a.rmatvec(np.zeros(a.shape[0], a.dtype))
+    except (TypeError, NotImplementedError):  # it was given none, and SciPy says so in either way
+        return spl.LinearOperator(a.shape[::-1], matvec=lambda v: _pulled_back(a, v), dtype=a.dtype)
+    return a.H
+
+
+def _pulled_back(a: spl.LinearOperator, v: np.ndarray) -> np.ndarray:
+    """A^H v by the pullback of what computes A x, wherever that is."""
+    d = call(a.matvec, None, [np.zeros(a.shape[1], np.result_type(a.dtype, v.dtype))])[1](v)[0]
+    return np.zeros(a.shape[1], a.dtype) if d is None else d
 
 
 def _check_solved(a: Any, x: np.ndarray, b: np.ndarray, info: int) -> None:
@@ -197,7 +223,20 @@ def _of_operators(d, b):
     return spl.cg(a, b, rtol=1e-13)[0], spl.minres(spl.aslinearoperator(_spd(d)), b, rtol=1e-13)[0]
 
 
+def _by_matvec_alone(d, b):
+    a = spl.LinearOperator((4, 4), matvec=lambda v: d[:4] * v + 0.1 * np.roll(v, 1), dtype=float)
+    z = spl.LinearOperator((4, 4), matvec=lambda v: (d[:4] + 0.5j) * v + 0.1j * np.roll(v, 1), dtype=complex)
+    return spl.gmres(a, b, rtol=1e-13)[0], spl.bicgstab(a * 2.0, b, rtol=1e-13)[0], spl.gmres(z, b, rtol=1e-13)[0]
+
+
+def _preconditioned(d, b):
+    a = _matrix(d)
+    near = spl.LinearOperator((4, 4), spl.spilu(a).solve)
+    return spl.gmres(a, b, rtol=1e-13, M=near)[0]
+
+
 CASES: list[RuleCase] = [
+    case(_by_matvec_alone, _D, _V), case(_preconditioned, _D, _V),
     case(lambda b: spl.spsolve(_FIXED, b), _V), case(lambda d, b: spl.spsolve(_matrix(d), b), _D, _V),
     case(lambda d, b: spl.spsolve(_matrix(d), b), _D, _M), case(_by_lu, _D, _V), case(_by_lu, _D, _M),
     case(_by_complex_lu, _D, _V), case(lambda b: spl.splu(_FIXED).solve(b), _V), case(_lower, _D, _V),
