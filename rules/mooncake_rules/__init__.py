@@ -163,7 +163,7 @@ for _module, _packs in {
         "scipy_sparse_order",
     ),
     "scipy.sparse.csgraph": ("scipy_csgraph",),
-    "scipy.sparse.linalg": ("scipy_sparse_solve", "scipy_sparse_eigen"),
+    "scipy.sparse.linalg": ("scipy_sparse_solve", "scipy_sparse_eigen", "scipy_sparse_exponential"),
     "scipy.interpolate": (
         "scipy_interpolate",
         "scipy_splines",
