@@ -245,6 +245,11 @@ class ObjectShadow:
             if held is not None:
                 ts = own.add(held, _whole(self.owner, ts) if isinstance(ts, dict) else ts)
         fields = ts if type(ts) is dict else tangent_fields(cls, ts)
+        if fields is None and isinstance(self.owner, np.ndarray):
+            raise UnsupportedError(
+                f"this use of an array of class {cls.__name__} with a derivative", "the call", None,
+                "take np.asarray of it first",
+            )  # fmt: skip
         if fields is None:
             raise RuleError(f"a tangent of a {cls.__name__} was expected, got {type(ts).__name__}: {ts!r}")
         for name, t in fields.items():

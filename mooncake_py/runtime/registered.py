@@ -14,7 +14,7 @@ from mooncake_py.registry import name_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.results import Result
 from mooncake_py.shadows import Shadow
-from mooncake_py.tangents import CoDual, made_fdata, take_fdata
+from mooncake_py.tangents import CoDual, ObjectShadow, made_fdata, take_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, view_shadow_at
 from mooncake_py.transform.lanes import ANY, REF, Tree
@@ -67,14 +67,12 @@ def run_rule(
     y, pb = result if check is None else contract.pair(result, check)
     forms = [] if check is None else [contract.form_of(x) for x in args]
     if isinstance(y, np.ndarray) and (type(y) is not np.ndarray or y.dtype.kind in "OV"):
-        kind = f"dtype {y.dtype}" if type(y) is np.ndarray else f"class {type(y).__name__}"
-        raise UnsupportedError(
-            f"a value with a derivative in an array of {kind}", name_of(f), None,
-            "use plain arrays of floats or complex numbers, lists or dicts",
-        )  # fmt: skip
+        _refuse(y, f)
     if type(y) is CoDual:
         y, fy = y.primal, y.fdata
         own = False
+        if isinstance(y, np.ndarray) and type(y) is not np.ndarray and type(fy) is ObjectShadow and not fy.f:
+            _refuse(y, f)  # where the rule has not given it what it carries derivatives in
     else:
         own = True
         fy = _fdata_of_result(f, rule, y, args, fargs, kwargs, kwfdata, tree)
@@ -107,6 +105,14 @@ def run_rule(
         return tuple(out)
 
     return y, fy, pullback
+
+
+def _refuse(y: np.ndarray, f: Any) -> None:
+    kind = f"dtype {y.dtype}" if type(y) is np.ndarray else f"class {type(y).__name__}"
+    raise UnsupportedError(
+        f"a value with a derivative in an array of {kind}", name_of(f), None,
+        "use plain arrays of floats or complex numbers, lists or dicts",
+    )  # fmt: skip
 
 
 def _fdata_of_result(

@@ -149,9 +149,10 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
     """The fdata of `view = f(base, *rest)`: a view of the base's fdata where the result is a view."""
     if shadow is None:
         return zero_fdata(view)
-    if isinstance(view, np.ndarray) and type(view) is not np.ndarray:
+    other = next((type(v) for v in (view, base) if isinstance(v, np.ndarray) and type(v) is not np.ndarray), None)
+    if other is not None:
         raise UnsupportedError(
-            f"a value with a derivative in an array of class {type(view).__name__}", "the call", None,
+            f"a value with a derivative in an array of class {other.__name__}", "the call", None,
             "use plain arrays",
         )  # fmt: skip
     if base.dtype.kind in "OV":

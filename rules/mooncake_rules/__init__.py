@@ -86,6 +86,7 @@ __all__ = [
     "numpy_join",
     "numpy_linalg",
     "numpy_linear",
+    "numpy_matrix",
     "numpy_nan",
     "numpy_norms",
     "numpy_pick",

@@ -21,6 +21,7 @@ from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import is_complex
 from mooncake_rules.numpy_linalg import kind_of
+from mooncake_rules.numpy_matrix import matrix_fdata, numbers_fdata
 
 Sparse = _data_matrix
 """What keeps its numbers in an array; the others are differentiated by their own Python code, where they can be."""
@@ -73,6 +74,11 @@ def tangent_of(a: Any, data: Shadow | None = None) -> ObjectShadow:
     return shadow
 
 
+def dense_fdata(y: Any) -> Any:
+    """The fdata of what was made dense: an array, a number, or of matrices of the old kind an np.matrix."""
+    return matrix_fdata(y) if isinstance(y, np.matrix) else zero_fdata(y)
+
+
 def matrix_of(y: Any, d: Any) -> Any:
     """The sparse matrix of the cotangents d of the numbers of y; numbers at one place have one cotangent."""
     row, col = (v.ravel() for v in places(y))
@@ -118,10 +124,10 @@ def methods(name: str, formats: Any = (*_FORMATS, *_OLD_FORMATS)) -> set[Any]:
 def _times_dense(f: Any) -> Any:
     def times_dense(self: CoDual, other):
         y = f(self.primal, other)
-        fy = zero_fdata(y)
+        fy = dense_fdata(y)
 
         def pullback(dy):
-            dy = take_fdata(fy, dy)
+            dy = take_fdata(numbers_fdata(y, fy), dy)
             if dy is None:
                 return None
             a, t = (self.primal, dy) if self.primal.ndim > 1 else (self.primal.reshape(1, -1), np.asarray(dy)[None])
@@ -136,10 +142,10 @@ def _times_dense(f: Any) -> Any:
 def _dense_times(f: Any) -> Any:
     def dense_times(self: CoDual, other):
         y = f(self.primal, other)
-        fy = zero_fdata(y)
+        fy = dense_fdata(y)
 
         def pullback(dy):
-            dy = take_fdata(fy, dy)
+            dy = take_fdata(numbers_fdata(y, fy), dy)
             if dy is None:
                 return None
             a = self.primal.conj() if self.primal.dtype.kind == "c" else self.primal
@@ -160,6 +166,36 @@ _method("__matmul__", (Sparse, Array))(_times_dense)
 _method("__rmatmul__", (Sparse, Array))(_dense_times)
 _method("__mul__", (Sparse, Array), _OLD_FORMATS)(_times_dense)  # of arrays it is that element by element
 _method("__rmul__", (Sparse, Array), _OLD_FORMATS)(_dense_times)
+
+
+def with_matrix_of(make: Any) -> Any:
+    """The same of an np.matrix, which has one as the result."""
+
+    def rule_of(f: Any) -> Any:
+        with_dense = make(f)
+
+        def with_matrix(self: CoDual, other: CoDual):
+            y, pull = with_dense(self, np.asarray(other.primal))
+            m = np.asarray(y.primal).view(np.matrix)
+            numbers = numbers_fdata(other.primal, other.fdata)
+
+            def pullback(dy):
+                ds = pull(None)
+                if ds is not None and numbers is not None:
+                    numbers.add(ds[1])
+                return None
+
+            return CoDual(m, matrix_fdata(m, numbers_fdata(y.primal, y.fdata))), pullback
+
+        return with_matrix
+
+    return rule_of
+
+
+_method("__matmul__", (Sparse, np.matrix))(with_matrix_of(_times_dense))
+_method("__rmatmul__", (Sparse, np.matrix))(with_matrix_of(_dense_times))
+_method("__mul__", (Sparse, np.matrix), _OLD_FORMATS)(with_matrix_of(_times_dense))
+_method("__rmul__", (Sparse, np.matrix), _OLD_FORMATS)(with_matrix_of(_dense_times))
 
 
 def _scaled(power: int) -> Any:
@@ -307,17 +343,16 @@ def sum_of_ordered(a: CoDual, axis, dtype, out):
     y = a.primal.sum(axis, dtype, out)
     if out is not None:
         raise NotDifferentiated("sums of sparse matrices are differentiated without out")
-    if isinstance(y, np.matrix):
-        raise NotDifferentiated("sums of sparse matrices along an axis are np.matrix: use sparse arrays")
-    fy = zero_fdata(y)
+    fy = dense_fdata(y)
 
     def pullback(dy):
-        dy = take_fdata(fy, dy)
+        dy = take_fdata(numbers_fdata(y, fy), dy)
         if dy is not None:
             if np.ndim(y) == 0:
                 give(a, lambda r, c: np.full(np.shape(r), dy))
             else:
-                give(a, lambda r, c: dy[c if axis in (0, -2, (0,), (-2,)) else r])
+                d = np.ravel(dy)
+                give(a, lambda r, c: d[c if axis in (0, -2, (0,), (-2,)) else r])
         return None
 
     return CoDual(y, fy), pullback
@@ -348,6 +383,18 @@ _ROW, _COL = np.array([0, 0, 1, 2, 2]), np.array([0, 2, 1, 0, 0])
 _D = np.array([2.0, 0.5, -1.0, 0.7, 0.3])
 
 
+def _old(data):
+    return sp.csr_matrix((data, (_ROW, _COL)), shape=(3, 3))
+
+
+def _of_old_kind(data):
+    """Rows of a graph's matrix made to sum up to one, as they mostly are."""
+    a = _old(data)
+    rows = a.sum(axis=1)
+    products = (a @ a.todense()).A, np.asarray(rows.T * a), np.asarray(a * rows), (a + a.todense()).A
+    return *products, a.sum(axis=0).A1, np.asarray(rows).ravel(), (sp.diags(1.0 / a.sum(axis=1).A1) @ a).toarray()
+
+
 def _built(data, x):
     return sp.csr_matrix((data, (_ROW, _COL)), shape=(3, 3)) @ x
 
@@ -365,5 +412,6 @@ CASES: list[RuleCase] = [
     case(lambda d: sp.csr_array((d, (_ROW, _COL)), shape=(3, 3)).max(axis=0).toarray(), _D),
     case(lambda d: sp.csr_array((d[:3], ([0, 2, 3],)), shape=(4,)) @ _D[:4], _D),
     case(lambda d: sp.csr_matrix((d, (_ROW, _COL)), shape=(3, 3)).mean(), _D),
-    case(lambda k, x: (k * _CSR / 3.0) @ x, 0.7, _V),
+    case(lambda k, x: (k * _CSR / 3.0) @ x, 0.7, _V), case(_of_old_kind, np.abs(_D)),
+    case(lambda d: np.asarray(_old(d).mean(axis=1)), _D), case(lambda d: max(abs(_old(d)).sum(axis=1).flat), _D),
 ]  # fmt: skip

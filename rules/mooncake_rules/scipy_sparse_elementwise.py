@@ -10,12 +10,14 @@ import scipy.sparse as sp
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.kinds import Array, Scalar
 from mooncake_py.registry import refuse, rrule
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, take_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_linalg import kind_of
+from mooncake_rules.numpy_matrix import numbers_fdata
 from mooncake_rules.scipy_sparse import (
     Sparse,
     complete,
+    dense_fdata,
     entries,
     give,
     matrix_of,
@@ -23,6 +25,7 @@ from mooncake_rules.scipy_sparse import (
     pattern,
     product,
     tangent_of,
+    with_matrix_of,
 )
 
 
@@ -115,18 +118,15 @@ for _f in methods("minimum"):
 
 
 def _with_dense(name: str, sign: float, dense_sign: float) -> None:
-    def rule_of(f: Any) -> None:
-        @rrule(f, types=(Sparse, Array))
+    def make(f: Any) -> Any:
         def rule(self: CoDual, other):
             y = f(self.primal, other)
-            if isinstance(y, np.matrix):
-                raise NotDifferentiated("the sum of a sparse and a dense matrix is an np.matrix: use sparse arrays")
             if y is NotImplemented or np.shape(other) != y.shape:
                 raise NotDifferentiated("sums of sparse and dense arrays are differentiated in one shape")
-            fy = zero_fdata(y)
+            fy = dense_fdata(y)
 
             def pullback(dy):
-                dy = take_fdata(fy, dy)
+                dy = take_fdata(numbers_fdata(y, fy), dy)
                 if dy is None:
                     return None
                 t = np.atleast_2d(dy)
@@ -135,8 +135,11 @@ def _with_dense(name: str, sign: float, dense_sign: float) -> None:
 
             return CoDual(y, fy), pullback
 
+        return rule
+
     for f in methods(name):
-        rule_of(f)
+        rrule(f, types=(Sparse, Array))(make(f))
+        rrule(f, types=(Sparse, np.matrix))(with_matrix_of(make)(f))
 
 
 _with_dense("__add__", 1.0, 1.0)

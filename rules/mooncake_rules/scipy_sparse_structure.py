@@ -12,12 +12,14 @@ import scipy.sparse as sp
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import overlay, rrule
-from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
+from mooncake_py.tangents import CoDual, take_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.numpy_matrix import numbers_fdata
 from mooncake_rules.scipy_sparse import (
     Sparse,
     complete,
     data_shadow,
+    dense_fdata,
     give,
     is_put_in_order,
     matrix_of,
@@ -60,11 +62,9 @@ def rearranged(f: Any, given: list[CoDual], build: Any) -> tuple[Any, Any]:
     if sp.issparse(y):
         y = complete(y, ids)
         fy: Any = tangent_of(y)
-    elif isinstance(y, np.matrix):  # whose products are not those of arrays
-        raise NotDifferentiated("the dense form of a sparse matrix is an np.matrix: use toarray(), or sparse arrays")
     else:
-        y = np.asarray(y)[()] if np.ndim(y) == 0 else np.asarray(y)
-        fy = zero_fdata(y)
+        y = y if isinstance(y, np.matrix) else np.asarray(y)[()] if np.ndim(y) == 0 else np.asarray(y)
+        fy = dense_fdata(y)
 
     def pullback(dy: Any) -> Any:
         if sp.issparse(y):
@@ -75,7 +75,7 @@ def rearranged(f: Any, given: list[CoDual], build: Any) -> tuple[Any, Any]:
             source, t = ids.data.ravel()[row >= 0], matrix_of(y, d)
             t = np.asarray(t[row[row >= 0], col[row >= 0]]).ravel()
         else:
-            dy = take_fdata(fy, dy)
+            dy = take_fdata(numbers_fdata(y, fy), dy)
             if dy is None:
                 return None
             source, t = np.ravel(ids), np.ravel(dy)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import MissingRule, NotDifferentiated, grad, inspect, registry, value_and_pullback
+from mooncake_py import MissingRule, NotDifferentiated, UnsupportedError, grad, inspect, registry, value_and_pullback
 from mooncake_py.testing import check_grads
 
 pytest.importorskip("scipy")
@@ -308,9 +308,27 @@ def test_where_an_iterative_method_gave_up_is_refused() -> None:
 
 
 def test_the_dense_form_of_a_sparse_matrix_is_no_array() -> None:
+    """What no rule knows of an np.matrix is refused, where that of arrays would take `*` for another product."""
     sp = pytest.importorskip("scipy.sparse")
-    with pytest.raises(MissingRule, match="use toarray"):
-        grad(lambda d: np.sum(sp.csr_matrix(np.diag(d)).todense() * np.ones((3, 1))))(np.ones(3))
+    dense = lambda d: sp.csr_matrix((d, (range(3), range(3)))).todense()  # noqa: E731
+    check_grads(lambda d: np.sum(dense(d) * np.ones((3, 1))), (np.ones(3),))
+    for f in (lambda d: np.sum(np.where(dense(d) > 0, dense(d), 0.0)), lambda d: np.vdot(dense(d), dense(d))):
+        with pytest.raises(UnsupportedError, match="class matrix"):
+            grad(f)(np.ones(3))
+
+    def written(d: Any) -> Any:
+        m = dense(d)
+        m[0] = d[1]
+        return m.sum()
+
+    with pytest.raises(MissingRule, match="write to np"):
+        grad(written)(np.ones(3))
+
+
+def test_what_incomplete_factors_solve_is_a_preconditioner_alone() -> None:
+    sp, spl = pytest.importorskip("scipy.sparse"), pytest.importorskip("scipy.sparse.linalg")
+    with pytest.raises(NotDifferentiated, match="use splu"):
+        grad(lambda d: np.sum(spl.spilu(sp.csc_array((d, (range(3), range(3))))).solve(np.ones(3))))(np.ones(3))
 
 
 def test_a_constraint_that_does_not_bind_has_no_influence() -> None:
