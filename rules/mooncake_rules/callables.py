@@ -6,7 +6,10 @@ object it is a method of. `run` gives fresh fdata to the arguments; what was cap
 
 from __future__ import annotations
 
+import inspect
+import keyword
 from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -51,6 +54,59 @@ def run(f: Any, ff: Any, args: Sequence[Any], active: Sequence[bool] | None = No
     return y, pull
 
 
+def weighted_sum(f: Any, places: range, xs: list[float], ws: list[float], *args: Any) -> Any:
+    s = ws[0] * f(xs[0], *args)
+    for k in places:
+        s = s + ws[k] * f(xs[k], *args)
+    return s
+
+
+_GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_loops: dict[tuple[CodeType, int], CodeType | None] = {}
+
+
+def in_a_loop(f: Any, n: int) -> FunctionType | None:
+    """`weighted_sum` of one function f of 1 + n arguments, with the code of f as that of a function inside of it.
+
+    So it is known before the run what the loop calls, and loop and function are derived as one. The cells are those of
+    f. None for what has no code that could be put there, or default values that it would be without.
+    """
+    if type(f) is not FunctionType or f.__defaults__ or f.__kwdefaults__ or f.__code__.co_flags & _GENERATES:
+        return None
+    key = f.__code__, n
+    if key not in _loops:
+        if len(_loops) > 1000:
+            _loops.clear()
+        _loops[key] = _loop_around(f.__code__, n)
+    loop = _loops[key]
+    return None if loop is None else FunctionType(loop, f.__globals__, "weighted_sum", None, f.__closure__)
+
+
+def _loop_around(code: CodeType, n: int) -> CodeType | None:
+    names = code.co_freevars
+    if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
+        return None
+    rest = "".join(f", argument_{i}_" for i in range(n))
+    source = f"""
+def outer({", ".join(names)}):
+    def weighted_sum(places_, xs_, ws_{rest}):
+        def f_(): {", ".join(names) or "pass"}
+        s_ = ws_[0] * f_(xs_[0]{rest})
+        for k_ in places_:
+            s_ = s_ + ws_[k_] * f_(xs_[k_]{rest})
+        return s_
+"""
+    found: Any = compile(source, code.co_filename, "exec")
+    for name in ("outer", "weighted_sum"):
+        found = next(c for c in found.co_consts if isinstance(c, CodeType) and c.co_name == name)
+    inner = next(c for c in found.co_consts if isinstance(c, CodeType))
+    if inner.co_freevars != names or found.co_freevars != names:  # one has a name of the loop
+        return None
+    consts = tuple(code if c is inner else c for c in found.co_consts)
+    loop: CodeType = found.replace(co_consts=consts, co_firstlineno=code.co_firstlineno)
+    return loop
+
+
 class Dependence:
     """A function given to a rule, by everything it depends on besides the arguments of a call.
 
@@ -67,10 +123,7 @@ class Dependence:
 
     def at(self, *xs: Any) -> tuple[Any, Callable[[Any], tuple[tuple[Any, ...], np.ndarray]]]:
         """The value, and its pullback to the arguments and the vector. Arrays among xs may be differentiated by."""
-        self.captured.put_back()
-        copies = Copies()
-        ff = copies.of(self.f, self.ff)
-        fextra = tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)])
+        ff, fextra, copies = self._beside()
         with Run() as here:
             copies.known_to(here)
             fargs = (*map(made_fdata, xs), *fextra)
@@ -82,13 +135,44 @@ class Dependence:
             ds = (None,) * (1 + len(fargs)) if ds is None else ds
             n = len(xs)
             dxs = tuple([take_fdata(fa, d) for fa, d in zip(fargs[:n], ds[1 : 1 + n], strict=True)])
-            parts: list[Any] = []
-            for x, fx, fa, d in zip(self.extra, self.fextra, fextra, ds[1 + n :], strict=True):
-                flatten(x, fx, _own_cotangent(fx, fa, d), parts)
-            copies.flatten(parts)
-            return dxs, np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
+            return dxs, self._vector(copies, fextra, ds[1 + n :])
 
         return y, pull
+
+    def weighted(self, xs: list[float], ws: list[float]) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """The sum of `ws[k] * f(xs[k], *extra)`, and its pullback to the vector: in one run, for one vector."""
+        ff, fextra, copies = self._beside()
+        with Run() as here:
+            copies.known_to(here)
+            args, fargs = (range(1, len(xs)), xs, ws, *self.extra), (None, None, None, *fextra)
+            loop = in_a_loop(self.f, len(self.extra))
+            if loop is None:
+                y, fy, pb = call(weighted_sum, None, (self.f, *args), (ff, *fargs))
+            else:
+                y, fy, pb = call(loop, ff, args, fargs)
+
+        def pull(dy: Any) -> np.ndarray:
+            seed(y, fy, dy)
+            ds = None if pb is None else pb(number_part(fy, dy))
+            return self._vector(copies, fextra, None if ds is None else ds[len(ds) - len(fextra) :])
+
+        return y, pull
+
+    def _beside(self) -> tuple[Any, tuple[Any, ...], Copies]:
+        """Fdata for a run with cotangents of its own: of the function and the extra arguments."""
+        self.captured.put_back()
+        copies = Copies()
+        ff = copies.of(self.f, self.ff)
+        return ff, tuple([_beside(x, fx, copies) for x, fx in zip(self.extra, self.fextra, strict=True)]), copies
+
+    def _vector(self, copies: Copies, fextra: tuple[Any, ...], dextra: Any) -> np.ndarray:
+        """What such a run has added to its fdata and to the extra arguments."""
+        parts: list[Any] = []
+        dextra = (None,) * len(self.extra) if dextra is None else dextra
+        for x, fx, fa, d in zip(self.extra, self.fextra, fextra, dextra, strict=True):
+            flatten(x, fx, _own_cotangent(fx, fa, d), parts)
+        copies.flatten(parts)
+        return np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
 
     def give(self, vector: np.ndarray) -> tuple[Any, ...]:
         """Add a cotangent to what was captured; those of the extra arguments are returned, as a rule returns them."""

@@ -5,11 +5,12 @@ An integral's derivative by what its integrand depends on is the integral of tha
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
 import scipy.integrate as si
-from scipy.integrate._quad_vec import _quadrature_gk21
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
@@ -26,6 +27,7 @@ from mooncake_rules.sequences import unstack
 
 Options = dict[str, Any]
 _EMPTY = CoDual((), None)
+_EPSILON = float(np.finfo(float).eps)
 
 # -- sampled data -----------------------------------------------------------------------------------------
 
@@ -136,23 +138,96 @@ def _arguments(f: CoDual, args: CoDual) -> tuple[Dependence, bool]:
 
 def _gradient(d: Dependence, t: float, dy: Any) -> np.ndarray:
     y, pull = d.at(float(t))
+    return pull(_like(dy, y))[1]
+
+
+def _like(dy: Any, y: Any) -> Any:
+    """A cotangent of y of the size dy, where y is a number or an array of one."""
     dy = dy if np.iscomplexobj(y) else np.real(dy)
-    return pull(np.full(np.shape(y), dy) if isinstance(y, np.ndarray) else type(y)(dy))[1]
+    return np.full(np.shape(y), dy) if isinstance(y, np.ndarray) else type(y)(dy)
+
+
+# Nodes and weights of Gauss and Kronrod, 10 and 21 points (Piessens et al., QUADPACK, 1983, routine qk21).
+_KRONROD = np.array([
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
+    0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+    0.562757134668604683339000099272694, 0.433395394129247190799265943165784, 0.294392862701460198131126603103866,
+    0.148874338981631210884826001129720, 0.0,
+])  # fmt: skip
+_OF_KRONROD = np.array([
+    0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
+    0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+    0.123491976262065851077958109585166, 0.134709217311473325928054001771707, 0.142775938577060080797094273138717,
+    0.147739104901338491374841515972068, 0.149445554002916905664936468389821,
+])  # fmt: skip
+_OF_GAUSS = np.array([
+    0.066671344308688137593568809893332, 0.149451349150580593145863396957770, 0.219086362515982043995534934228163,
+    0.269266719309996355091226921569469, 0.295524224714752870173815619188769,
+])  # fmt: skip
+_ALL = (np.concatenate([-_KRONROD, _KRONROD[-2::-1]]), np.concatenate([_OF_KRONROD, _OF_KRONROD[-2::-1]]))
+_TENTH = (np.concatenate([-_KRONROD[1::2], _KRONROD[-2::-2]]), np.concatenate([_OF_GAUSS, _OF_GAUSS[::-1]]))
+_MOST = 200
+"""How many pieces an interval is divided into at most; SciPy's own limit is 50."""
+
+
+def _at_nodes(lo: float, hi: float, rule: tuple[np.ndarray, np.ndarray], a: float, b: float) -> Any:
+    """Where the rule takes the integrand between lo and hi, and the weights. Of an infinite interval lo and hi are in
+    (0, 1), which QUADPACK maps it to by x = a + (1 - t) / t."""
+    half = 0.5 * (hi - lo)
+    t, w = 0.5 * (lo + hi) + half * rule[0], half * rule[1]
+    if np.isfinite(a) and np.isfinite(b):
+        return t, w
+    x, w = (1.0 - t) / t, w / (t * t)
+    if np.isfinite(a):
+        return (a + x, w) if b > 0 else (a - x, -w)
+    if np.isfinite(b):
+        return (b - x, w) if a < 0 else (b + x, -w)
+    return np.concatenate([x, -x]), np.concatenate([w, w]) * (1.0 if b > a else -1.0)
+
+
+def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
+    """Of the cotangent of everything that an integrand depends on, dy being that of its integral.
+
+    By halves of the piece with the largest error, as QUADPACK does. The integrand is run at all nodes of a piece in
+    one loop, which is derived as one function: once for Kronrod's rule, and once for that of Gauss inside of it.
+    """
+    epsabs, epsrel = max(epsabs, 1e-12), min(epsrel, 1e-10)
+
+    def by(rule: Any, lo: float, hi: float) -> np.ndarray:
+        xs, ws = _at_nodes(lo, hi, rule, a, b)
+        y, pull = d.weighted(xs.tolist(), ws.tolist())
+        return pull(dy(y))
+
+    def piece(lo: float, hi: float) -> tuple[float, float, float, np.ndarray]:
+        whole = by(_ALL, lo, hi)
+        if not whole.size:
+            return 0.0, lo, hi, whole
+        differ = np.abs(whole - by(_TENTH, lo, hi))
+        size = np.maximum(np.abs(whole), differ)
+        size = np.where(size > 0.0, size, 1.0)
+        error = size * np.minimum(1.0, (200.0 * differ / size) ** 1.5)
+        return _greatest(np.where(differ > 50.0 * _EPSILON * size, error, 0.0)), lo, hi, whole
+
+    finite = np.isfinite(a) and np.isfinite(b)
+    inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
+    ends = [float(a), *sorted(inside, reverse=b < a), float(b)] if finite else [0.0, 1.0]
+    if a == b:
+        return np.zeros_like(by(_TENTH, a, b))
+    pieces = [piece(lo, hi) for lo, hi in itertools.pairwise(ends)]
+    while True:
+        whole = np.sum([p[3] for p in pieces], axis=0)
+        if not whole.size or len(pieces) >= _MOST:
+            return whole
+        if sum(p[0] for p in pieces) <= max(epsabs, epsrel * _greatest(whole)):
+            return whole
+        worst = max(range(len(pieces)), key=lambda i: pieces[i][0])
+        _, lo, hi, _ = pieces.pop(worst)
+        middle = 0.5 * (lo + hi)
+        pieces += [piece(lo, middle), piece(middle, hi)]
 
 
 def _greatest(x: Any) -> float:
     return float(np.max(np.abs(x)))
-
-
-def _integral(f: Any, a: float, b: float, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
-    """Of arrays. `quad_vec` halves the interval once whatever the error: nested in each other, integrals would take
-    three times as many points for every one of them."""
-    epsabs, epsrel = max(epsabs, 1e-12), min(epsrel, 1e-10)
-    if points is None and np.isfinite(a) and np.isfinite(b):
-        whole, error, _ = _quadrature_gk21(a, b, f, _greatest)
-        if error <= max(epsabs, epsrel * _greatest(whole)):
-            return whole
-    return si.quad_vec(f, a, b, epsabs, epsrel, "max", points=points)[0]
 
 
 def _end(f: Any, at: float, args: Any) -> Any:
@@ -210,17 +285,14 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
         d, single = _arguments(func, args)
         one = d0 if options.get("complex_func") else 1.0  # the integral of a real function is scaled when it is there
 
-        def at(t: float) -> np.ndarray:
-            return _gradient(d, t, one)
-
-        vector = at(b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
-        if vector.size and weighted:
+        if weighted:
+            at = functools.cache(lambda t: _gradient(d, t, one))
+            size = at(b if np.isfinite(b) else a if np.isfinite(a) else 0.0).size
             vector = np.array([
-                si.quad(lambda t, i=i: np.ravel(at(t))[i], a, b, epsabs=epsabs, epsrel=epsrel, **weighted)[0]
-                for i in range(vector.size)
+                si.quad(lambda t, i=i: at(t)[i], a, b, epsabs=epsabs, epsrel=epsrel, **weighted)[0] for i in range(size)
             ])  # fmt: skip
-        elif vector.size:
-            vector = _integral(at, a, b, epsabs, epsrel, options.get("points"))
+        else:
+            vector = _integral(d, a, b, lambda y: _like(one, y), epsabs, epsrel, options.get("points"))
         ds = d.give(np.ravel(vector) * (d0 / one))
         da, db = (
             _of_end(sign * np.real(np.conj(d0) * np.ravel(_end(func.primal, x, d.extra))[0]), _weight_at(x, **weighted))
@@ -251,13 +323,7 @@ def quad_vec(f: CoDual, a, b, epsabs=1e-200, epsrel=1e-8, norm="2", cache_size=1
             return None
         d, single = _arguments(f, args)
 
-        def at(x: float) -> np.ndarray:
-            _, pull = d.at(float(x))
-            return np.atleast_1d(pull(t)[1])
-
-        vector = at(b if np.isfinite(b) else a if np.isfinite(a) else 0.0)
-        if vector.size:
-            vector = _integral(at, a, b, epsabs, epsrel, points)
+        vector = _integral(d, a, b, lambda y: t, epsabs, epsrel, points)
         ds = d.give(np.ravel(vector))
         ends = [np.sum(t * np.asarray(_end(f.primal, x, d.extra))) for x in (a, b)]
         return None, -ends[0], ends[1], *[None] * 9, ds[0] if single else ds
