@@ -361,6 +361,8 @@ def sum_of_ordered(a: CoDual, axis, dtype, out):
 def _summed(f: Any) -> None:
     @overlay(f)
     def sum_of(self, axis=None, dtype=None, out=None):
+        if self.format in ("lil", "dok"):
+            return self.tocsr().sum(axis, dtype, out)
         if is_put_in_order(self, "sum", axis, dtype):
             self.sum_duplicates()
         return sum_in_order(self, axis, dtype, out)

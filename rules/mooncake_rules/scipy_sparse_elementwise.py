@@ -149,8 +149,7 @@ _with_dense("__rsub__", -1.0, 1.0)
 
 refuse(
     "it keeps Python lists or a dict of its numbers; make it of (data, (row, column)), as csr, csc or coo",
-    sp.lil_array, sp.lil_matrix, sp.dok_array, sp.dok_matrix, *methods("tolil"), *methods("todok"),
-    sp.lil_array.__setitem__, sp.lil_matrix.__setitem__,
+    sp.lil_array, sp.lil_matrix, sp.dok_array, sp.dok_matrix, *methods("todok"),
 )  # fmt: skip
 
 # -- cases ------------------------------------------------------------------------------------------------

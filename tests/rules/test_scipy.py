@@ -274,16 +274,24 @@ def test_where_a_solver_gave_up_is_refused_unless_it_is_a_solution() -> None:
         assert np.isclose(grad(lambda a, f=f, options=options: f(a, **options))(0.7), slope, rtol=1e-4)
 
 
-def test_a_matrix_of_lists_is_refused_where_it_is_written_to() -> None:
+def test_the_lists_of_a_matrix_of_lists_are_its_own() -> None:
     sp = pytest.importorskip("scipy.sparse")
 
-    def written(x: float) -> Any:
+    def made(x: float) -> Any:
         a = sp.lil_array((2, 2))
         a[0, 1] = x
+        return a
+
+    def written_to(x: float) -> Any:
+        a = made(x)
+        a.data[0][0] = 3.0
         return a.tocsr().sum()
 
-    with pytest.raises(MissingRule, match="it keeps Python lists"):
-        grad(written)(0.5)
+    with pytest.raises(MissingRule, match="write to the matrix itself"):
+        grad(written_to)(0.5)
+    for f in (lambda x: (made(x) * 2.0).tocsr().sum(), lambda x: made(x)[0].sum()):
+        with pytest.raises(MissingRule, match=r"tocsr\(\)"):
+            grad(f)(0.5)
 
 
 def test_a_penalty_chosen_for_weighted_data() -> None:
