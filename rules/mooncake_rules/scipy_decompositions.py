@@ -12,6 +12,7 @@ import scipy.linalg as sl
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_decompositions import (
     cholesky_cotangent,
     eig_cotangent,
@@ -131,14 +132,7 @@ def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, 
         return product_eigh_cotangents(dw, dv, w, v, o)
     whole_w, whole_v = sl.eigh(a, b, lower=lower)
     if len(w) != len(whole_w):
-        first = int(np.argmin(np.abs(whole_w - w[0])))
-        part = slice(first, first + len(w))
-        if v is not None:
-            whole_v[:, part] = v
-        dws, dvs = np.zeros_like(whole_w), np.zeros_like(whole_v)
-        dws[part] = 0.0 if dw is None else dw
-        dvs[:, part] = 0.0 if dv is None else dv
-        dw, dv, w, v = dws, None if dv is None else dvs, whole_w, whole_v
+        dw, dv, w, v = _in_whole(dw, dv, w, v, whole_w, whole_v)
     elif v is None:
         v = whole_v
     if b is None:
@@ -152,6 +146,18 @@ def eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, 
     da = v @ inner @ adjoint(v)
     db = -(v @ (inner * (w[None, :] + w[:, None]) / 2 + lengths) @ adjoint(v))
     return one_triangle(da, lower), one_triangle(db, lower)
+
+
+def _in_whole(dw: Any, dv: Any, w: Arrays, v: Any, whole_w: Arrays, whole_v: Arrays) -> tuple[Any, Any, Arrays, Arrays]:
+    """Cotangents, values and vectors of a part of a spectrum in their place in the whole; the vectors given stay."""
+    first = int(np.argmin(np.abs(whole_w - w[0])))
+    part = slice(first, first + len(w))
+    if v is not None:
+        whole_v[:, part] = v
+    dws, dvs = np.zeros_like(whole_w), np.zeros_like(whole_v)
+    dws[part] = 0.0 if dw is None else dw
+    dvs[:, part] = 0.0 if dv is None else dv
+    return dws, None if dv is None else dvs, whole_w, whole_v
 
 
 def product_eigh_cotangents(dw: Any, dv: Any, w: Any, v: Any, o: Options) -> tuple[Any, Any]:
@@ -176,11 +182,13 @@ def scipy_eigh_cotangents(dy: Any, y: Any, o: Options) -> Any:
 
 def tridiagonal_cotangents(dy: Any, y: Any, o: Options) -> Any:
     values = type(y) is not tuple
-    if o["select"] != "a":
-        raise NotDifferentiated("scipy.linalg.eigh_tridiagonal is differentiated for the whole spectrum")
     d, e = o["d"], o["e"]
-    w, v = sl.eigh_tridiagonal(d, e) if values else y
+    w, v = (y, None) if values else y
     dw, dv = (dy, None) if values else dy
+    if len(w) == 0:
+        return None, None
+    if v is None or len(w) < len(d):
+        dw, dv, w, v = _in_whole(dw, dv, w, v, *sl.eigh_tridiagonal(d, e))
     t = eigh_cotangent(dw, dv, w, v, True)
     return np.diag(t), np.diag(t, -1)
 
@@ -274,6 +282,14 @@ library_rule(sl.eigvalsh_tridiagonal, 2, tridiagonal_cotangents)
 library_rule(sl.eig, 2, scipy_eig_cotangents, matrices={"a": 2, "b": 2})
 library_rule(sl.eigvals, 2, scipy_eig_cotangents, matrices={"a": 2, "b": 2})
 
+
+@mirrors(sl.qr_multiply)
+def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False):
+    factors = sl.qr(a, mode="economic", pivoting=pivoting)
+    q = np.conjugate(factors[0]) if conjugate else factors[0]
+    return (q @ c if mode == "left" else c @ q, *factors[1:])
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _A = np.array([[2.0, 0.5, -0.3], [0.2, -1.1, 0.8], [0.4, 0.6, 1.7]])
@@ -343,12 +359,20 @@ def _svd(a: Any) -> Any:
     return (u * s**2) @ vh + np.abs(u[:, :1] * s[0])
 
 
+def _some_of_tridiagonal(d: Any, e: Any) -> Any:
+    w, v = sl.eigh_tridiagonal(d, e, select="i", select_range=(1, 2))
+    return v**2 * w, sl.eigh_tridiagonal(d, e, True, "v", (-3.0, 0.4)), np.sum(v[:, :1] ** 3 * v[0, 0])
+
+
 def _tridiagonal(d: Any, e: Any) -> Any:
     w, v = sl.eigh_tridiagonal(d, e)
     return v**2 * w
 
 
 CASES: list[RuleCase] = [
+    *[case(sl.qr_multiply, a, c, mode=m) for m, c in (("left", _V), ("right", _M), ("left", _M.T)) for a in (_A, _Z)],
+    case(lambda a, c: sl.qr_multiply(a, c, "right", True)[0], _M.T, _V), case(sl.qr_multiply, _Z, _M, conjugate=True),
+    case(lambda a, c: sl.qr_multiply(a, c, "left"), _M.T, _M), case(sl.qr_multiply, _M.T, _V),
     *[case(_product_eigenvectors, a, b, t, w) for a, b, w in ((_K, _H, True), (_ZH, _H, False)) for t in (2, 3)],
     *[case(sl.cholesky, a, lower=w) for a in (_H, _ZH, _H.astype(_F32)) for w in (False, True)],
     *[case(_via_cholesky, a, b, w) for a, b in ((_H, _V), (_H, _M.T), (_ZH, _V)) for w in (False, True)],
@@ -361,6 +385,7 @@ CASES: list[RuleCase] = [
     case(_eigenvectors, _H, None, False), case(_eigenvectors, _H, _K, False), case(_eigenvectors, _ZH, _K),
     case(_some_eigenvectors, _H), case(sl.eigvalsh, _H), case(sl.eigvalsh, _H, _K),
     case(sl.eigvalsh, _H, subset_by_index=(0, 1)), case(_tridiagonal, _V, _M[0, :2]),
+    case(_some_of_tridiagonal, _V, _M[0, :2]),
     case(sl.eigvalsh_tridiagonal, _V, _M[0, :2]), case(_invariant_eig, _A), case(_invariant_eig, _SPREAD),
     case(_gauge_eig, _SPREAD), case(_gauge_eig, _Z), case(_invariant_eig, np.array([[0.5, -2.0], [1.0, 0.3]])),
     case(_gauge_eig, np.array([[0.5, -2.0], [1.0, 0.3]])), case(sl.eigvals, _Z), case(sl.eigvals, _SPREAD),
