@@ -91,6 +91,7 @@ are converted. `scipy.sparse.csgraph`: shortest paths and minimum spanning trees
 FITPACK's smoothing until a given residual (`s`) is differentiated as the iteration that it is, and the penalty that
 `make_smoothing_spline` chooses by the implicit function theorem.
 
-`scipy.spatial.KDTree.query`: the distances; `ConvexHull`: `volume`, `area`, `equations` and `points`; `Voronoi`: `vertices`. `scipy.stats.gaussian_kde`.
+`scipy.spatial.KDTree.query`: the distances; `ConvexHull`: `volume`, `area`, `equations` and `points`; `Voronoi`:
+`vertices`. `scipy.cluster.hierarchy`: the heights of `linkage`. `scipy.stats.gaussian_kde`.
 `scipy.spatial.transform`: rotations, from and to every form, and what is done with them.
 """

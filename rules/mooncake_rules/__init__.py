@@ -151,6 +151,7 @@ for _module, _packs in {
     "scipy.signal": ("scipy_signal", "scipy_peaks"),
     "scipy.ndimage": ("scipy_ndimage", "scipy_ndimage_given", "scipy_resampling"),
     "scipy.cluster.vq": ("scipy_cluster",),
+    "scipy.cluster.hierarchy": ("scipy_hierarchy",),
     "scipy.spatial": ("scipy_neighbours", "scipy_hulls"),
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),

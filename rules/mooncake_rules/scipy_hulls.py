@@ -54,7 +54,8 @@ def hull_cotangent(hull: ConvexHull, volume: Any, area: Any, equations: Any) -> 
 
     A facet's normal m stays orthogonal to its edges E, so that E dm = -dE m, and of length one; its offset is -m x for
     each of its vertices x. A vertex that moves takes with it the part 1 / n of each facet's area, along the normal, of
-    which there are n vertices. The area is a sum of sqrt(det(E E^T)) / (n - 1)!, E being the edges of a facet from its first vertex.
+    which there are n vertices. The area is a sum of sqrt(det(E E^T)) / (n - 1)!, E being the edges of a facet from its
+    first vertex.
     """
     points, facets = hull.points, hull.simplices
     n = points.shape[1]
