@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,22 @@ def strided(x, shape=None, strides=None, subok=False, writeable=True):
 
 
 def window_cotangent(dy: np.ndarray, shape: tuple[int, ...], axis: Any) -> np.ndarray:
-    """The cotangent of an array of this shape, for that of the windows over it: one slice per place in a window."""
+    """The cotangent of an array of this shape, for that of the windows over it: one slice per place in a window, or
+    per window where most are looked at by nobody, as those between the steps of a spectrogram."""
     n = len(shape)
     axes = range(n) if axis is None else [k % n for k in np.atleast_1d(axis)]
     out = np.zeros(shape, dy.dtype)
+    windows = dy.shape[:n]
+    used = np.flatnonzero(dy.reshape(math.prod(windows), math.prod(dy.shape[n:])).any(axis=1))
+    if len(set(axes)) == dy.ndim - n and len(used) < math.prod(dy.shape[n:]):
+        order = np.argsort(axes)
+        for at in zip(*np.unravel_index(used, windows), strict=True):
+            where = [slice(i, i + 1) for i in at]
+            for k, m in zip(axes, dy.shape[n:], strict=True):
+                where[k] = slice(at[k], at[k] + m)
+            window = np.transpose(dy[at], order)
+            out[tuple(where)] += window.reshape([w.stop - w.start for w in where])
+        return out
     for at in np.ndindex(*dy.shape[n:]):
         where = [slice(0, m) for m in dy.shape[:n]]
         for k, i in zip(axes, at, strict=True):
@@ -102,6 +115,9 @@ def _written(a: Any) -> Any:
 CASES: list[RuleCase] = [
     case(sliding_window_view, _V, 2), case(sliding_window_view, _M, (2, 3)), case(sliding_window_view, _M, 3, axis=1),
     case(sliding_window_view, _M, (2, 2), axis=(1, 1)), case(sliding_window_view, _M, (2, 2), (-1, 0), writeable=True),
+    case(lambda a: sliding_window_view(a, 3)[::2], _V), case(lambda a: sliding_window_view(a, (2, 3))[:1, :1], _M),
+    case(lambda a: sliding_window_view(a, 2, axis=-1)[1:, 1:2], _M),
+    case(lambda a: sliding_window_view(a, (3, 2), (1, 0))[:1, ::4], _M),
     case(lambda a: sliding_window_view(a, 2) * a[0], _V), case(sliding_window_view, _M.astype(np.float32), (2, 3)),
     case(_blocks, _M), case(_blocks, _M.T), case(_blocks, _M[::-1, ::2]), case(_written, _M),
     case(lambda a: as_strided(a, writeable=False) * a, _M), case(lambda a: as_strided(a[1:], (2, 3), (8, 8)), _V),

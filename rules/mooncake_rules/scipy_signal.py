@@ -14,7 +14,6 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.mirror import mirrors
-from mooncake_rules.scipy_fft import by_columns
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -297,28 +296,28 @@ def hilbert_cotangent(dy: Any, y: Any, o: Options) -> Any:
     return np.take(t, range(m), axis)
 
 
-def _along(f: Any, dy: Any, x: np.ndarray, axis: int, options: Options) -> Any:
-    """The cotangent of x for a linear function of one axis, by its matrix."""
-    moved = np.moveaxis(dy, axis, -1)
-    return np.moveaxis(by_columns(lambda e: f(e, axis=-1, **options), moved, x.shape[axis]), -1, axis)
-
-
 def _without(o: Options, *names: str) -> Options:
     return {k: v for k, v in o.items() if k not in names}
 
 
-def resample_cotangent(dy: Any, y: Any, o: Options) -> Any:
-    if o["t"] is not None:
-        raise NotDifferentiated("scipy.signal.resample is differentiated without t")
-    return _along(ss.resample, dy, o["x"], o["axis"], _without(o, "x", "axis"))
-
-
 def savgol_cotangents(dy: Any, y: Any, o: Options) -> tuple[Any, Any]:
-    """A derivative of the fitted polynomials is one by the distance of the samples."""
-    options = _without(o, "x", "axis")
-    if options["mode"] == "constant":
-        options["cval"] = 0.0
-    return _along(ss.savgol_filter, dy, o["x"], o["axis"], options), -o["deriv"] * np.sum(dy * y) / o["delta"]
+    """That of a convolution, whose ends are those of polynomials fitted to a window at each side where the mode is
+    `interp`. A derivative of the fitted polynomials is one by the distance of the samples."""
+    fit = {k: o[k] for k in ("window_length", "polyorder", "deriv", "delta")}
+    t, mode, size = np.moveaxis(dy, o["axis"], -1), o["mode"], o["window_length"]
+    dx: Any = 0.0
+    if mode == "interp":
+        half, mode = size // 2, "constant"
+        dx = np.zeros(t.shape)
+        ends = ss.savgol_filter(np.eye(size), **fit, axis=0, mode="interp")
+        dx[..., :size] += t[..., :half] @ ends[:half]
+        dx[..., -size:] += t[..., t.shape[-1] - half :] @ ends[size - half :]
+        t = t.copy()
+        t[..., :half] = t[..., t.shape[-1] - half :] = 0.0
+    weights = ss.savgol_coeffs(size, o["polyorder"], deriv=o["deriv"], delta=o["delta"])
+    x = np.moveaxis(o["x"], o["axis"], -1).astype(float)
+    dx = dx + run(lambda v: nd.convolve1d(v, weights, mode=mode, cval=0.0), None, [x])[1](t)[0]
+    return np.moveaxis(dx, -1, o["axis"]), -o["deriv"] * np.sum(dy * y) / o["delta"]
 
 
 @mirrors(ss.lfilter_zi)
@@ -356,9 +355,15 @@ library_rule(ss.lfilter, ("b", "a", "x", "zi"), lfilter_cotangents)
 library_rule(ss.sosfilt, ("sos", "x", "zi"), sosfilt_cotangents)
 library_rule(ss.upfirdn, 2, upfirdn_cotangents)
 library_rule(ss.hilbert, 1, hilbert_cotangent)
-library_rule(ss.detrend, 1, lambda dy, y, o: _along(ss.detrend, dy, o["data"], o["axis"], _without(o, "data", "axis")))
+
+
+def detrend_cotangent(dy: Any, y: Any, o: Options) -> Any:
+    """It is an orthogonal projection."""
+    return ss.detrend(dy, **_without(o, "data", "overwrite_data"))
+
+
+library_rule(ss.detrend, 1, detrend_cotangent)
 library_rule(ss.savgol_filter, ("x", "delta"), savgol_cotangents)
-library_rule(ss.resample, 1, resample_cotangent)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -417,7 +422,10 @@ CASES: list[RuleCase] = [
     case(ss.hilbert, _V), case(ss.hilbert, _M, axis=0), case(ss.hilbert, _V, 5), case(ss.hilbert, _V, 10),
     case(ss.detrend, _V), case(ss.detrend, _M, 0), case(ss.detrend, _M, type="constant"),
     case(ss.savgol_filter, _V, 5, 2), case(ss.savgol_filter, _M, 3, 1, axis=0),
-    case(ss.savgol_filter, _V, 5, 2, mode="mirror"),
+    *[case(ss.savgol_filter, _V, 5, 2, mode=m) for m in ("mirror", "constant", "nearest", "wrap")],
+    case(ss.savgol_filter, _M, 5, 2, 1), case(ss.savgol_filter, _V, 4, 2), case(ss.detrend, _V, bp=[2, 5]),
+    case(lambda x: ss.savgol_filter(x, 3, 1, axis=0, mode="constant", cval=2.0), _M),
+    case(ss.resample, _M * 1j + 1.0, 7), case(lambda x: ss.resample(x, 9, window="hamming"), _V),
     case(lambda x, d: ss.savgol_filter(x, 5, 3, deriv=2, delta=d), _V, 0.4),
     case(lambda c: ss.windows.general_hamming(7, c), 0.6), case(ss.resample, _V, 5, axis=0),
     case(ss.resample, _M, 9, axis=1),
