@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.interpolate as sip
 import scipy.optimize as so
+import scipy.sparse as sp
+import scipy.sparse.linalg as sl
 
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
@@ -20,6 +22,7 @@ from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules import spline_formulas as formulas
 from mooncake_rules.callables import run
+from mooncake_rules.common import unbroadcast
 from mooncake_rules.scipy_interpolate import front
 from mooncake_rules.scipy_kept import Kept
 from mooncake_rules.scipy_library import fitted
@@ -33,14 +36,77 @@ def spline_cotangents(
     """Of the coefficients and the argument of a B-spline of one dimension with coefficients along the first axis."""
     flat = np.asarray(x, float).ravel()
     n = len(t) - k - 1
-    weights = sip.BSpline(t, np.eye(n), k, extrapolate)(flat, nu)
-    slope = sip.BSpline(t, c, k, extrapolate)(flat, nu + 1)
+    slope = np.nan_to_num(sip.BSpline(t, c, k, extrapolate)(flat, nu + 1))
     d = dy.reshape(flat.size, *c.shape[1:])
-    weights, slope = np.nan_to_num(weights), np.nan_to_num(slope)
     dc = np.zeros(c.shape, np.result_type(c, d))
-    dc[:n] = np.tensordot(weights.T, d, 1)
+    dc[:n] = coefficients_cotangent(t, k, flat, d.reshape(flat.size, -1), nu, extrapolate).reshape(n, *c.shape[1:])
     dx = np.sum((d * np.conjugate(slope)).real.reshape(flat.size, -1), axis=1)
     return dc, dx.reshape(np.shape(x))
+
+
+def coefficients_cotangent(t: np.ndarray, k: int, x: np.ndarray, d: np.ndarray, nu: int, extrapolate: Any) -> Any:
+    """Of the coefficients, for that of the values at x, one column each: a point has k + 1 of them."""
+    n = len(t) - k - 1
+    if nu > k:
+        return np.zeros((n, d.shape[1]))
+    first, last = t[k], t[n]
+    if extrapolate == "periodic":
+        x = first + (x - first) % (last - first)
+    there = np.isfinite(x) & (bool(extrapolate) | ((x >= first) & (x <= last)))
+    inner = t[nu : len(t) - nu]
+    dc = sip.BSpline.design_matrix(x[there], inner, k - nu, extrapolate=True).T @ d[there]
+    for r in range(nu - 1, -1, -1):  # the coefficients of a derivative are differences of those of the function
+        m = n - r
+        width = t[k + 1 : m + k] - t[r + 1 : r + m]
+        g = dc * ((k - r) / np.where(width > 0.0, width, np.inf))[:, None]
+        dc = np.zeros((m, d.shape[1]), g.dtype)
+        dc[1:] += g
+        dc[:-1] -= g
+    return dc
+
+
+@rrule(formulas.interpolating)
+def interpolating(x, y, t, ends, k, orders):
+    """The system that the coefficients solve has k + 1 numbers in a row, and so has what it is made of."""
+    if k == 0:
+        return y, lambda dc: (None, dc, None, None, None, None)
+    at = [(x[:1], m) for m in orders[0]] + [(x, 0)] + [(x[-1:], m) for m in orders[1]]
+    blocks = [
+        sip.BSpline.design_matrix(p, t, k, extrapolate=True) if m == 0 and p is x else formulas.basis(t, p, k, m)
+        for p, m in at
+    ]
+    factors = sl.splu(sp.vstack([sp.csr_array(b) for b in blocks], format="csc"))
+    n = len(orders[0])
+    given = [np.broadcast_to(v, y.shape[1:])[None] for v in ends]
+    c = _solved(factors, np.concatenate([*given[:n], y, *given[n:]]), "N")
+
+    def pullback(dc):
+        d = _solved(factors, np.asarray(dc), "T")
+        parts = [(c, d)] if not np.iscomplexobj(c) else [(c.real, d.real), (c.imag, d.imag)]
+        dt, dx, row = np.zeros(t.shape), np.zeros(x.shape), 0
+        for i, (p, m) in enumerate(at):
+            rows = slice(row, row + len(p))
+            row += len(p)
+            places = slice(0, 1) if i < n else slice(len(x) - 1, len(x)) if i > n else slice(None)
+            for w, e in parts:
+                on = [True, False, True, False, False]
+                more_t, _, more_x, *_ = run(formulas.values, None, (t, w, p, k, m), on)[1](-e[rows])
+                dt += 0.0 if more_t is None else more_t
+                dx[places] += 0.0 if more_x is None else more_x
+        of_ends = [d[i] for i in range(n)] + [d[len(d) - len(ends) + i] for i in range(n, len(ends))]
+        dends = tuple([fitted(unbroadcast(e, np.shape(v)), v) for e, v in zip(of_ends, ends, strict=True)])
+        return dx, d[n : n + len(y)], dt, dends, None, None
+
+    return c, pullback
+
+
+def _solved(factors: Any, b: np.ndarray, trans: str) -> np.ndarray:
+    flat = np.ascontiguousarray(b.reshape(len(b), -1))
+    if np.iscomplexobj(flat):
+        x = factors.solve(flat.real.copy(), trans) + 1j * factors.solve(flat.imag.copy(), trans)
+    else:
+        x = factors.solve(flat.astype(float), trans)
+    return x.reshape(b.shape)
 
 
 def knots_cotangent(
