@@ -235,7 +235,7 @@ library_rule(nd.laplace, _BOTH, laplace_cotangents)
 def chosen(o: Options, rank: Callable[[int], int], heights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Which element of the neighbourhood, to which `heights` are added, was chosen, and which of the image it is.
 
-    The first of equal ones; those of the image are counted from one, 0 is the value beyond it.
+    Equal ones keep their order; those of the image are counted from one, 0 is the value beyond it.
     """
     x = o["input"]
     axes = o.get("axes")
@@ -253,8 +253,15 @@ def chosen(o: Options, rank: Callable[[int], int], heights: np.ndarray | None = 
         index = np.moveaxis(b.put(np.moveaxis(index, k, -1), 0), -1, k)
     windows = np.lib.stride_tricks.sliding_window_view(wide, print_.shape)[..., print_]
     sources = np.lib.stride_tricks.sliding_window_view(index, print_.shape)[..., print_]
-    order = np.argsort(windows if heights is None else windows + heights[print_], axis=-1, kind="stable")
-    at = order[..., rank(windows.shape[-1])]
+    raised = windows if heights is None else windows + heights[print_]
+    last = windows.shape[-1] - 1
+    k = rank(last + 1)
+    if k == 0:
+        at = np.argmin(raised, axis=-1)
+    elif k == last:
+        at = last - np.argmax(raised[..., ::-1], axis=-1)  # the last of equal ones, as below
+    else:
+        at = np.argsort(raised, axis=-1, kind="stable")[..., k]
     return at, np.take_along_axis(sources, at[..., None], -1)[..., 0]
 
 
