@@ -219,6 +219,25 @@ def _nothing(_: Any) -> None:
     return None
 
 
+def _empty(cls: Any) -> None:
+    """One without numbers, of a shape; SciPy's own code fills arrays with lists."""
+
+    @rrule(cls, types=(tuple,))
+    def rule(arg1: CoDual, shape=None, dtype=None, copy=False):
+        if not all(isinstance(n, (int, np.integer)) for n in arg1.primal):
+            raise NotDifferentiated(
+                "a lil matrix is made of a shape, or by tolil() of one made of (data, (row, column))"
+            )
+        y = cls(arg1.primal, shape, dtype, copy)
+        shadow = ObjectShadow(y)
+        run.current().made[id(y)] = y, shadow
+        return CoDual(y, shadow), _nothing
+
+
+_empty(sp.lil_array)
+_empty(sp.lil_matrix)
+
+
 def _made_of_lists(cls: type) -> None:
     def rule(arg1: CoDual, shape=None, dtype=None, copy=False):
         z, pull = tocsr(arg1)
