@@ -15,7 +15,15 @@ from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, 
 from mooncake_py.shadows import At, NoDerivative, Shadow
 from mooncake_py.structure import held_items
 from mooncake_py.sums import SumShadow
-from mooncake_py.tangents import CellShadow, DictShadow, FunctionShadow, ListShadow, SetShadow, has_tangent
+from mooncake_py.tangents import (
+    CellShadow,
+    DictShadow,
+    FunctionShadow,
+    ListShadow,
+    ObjectShadow,
+    SetShadow,
+    has_tangent,
+)
 
 SOME = 32  # of the items of a long list or dict, so many are looked at
 _REALS = (int, float, np.integer, np.floating, np.bool_)
@@ -92,6 +100,8 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
     """Has fdata fx the type, shape, dtype and fields that x demands? (None is: no derivative is asked for.)"""
     if fx is None or depth == 0:
         return None
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray and type(fx) is ObjectShadow:
+        return None  # one of another class carries its derivatives as an object does
     if isinstance(x, np.ndarray):
         if type(fx) is not Shadow:
             return f"the fdata of {describe(x)} must be a Shadow, not {describe(fx)}"

@@ -57,7 +57,6 @@ def _of_arrays(f: Any, plain: Any, *patterns: tuple[Any, ...]) -> None:
                 np.asarray(m), fm, np.asarray(y), lambda d: np.asarray(f(d.view(np.matrix), *xs[1:], **options))
             )
             return CoDual(y, matrix_fdata(y, fy) if isinstance(y, np.matrix) else fy), _nothing
-        plains = [np.asarray(x) if isinstance(x, np.matrix) else x for x in xs]
         fy = matrix_fdata(y) if isinstance(y, np.matrix) else zero_fdata(y)
         numbers = numbers_fdata(y, fy)
 
@@ -65,6 +64,7 @@ def _of_arrays(f: Any, plain: Any, *patterns: tuple[Any, ...]) -> None:
             dy = take_fdata(numbers, None if isinstance(y, np.matrix) else dy)
             if dy is None:
                 return None
+            plains = [np.array(x) if isinstance(x, np.ndarray) else x for x in xs]  # two may share memory
             z, pull = call(lambda *ps: by(*ps, **options), None, plains, [_is_inexact(p) for p in plains])
             ds = pull(dy.reshape(np.shape(z)) if isinstance(dy, np.ndarray) else dy)
             out = []
