@@ -15,7 +15,9 @@ from mooncake_rules.common import is_inexact, unbroadcast
 from mooncake_rules.sequences import unstack
 from mooncake_rules.stacks import cores, one_by_one, stack_shape
 
-_IGNORED = frozenset({"overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "lwork", "workers"})
+_IGNORED = frozenset({
+    "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_data", "lwork", "workers",
+})  # fmt: skip
 """Options about speed: a rule does without (and must not let its arguments be overwritten)."""
 
 

@@ -359,7 +359,7 @@ library_rule(ss.hilbert, 1, hilbert_cotangent)
 
 def detrend_cotangent(dy: Any, y: Any, o: Options) -> Any:
     """It is an orthogonal projection."""
-    return ss.detrend(dy, **_without(o, "data", "overwrite_data"))
+    return ss.detrend(dy, **_without(o, "data"))
 
 
 library_rule(ss.detrend, 1, detrend_cotangent)
@@ -426,6 +426,7 @@ CASES: list[RuleCase] = [
     case(ss.savgol_filter, _M, 5, 2, 1), case(ss.savgol_filter, _V, 4, 2), case(ss.detrend, _V, bp=[2, 5]),
     case(lambda x: ss.savgol_filter(x, 3, 1, axis=0, mode="constant", cval=2.0), _M),
     case(ss.resample, _M * 1j + 1.0, 7), case(lambda x: ss.resample(x, 9, window="hamming"), _V),
+    case(lambda x: ss.detrend(np.exp(x), overwrite_data=True), _V),
     case(lambda x, d: ss.savgol_filter(x, 5, 3, deriv=2, delta=d), _V, 0.4),
     case(lambda c: ss.windows.general_hamming(7, c), 0.6), case(ss.resample, _V, 5, axis=0),
     case(ss.resample, _M, 9, axis=1),
