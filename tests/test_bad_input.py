@@ -354,7 +354,8 @@ class _Holder:
     [
         lambda x: np.array([_Holder(x), None], dtype=object)[0].v.sum(),
         lambda x: np.asarray([_Holder(x), _Holder(x)])[0].v.sum(),
-        lambda x: np.cumsum(np.matrix(x)).sum(),
+        lambda x: (np.matrix(x) * 2.0).sum(),
+        lambda x: (np.asmatrix(x) * 2.0).sum(),
         lambda x: np.asarray(x.view(np.matrix) * 2.0).sum(),
         lambda x: np.ma.masked_where(x > 1.0, x).sum(),
         lambda x: np.ma.array(x, mask=[0, 1]).mean(),

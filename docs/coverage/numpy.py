@@ -57,7 +57,7 @@ A *rule* gives the derivative; a function that is *derived* is differentiated th
 simpler code that does the same. What is *not differentiable* is just called: its derivative is zero nearly everywhere,
 or it gives no numbers. `out=` of every function, and `where=` and `dtype=` of ufuncs, are differentiated; so are the
 methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` of ufuncs. Arrays of objects, structured arrays, masked
-arrays are refused, and so is an `np.matrix` as an argument.
+arrays and `np.matrix` that the function makes are refused.
 
 Where a derivative does not exist or is not unique: elements that tie in a maximum or minimum share its cotangent
 evenly; |x| and norms have derivative zero at zero. Eigenvectors and singular vectors are determined where their

@@ -14,14 +14,13 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.kinds import Any_, Array, Scalar
-from mooncake_py.registry import overlay, rrule
+from mooncake_py.kinds import Any_, Scalar
+from mooncake_py.registry import rrule
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import view_shadow
 from mooncake_rules.callables import run as call
-from mooncake_rules.numpy_convert import as_kind
 
 _NUMBERS = "numbers"
 """The attribute of the shadow that has the fdata of the matrix as an array."""
@@ -117,6 +116,8 @@ _M: Any = np.matrix
 _of_arrays(np.ndarray.view, None, (np.matrix, type))
 for _f in (np.linalg.matrix_power, _M.__pow__):
     _of_arrays(_f, np.linalg.matrix_power, (np.matrix, int))
+_of_arrays(_M.__mul__, _product, (np.matrix, Any_))
+_of_arrays(_M.__rmul__, lambda a, b: _product(b, a), (np.matrix, Any_))
 _of_arrays(_M.__getitem__, lambda a, i: a[i], (np.matrix, Any_))
 _of_arrays(_M.tolist, np.ndarray.tolist, *_ALONE)
 _of_arrays(np.ndarray.item, None, (np.matrix,), (np.matrix, Any_), (np.matrix, Any_, Any_))
@@ -152,42 +153,6 @@ for _f in (operator.iadd, operator.isub, operator.imul, operator.itruediv, opera
     def in_place(m: CoDual, value):
         setitem(m, None, value)
 
-# -- made of arrays ---------------------------------------------------------------------------------------
-
-
-def _made(f: Any) -> None:
-    @rrule(f, types=(Array,))
-    def rule(data: CoDual, *args, **kwargs):
-        x, fx = data.primal, numbers_fdata(data.primal, data.fdata)
-        options = {k: v.primal for k, v in kwargs.items()}
-        plain = [v.primal for v in args]
-        y = f(x, *plain, **options)
-        if type(fx) is Shadow and np.may_share_memory(x, y):
-            fy = view_shadow(np.asarray(x), fx, np.asarray(y), lambda d: np.asarray(f(d, *plain, **options)))
-            return CoDual(y, matrix_fdata(y, fy)), _nothing
-        fy = matrix_fdata(y)
-
-        def pullback(dy):
-            d = None if fy is None else take_fdata(fy.f[_NUMBERS], None)
-            if d is None:
-                return None
-            d = as_kind(d.reshape(np.shape(x)), x)
-            if fx is not None:
-                fx.add(d)
-                d = None
-            return d, *[None] * (len(args) + len(kwargs))
-
-        return CoDual(y, fy), pullback
-
-
-_made(np.asmatrix)
-_made(np.matrix)
-
-
-@overlay(np.asmatrix, np.matrix)
-def of_sequence(data, dtype=None, copy=True):
-    return np.asmatrix(np.array(data, dtype, ndmin=2))
-
 
 # -- cases ------------------------------------------------------------------------------------------------
 
@@ -195,14 +160,21 @@ _X = np.array([[0.5, -1.2, 2.0], [0.3, 1.4, -0.6]])
 _S = np.array([[2.0, 0.3], [0.5, 1.5]])
 
 
+def _dense(x):
+    """An array as the dense form of a matrix of the old kind."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(x).todense()
+
+
 def _of_products(x, k):
-    m: Any = np.asmatrix(x)
-    p: Any = np.matrix(x) * m.T
+    m: Any = _dense(x)
+    p: Any = _dense(x) * m.T
     return np.asarray(p * k), (k * p / 2.0 - p).A1, (m.T * m)[0, 1], np.asarray(p**2), (x.T @ p).A, np.asarray(m @ m.T)
 
 
 def _of_reductions(x):
-    m: Any = np.asmatrix(x)
+    m: Any = _dense(x)
     rows = 1.0 / m.sum(axis=1)
     by_functions: Any = np.sum(m), np.max(m), np.ravel(np.mean(m, axis=1)), np.linalg.norm(m), np.power(m, 2).A
     return (
@@ -218,7 +190,7 @@ def _of_reductions(x):
 
 
 def _of_views(x):
-    m: Any = np.asmatrix(x)
+    m: Any = _dense(x)
     return (
         m[0].A1 * m[:, 1].sum(),
         m.ravel().A1,
@@ -231,12 +203,12 @@ def _of_views(x):
 
 
 def _of_squares(s):
-    m: Any = np.matrix([[s[0, 0], s[0, 1]], list(s[1])])
+    m: Any = _dense(s)
     return m.I.A, np.asarray(m.H), np.linalg.det(m), np.trace(m), np.asarray(np.linalg.inv(m)), np.asarray(-m)
 
 
 def _written_as_an_array(x):
-    m: Any = np.asmatrix(x * 1.0)
+    m: Any = _dense(x)
     np.asarray(m)[0, 1] = x[1, 1] ** 2
     return np.ravel(m.sum(axis=0))
 
