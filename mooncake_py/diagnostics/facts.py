@@ -11,7 +11,21 @@ import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
 from mooncake_py.infer.own_containers import base_of
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Real, T, Tup
+from mooncake_py.infer.types import (
+    Arr,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    LinkedDct,
+    Lst,
+    Real,
+    Rec,
+    T,
+    Tup,
+    parts_of,
+)
 from mooncake_py.shadows import At, NoDerivative, Shadow
 from mooncake_py.structure import held_items
 from mooncake_py.sums import SumShadow
@@ -51,15 +65,21 @@ def conforms(x: Any, t: T) -> bool:
             if isinstance(v, pytypes.ModuleType):
                 return isinstance(x, pytypes.ModuleType)  # one library may stand for its wrapper (`array_namespace`)
             return x is v or (type(x) is type(v) and (Known(x) == t or (type(x) in _CONSTANTS and x == v)))
-        case Tup(items=items, cls=c):
+        case Rec(cls=c):  # it has been looked at, or is one of many
+            return type(x) is c
+        case Tup(raw=items, cls=c):
             return type(x) is c and isinstance(x, tuple) and len(x) == len(items) and all(map(conforms, x, items))
-        case Lst(elem=e, cls=c):
+        case Lst(raw=e, cls=c):
             return _holds(x, c) and isinstance(x, Iterable) and all(conforms(v, e) for v in islice(x, SOME))
-        case Dct(cls=c):
+        case Dct(cls=c, raw_fields=fields, raw=e):
+            known = dict(fields)
             return (
                 _holds(x, c)
                 and isinstance(x, dict)
-                and all(conforms(dict.__getitem__(x, k), t.value(k)) for k in list(x)[:SOME])
+                and all(
+                    any(conforms(dict.__getitem__(x, k), v) for v in ([known[k]] if k in known else parts_of(t)))
+                    for k in list(x)[:SOME]
+                )
             )
         case Cell():
             return type(x) is pytypes.CellType
@@ -84,12 +104,14 @@ def type_text(t: T) -> str:
             return f"an array of {'any' if n is None else n} dimensions, {'any dtype' if d is None else d}"
         case Known(value=v):
             return f"{name_of(v) if callable(v) else repr(v)}"
-        case Tup(items=items):
+        case Rec(cls=c):
+            return f"such a {c.__name__}"
+        case Tup(raw=items):
             return f"a tuple of {len(items)} ({', '.join(map(type_text, items))})"
-        case Lst(elem=e, cls=c):
+        case Lst(raw=e, cls=c):
             return f"a {c.__name__} of {type_text(e)}"
         case Dct():
-            return f"a dict of {type_text(t.values())}"
+            return f"a dict of {type_text(t.values() if not isinstance(t, LinkedDct) else t.raw)}"
     return "anything"
 
 

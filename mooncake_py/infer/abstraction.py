@@ -129,7 +129,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
     if typed and cls in within and most is None:
         within[cls].meet(value)
-        return Rec(cls)
+        return Rec(("a", cls))
     if typed and most == NARROW and within:
         return Top(act)
     if typed and cls not in within and len(within) < NESTED:

@@ -43,8 +43,9 @@ class T:
     time: so it keeps its hash, and types with different hashes are told apart by these.
     """
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_free", "_hash")
     _hash: int
+    _free: frozenset[tuple[Any, ...]]  # see `types.free`
 
     @property
     def active(self) -> bool:
@@ -87,13 +88,18 @@ def keep(t: T) -> None:
 
 
 def interned(t: T) -> T:
-    """The one of all types equal to this that was met first: comparing that with itself is cheap."""
+    """The one of all types equal to this that was met first, written down in one way: comparing that is cheap."""
     return t if id(t) in _known else _first(t)
 
 
 @remembered
 def _first(t: T) -> T:
-    return _lasting.get(t, t)
+    from mooncake_py.infer.recursive import canonical
+
+    kept = _lasting.get(t)
+    if kept is not None:
+        return kept
+    return t if (same := canonical(t)) is t else interned(same)
 
 
 @dataclass_transform(frozen_default=True)

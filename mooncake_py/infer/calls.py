@@ -70,12 +70,14 @@ from mooncake_py.infer.types import (
     Meth,
     Obj,
     Real,
+    Rec,
     SetOf,
     T,
     Top,
     Tup,
     Union,
     is_scalar,
+    parts_of,
     widen,
 )
 from mooncake_py.ir import ops
@@ -148,12 +150,10 @@ def _may_be_run(t: T) -> bool:
     match t:
         case Known(value=v):
             return callable(v) and not is_library(v)
-        case Tup(items=items):
-            return any(map(_may_be_run, items))
-        case Lst(elem=elem):
-            return _may_be_run(elem)
-        case Dct():
-            return _may_be_run(t.values())
+        case Tup() | Lst() | Dct():
+            return any(map(_may_be_run, parts_of(t)))
+        case Rec(cls=c):
+            return is_user_class(c)
         case Inst(cls=c):
             return c is pytypes.FunctionType or is_user_class(c)
     return not isinstance(t, (Arr, Real, Bot))
@@ -482,7 +482,7 @@ class Calls(PythonCalls):
             self.calls[s.out] = CallInfo("dynamic" if decided_late else "plain", f, None, args, s.kwargs, types, why)
             t = self.result_type(f, args, types, kw)
             if isinstance(t, Top) and not decided_late:
-                t = of_each_option(f, types, kw)
+                return of_each_option(f, types, kw)
             return Top(act) if isinstance(t, Top) else t
         if isinstance(f, pytypes.BuiltinFunctionType) and isinstance(f.__self__, np.ufunc):
             method = getattr(np.ufunc, f.__name__)  # one rule for all ufuncs

@@ -276,6 +276,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
     if f in _BY_INDEX and len(types) > 1 and _exact(widen(types[0])) in (list, tuple):
         if _exact(types[1] if types[1] == Known(None) else widen(types[1])) in _NO_INDEX:
             return True
+    if f in _OF_REALS:
+        return any(t == Known(None) or _exact(widen(t)) in _NO_REALS for t in types)
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
     if f in _OF_ITEMS:
@@ -327,6 +329,13 @@ _SCALARS = _NUMBERS | {np.float64, np.complex128}
 _ARRAYS_AND_NUMBERS = _SCALARS | {np.ndarray}
 _OF_MATRICES = frozenset({operator.matmul, np.matmul})
 _CONTAINERS = frozenset({list, tuple, dict})
+_NO_REALS = _CONTAINERS | {str}
+_OF_REALS = frozenset(
+    {
+        *(math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2, math.sinh, math.cosh, math.tanh),
+        *(math.exp, math.expm1, math.log, math.log1p, math.log2, math.log10, math.sqrt, math.fabs, math.pow),
+    }
+)
 _TIMES = frozenset({operator.mul, operator.imul})
 _OF_SEQUENCES = (operator.add, operator.iadd, operator.lt, operator.le, operator.gt, operator.ge)
 """What there is for two of a kind."""

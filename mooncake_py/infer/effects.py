@@ -7,6 +7,8 @@ class of memory.
 
 from __future__ import annotations
 
+import operator
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -16,18 +18,23 @@ from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.own_containers import is_object_class
-from mooncake_py.infer.parts import activate, set_of, with_parts
-from mooncake_py.infer.recursive import Around, fold, folded_in, read
+from mooncake_py.infer.parts import activate, set_of, unknown_items, with_act, with_parts
+from mooncake_py.infer.recursive import Around, fold, folded_in, linked, read, with_forms
 from mooncake_py.infer.types import (
     BOT,
+    DICTS,
+    LINKED,
     TOP,
     Arr,
     Bot,
     Cell,
     Dct,
     Inst,
+    Kind,
     Known,
+    LinkedTup,
     Lst,
+    Mixed,
     Obj,
     Rec,
     SetOf,
@@ -35,9 +42,12 @@ from mooncake_py.infer.types import (
     Top,
     Tup,
     Union,
+    bound,
     is_scalar,
     join,
     kind_of,
+    parts_of,
+    tuple_of,
     widen,
 )
 
@@ -87,7 +97,10 @@ def _after(
     new = _awake(t) if active else t
     if held or not apart:
         e = Effect(target, put, active, True, HELD if held else FREE, patience, spared=spared)
-        new = _bounded(_put(new, e, apart), DEPTH)
+        new = _put(new, e, apart)
+        if (bounded := _bounded(new, DEPTH)) != new:  # one that holds itself, perhaps
+            bounded = _bounded(linked((new,))[0], DEPTH)
+        new = bounded
     return t if new == t else new
 
 
@@ -95,15 +108,11 @@ def _after(
 def is_blank(t: T) -> bool:
     """Is there a container in it that is not yet seen to have anything in it?"""
     match t:
-        case Tup(items=parts) | Union(options=parts):
-            return any(map(is_blank, parts))
-        case Lst(elem=x) | Cell(elem=x):
-            return x is BOT or is_blank(x)
-        case Dct():
-            return _is_empty(t) or is_blank(t.values())
-        case Obj(fields=fields):
-            return any(is_blank(x) for _, x in fields)
-    return False
+        case Lst() | Cell() if t.raw is BOT:
+            return True
+        case Dct() if all(isinstance(x, Bot) for x in parts_of(t)):
+            return True
+    return any(map(is_blank, parts_of(t))) and not isinstance(t, SetOf)
 
 
 def _is_empty(t: Lst | Cell | Dct) -> bool:
@@ -148,14 +157,18 @@ def _inner(t: T, depth: int) -> T:
 
 
 def between(
-    before: T, now: T, seen: bool, origin: Origin = ANYWHERE, within: frozenset[type] = frozenset()
+    before: T, now: T, seen: bool, origin: Origin = ANYWHERE, within: frozenset[Kind] = frozenset()
 ) -> Iterator[Effect]:
     """The writes that make of a value of type `before` one of type `now`, which a call gave it.
 
-    It is `within` objects of these classes: what is written to others of them is in the write to these.
+    It is `within` linked containers and objects of these kinds: what is written to others is in the write to these.
     """
     if before == now:
         return
+    if isinstance(before, (*LINKED, Obj)) and (kind := bound(before)) is not None:
+        if kind in within:
+            return
+        within |= {kind}
     match before, now:
         case (Lst(elem=a), Lst(elem=b)) | (Cell(elem=a), Cell(elem=b)):
             yield Effect(before, b, now.active, seen, origin)
@@ -166,11 +179,9 @@ def between(
                 yield from between(t, now.value(k), seen, within=within)
             yield from between(before.elem, now.elem, seen, within=within)
         case Obj(), Obj():
-            if before.cls not in within:
-                yield Effect(before, now, now.act, seen, origin)
-                for k, t in before.fields:
-                    then = read(now.field(k) or BOT, now)
-                    yield from between(read(t, before), then, seen, within=within | {before.cls})
+            yield Effect(before, now, now.act, seen, origin)
+            for k, t in before.fields:
+                yield from between(read(t, before), read(now.field(k) or BOT, now), seen, within=within)
         case Tup(), Tup():
             for a, b in zip(before.items, now.items, strict=True):
                 yield from between(a, b, seen, within=within)
@@ -197,37 +208,37 @@ def between(
 def _awake(t: T) -> T:
     """The type of what may be given an active value: what it holds is known by its own names."""
     if isinstance(t, Tup):
-        return replace(t, items=tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.items]))
+        return tuple_of(tuple([_awake(x) if isinstance(x, _HOLDERS) else x for x in t.raw]), t.cls)
     if isinstance(t, Union):
         return t.mapped(_awake)
     if isinstance(t, SetOf):
         return t  # what is put into it says so
-    return replace(t, act=True) if isinstance(t, _HOLDERS) else activate(t)
+    return with_act(t, True) if isinstance(t, _HOLDERS) else activate(t)
 
 
 _HOLDERS = (Lst, Dct, Cell, Obj, Union)
 
 
 def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingProxyType({})) -> T:
-    """`apart`: what is written to is not this container, but may be in it. `around` it are objects of these classes."""
+    """`apart`: what is written to is not this container, but may be in it.
+
+    `around` it are linked containers and objects of these kinds.
+    """
     if isinstance(t, Union):
         return t.mapped(lambda x: _put(x, e, apart, around))
-    if isinstance(t, Tup):
-        return replace(t, items=tuple([_put(x, e, around=around) for x in t.items]))
-    if isinstance(t, (Lst, Cell)):
-        elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
-        if _reaches(t, e, apart):
-            elem = join(elem, fold(e.put, around) if not isinstance(e.target, Dct) else Top(e.put.active))
-        return t.holding(elem, t.act or elem.active)
-    if isinstance(t, Dct):
-        t = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
-        t = replace(t, act=t.act or t.values().active or t.key.active)
-        if _reaches(t, e, apart) and not isinstance(e.put, Bot):
-            known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
-            anything = Top(e.put.active)
-            put = fold(e.put, around) if known else Dct(t.cls, anything, (), anything, t.act, TOP)
-            assert isinstance(put, Dct)
-            return join(t, replace(put, cls=t.cls, act=t.act or put.key.active))
+    if isinstance(t, (Tup, Lst, Dct)):
+        if isinstance(t, LINKED) and (kind := bound(t)) is not None:
+            forms: list[T] = []
+            apart = None if apart and e.origin.held else apart  # others of its type are in it
+            inner = {**around, kind: forms}
+            try:
+                return with_forms(_put_into(t, e, apart, inner), forms, inner)
+            except Mixed:
+                return Top(True) if isinstance(t, LinkedTup) else unknown_items(t, True)
+        if bound(t) in around:  # one that is not meant by what leads back to these
+            around = {k: x for k, x in around.items() if k != bound(t)}
+    if isinstance(t, (Tup, Lst, Cell, Dct)):
+        return _put_into(t, e, apart, around)
     if isinstance(t, SetOf):
         elem = _put(t.elem, e, around=around) if e.origin.held else t.elem
         if not apart and may_be(t, e.target):
@@ -236,19 +247,42 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
     return _put_into_object(t, e, around) if isinstance(t, Obj) else t
 
 
+def _put_into(t: Tup | Lst | Cell | Dct, e: Effect, apart: bool | None, around: Around) -> T:
+    """The same for the content of a container."""
+    if isinstance(t, Tup):
+        return tuple_of(tuple([_put(x, e, around=around) for x in t.raw]), t.cls)
+    if not isinstance(t, Dct):
+        elem = _put(t.raw, e, around=around) if e.origin.held else t.raw
+        if _reaches(t, e, apart):
+            elem = join(elem, fold(e.put, around) if not isinstance(e.target, Dct) else Top(e.put.active))
+        return t.holding(elem, t.act or elem.active)
+    d = t.mapped(lambda x: _put(x, e, around=around)) if e.origin.held else t
+    act = d.act or any(x.active for x in parts_of(d)) or d.key.active
+    if _reaches(t, e, apart) and not isinstance(e.put, Bot):
+        known = isinstance(e.target, Dct) and isinstance(e.put, Dct)
+        anything = Top(e.put.active)
+        put = folded_in(e.put, around) if known else Dct(t.cls, anything, (), anything, act, TOP)
+        assert isinstance(put, Dct)
+        fields = tuple([(k, join(x, _raw_value(put, k))) for k, x in d.raw_fields])
+        fields += tuple([(k, join(x, d.raw)) for k, x in put.raw_fields if k not in dict(d.raw_fields)])
+        fields = tuple(sorted(fields, key=operator.itemgetter(0)))
+        factory = join(d.factory, put.factory)
+        act = act or put.key.active or put.act
+        return d.having(join(d.key, put.key), fields, join(d.raw, put.raw), act, factory)
+    return d.having(d.key, d.raw_fields, d.raw, act)
+
+
 def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
     """What is put into what an object holds may lead to objects of its class: that is said once, as in its own type."""
     if all(isinstance(x, Top) and not isinstance(x, Union) for x in (e.target, e.put)):
         return Inst(t.cls, t.act)  # a call that may have done anything
-    forms: list[Obj] = []
-    inner = {**around, t.cls: forms}
+    forms: list[T] = []
+    inner = {**around, ("a", t.cls): forms}
     fields = tuple([(k, x if k in e.spared else _put(x, e, around=inner)) for k, x in t.fields])
     whole: T = replace(t, act=t.act or any(x.active for _, x in fields), fields=fields)
     if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls and may_be(t, e.target):
         whole = join(whole, folded_in(e.put, inner))
-    for form in forms:  # there may be more and more
-        whole = join(whole, folded_in(form, inner))
-    return whole
+    return with_forms(whole, forms, inner)
 
 
 @remembered
@@ -269,12 +303,13 @@ def may_be(t: T, target: T) -> bool:
     if _kind(t) != _kind(target):
         return False
     match t, target:
-        case (Lst(elem=a), Lst(elem=b)) | (Cell(elem=a), Cell(elem=b)):
+        case (Lst(raw=a), Lst(raw=b)) | (Cell(raw=a), Cell(raw=b)):
             return may_be(a, b)
-        case Tup(items=xs), Tup(items=ys):
-            return len(xs) == len(ys) and all(map(may_be, xs, ys))
+        case Tup(), Tup():
+            return len(t.raw) == len(target.raw) and all(map(may_be, t.raw, target.raw))
         case Dct(), Dct():
-            return all(may_be(x, target.value(k)) for k, x in t.fields) and may_be(t.elem, target.elem)
+            others = dict(target.raw_fields)
+            return all(may_be(x, others.get(k, target.raw)) for k, x in t.raw_fields) and may_be(t.raw, target.raw)
         case Obj(), Obj():
             return t.cls is target.cls and all(may_be(x, y) for k, x in t.fields if (y := target.field(k)) is not None)
         case Arr(), Arr():
@@ -290,6 +325,10 @@ def loosened(t: T) -> T:
     return replace(t, ndim=None) if isinstance(t, Arr) else with_parts(t, loosened)
 
 
+def _raw_value(t: Dct, key: str) -> T:
+    return next((x for k, x in t.raw_fields if k == key), t.raw)
+
+
 def _kind(t: T) -> Any:
     t = widen(t)
     if isinstance(t, Tup) or (isinstance(t, Inst) and issubclass(t.cls, tuple)):
@@ -300,6 +339,10 @@ def _kind(t: T) -> Any:
         return "dict", t.cls  # which may be a class of objects that hold their items in it
     if isinstance(t, (Cell, Arr)):
         return type(t).__name__
-    if isinstance(t, (Obj, Rec)) or (isinstance(t, Inst) and (t.cls is set or is_object_class(t.cls))):
+    if isinstance(t, Rec):
+        if len(t.kind) == 3:
+            return "tuple"
+        return ("dict", t.cls) if t.cls in DICTS else t.cls.__name__ if t.cls in (list, deque) else t.cls
+    if isinstance(t, Obj) or (isinstance(t, Inst) and (t.cls is set or is_object_class(t.cls))):
         return t.cls
     return "number" if is_scalar(t) else "other"

@@ -34,6 +34,8 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
     is_scalar,
+    parts_of,
+    tuple_of,
     widen,
 )
 from mooncake_py.mirrors import constant_attributes
@@ -66,10 +68,10 @@ def with_parts(t: T, f: Callable[[T], T]) -> T:
     match t:
         case Obj(fields=fields):
             return replace(t, fields=tuple([(k, f(x)) for k, x in fields]))
-        case Tup(items=items):
-            return replace(t, items=tuple(map(f, items)))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(f(e), t.active)
+        case Tup():
+            return tuple_of(tuple([f(x) for x in t.raw]), t.cls)
+        case Lst() | Cell():
+            return t.holding(f(t.raw), t.active)
         case Dct() | Union():
             return t.mapped(f)
         case SetOf(elem=e) if not is_plain(e):
@@ -77,20 +79,26 @@ def with_parts(t: T, f: Callable[[T], T]) -> T:
     return t
 
 
+def with_act(t: T, act: bool) -> T:
+    """The type of a container or object that may hold derivatives or not, whatever that says of what is in it."""
+    match t:
+        case Lst() | Cell():
+            return t.holding(t.raw, act)
+        case Dct():
+            return t.having(t.key, t.raw_fields, t.raw, act)
+        case Obj() | Top():
+            return replace(t, act=act)
+    return t
+
+
 @remembered
 def depth(t: T) -> int:
     """How deep values stand in each other in this one."""
     match t:
-        case Obj(fields=fields):
-            parts = [x for _, x in fields]
-        case Tup(items=items):
-            parts = [*items]
-        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
-            parts = [e]
-        case Dct(key=key, fields=fields, elem=e, factory=made):
-            parts = [key, e, made, *[x for _, x in fields]]
-        case Union(options=options):
-            parts = [*options]
+        case Dct(key=key, factory=made):
+            parts = (key, made, *parts_of(t))
+        case Obj() | Tup() | Lst() | Cell() | SetOf() | Union():
+            parts = parts_of(t)
         case _:
             return 0
     return 1 + max(map(depth, parts), default=0)
@@ -100,14 +108,10 @@ def depth(t: T) -> int:
 def is_exact(t: T) -> bool:
     """Is all of it known: nothing of any type, of one of several, or that says where it was made?"""
     match t:
-        case Obj(fields=fields):
-            return all(is_exact(x) for _, x in fields)
-        case Tup(items=parts):
-            return all(map(is_exact, parts))
-        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
-            return is_exact(e)
-        case Dct(key=key, fields=fields, elem=e, factory=made):
-            return all(map(is_exact, (key, e, made, *[x for _, x in fields])))
+        case Obj() | Tup() | Lst() | Cell() | SetOf():
+            return all(map(is_exact, parts_of(t)))
+        case Dct(key=key, factory=made):
+            return all(map(is_exact, (key, made, *parts_of(t))))
         case Inst(cls=c):
             return is_scalar(t) or c in _WITHOUT
     return isinstance(t, (Real, Arr, Known, Bot))
@@ -159,12 +163,13 @@ def activate(t: T, act: bool = True) -> T:
             return Real(act, t.classes)
         case Arr(dtype=d, ndim=n, least=least):
             return Arr(d, n, act and differentiable_dtype(d), least)
-        case Tup(items=items):
-            return replace(t, items=tuple([activate(x, act) for x in items]))
-        case Lst(elem=e) | Cell(elem=e):
-            return t.holding(activate(e, act), act)
+        case Tup():
+            return tuple_of(tuple([activate(x, act) for x in t.raw]), t.cls)
+        case Lst() | Cell():
+            return t.holding(activate(t.raw, act), act)
         case Dct():
-            return replace(t.mapped(lambda x: activate(x, act)), key=activate(t.key, act), act=act)
+            new = t.mapped(lambda x: activate(x, act))
+            return new.having(activate(t.key, act), new.raw_fields, new.raw, act)
         case Union():
             return t.mapped(lambda x: activate(x, act))
         case Many(elem=e):
@@ -191,10 +196,12 @@ def is_held_by_key(t: T) -> bool:
 def is_plain(t: T) -> bool:
     """Is it a value that nothing can be written into, a number or text say, or a tuple of such?"""
     match t:
-        case Tup(items=parts) | Union(options=parts):
-            return all(map(is_plain, parts))
+        case Tup() | Union():
+            return all(map(is_plain, parts_of(t)))
         case Bot() | Known() | Real():
             return True
+        case Rec(cls=c):
+            return issubclass(c, tuple)
         case Inst(cls=c):
             return is_scalar(t) or issubclass(c, (str, bytes, range, type(None), enum.Enum, *constant_classes))
     return False
@@ -211,7 +218,7 @@ def set_of(elem: T) -> T:
 
 def _is_told_apart(t: T) -> bool:
     """Is it an object, of which the run knows what it carries, or a plain constant?"""
-    return isinstance(t, (Obj, Rec)) or (is_plain(t) and not t.active)
+    return isinstance(t, (Obj, Rec)) or (is_plain(t) and not t.active)  # containers are in no set
 
 
 def many(elem: T) -> T:
@@ -234,18 +241,10 @@ def may_be_complex(t: T) -> bool:
             return isinstance(v, (complex, np.complexfloating))
         case Arr(dtype=d, act=act):
             return d.kind == "c" if d is not None else act
-        case Obj(fields=fields):
-            return any(may_be_complex(x) for _, x in fields)
+        case Obj() | Tup() | Lst() | Cell() | Dct() | Union():
+            return any(map(may_be_complex, parts_of(t)))
         case Inst(cls=c):
             return issubclass(c, (complex, np.complexfloating)) or (t.active and not is_scalar(t))
-        case Tup(items=items):
-            return any(map(may_be_complex, items))
-        case Lst(elem=e) | Cell(elem=e):
-            return may_be_complex(e)
-        case Dct():
-            return may_be_complex(t.elem) or any(may_be_complex(x) for _, x in t.fields)
-        case Union(options=options):
-            return any(map(may_be_complex, options))
         case Top(act=act):
             return act
     return False

@@ -37,6 +37,7 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
     is_scalar,
+    parts_of,
     widen,
 )
 from mooncake_py.ir import ops
@@ -58,21 +59,19 @@ def may_be_asked(t: T) -> bool:
             return t.active
         case Inst(cls=cls):
             return t.active and is_user_class(cls)
-        case Tup(items=items):
-            return any(map(may_be_asked, items)) or (t.active and answers(t.cls))
-        case Lst(elem=elem):
-            return may_be_asked(elem)
+        case Tup():
+            return any(map(may_be_asked, t.raw)) or (t.active and answers(t.cls))
+        case Lst():
+            return may_be_asked(t.raw)
     return False
 
 
 def _held(t: T) -> Iterator[T]:
     """What a value of type t may be, and the items of tuples and lists instead of these."""
     match t:
-        case Union(options=parts) | Tup(items=parts):
-            for part in parts:
+        case Union() | Tup() | Lst():
+            for part in parts_of(t):
                 yield from _held(part)
-        case Lst(elem=elem):
-            yield from _held(elem)
         case _:
             yield t
 
@@ -90,7 +89,7 @@ def holds_unknown(t: T) -> bool:
 def may_change_as_index(t: T) -> bool:
     """May an object of this type change something where it is asked for a whole number?"""
     if isinstance(t, (Union, Tup)):
-        return any(map(may_change_as_index, t.options if isinstance(t, Union) else t.items))
+        return any(map(may_change_as_index, parts_of(t)))
     return isinstance(t, Inst) and is_user_class(t.cls) and not is_quiet(t.cls, {"__index__"})
 
 
@@ -133,8 +132,8 @@ def may_be_written(t: T) -> bool:
     match t:
         case Known(value=v):
             return not is_code_like(v) and not isinstance(v, (int, float, complex, str, bytes, tuple, range, slice))
-        case Tup(items=items):
-            return any(map(may_be_written, items))
+        case Tup():
+            return any(map(may_be_written, t.raw))
         case Inst(cls=c):
             return not issubclass(c, (*_UNCHANGEABLE, *constant_classes))
         case Union(options=options):
@@ -147,7 +146,7 @@ def may_be_written(t: T) -> bool:
 def tells_content(t: T) -> bool:
     """Does the type say what is in a value in which it may change?"""
     if isinstance(t, (Tup, Union)):
-        return any(map(tells_content, t.items if isinstance(t, Tup) else t.options))
+        return any(map(tells_content, parts_of(t)))
     return isinstance(t, (Lst, Dct, Obj, Cell, SetOf))
 
 
@@ -291,16 +290,16 @@ def is_native(t: T) -> bool:
         case Known(value=v):
             made_here = isinstance(v, (type, pytypes.FunctionType)) and not is_library(v)
             return not made_here and not is_user_class(type(v))
-        case Obj() | Top() | Fn() | Meth() | Rec():
+        case Rec(cls=c):
+            return not is_user_class(c)  # a container is what all that it leads to is
+        case Obj() | Top() | Fn() | Meth():
             return False
         case Inst(cls=c):
             return is_scalar(t) or c in (str, bytes, range, slice, type(None))
         case Arr(dtype=d):
             return d is not None and d.kind not in "OV"
-        case Tup(items=items):
-            return all(map(is_native, items))
-        case Lst(elem=e) | Cell(elem=e):
-            return is_native(e)
+        case Tup() | Lst() | Cell():
+            return all(map(is_native, parts_of(t)))
         case Dct():
-            return is_native(t.key) and is_native(t.values())
+            return is_native(t.key) and all(map(is_native, parts_of(t)))
     return True

@@ -29,7 +29,7 @@ from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.own_containers import CORE, base_of, is_of_base
 from mooncake_py.infer.parts import activate
-from mooncake_py.infer.recursive import fold, folded_in
+from mooncake_py.infer.recursive import fold, with_forms
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.sources import Source
 from mooncake_py.infer.special_methods import (
@@ -557,15 +557,14 @@ def written(t: Obj, name: str, v: T) -> Obj:
 
     What is stored in an object with a derivative may be written to through it, and then needs a derivative itself.
     """
-    forms: list[Obj] = []
+    forms: list[T] = []
     v = widen(v)
     act = v.active
-    around = {t.cls: forms}
+    around = {("a", t.cls): forms}
     put = fold(v, around)
     if name in constant_attributes(t.cls):
         put, act = activate(put, False), False
     whole: T = Obj.of(t.cls, t.act or act, {name: put}, t.sure)
-    for form in forms:  # there may be more and more
-        whole = join(whole, folded_in(form, around))
+    whole = with_forms(whole, forms, around)
     assert isinstance(whole, Obj)
     return whole

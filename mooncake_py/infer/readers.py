@@ -27,6 +27,7 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
     is_scalar,
+    parts_of,
     widen,
 )
 from mooncake_py.ir import ops
@@ -46,8 +47,8 @@ def may_pass(t: T) -> bool:
     match t:
         case Obj() | Lst() | Dct() | SetOf() | Arr() | Cell():
             return True
-        case Tup(items=items):
-            return all(map(may_pass, items))
+        case Tup():
+            return all(map(may_pass, t.raw))
         case Union(options=options):
             return all(may_pass(x) and not (x.active and isinstance(x, Tup)) and not is_scalar(x) for x in options)
     return is_scalar(t)
@@ -56,8 +57,10 @@ def may_pass(t: T) -> bool:
 def may_be_returned(t: T) -> bool:
     """The same of what a function returns, of which no less may be known."""
     match t:
-        case Tup(items=items) | Union(options=items):
-            return all(map(may_be_returned, items))
+        case Tup() | Union():
+            return all(map(may_be_returned, parts_of(t)))
+        case Rec():
+            return True
         case Top() | Fn() | Meth() | Cell():
             return False
     return may_pass(t)
@@ -65,16 +68,9 @@ def may_be_returned(t: T) -> bool:
 
 def may_lead_on(t: T) -> bool:
     """Is there an object in it, or None or an empty container, where there may be one later?"""
-    match t:
-        case Obj(fields=fields):
-            return any(isinstance(x, Obj) or may_lead_on(x) for _, x in fields)
-        case Tup(items=items) | Union(options=items):
-            return any(isinstance(x, Obj) or may_lead_on(x) for x in items)
-        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
-            return isinstance(e, Obj) or may_lead_on(e)
-        case Dct():
-            return isinstance(t.values(), Obj) or may_lead_on(t.values())
-    return isinstance(t, (Bot, Rec)) or t == Known(None)
+    if isinstance(t, (Bot, Rec)) or t == Known(None):
+        return True
+    return any(isinstance(x, Obj) or may_lead_on(x) for x in parts_of(t))
 
 
 def may_grow(t: T) -> bool:
@@ -82,12 +78,11 @@ def may_grow(t: T) -> bool:
     match t:
         case Obj():
             return True
-        case Tup(items=items) | Union(options=items):
-            return any(map(may_grow, items))
-        case Lst(elem=e) | Cell(elem=e) | SetOf(elem=e):
-            return isinstance(e, Bot) or may_grow(e)
-        case Dct():
-            return isinstance(t.values(), Bot) or may_grow(t.values())
+        case Tup() | Union():
+            return any(map(may_grow, parts_of(t)))
+        case Lst() | Cell() | SetOf() | Dct():
+            parts = parts_of(t)
+            return all(isinstance(x, Bot) for x in parts) or any(map(may_grow, parts))
     return False
 
 

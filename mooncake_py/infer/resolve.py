@@ -19,6 +19,7 @@ from mooncake_py.infer.parts import activate, differentiable_dtype
 from mooncake_py.infer.types import (
     BOT,
     DICTS,
+    LINKED,
     Arr,
     Dct,
     Display,
@@ -217,6 +218,8 @@ class _NoSample(Exception):
 
 def sample(t: T) -> Any:
     """A small value of the type: arrays have length 2 in every direction, so that they fit together."""
+    if isinstance(t, LINKED):
+        raise _NoSample
     match t:
         case Known(value=v):
             return v

@@ -6,7 +6,7 @@ import builtins
 import functools
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.infer.base import interned
@@ -142,7 +142,7 @@ class State:
         if self.told and v in self.told and not isinstance(t, Bot):
             t = join(t, self.told[v])
         if isinstance(t, Dct) and v in self._shape.looked_up:
-            t = replace(t, key=BOT)
+            t = t.having(BOT, t.raw_fields, t.raw, t.act)
         return interned(t)
 
     def note(self, read: Iterable[Var]) -> None:
@@ -237,7 +237,7 @@ class State:
                 return keys_of(t)
             case Union(options=options):
                 lists = [o for o in options if not self.gives_no_items(o)]
-                if lists and all(type(o) is Lst for o in lists):
+                if lists and all(isinstance(o, Lst) for o in lists):
                     return functools.reduce(join, [o.elem for o in lists])  # type: ignore[attr-defined]
             case Many(elem=e):
                 return e

@@ -12,7 +12,7 @@ import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,12 @@ class Bot(T):
 
 
 BOT = Bot()
+
+Kind = tuple[Any, ...]
+"""Tells values of one option from those of another: the value itself, an exact class, the code of a function, a method.
+
+Tuples of different lengths are of different kinds.
+"""
 
 
 @node
@@ -112,9 +118,17 @@ class SetOf(Inst):
 
 @type_class
 class Rec(T):
-    """Within the type of an object of this class: any of the objects that this type is of (`infer/recursive.py`)."""
+    """Within the type of a container or object of this kind: any of those that this type is of.
 
-    cls: type
+    Of several in each other it is the innermost one of that kind (`infer/recursive.py`).
+    """
+
+    kind: Kind
+
+    @property
+    def cls(self) -> type:
+        """The class of these containers or objects."""
+        return self.kind[1]
 
 
 @type_class
@@ -160,7 +174,11 @@ class Tup(T):
 
     @property
     def active(self) -> bool:
-        return any(t.active for t in self.items)
+        return any(t.active for t in self.raw)
+
+    if TYPE_CHECKING:
+        raw: ClassVar[tuple[T, ...]]
+        """The items as they are written down, where `Rec` may stand for this type itself."""
 
 
 @type_class
@@ -175,9 +193,12 @@ class Lst(T):
     def active(self) -> bool:
         return self.act
 
-    def holding(self, elem: T, act: bool) -> T:
+    def holding(self, elem: T, act: bool) -> Lst:
         """The same with other items."""
-        return Lst(elem, act, self.cls)
+        return (LinkedLst if ("a", self.cls) in free(elem) else Lst)(elem, act, self.cls)
+
+    if TYPE_CHECKING:
+        raw: ClassVar[T]
 
 
 @type_class
@@ -229,7 +250,18 @@ class Dct(T):
 
     def mapped(self, f: Callable[[T], T]) -> Dct:
         """The same with other types of the values."""
-        return replace(self, fields=tuple([(k, f(x)) for k, x in self.fields]), elem=f(self.elem))
+        return self.having(self.key, tuple([(k, f(x)) for k, x in self.raw_fields]), f(self.raw), self.act)
+
+    def having(self, key: T, fields: tuple[tuple[str, T], ...], elem: T, act: bool, factory: T | None = None) -> Dct:
+        """One of this class with another content."""
+        kind = "a", self.cls
+        linked = self.cls in DICTS and (kind in free(elem) or any(kind in free(x) for _, x in fields))
+        made = self.factory if factory is None else factory
+        return (LinkedDct if linked else Dct)(self.cls, key, fields, elem, act, made)
+
+    if TYPE_CHECKING:
+        raw: ClassVar[T]
+        raw_fields: ClassVar[tuple[tuple[str, T], ...]]
 
 
 _NO_OTHER_STRINGS = frozenset({str, int, bool, float, tuple, type(None)})
@@ -262,6 +294,9 @@ class Cell(T):
     def holding(self, elem: T, act: bool) -> T:
         """The same with another content."""
         return Cell(elem, act)
+
+    if TYPE_CHECKING:
+        raw: ClassVar[T]
 
 
 @node
@@ -371,6 +406,171 @@ class Many(Top):
     elem: T = BOT
 
 
+Tup.raw = Tup.items
+Lst.raw, Cell.raw = Lst.elem, Cell.elem
+Dct.raw, Dct.raw_fields = Dct.elem, Dct.fields
+
+
+class LinkedTup(Tup):
+    """A tuple that leads to others of its kind, of all of which this is the type: they are `Rec` in `raw`."""
+
+    __slots__ = ("_read",)
+    _read: tuple[T, ...]
+
+    @property
+    def items(self) -> tuple[T, ...]:
+        """The types of the items as those of values on their own."""
+        try:
+            return self._read
+        except AttributeError:
+            self._read = found = tuple([_read(x, self) for x in self.raw])
+            return found
+
+    @items.setter
+    def items(self, items: tuple[T, ...]) -> None:
+        Tup.raw.__set__(self, items)  # type: ignore[attr-defined]
+
+    def _held(self) -> Any:
+        return self.raw, self.cls
+
+    def __repr__(self) -> str:
+        return f"LinkedTup({self.raw!r}, {self.cls.__name__})"
+
+
+class LinkedLst(Lst):
+    """The same of a list."""
+
+    __slots__ = ("_read",)
+    _read: T
+
+    @property
+    def elem(self) -> T:
+        """The type of an item as that of a value on its own."""
+        try:
+            return self._read
+        except AttributeError:
+            self._read = found = _read(self.raw, self)
+            return found
+
+    @elem.setter
+    def elem(self, elem: T) -> None:
+        Lst.raw.__set__(self, elem)  # type: ignore[attr-defined]
+
+    def _held(self) -> Any:
+        return self.raw, self.act, self.cls
+
+    def __repr__(self) -> str:
+        return f"LinkedLst({self.raw!r}, {self.act}, {self.cls.__name__})"
+
+
+class LinkedDct(Dct):
+    """The same of a dict."""
+
+    __slots__ = ("_read", "_read_fields")
+    _read: T
+    _read_fields: tuple[tuple[str, T], ...]
+
+    @property
+    def elem(self) -> T:
+        """The type of a value on its own."""
+        try:
+            return self._read
+        except AttributeError:
+            self._read = found = _read(self.raw, self)
+            return found
+
+    @elem.setter
+    def elem(self, elem: T) -> None:
+        Dct.raw.__set__(self, elem)  # type: ignore[attr-defined]
+
+    @property
+    def fields(self) -> tuple[tuple[str, T], ...]:
+        """The types of the values of certain keys."""
+        try:
+            return self._read_fields
+        except AttributeError:
+            self._read_fields = found = tuple([(k, _read(x, self)) for k, x in self.raw_fields])
+            return found
+
+    @fields.setter
+    def fields(self, fields: tuple[tuple[str, T], ...]) -> None:
+        Dct.raw_fields.__set__(self, fields)  # type: ignore[attr-defined]
+
+    def _held(self) -> Any:
+        return self.cls, self.key, self.raw_fields, self.raw, self.act, self.factory
+
+    def __repr__(self) -> str:
+        return f"LinkedDct({self.cls.__name__}, {self.key!r}, {self.raw_fields!r}, {self.raw!r}, {self.act})"
+
+
+LINKED = (LinkedTup, LinkedLst, LinkedDct)
+
+
+class Mixed(Exception):
+    """In what is written down of a linked type, a container of its kind stands where it stands itself elsewhere."""
+
+
+def _read(t: T, whole: T) -> T:
+    from mooncake_py.infer.recursive import read
+
+    return read(t, whole)
+
+
+def tuple_of(items: tuple[T, ...], cls: type) -> Tup:
+    """The type of a tuple of these items as they are written down."""
+    kind = "a", cls, len(items)
+    return (LinkedTup if any(kind in free(x) for x in items) else Tup)(items, cls)
+
+
+def parts_of(t: T) -> tuple[T, ...]:
+    """What the type of a container, an object, or one of several consists of, as it is written down."""
+    match t:
+        case Tup():
+            return t.raw
+        case Lst() | Cell():
+            return (t.raw,)
+        case SetOf(elem=e):
+            return (e,)
+        case Dct():
+            return (t.raw, *[x for _, x in t.raw_fields])
+        case Obj(fields=fields):
+            return tuple([x for _, x in fields])
+        case Union(options=options):
+            return options
+    return ()
+
+
+def free(t: T) -> frozenset[Kind]:
+    """The kinds of what a type stands in, and leads back to."""
+    try:
+        return t._free
+    except AttributeError:
+        pass
+    found = _NO_KINDS
+    if isinstance(t, Rec):
+        found = frozenset([t.kind])
+    elif isinstance(t, _COMPOSED):
+        for x in parts_of(t):
+            if kinds := free(x):
+                found |= kinds
+        if found and (kind := bound(t)) is not None:
+            found -= {kind}
+    t._free = found
+    return found
+
+
+def bound(t: T) -> Kind | None:
+    """The kind of the containers or objects of a type, where `Rec` of that kind in it stands for it."""
+    if isinstance(t, Dct):  # others hold the items of objects of their class
+        return ("a", t.cls) if t.cls in DICTS else None
+    return kind_of(t) if isinstance(t, (Tup, Lst, Obj)) else None
+
+
+def may_carry(t: T) -> bool:
+    """May a value of this type have a derivative? What it leads back to is known where that is put in its place."""
+    return t.active or bool(free(t))
+
+
 @node
 class Union(Top):
     """One of several types whose values are told apart when they are there: `kind_of` no two of them is the same.
@@ -396,11 +596,8 @@ MOST_SITES = 64  # where functions of one code are made
 MOST_LENGTHS = 4  # of tuples: there is no end to one that grows in a loop
 MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
 MOST_TOLD = 64  # of what types an option consists, at most
-Kind = tuple[Any, ...]
-"""Tells values of one option from those of another: the value itself, an exact class, the code of a function, a method.
-
-Tuples of different lengths are of different kinds.
-"""
+_NO_KINDS: frozenset[Kind] = frozenset()
+_COMPOSED = (Tup, Lst, Cell, SetOf, Dct, Obj, Union)
 REAL: Kind = ("real",)
 
 
@@ -413,11 +610,11 @@ def kind_of(t: T) -> Kind | None:
             return REAL
         case Inst(cls=c):
             return REAL if is_real_class(c) else ("a", c)
-        case Rec(cls=c):
-            return "a", c
+        case Rec(kind=kind):
+            return kind
         case Arr():
             return "a", np.ndarray
-        case Tup(items=items, cls=c):
+        case Tup(raw=items, cls=c):
             return "a", c, len(items)
         case Lst(cls=c) | Dct(cls=c):
             return "a", c
@@ -440,36 +637,47 @@ def union(types: Iterable[T]) -> T:
                 continue
             kind = kind_of(x)
             if kind is None:
-                return Top(any(t.active for t in types))
+                return Top(any(map(may_carry, types)))
             options[kind] = joined = join(options.get(kind, BOT), x)
             if kind_of(joined) != kind:
-                return Top(any(t.active for t in types))
+                return Top(any(map(may_carry, types)))
     found = tuple(options.values())
     act = any(t.active for t in found)
     if len(found) < 2:
         return found[0] if found else BOT
-    small = len(found) <= MOST_OPTIONS and all(_size(x, MOST_NESTED_OPTIONS) <= MOST_TOLD for x in found)
-    small = small and sum(isinstance(x, Tup) for x in found) <= MOST_LENGTHS
-    return Union(act, found) if small else Top(act)
+    if len(found) > MOST_OPTIONS or sum(isinstance(x, Tup) for x in found) > MOST_LENGTHS:
+        return Top(any(map(may_carry, found)))
+    if not _are_small(found):
+        from mooncake_py.infer.recursive import linked
+
+        found = linked(found)
+        if not _are_small(found):
+            return Top(any(map(may_carry, found)))
+    return Union(act, found)
+
+
+def _are_small(options: tuple[T, ...]) -> bool:
+    return all(_size(x, MOST_NESTED_OPTIONS) <= MOST_TOLD for x in options)
 
 
 def _size(t: T, nested: int) -> int:
-    """Of how many types a type consists; too many where options are in options deeper than `nested`."""
+    """Of how many types a type consists; too many where options are in options deeper than `nested`.
+
+    What leads back to itself has an end, however many options it has on the way.
+    """
     match t:
         case Union(options=inner):
             if not nested:
                 return MOST_TOLD + 1
             nested -= 1
-        case Tup(items=inner):
-            pass
-        case Lst(elem=e) | Cell(elem=e):
-            inner = (e,)
-        case Obj(fields=fields):
-            inner = tuple([x for _, x in fields])
-        case Dct(key=k, fields=fields, elem=e):
-            inner = (k, e, *[x for _, x in fields])
+        case Tup() | Lst() | Cell() | Obj():
+            inner = parts_of(t)
+        case Dct(key=k):
+            inner = (k, *parts_of(t))
         case _:
             return 1
+    if isinstance(t, LINKED):
+        nested = max(nested, 1) + 1
     n = 1
     for x in inner:
         n += _size(x, nested)
@@ -530,6 +738,15 @@ def join(a: T, b: T) -> T:
 
 @remembered
 def _join(a: T, b: T) -> T:
+    if (isinstance(a, LINKED) or isinstance(b, LINKED)) and bound(a) == bound(b) is not None:
+        from mooncake_py.infer.recursive import together
+
+        return together([a, b], {})
+    return beside(a, b)
+
+
+def beside(a: T, b: T) -> T:
+    """The join of two types as they are written down: where both lead back to themselves, so does that."""
     if a == b:
         return a
     act = a.active or b.active
@@ -537,6 +754,9 @@ def _join(a: T, b: T) -> T:
         if isinstance(a, Inst) and isinstance(b, Inst) and a.cls is b.cls:
             return Inst(a.cls, act)
         return Real(act, may_be_of((*real_classes(a), *real_classes(b))))
+    if (isinstance(a, Rec) and bound(b) == a.kind) or (isinstance(b, Rec) and bound(a) == b.kind):
+        if not isinstance(a, Obj) and not isinstance(b, Obj):
+            raise Mixed
     if isinstance(a, (Inst, Rec)) and isinstance(b, (Inst, Rec)) and a.cls is b.cls:
         if isinstance(a, Obj) and isinstance(b, Obj):
             mine, others = dict(a.fields), dict(b.fields)
@@ -544,16 +764,16 @@ def _join(a: T, b: T) -> T:
             return Obj.of(a.cls, act, fields, a.sure & b.sure)
         if isinstance(a, SetOf) and isinstance(b, SetOf):
             return SetOf(a.cls, act, join(a.elem, b.elem))
-        return Inst(a.cls, act)
+        return Inst(a.cls, may_carry(a) or may_carry(b))
     if isinstance(a, Arr) and isinstance(b, Arr):
         dtype = a.dtype if same_dtype(a.dtype, b.dtype) else None
         if a.ndim is not None and a.ndim == b.ndim:
             return Arr(dtype, a.ndim, act)
         return Arr(dtype, None, act, min(a.fewest, b.fewest))
-    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.items) == len(b.items) and a.cls is b.cls:
-        return Tup(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.cls)
+    if isinstance(a, Tup) and isinstance(b, Tup) and len(a.raw) == len(b.raw) and a.cls is b.cls:
+        return tuple_of(tuple([join(x, y) for x, y in zip(a.raw, b.raw, strict=True)]), a.cls)
     if (isinstance(a, Lst) and isinstance(b, Lst) and a.cls is b.cls) or (isinstance(a, Cell) and isinstance(b, Cell)):
-        return a.holding(join(a.elem, b.elem), act)
+        return a.holding(join(a.raw, b.raw), act)
     if isinstance(a, (Fn, Meth)) and isinstance(b, (Fn, Meth)) and kind_of(a) == kind_of(b):
         sites = tuple(dict.fromkeys((*a.sites, *b.sites)))
         return replace(a, act=act, sites=sites) if len(sites) <= MOST_SITES else Top(act)
@@ -565,12 +785,11 @@ def _join(a: T, b: T) -> T:
     if isinstance(a, Union) or isinstance(b, Union) or kind_of(a) != kind_of(b):
         return union((a, b))
     if isinstance(a, Dct) and isinstance(b, Dct) and a.cls is b.cls:
-        mine, others = dict(a.fields), dict(b.fields)
+        mine, others = dict(a.raw_fields), dict(b.raw_fields)
         keys = sorted({*mine, *others})
-        values = tuple((k, join(mine.get(k) or a.value(k), others.get(k) or b.value(k))) for k in keys)
-        factory = join(a.factory, b.factory)
-        return Dct(a.cls, join(a.key, b.key), values, join(a.elem, b.elem), act, factory)
-    return Top(act)
+        values = tuple([(k, join(mine.get(k) or a.raw, others.get(k) or b.raw)) for k in keys])
+        return a.having(join(a.key, b.key), values, join(a.raw, b.raw), act, join(a.factory, b.factory))
+    return Top(may_carry(a) or may_carry(b))
 
 
 def _any_item(t: T) -> T:

@@ -17,19 +17,21 @@ def _plain(t: T) -> str:
     match t:
         case Known(value=v):
             return f"known: {name_of(v)}"
-        case Inst(cls=c) | Rec(cls=c):
+        case Inst(cls=c):
             return c.__name__
+        case Rec(cls=c):
+            return f"such a {c.__name__}" if c in (tuple, list, dict) else c.__name__
         case Real():
             return "real number"
         case Arr(dtype=d, ndim=n, least=least):
             ndim = f"{n}-d" if n is not None else f"{least}-d or more" if least else "?-d"
             return f"{d if d is not None else 'unknown'} array, {ndim}"
-        case Tup(items=items):
+        case Tup(raw=items):
             name = "" if t.cls is tuple else t.cls.__name__
             return name + "(" + ", ".join(map(_plain, items)) + ("," if len(items) == 1 and not name else "") + ")"
-        case Lst(elem=e, cls=c):
+        case Lst(raw=e, cls=c):
             return f"{c.__name__} of {_plain(e)}"
-        case Dct(fields=fields, elem=e):
+        case Dct(raw_fields=fields, raw=e):
             parts = [f"{k!r}: {_plain(x)}" for k, x in fields] + ([] if isinstance(e, Bot) and fields else [_plain(e)])
             return f"dict of {', '.join(parts)}"
         case Cell(elem=e):

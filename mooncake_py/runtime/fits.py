@@ -11,18 +11,39 @@ import numpy as np
 
 from mooncake_py.fields import is_function, is_local_function
 from mooncake_py.infer.abstraction import FEW, NARROW, abstract, is_of_class_made_anew, is_of_its_own
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Rec, T, Top, Tup, Union
+from mooncake_py.infer.types import (
+    Arr,
+    Bot,
+    Dct,
+    Inst,
+    Kind,
+    Known,
+    LinkedDct,
+    LinkedLst,
+    LinkedTup,
+    Lst,
+    Obj,
+    Rec,
+    SetOf,
+    T,
+    Top,
+    Tup,
+    Union,
+    bound,
+    parts_of,
+)
 from mooncake_py.structure import reader
 
 Fit = Callable[[Any], bool]
+Fields = tuple[tuple[str, T], ...]
 Part = Callable[[Any, "Walk"], bool]
-Around = dict[type, list[Part]]  # of the objects that a type stands in: what each object of their class is asked
+Around = dict[Kind, list[Part]]  # of what a type stands in: what each container or object of that kind is asked
 
 _SIMPLE = frozenset({float, complex, int, bool, str})
 
 
 class Walk:
-    """The objects that one question came to again and again by those of their own class, and what each is asked."""
+    """What one question came to again and again by others of its kind, and what each is asked."""
 
     __slots__ = ("known", "todo")
 
@@ -59,34 +80,25 @@ _NONE = Walk()
 
 
 def is_linked(t: T) -> bool:
-    """Does the type of an object lead back to it?"""
-    match t:
-        case Rec():
-            return True
-        case Union(options=parts) | Tup(items=parts):
-            return any(map(is_linked, parts))
-        case Lst(elem=elem):
-            return is_linked(elem)
-        case Obj(fields=fields):
-            return any(is_linked(x) for _, x in fields)
-        case Dct():
-            return is_linked(t.values())
-    return False
+    """Does the type of a container or object lead back to it?"""
+    return isinstance(t, Rec) or (not isinstance(t, SetOf) and any(map(is_linked, parts_of(t))))
 
 
 def _part(t: T, around: Around, most: int | None) -> Part | None:
     match t:
-        case Rec(cls=cls):
-            asked = around[cls]
-            return lambda x, w: type(x) is cls and w.meet(x, asked[0])
+        case Rec(kind=kind):
+            asked = around[kind]
+            return _later(kind, lambda x, w: w.meet(x, asked[0]))
+        case LinkedTup() | LinkedLst() | LinkedDct():
+            return _linked(t, around, most)
         case Obj(cls=cls, fields=fields, new=False):
             asked = []
-            inner = {**around, cls: asked}
+            inner = {**around, ("a", cls): asked}
             found = _object(cls, [(k, _part(x, inner, most)) for k, x in fields], t.sure)
             if found is None:
                 return None
             asked.append(found)
-            return (lambda x, w: type(x) is cls and w.meet(x, found)) if is_linked(t) else found
+            return _later(("a", cls), lambda x, w: w.meet(x, found)) if is_linked(t) else found
         case Known(value=pytypes.FunctionType() as f) if is_local_function(f):  # made anew in every run
             return lambda x, w: is_function(x, f)
         case Known(value=value):
@@ -107,7 +119,7 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
             fits = _list(cls, elem, _part(elem, around, most), bool(around))
             return fits if most is None or fits is None else _not_longer(cls, most, fits)
         case Dct():
-            return _dict(t, around, most)
+            return _dict(t, t.fields, t.elem, around, most)
         case Union(options=options):
             return _one_of(options, [_part(x, around, most) for x in options])
         case Inst(cls=pytypes.FunctionType, act=act) if most is not None:  # another is known by itself
@@ -119,6 +131,35 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
         case Top(act=True) if most is not None and type(t) is Top:
             return lambda x, w: is_of_class_made_anew(x)
     return None
+
+
+def _later(kind: Kind, meet: Part) -> Part:
+    """Is it of this kind, and is the rest of it what is asked later?"""
+    cls = kind[1]
+    if len(kind) < 3:
+        return lambda x, w: type(x) is cls and meet(x, w)
+    n = kind[2]
+    return lambda x, w: type(x) is cls and len(x) == n and meet(x, w)
+
+
+def _linked(t: LinkedTup | LinkedLst | LinkedDct, around: Around, most: int | None) -> Part | None:
+    """Is it a container that leads to others of its kind, all of which hold what the type says?"""
+    kind = bound(t)
+    if kind is None or (most is not None and not isinstance(t, LinkedTup)):
+        return None
+    asked: list[Part] = []
+    inner = {**around, kind: asked}
+    match t:
+        case LinkedTup(raw=items, cls=cls):
+            found = _tuple(cls, [_part(x, inner, most) for x in items])
+        case LinkedLst(raw=elem, cls=cls):
+            found = _list(cls, elem, _part(elem, inner, most), True)
+        case _:
+            found = _dict(t, t.raw_fields, t.raw, inner, most)
+    if found is None:
+        return None
+    asked.append(found)
+    return _later(kind, lambda x, w: w.meet(x, asked[0]))
 
 
 def fit_or_abstract(t: T) -> Fit:
@@ -229,9 +270,9 @@ def _is_simple(cls: type) -> bool:
     return cls in _SIMPLE or issubclass(cls, np.generic)
 
 
-def _dict(t: Dct, around: Around, most: int | None) -> Part | None:
+def _dict(t: Dct, fields: Fields, elem: T, around: Around, most: int | None) -> Part | None:
     """A dict of values that are told apart by their names, or of any number of one type."""
-    content = _fields_of(t, around, most) if t.fields else _items_of(t, around, most)
+    content = _fields_of(t, fields, elem, around, most) if fields else _items_of(t, elem, around, most)
     if content is None or not isinstance(t.factory, (Bot, Known)):
         return None
     if t.cls is dict:
@@ -246,18 +287,18 @@ def _dict(t: Dct, around: Around, most: int | None) -> Part | None:
     return fits
 
 
-def _fields_of(t: Dct, around: Around, most: int | None) -> Part | None:
-    found = [(k, _part(x, around, most)) for k, x in t.fields]
-    if not isinstance(t.elem, Bot) or t.key != Inst(str) or any(fit is None for _, fit in found):
+def _fields_of(t: Dct, fields: Fields, elem: T, around: Around, most: int | None) -> Part | None:
+    found = [(k, _part(x, around, most)) for k, x in fields]
+    if not isinstance(elem, Bot) or t.key != Inst(str) or any(fit is None for _, fit in found):
         return None
     n = len(found)
     return lambda x, w: len(x) == n and all([k in x and fit(x[k], w) for k, fit in found])  # type: ignore[misc]
 
 
-def _items_of(t: Dct, around: Around, most: int | None) -> Part | None:
-    if isinstance(t.elem, Bot):
+def _items_of(t: Dct, elem: T, around: Around, most: int | None) -> Part | None:
+    if isinstance(elem, Bot):
         return lambda x, w: not x
-    item = _part(t.elem, around, most)
+    item = _part(elem, around, most)
     if item is None:
         return None
     if type(t.key) is Inst:

@@ -11,7 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Obj, Rec, T, Tup, Union
+from mooncake_py.infer.types import (
+    Arr,
+    Dct,
+    Inst,
+    Kind,
+    Known,
+    LinkedDct,
+    LinkedLst,
+    LinkedTup,
+    Lst,
+    Obj,
+    Rec,
+    T,
+    Tup,
+    Union,
+)
 from mooncake_py.mirrors import Tangent, declaration
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import class_told, is_linked
@@ -33,7 +48,7 @@ WayIn = Callable[[Any, Met, Run], Any]
 """A value, what was met so far, and the run -> its fdata; `Aliased` where something is met twice."""
 WayOut = Callable[[Any, Any, Any, Todo], Any]
 """A value, its fdata and its rdata -> its cotangent in its own structure."""
-Around = dict[type, list[tuple[WayIn, WayOut]]]  # the classes of the objects that a type stands in
+Around = dict[Kind, list[tuple[WayIn, WayOut]]]  # the kinds of what a type stands in
 _NUMBERS = frozenset({float, complex})
 _CODE = (types.BuiltinFunctionType, types.FunctionType, types.ModuleType, type, np.ufunc)
 _CONSTANTS = frozenset({int, bool, str})
@@ -68,6 +83,8 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
     `apart`: nobody writes to the arguments, so an array has fdata of its own at every place that it is found at.
     """
     match t:
+        case LinkedTup() | LinkedLst() | LinkedDct():
+            return None
         case Inst(cls=cls) if cls in _NUMBERS:
             return no_fdata, lambda x, f, r, todo: r if type(r) is cls else report(x, None, r, Seen(), _NOTHING)
         case Inst(cls=cls) if cls in _CONSTANTS:
@@ -92,15 +109,15 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
         case Tup(items=items, cls=kind) if kind is tuple:
             parts = [ways(x, apart, around) for x in items]
             return None if any(x is None for x in parts) else _tuple([x for x in parts if x is not None])
-        case Rec(cls=cls):
-            made = around[cls]
+        case Rec(kind=made_of):
+            made = around[made_of]
             return (
                 lambda x, seen, run: made[0][0](x, seen, run),
                 lambda x, f, r, todo: made[0][1](x, f, r, todo),
             )
         case Obj(cls=cls, fields=fields, new=False) if declaration(cls) is None:
             made = []
-            found = {k: ways(x, apart, {**around, cls: made}) for k, x in fields}
+            found = {k: ways(x, apart, {**around, ("a", cls): made}) for k, x in fields}
             if any(x is None for x in found.values()):
                 return None
             made.append(_object(cls, {k: x for k, x in found.items() if x is not None}, is_linked(t)))

@@ -14,7 +14,23 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import exact_class
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.sources import Source, source_of
-from mooncake_py.infer.types import BOT, Bot, Cell, Dct, Fn, Known, Lst, Meth, Obj, T, Top, Tup, Union, join
+from mooncake_py.infer.types import (
+    BOT,
+    Bot,
+    Cell,
+    Dct,
+    Fn,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    T,
+    Top,
+    Tup,
+    Union,
+    join,
+    parts_of,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import Call, Const, Fresh, Function, Operand, Pos, Var
@@ -136,12 +152,8 @@ def _is_known_elsewhere(t: T) -> bool:
     match t:
         case Fn() | Meth():
             return False
-        case Union(options=parts) | Tup(items=parts):
-            return all(map(_is_known_elsewhere, parts))
-        case Lst(elem=e) | Cell(elem=e):
-            return _is_known_elsewhere(e)
-        case Obj(fields=fields):
-            return all(_is_known_elsewhere(x) for _, x in fields)
+        case Union() | Tup() | Lst() | Cell() | Obj():
+            return all(map(_is_known_elsewhere, parts_of(t)))
     return not isinstance(t, (Top, Dct))
 
 

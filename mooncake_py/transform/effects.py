@@ -147,7 +147,7 @@ def is_number(t: T | None) -> bool:
     if isinstance(t, Inst):
         return t.cls in _UNCHANGING or is_scalar(t)
     if isinstance(t, Tup):
-        return all(map(is_number, t.items))
+        return all(map(is_number, t.raw))
     return isinstance(t, Known) and isinstance(t.value, (int, float, complex, str, slice, type(None)))
 
 

@@ -51,8 +51,9 @@ def tree_of(t: T, shared: bool) -> Tree:
             trees = tuple(tree_of(x, shared) for x in items)
             return NONE if all(x == NONE for x in trees) else trees
         case Union(options=options):  # fdata of what has no derivative is None
-            kinds = {tree_of(x, shared) for x in options} - {NONE}
-            if kinds == {NUM} and any(isinstance(x, Tup) for x in options):
+            kinds = {tree_of(x, shared) for x in options if not isinstance(x, Tup)} - {NONE}
+            tuples = [x for x in options if isinstance(x, Tup)]
+            if any(x.active for x in tuples) or (kinds == {NUM} and tuples):
                 return ANY  # a call that is not seen gives the numbers in a constant tuple cotangents
             return kinds.pop() if kinds in ({REF}, {NUM}) else ANY
         case Top():

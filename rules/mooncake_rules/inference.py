@@ -9,7 +9,7 @@ import numpy as np
 
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.resolve import _probe
-from mooncake_py.infer.types import Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, is_scalar, widen
+from mooncake_py.infer.types import LINKED, Arr, Display, Inst, Known, Lst, Real, T, Top, Tup, is_scalar, widen
 from mooncake_py.registry import infer_table, probed
 
 Types = tuple[T, ...]
@@ -112,6 +112,8 @@ def element_dtype(t: T) -> np.dtype | None:
 def nested(t: T) -> tuple[int, np.dtype | None] | None:
     """Dimensions and dtype of `np.array(x)` for x of this type; None where it cannot be told."""
     t = widen(t)
+    if isinstance(t, LINKED):
+        return None
     if isinstance(t, Arr):
         return None if t.ndim is None else (t.ndim, t.dtype)
     if isinstance(t, Real):

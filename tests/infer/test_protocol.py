@@ -214,10 +214,10 @@ def test_types_of_objects_in_their_own_class_end() -> None:
     p.y = p
     t: T | None = abstract(p, True)
     assert isinstance(t, Obj)
-    assert t.field("y") == Rec(Vec)
-    whole = together(Obj.of(Vec, True, {"x": t}), {})
-    assert isinstance(whole, Obj) and whole.field("y") == Rec(Vec)
-    assert whole.field("x") == union([Rec(Vec), Inst(float, True)])
+    assert t.field("y") == Rec(("a", Vec))
+    whole = together([Obj.of(Vec, True, {"x": t})], {})
+    assert isinstance(whole, Obj) and whole.field("y") == Rec(("a", Vec))
+    assert whole.field("x") == union([Rec(("a", Vec)), Inst(float, True)])
 
 
 @pytest.mark.parametrize(

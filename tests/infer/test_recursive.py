@@ -16,14 +16,14 @@ from tests.zoo import grown as zoo_grown
 from tests.zoo import linked as zoo
 
 F = Inst(float, True)
-NODE = Obj.of(zoo.Node, True, {"v": F, "nxt": union([Known(None), Rec(zoo.Node)])}, {"v", "nxt"})
+NODE = Obj.of(zoo.Node, True, {"v": F, "nxt": union([Known(None), Rec(("a", zoo.Node))])}, {"v", "nxt"})
 
 
 def test_the_type_says_once_what_all_of_them_hold() -> None:
     assert abstract(zoo.chain(1.0, 2.0, 3.0), True) == NODE
     n = zoo.chain(1.0, 2.0)
     n.nxt.nxt = n
-    assert abstract(n, True) == Obj.of(zoo.Node, True, {"v": F, "nxt": Rec(zoo.Node)}, {"v", "nxt"})
+    assert abstract(n, True) == Obj.of(zoo.Node, True, {"v": F, "nxt": Rec(("a", zoo.Node))}, {"v", "nxt"})
     n.nxt.v = np.ones(2)
     n.nxt.extra = 1.0
     t = abstract(n, True)
@@ -46,13 +46,13 @@ def test_a_long_list_takes_no_recursion() -> None:
 def test_reading_puts_the_type_in_its_place() -> None:
     held = NODE.field("nxt")
     assert held is not None and unfold(held, NODE) == union([Known(None), NODE])
-    assert unfold(Lst(Rec(zoo.Node), True), NODE) == Lst(NODE, True)
+    assert unfold(Lst(Rec(("a", zoo.Node)), True), NODE) == Lst(NODE, True)
 
 
 def test_writing_adds_what_the_other_holds() -> None:
     made = Obj.of(zoo.Node, True, {"v": Inst(int)})
     put = written(NODE, "nxt", made)
-    assert put.field("nxt") == Rec(zoo.Node) and put.field("v") == Inst(int) and put.sure == frozenset()
+    assert put.field("nxt") == Rec(("a", zoo.Node)) and put.field("v") == Inst(int) and put.sure == frozenset()
     whole = join(NODE, put)
     assert isinstance(whole, Obj) and isinstance(whole.field("nxt"), Union)
 
