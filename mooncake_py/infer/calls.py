@@ -18,7 +18,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
-from mooncake_py.infer.choices import MOST_SPLITS, RAISES, of_each_option, refuses, split_of
+from mooncake_py.infer.choices import MOST_SPLITS, OF_REALS, RAISES, of_each_option, refuses, split_of
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.computed_names import text_made
@@ -419,8 +419,8 @@ class Calls(PythonCalls):
             by_value = not isinstance(rule, Rule) or i not in rule.codual
             if may_be_iterator(types[i]) or (by_value and _gives_keys(types[i])):
                 rule = False  # it is asked for its items, one by one
-        if f is ops.unpack_ex and isinstance(types[0], Union):
-            rule = False  # tuples of several lengths: each has parts of its own
+        if rule and (f is ops.unpack_ex or f in OF_REALS) and any(isinstance(t, Union) for t in types):
+            rule = False  # tuples of several lengths: each has parts of its own; or what it raises for
         if act and f is slice and any(is_scalar(x) and x.active for x in types):
             raise UnsupportedError(
                 "a slice with a bound that has a derivative", self.fn.filename, s.pos.line, "use np.linspace, np.arange"

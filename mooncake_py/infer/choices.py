@@ -21,7 +21,7 @@ from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.protocol import Plan
-from mooncake_py.infer.readers import may_come_back, may_pass
+from mooncake_py.infer.readers import is_passed_whole, may_come_back
 from mooncake_py.infer.resolve import attribute, class_of, result_type
 from mooncake_py.infer.types import (
     BOT,
@@ -95,7 +95,7 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     generic = isinstance(fn, Known) and is_generic(fn.value)
     for v in (*info.args, *[x for _, x in info.kwargs], *s.args):
         t = state.type_of(v)
-        if isinstance(t, Union) and (info.why != "call" or generic or not may_pass(t)):
+        if isinstance(t, Union) and (info.why != "call" or generic or not is_passed_whole(t)):
             return _tested(state, v)
     return None
 
@@ -276,7 +276,7 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
     if f in _BY_INDEX and len(types) > 1 and _exact(widen(types[0])) in (list, tuple):
         if _exact(types[1] if types[1] == Known(None) else widen(types[1])) in _NO_INDEX:
             return True
-    if f in _OF_REALS:
+    if f in OF_REALS:
         return any(t == Known(None) or _exact(widen(t)) in _NO_REALS for t in types)
     if f in _OF_CONTAINERS:
         return bool(types) and _exact(widen(types[0])) in _NUMBERS
@@ -297,7 +297,9 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
     if not classes.isdisjoint(_CONTAINERS) and not classes.isdisjoint(_NUMBERS):
         return f not in _TIMES or classes.isdisjoint({int, bool})
     kinds = [kind_of(widen(t)) for t in types]
-    return NOTHING in kinds and all(k in (NOTHING, REAL, ("a", np.ndarray)) for k in kinds)
+    return NOTHING in kinds and all(
+        k in (NOTHING, REAL, ("a", np.ndarray)) or c in _CONTAINERS for k, c in zip(kinds, (first, second), strict=True)
+    )
 
 
 def of_each_option(f: Any, types: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
@@ -311,7 +313,11 @@ def of_each_option(f: Any, types: tuple[T, ...], kwargs: tuple[tuple[str, T], ..
     found: T = BOT
     for given in itertools.product(*options):
         if not refuses(f, given):
-            found = join(found, result_type(f, given, kwargs))
+            match f, given:
+                case ops.unpack, (Tup(items=items), _):
+                    found = join(found, Tup(items))
+                case _:
+                    found = join(found, result_type(f, given, kwargs))
     return Top() if isinstance(found, Bot) else found
 
 
@@ -330,7 +336,7 @@ _ARRAYS_AND_NUMBERS = _SCALARS | {np.ndarray}
 _OF_MATRICES = frozenset({operator.matmul, np.matmul})
 _CONTAINERS = frozenset({list, tuple, dict})
 _NO_REALS = _CONTAINERS | {str}
-_OF_REALS = frozenset(
+OF_REALS = frozenset(
     {
         *(math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2, math.sinh, math.cosh, math.tanh),
         *(math.exp, math.expm1, math.log, math.log1p, math.log2, math.log10, math.sqrt, math.fabs, math.pow),

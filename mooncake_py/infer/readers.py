@@ -47,11 +47,14 @@ def may_pass(t: T) -> bool:
     match t:
         case Obj() | Lst() | Dct() | SetOf() | Arr() | Cell():
             return True
-        case Tup():
-            return all(map(may_pass, t.raw))
-        case Union(options=options):
-            return all(may_pass(x) and not (x.active and isinstance(x, Tup)) and not is_scalar(x) for x in options)
+        case Tup() | Union():
+            return all(map(may_pass, parts_of(t)))
     return is_scalar(t)
+
+
+def is_passed_whole(t: Union) -> bool:
+    """Is one rule of a function better than one for each option, of those that numbers come out of?"""
+    return may_pass(t) and not any(is_scalar(x) or (x.active and isinstance(x, Tup)) for x in t.options)
 
 
 def may_be_returned(t: T) -> bool:
