@@ -17,7 +17,7 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import Pos
 from mooncake_py.runtime.rule import DerivedRule
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NUM, REF, Tree
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NUM, REF, VAL, Tree
 
 
 def watch_rule(rule: DerivedRule, fn: pytypes.FunctionType, inferred: Inferred, mode: Mode) -> None:
@@ -187,7 +187,7 @@ def _tree_wrong(tree: Tree, x: Any, d: Any, name: str) -> str | None:
     """Is d what travels as the rdata of x?"""
     if tree in (NONE, REF) or d is None:
         return None
-    if tree in (NUM, ARR, ANY):
+    if tree in (NUM, ARR, VAL, ANY):
         return facts.cotangent_wrong(x, d, name)
     if not isinstance(d, tuple) or len(d) != len(tree):
         return f"{name}, {describe(x)}, got {describe(d)}"

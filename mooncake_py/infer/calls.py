@@ -18,7 +18,15 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
-from mooncake_py.infer.choices import MOST_SPLITS, OF_REALS, RAISES, of_each_option, refuses, split_of
+from mooncake_py.infer.choices import (
+    MOST_SPLITS,
+    OF_REALS,
+    RAISES,
+    of_each_option,
+    refuses,
+    split_of,
+    split_of_receiver,
+)
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.computed_names import text_made
@@ -247,6 +255,8 @@ class Calls(PythonCalls):
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Meth) and fn.is_read_as(s.fn):
             x = fn.receiver
+            if isinstance(self.type_of(x), Union) and (split := split_of_receiver(self, fn)) is not None:
+                return self.planned(s, split)
             if self.classes is not None and is_function(fn.func):
                 return self.planned(s, Plan(fn.func, (x, *s.args), s.kwargs, lacks=self.not_its_own(fn)))
             return self.resolved(s, fn.func, (x, *s.args), (self.type_of(x), *args))

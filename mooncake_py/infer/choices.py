@@ -100,6 +100,13 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     return None
 
 
+def split_of_receiver(state: State, m: Meth) -> Split | None:
+    """How a method in C of what is of one of several types, the others of which have none, becomes one of that type."""
+    if state.classes is None or state.shape.splits >= MOST_SPLITS or not is_const(m.site.fn, getattr):
+        return None
+    return None if isinstance(m.func, FunctionType) else _tested(state, m.site.args[0], m.site.args[1])
+
+
 def asked_by_class(state: State, s: Call) -> tuple[Var, tuple[Call, ...]] | None:
     """The value that is of one of several classes by whose name the callee is found, and the statements that find it:
     `getattr(self, "visit_" + type(node).__name__)(node)`; None where it is not so."""
@@ -213,6 +220,8 @@ def attribute_of_any(classes: Classes, s: Call, x: Operand, t: Union, name: str)
     if not found:
         return None
     types, ways = [a for a, _ in found], {how for _, how in found}
+    if len(found) == 1 and isinstance(m := types[0], Meth) and m.owner is None and not isinstance(m.func, FunctionType):
+        return m, None
     if ways == {None} and len(types) == len(t.options) and all(isinstance(m, Meth) and m.owner is None for m in types):
         return union(types), None
     if not (ways <= {getattr, get_number, get_field} or ways <= {getattr, get_dict}):

@@ -19,7 +19,7 @@ from mooncake_py.infer.base import remembered
 from mooncake_py.infer.narrowing import only
 from mooncake_py.infer.own_containers import is_object_class
 from mooncake_py.infer.parts import activate, set_of, unknown_items, with_act, with_parts
-from mooncake_py.infer.recursive import Around, fold, folded_in, linked, read, with_forms
+from mooncake_py.infer.recursive import Around, ended, fold, folded_in, read, with_forms
 from mooncake_py.infer.types import (
     BOT,
     DICTS,
@@ -99,7 +99,7 @@ def _after(
         e = Effect(target, put, active, True, HELD if held else FREE, patience, spared=spared)
         new = _put(new, e, apart)
         if (bounded := _bounded(new, DEPTH)) != new:  # one that holds itself, perhaps
-            bounded = _bounded(linked((new,))[0], DEPTH)
+            bounded = _bounded(ended(new), DEPTH)
         new = bounded
     return t if new == t else new
 
@@ -228,7 +228,7 @@ def _put(t: T, e: Effect, apart: bool | None = None, around: Around = MappingPro
         return t.mapped(lambda x: _put(x, e, apart, around))
     if isinstance(t, (Tup, Lst, Dct)):
         if isinstance(t, LINKED) and (kind := bound(t)) is not None:
-            forms: list[T] = []
+            forms: list[T] = [t]
             apart = None if apart and e.origin.held else apart  # others of its type are in it
             inner = {**around, kind: forms}
             try:

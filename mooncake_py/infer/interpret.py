@@ -24,6 +24,7 @@ from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
 from mooncake_py.infer.protocol import WRITES, Plan, written
+from mooncake_py.infer.recursive import ended
 from mooncake_py.infer.types import BOT, Bot, Known, Native, Obj, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -51,6 +52,9 @@ def _mean_the_same(a: Mapping[Var, CallInfo], b: Mapping[Var, CallInfo]) -> bool
 
 
 _NONE: frozenset[BlockId] = frozenset()
+PATIENCE = 3
+"""How often a type may get deeper before it is taken for one that has no end."""
+MOST_ROUNDS = 20  # before a value that still is of another type is given up
 Narrowing = Callable[[Mapping[Var, T], Set[BlockId]], Function | None]
 
 
@@ -175,7 +179,9 @@ class Inference(Calls):
             new = join(old, t)
             if new != old and depth(new) > depth(old):
                 times[v] += 1
-            if times[v] > 8 or round_ > 500:  # a list in itself, say: there is no end to its type
+            if times[v] > PATIENCE:  # a list in itself, say
+                new = ended(new)
+            if times[v] > 8 or round_ > 500:  # there is no end to its type
                 new = Top(new.active)
             if new != old:
                 self.forced[v] = interned(new)
@@ -208,7 +214,7 @@ class Inference(Calls):
             queued.discard(b)
             self.reached.add(b)
             rounds[b] = rounds.get(b, 0) + 1
-            for target in self.block(self._shape.blocks[b], rounds[b] > 20):
+            for target in self.block(self._shape.blocks[b], rounds[b]):
                 if target not in queued:
                     queued.add(target)
                     heapq.heappush(work, (order[target], target))
@@ -247,7 +253,7 @@ class Inference(Calls):
         users, readers = self._shape.users.get(v, _NONE), self.readers.get(v)
         return users if readers is None else users | readers
 
-    def block(self, b: CFGBlock, hurry: bool) -> list[BlockId]:
+    def block(self, b: CFGBlock, round_: int) -> list[BlockId]:
         """Interpret one block; the successors whose parameters changed (or that are new)."""
         types = self.types
         todo: list[BlockId] = []
@@ -278,8 +284,11 @@ class Inference(Calls):
             for p, t in zip(target.params, incoming, strict=True):
                 old = types.get(p, BOT)
                 new = self.with_forced(p, join(old, t))
-                if hurry and new != old:
-                    new = Top(new.active)
+                if round_ > PATIENCE and new != old:
+                    if depth(new) > depth(old):  # one that is in another one, and so on
+                        new = self.with_forced(p, ended(new))
+                    if round_ > MOST_ROUNDS:
+                        new = Top(new.active)
                 if new is not old and new != old:
                     types[p] = new
                     changed = True

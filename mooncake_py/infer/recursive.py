@@ -42,7 +42,8 @@ from mooncake_py.infer.types import (
 
 Around = Mapping[Kind, list[T]]
 """The kinds of what a value is in, with what is seen of others of them."""
-MOST_FORMS = 8  # of types of one kind that are made into one
+MOST_FORMS = 8  # of types of one class that are made into one
+MOST_LAYERS = 40  # the same of containers: each in which others of its kind are, before it is seen that there is no end
 EXACT, WIDE, WIDEST = 0, 1, 2
 """Which containers in others of their kind become one with these: those in linked ones, all that have much in common
 with what they are in, or all."""
@@ -103,7 +104,7 @@ def opened(t: T) -> T:
 
 def _one_of(t: T, forms: list[T], kind: Kind) -> T | None:
     if t not in forms:
-        if len(forms) > MOST_FORMS:
+        if len(forms) > (MOST_FORMS if isinstance(t, Obj) else MOST_LAYERS):
             return None
         forms.append(t)
     return Rec(kind)
@@ -148,6 +149,11 @@ def linked(options: tuple[T, ...]) -> tuple[T, ...]:
     finally:
         _folding.pop()
     return found if list(map(kind_of, found)) == list(map(kind_of, options)) else options
+
+
+def ended(t: T) -> T:
+    """The type of a value that is found to be deeper again and again: one that leads back to itself, if it can be."""
+    return linked((t,))[0]
 
 
 _folding: list[bool] = []
@@ -205,7 +211,8 @@ def _are_alike(a: T, b: T) -> bool:
     if isinstance(a, Dct) and isinstance(b, Dct):
         mine, others = dict(a.raw_fields), dict(b.raw_fields)
         both = mine.keys() & others.keys()
-        return (bool(both) or not (mine or others)) and all(_is_part(mine[k], others[k]) for k in both)
+        apart = mine and others and not both
+        return not apart and _is_part(a.raw, b.raw) and all(_is_part(mine[k], others[k]) for k in both)
     return False
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.base import until_forgotten
-from mooncake_py.infer.parts import elsewhere, holds_passed, unseen
+from mooncake_py.infer.parts import depth, elsewhere, holds_passed, unseen
 from mooncake_py.infer.readers import changes, gives, in_place
+from mooncake_py.infer.recursive import ended
 from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, widen
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _SPECIAL = (
     | inspect.CO_ASYNC_GENERATOR
 )
 MOST_NESTED = 30  # calls in calls that are looked into
+MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
 
 
@@ -72,6 +74,7 @@ _results: dict[Any, Result | None] = {}
 _of_derivation: dict[Any, Result | None] = until_forgotten({})
 """Those for what the code that is derived makes, functions say, whose types hold on to that code."""
 _running: dict[Any, _Running] = {}
+_runs: list[pytypes.CodeType] = []  # of functions that are inferred for the outermost one of these
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
 """Results that hold for what is known so far of the running function at this place, and of those above it."""
 
@@ -104,7 +107,9 @@ def result_of(
         result = kept[key]
         if result is None or all(g.holds() for g in result.guards.values()):
             return result
-    if len(_running) > MOST_NESTED:
+    if not _running:
+        _runs.clear()
+    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS:
         return None
     nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
     before = set(_as_yet)
@@ -112,8 +117,9 @@ def result_of(
     result = None
     try:
         primal = prepare(normalise(f.__code__))
-        for _ in range(MOST_ROUNDS if primal.kind == "function" else 0):
+        for k in range(MOST_ROUNDS if primal.kind == "function" else 0):
             functions = {f}
+            _runs.append(f.__code__)
             if simplified:
                 inferred, taken = infer_simplified(primal, f, given, aliased=aliased)
                 functions |= taken
@@ -121,6 +127,8 @@ def result_of(
                 inferred = Inference(primal, given, f.__globals__, aliased=aliased).run()
                 functions |= inferred.relied
             new = _found(inferred, me.so_far, simplified)
+            if k > 2 and depth(new.type) > depth(me.so_far.type):
+                new.type = ended(new.type)
             if new == me.so_far or me.outer > me.at:
                 result = replace(new, guards=inferred.guards, functions=functions)
                 break

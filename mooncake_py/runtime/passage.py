@@ -37,13 +37,13 @@ from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow
 
 
 class Met(dict[int, Any]):
-    """The fdata of the containers and objects met so far; `todo`: of linked objects, whose attributes come later."""
+    """The fdata of the containers and objects met so far; `todo`: of linked ones, whose content comes later."""
 
     def __init__(self) -> None:
-        self.todo: list[tuple[Callable[[Any, ObjectShadow, Met, Run], None], Any, ObjectShadow]] = []
+        self.todo: list[tuple[Callable[[Any, Any, Met, Run], None], Any, Any]] = []
 
 
-Todo = list[tuple[Callable[[Any, Any, Tangent, Any], None], Any, Any, Tangent]]  # tangents of such
+Todo = list[tuple[Callable[[Any, Any, Any, Any], None], Any, Any, Any]]  # cotangents of such
 WayIn = Callable[[Any, Met, Run], Any]
 """A value, what was met so far, and the run -> its fdata; `Aliased` where something is met twice."""
 WayOut = Callable[[Any, Any, Any, Todo], Any]
@@ -83,7 +83,23 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
     `apart`: nobody writes to the arguments, so an array has fdata of its own at every place that it is found at.
     """
     match t:
-        case LinkedTup() | LinkedLst() | LinkedDct():
+        case LinkedTup():
+            return None
+        case LinkedLst(raw=elem, cls=kind) if kind is list:
+            made: list[tuple[WayIn, WayOut]] = []
+            inner = ways(elem, apart, {**around, ("a", list): made})
+            made += [] if inner is None else [_linked_list(*inner)]
+            return made[0] if made else None
+        case LinkedDct(cls=kind, raw_fields=fields, raw=elem) if kind is dict:
+            made = []
+            found = {k: ways(x, apart, {**around, ("a", dict): made}) for k, x in (*fields, ("", elem))}
+            if any(x is None for x in found.values()):
+                return None
+            other = found.pop("")
+            assert other is not None
+            made.append(_linked_dict({k: x for k, x in found.items() if x is not None}, other))
+            return made[0]
+        case LinkedLst() | LinkedDct():
             return None
         case Inst(cls=cls) if cls in _NUMBERS:
             return no_fdata, lambda x, f, r, todo: r if type(r) is cls else report(x, None, r, Seen(), _NOTHING)
@@ -216,6 +232,53 @@ def _list(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
         return shadow
 
     return list_in, lambda x, f, r, todo: [out(v, fv, rv, todo) for v, fv, rv in zip(x, f.f, f.r, strict=True)]
+
+
+def _linked_list(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
+    """As `_list`, of lists that are in each other deeper than a stack is."""
+
+    def fill_in(x: Any, shadow: ListShadow, seen: Met, run: Run) -> None:
+        shadow.f += [into(v, seen, run) for v in x]
+
+    def list_in(x: Any, seen: Met, run: Run) -> ListShadow:
+        shadow = ListShadow([], [None] * len(x))
+        _meet(x, shadow, seen, run)
+        seen.todo.append((fill_in, x, shadow))
+        return shadow
+
+    def fill_out(x: Any, shadow: Any, found: list[Any], todo: Todo) -> None:
+        found += [out(v, fv, rv, todo) for v, fv, rv in zip(x, shadow.f, shadow.r, strict=True)]
+
+    def list_out(x: Any, f: Any, r: Any, todo: Todo) -> list[Any]:
+        found: list[Any] = []
+        todo.append((fill_out, x, f, found))
+        return found
+
+    return list_in, list_out
+
+
+def _linked_dict(parts: dict[str, tuple[WayIn, WayOut]], other: tuple[WayIn, WayOut]) -> tuple[WayIn, WayOut]:
+    """As `_fields` and `_dict`, of such dicts."""
+    ways_in, ways_out = {k: x[0] for k, x in parts.items()}, {k: x[1] for k, x in parts.items()}
+
+    def fill_in(x: Any, shadow: DictShadow, seen: Met, run: Run) -> None:
+        shadow.f.update([(k, ways_in.get(k, other[0])(v, seen, run)) for k, v in x.items()])
+
+    def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
+        shadow = DictShadow({})
+        _meet(x, shadow, seen, run)
+        seen.todo.append((fill_in, x, shadow))
+        return shadow
+
+    def fill_out(x: Any, shadow: Any, found: dict[Any, Any], todo: Todo) -> None:
+        found.update([(k, ways_out.get(k, other[1])(v, shadow.f.get(k), shadow.r.get(k), todo)) for k, v in x.items()])
+
+    def dict_out(x: Any, f: Any, r: Any, todo: Todo) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        todo.append((fill_out, x, f, found))
+        return found
+
+    return dict_in, dict_out
 
 
 def _fields(parts: dict[str, tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:

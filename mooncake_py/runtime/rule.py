@@ -21,7 +21,7 @@ from mooncake_py.run import is_wary, observer
 from mooncake_py.shadows import shadow_of
 from mooncake_py.switches import current
 from mooncake_py.tangents import zero_fdata
-from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, Tree
+from mooncake_py.transform.lanes import ANY, ARR, NUM, REF, VAL, Tree
 from mooncake_py.undisturbed import undisturbed
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def seed_result(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
         return tuple(
             seed_result(sub, y[i], at_path(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
         )
-    return dy if tree == ANY else None
+    return dy if tree in (ANY, VAL) else None
 
 
 def lift(tree: Tree, y: Any, fdata: Any) -> Any:
@@ -181,7 +181,7 @@ def settle(tree: Tree, y: Any, fdata: Any, dy: Any) -> Any:
         return tuple(
             settle(sub, y[i], at_path(fdata, (i,)), None if dy is None else dy[i]) for i, sub in enumerate(tree)
         )
-    return dy if tree == ANY else None
+    return dy if tree in (ANY, VAL) else None
 
 
 # -- finding rules ----------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from mooncake_py.runtime.unrolled import Way, call_of, fitting, spec_of
 from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
-from mooncake_py.transform.lanes import ANY, NUM
+from mooncake_py.transform.lanes import ANY, NUM, VAL
 
 if TYPE_CHECKING:
     from mooncake_py.transform.derived import Kept
@@ -154,7 +154,7 @@ class WarmCall(Signature):
         self.pullback = rule.pullback
         arrays = [k for k in rule.derived.kept if k.how == "pushed" and isinstance(k.type, Arr)]
         self.stacks = tuple(sorted({k.place[0] for k in arrays}))
-        self.scalar, self.single = self.tree in (NUM, ANY), single
+        self.scalar, self.single = self.tree in (NUM, ANY, VAL), single
         self.active = tuple([i in chosen or type(a) is np.ndarray for i, a in enumerate(args)])
         passed = zip(types, self.active, strict=True)
         found = [ways(t, rule.reusable) if act else UNWATCHED for t, act in passed] if fits is not None else [None]
@@ -165,7 +165,7 @@ class WarmCall(Signature):
 
         Nor is it where the names in the function mean something else now.
         """
-        lanes = rule.has_lanes or self.tree == ANY
+        lanes = rule.has_lanes or self.tree in (ANY, VAL)
         if not (lanes or any(type(args[k]) not in PLAIN for k in chosen if fits is not None)):
             self.call = self._written_out(one)
 
@@ -239,7 +239,7 @@ class WarmCall(Signature):
         tree = rule.derived.result_tree
         if has_aux and rule.reusable and isinstance(tree, tuple) and len(tree) == 2:
             tree = tree[0]
-        if tree not in (NUM, ANY) or rule.derived.touched_globals or rule.derived.touched_cells:
+        if tree not in (NUM, ANY, VAL) or rule.derived.touched_globals or rule.derived.touched_cells:
             return None
         if any(map(filling.is_own, rule.derived.touched_args)):  # what is written to a method's object stays there
             return None
@@ -272,7 +272,7 @@ class WarmCall(Signature):
             except MooncakeError:
                 put_back(saved)
                 raise
-            if self.tree == ANY and not isinstance(y, (float, np.floating)):
+            if self.tree in (ANY, VAL) and not isinstance(y, (float, np.floating)):
                 put_back(saved)
                 return None
             if self.stacks:

@@ -5,6 +5,7 @@ A value's tangent has the shape of its type. Every leaf is one of
 - NONE: no derivative;
 - NUM: a number, its cotangent a local variable of the pullback (zero is 0.0);
 - ARR: an array nobody can write to, its cotangent a local variable of the pullback (zero is None);
+- VAL: one of several things without identity, numbers and tuples of such: as ARR;
 - REF: a thing with identity that others see, its fdata a second value in the forward code;
 - ANY: not known before it runs: fdata (perhaps None) beside it, and a cotangent variable (zero is None).
 
@@ -16,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mooncake_py.infer.memory import Memory
+from mooncake_py.infer.parts import is_plain
 from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, is_scalar
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow
 
-NONE, NUM, ARR, REF, ANY = "none", "num", "arr", "ref", "any"
+NONE, NUM, ARR, VAL, REF, ANY = "none", "num", "arr", "val", "ref", "any"
 
 Tree = str | tuple["Tree", ...]
 Path = tuple[int, ...]
@@ -54,7 +56,8 @@ def tree_of(t: T, shared: bool) -> Tree:
             kinds = {tree_of(x, shared) for x in options if not isinstance(x, Tup)} - {NONE}
             tuples = [x for x in options if isinstance(x, Tup)]
             if any(x.active for x in tuples) or (kinds == {NUM} and tuples):
-                return ANY  # a call that is not seen gives the numbers in a constant tuple cotangents
+                # A call that is not seen gives the numbers in a constant tuple cotangents.
+                return VAL if is_plain(t) else ANY
             return kinds.pop() if kinds in ({REF}, {NUM}) else ANY
         case Top():
             return ANY
@@ -83,7 +86,7 @@ def lanes_given(types: Sequence[T]) -> list[tuple[int, Path]]:
 def subtree(tree: Tree, path: Path) -> Tree:
     for i in path:
         if not isinstance(tree, tuple):
-            return tree if tree == ANY else NONE
+            return tree if tree in (ANY, VAL) else NONE
         tree = tree[i]
     return tree
 

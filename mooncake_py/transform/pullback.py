@@ -28,6 +28,7 @@ from mooncake_py.transform.lanes import (
     NULL,
     NUM,
     REF,
+    VAL,
     ZERO,
     Lanes,
     Path,
@@ -304,6 +305,8 @@ class PullbackBuilder(Builder):
             self._accumulate_num(v, path, self.specialiser.materialise(t))
         elif tree == ARR:
             self._accumulate_arr(v, path, t)
+        elif tree == VAL:
+            self.accumulate_edge(v, self.specialiser.materialise(t), path)
         elif tree == REF:
             shadow = self.forward_value(self.lane[(v, path)])
             if isinstance(t, VAt):
@@ -351,7 +354,7 @@ class PullbackBuilder(Builder):
                         self.accumulate_edge(v, self.call(operator.getitem, t, Const(i)), (*path, i))
 
             self.if_nonnull(t, spread)
-        elif tree == ANY:
+        elif tree in (ANY, VAL):
             key = ("c", v, path)
             old = self.read(key)
             self.write(key, t if old is NULL else self.call(helpers.accum_any, old, t))

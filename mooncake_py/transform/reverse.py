@@ -22,7 +22,7 @@ from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.canonical import Loop
 from mooncake_py.transform.control import Control
 from mooncake_py.transform.forward import ForwardAssembly
-from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, Path, Tree, leaves
+from mooncake_py.transform.lanes import ANY, ARR, NONE, NULL, REF, VAL, Path, Tree, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 
 
@@ -71,7 +71,7 @@ class PullbackAssembly:
         p.pos = exit_term.pos
         result_tree = self.lanes.tree(exit_term.value)
         if result_tree not in (NONE, REF):
-            if not isinstance(result_tree, tuple) and result_tree != ANY:
+            if not isinstance(result_tree, tuple) and result_tree not in (ANY, VAL):
                 p.nonnull.add(self.dy_in)
                 if isinstance(exit_term.value, Var):
                     self.types[self.dy_in] = self.types.get(exit_term.value, TOP)

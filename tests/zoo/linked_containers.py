@@ -386,3 +386,235 @@ def counted_with_constants(xs, ns):
         n, p = p
         s += n * xs[0] ** n + xs[1]
     return s
+
+
+def of_dimension(points, d):
+    if not points:
+        return None
+    points = sorted(points, key=lambda p: p[d % 2])
+    m = len(points) // 2
+    return (points[m], of_dimension(points[:m], d + 1), of_dimension(points[m + 1 :], d + 1))
+
+
+def nearest(t, q, d, best):
+    if t is None:
+        return best
+    p, left, right = t
+    far = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2
+    if best is None or far < best:
+        best = far
+    near, other = (left, right) if q[d % 2] < p[d % 2] else (right, left)
+    best = nearest(near, q, d + 1, best)
+    if (q[d % 2] - p[d % 2]) ** 2 < best:
+        best = nearest(other, q, d + 1, best)
+    return best
+
+
+@case([0.1, 0.7, 0.3, 0.9, 0.45, 0.62], [0.8, 0.2, 0.6, 0.4, 0.15, 0.95])
+def tree_of_points(xs, ys):
+    t = of_dimension(list(zip(xs, ys, strict=True)), 0)
+    return nearest(t, (0.51, 0.52), 0, None) + nearest(t, (0.1, 0.9), 0, None)
+
+
+def without_ones(e):
+    if not isinstance(e, tuple):
+        return e
+    op, a, b = e[0], without_ones(e[1]), without_ones(e[2])
+    return b if op == "*" and a == 1.0 else (op, a, b)
+
+
+def result(e):
+    if not isinstance(e, tuple):
+        return e
+    a, b = result(e[1]), result(e[2])
+    return a + b if e[0] == "+" else a * b
+
+
+@case(0.3, 0.8)
+def expression_made_simpler(x, y):
+    return result(without_ones(("+", ("*", 1.0, x), ("*", y, ("*", 1.0, ("+", x, y))))))
+
+
+@case(XS)
+def queue_of_two_stacks(xs):
+    front, back, s = None, None, 0.0
+    for i, x in enumerate(xs):
+        back = (x, back)
+        if i % 2:
+            if front is None:
+                while back is not None:
+                    front = (back[0], front)
+                    back = back[1]
+            s += front[0] ** 2 * i
+            front = front[1]
+    return s
+
+
+@case(XS)
+def walked_forth_and_back(xs):
+    left, right = None, None
+    for x in xs:
+        right = (x, right)
+    s = 0.0
+    while right is not None:
+        x, right = right
+        left = (x * 0.5, left)
+        if left[1] is not None:
+            s += left[0] * left[1][0]
+    return s
+
+
+def merged(a, b):
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if a[0] > b[0]:
+        a, b = b, a
+    return (a[0], merged(a[2], b), a[1])
+
+
+@case([0.9, 0.3, 0.5, 0.1, 0.7])
+def heap_of_tuples_in_tuples(xs):
+    heap = None
+    for x in xs:
+        heap = merged(heap, (x, None, None))
+    s, k = 0.0, 1.0
+    while heap is not None:
+        s += heap[0] ** 2 * k
+        k *= 0.8
+        heap = merged(heap[1], heap[2])
+    return s
+
+
+@case([0.9, 0.3, 0.5, 0.1, 0.7, 0.2])
+def path_with_its_parents(xs):
+    heap, n = [(0.0, 0, None)], len(xs)
+    while True:
+        d, u, p = heapq.heappop(heap)
+        if u >= n - 1:
+            break
+        heapq.heappush(heap, (d + xs[u], u + 1, (u, p)))
+        heapq.heappush(heap, (d + xs[u] * 1.5, u + 2, (u, p)))
+    while p is not None:
+        d += xs[p[0]] ** 2
+        p = p[1]
+    return d
+
+
+def put_into(node, x, y, d):
+    if node is None:
+        return {"x": x, "y": y, "m": 1.0, "kids": None}
+    if node["kids"] is None:
+        kids = [None, None]
+        kids[int(node["x"] * 2**d) % 2] = {"x": node["x"], "y": node["y"], "m": node["m"], "kids": None}
+        node["kids"] = kids
+    m = node["m"]
+    node["x"] = (node["x"] * m + x) / (m + 1)
+    node["y"] = (node["y"] * m + y) / (m + 1)
+    node["m"] = m + 1
+    i = int(x * 2**d) % 2
+    node["kids"][i] = put_into(node["kids"][i], x, y, d + 1)
+    return node
+
+
+def potential(node):
+    if node is None:
+        return 0.0
+    s = node["m"] * math.exp(-node["x"]) * node["y"]
+    if node["kids"]:
+        for c in node["kids"]:
+            s += potential(c) * 0.5
+    return s
+
+
+@case([0.12, 0.71, 0.33], [0.8, 0.2, 0.6])
+def tree_of_masses(xs, ys):
+    root = None
+    for x, y in zip(xs, ys, strict=True):
+        root = put_into(root, x, y, 1)
+    return potential(root)
+
+
+def linked_numbers(n):
+    p = None
+    for k in range(n):
+        p = (0.1 * k, p)
+    return p
+
+
+@case(linked_numbers(6))
+def pairs_given(p):
+    s = 0.0
+    while p is not None:
+        x, p = p
+        s += x**3
+    return s
+
+
+@case([1.0, [2.0, [3.0, 4.0], [[0.5]]], [[[0.25, [0.75]]]]], 1.3)
+def lists_of_any_depth_changed(t, k):
+    def change(t, k):
+        for i, x in enumerate(t):
+            if isinstance(x, list):
+                change(x, k * 0.5)
+            else:
+                t[i] = x * k
+
+    change(t, k)
+    return sum(x * x * (i + 1) for i, x in enumerate(flattened(t)))
+
+
+@case(0.7)
+def one_or_another_number_of_pairs(x):
+    p = None
+    for k in range(4):
+        p = (x * k, p) if k % 2 else ([x], p)
+    s = 0.0
+    while p is not None:
+        v, p = p
+        s += v[0] ** 2 if isinstance(v, list) else v**3
+    return s
+
+
+@case(0.7)
+def constants_before_what_has_a_derivative(x):
+    p = (2.0, (3.0, None))
+    q = p
+    for _ in range(3):
+        p = (x * p[0], p)
+    s, k = 0.0, 1.0
+    while p is not None:
+        s += p[0] * k
+        k += 1.0
+        p = p[1]
+    while q is not None:
+        s += q[0] * x
+        q = q[1]
+    return s
+
+
+@case(0.7)
+def pairs_that_share_what_follows(x):
+    rest = (x * x, (x, None))
+    a, b = (2.0 * x, rest), (math.sin(x), rest)
+    for _ in range(3):
+        a, b = (a[0] * b[0], a), (b[0] + a[0], b)
+    s = 0.0
+    for p in (a, b):
+        while p is not None:
+            s = s * 0.5 + p[0] ** 2
+            p = p[1]
+    return s
+
+
+@case([0.5, 1.5])
+def dicts_that_share_a_child(xs):
+    leaf = {"v": xs[0], "kids": []}
+    root = {"v": xs[1], "kids": [leaf, {"v": xs[0] * xs[1], "kids": [leaf]}]}
+    leaf["v"] = leaf["v"] * xs[1]
+
+    def total(t):
+        return t["v"] ** 2 + sum([total(c) * 0.5 for c in t["kids"]])
+
+    return total(root)
