@@ -182,8 +182,12 @@ def _item_of_constant(types: tuple[T, ...]) -> T | None:
     """The item of a tuple that is written down, at an index that is."""
     match types:
         case (Known(value=tuple() as whole), Known(value=int() as i)) if -len(whole) <= i < len(whole):
-            return Known(whole[i]) if type(whole) is tuple and type(whole[i]) in _PLAIN else None
+            return Known(whole[i]) if type(whole) is tuple and _is_written_down(whole[i]) else None
     return None
+
+
+def _is_written_down(x: Any) -> bool:
+    return type(x) in _PLAIN or (type(x) is tuple and all(map(_is_written_down, x)))
 
 
 def _is_sequence_or_count(t: T) -> bool:

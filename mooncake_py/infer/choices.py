@@ -325,6 +325,8 @@ def of_each_option(f: Any, types: tuple[T, ...], kwargs: tuple[tuple[str, T], ..
             match f, given:
                 case ops.unpack, (Tup(items=items), _):
                     found = join(found, Tup(items))
+                case operator.getitem, (Tup(items=items), Known(value=int() as i)):
+                    found = join(found, items[i])
                 case _:
                     found = join(found, result_type(f, given, kwargs))
     return Top() if isinstance(found, Bot) else found

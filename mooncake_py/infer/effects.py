@@ -216,6 +216,14 @@ def _awake(t: T) -> T:
     return with_act(t, True) if isinstance(t, _HOLDERS) else activate(t)
 
 
+@remembered
+def with_arrays_awake(t: T) -> T:
+    """The type of tuples from elsewhere, in which there are arrays that have no name here, when such are written to."""
+    if isinstance(t, (Tup, Union)):
+        return t if (new := with_parts(t, with_arrays_awake)) == t else new
+    return activate(t) if isinstance(t, Arr) else t
+
+
 _HOLDERS = (Lst, Dct, Cell, Obj, Union)
 
 

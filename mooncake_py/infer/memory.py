@@ -18,7 +18,7 @@ import numpy as np
 from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import LOOK_ONLY, Allocations, Origin, makes_container, only_iterates, private_objects
 from mooncake_py.infer.base import remembered
-from mooncake_py.infer.effects import Effect, after, between, holds, loosened
+from mooncake_py.infer.effects import Effect, after, between, holds, loosened, with_arrays_awake
 from mooncake_py.infer.parts import activate, elsewhere, returned
 from mooncake_py.infer.predicates import holds_objects, holds_unknown, may_be_asked
 from mooncake_py.infer.protocol import WRITES, written
@@ -281,6 +281,9 @@ class Memory:
                     each = [e.to(key[1], origins.spared(v, e.origin)) for e in effects[root]]
                     told[key] = _together(tuple(dict.fromkeys(each)))
                 new = _after_all(t, told[key], of_global, v in private, v in found.foreign, patience)
+                numbers = of_numbers[root]
+                if numbers and isinstance(t, (Tup, Union)) and key[1].elsewhere and (True in numbers or not of_global):
+                    new = with_arrays_awake(new)
                 if new is not t:
                     out[v] = join(out[v], new) if v in out else new
         return out

@@ -118,9 +118,11 @@ def together(types: Sequence[T], around: Around, width: int = EXACT) -> T:
     try:
         return with_forms(None, forms, {**around, kind: forms}, width)
     except Mixed:
-        if width == WIDEST:
-            raise
-    return together(types, around, WIDEST)
+        if width == WIDEST and around:
+            raise  # of a type that this one stands in, perhaps
+    if width < WIDEST:
+        return together(types, around, WIDEST)
+    return Inst(kind[1], True) if isinstance(forms[0], Obj) else Top(True)
 
 
 def with_forms(whole: T | None, forms: Sequence[T], around: Around, width: int = EXACT) -> T:

@@ -18,7 +18,24 @@ from collections.abc import Sequence
 
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.parts import is_plain
-from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, T, Top, Tup, Union, is_scalar
+from mooncake_py.infer.types import (
+    Arr,
+    Cell,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Obj,
+    Real,
+    T,
+    Top,
+    Tup,
+    Union,
+    is_scalar,
+    parts_of,
+)
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow
@@ -57,11 +74,16 @@ def tree_of(t: T, shared: bool) -> Tree:
             tuples = [x for x in options if isinstance(x, Tup)]
             if any(x.active for x in tuples) or (kinds == {NUM} and tuples):
                 # A call that is not seen gives the numbers in a constant tuple cotangents.
-                return VAL if is_plain(t) else ANY
+                return VAL if is_plain(t) and not _holds_code(t) else ANY
             return kinds.pop() if kinds in ({REF}, {NUM}) else ANY
         case Top():
             return ANY
     return NONE
+
+
+def _holds_code(t: T) -> bool:
+    """Is there a function or class in it, which others may know more of?"""
+    return (isinstance(t, Known) and callable(t.value)) or any(map(_holds_code, parts_of(t)))
 
 
 def leaves(tree: Tree, path: Path = ()) -> list[tuple[Path, str]]:

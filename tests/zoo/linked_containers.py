@@ -5,6 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 XS = [0.7, 1.3, 0.2, 2.1, 0.9, 1.7, 0.4]
@@ -618,3 +620,217 @@ def dicts_that_share_a_child(xs):
         return t["v"] ** 2 + sum([total(c) * 0.5 for c in t["kids"]])
 
     return total(root)
+
+
+def total_of_arrays(p):
+    return 0.0 if p is None else np.sum(p[0] ** 2) + 0.5 * total_of_arrays(p[1])
+
+
+def scaled(p, k):
+    if p is None:
+        return
+    p[0][0] = p[0][0] * k
+    p[0][1] += p[0][2]
+    scaled(p[1], k * 0.5)
+
+
+@case(np.array([0.3, 0.7, 1.1]), 1.3)
+def arrays_written_on_the_way(a, x):
+    p = None
+    for k in range(4):
+        p = (a * k, p)
+    scaled(p, x)
+    return total_of_arrays(p)
+
+
+@case(np.array([0.3, 0.7, 1.1]), 1.3)
+def one_array_at_every_place(a, x):
+    b, p = a.copy(), None
+    for _ in range(3):
+        p = (b, p)
+    scaled(p, x)
+    return total_of_arrays(p) + b[0]
+
+
+@case([0.4, 0.9, 1.4], 1.3)
+def one_list_at_every_place(xs, x):
+    def scale(p, k):
+        if p is not None:
+            p[0][0] = p[0][0] * k
+            p[0].append(k)
+            scale(p[1], k * 0.5)
+
+    def total(p):
+        return 0.0 if p is None else sum([v * v for v in p[0]]) + 0.5 * total(p[1])
+
+    whole, p = [xs[0], xs[1]], None
+    for _ in xs:
+        p = (whole, p)
+    scale(p, x)
+    return total(p) + whole[0]
+
+
+@case(XS, 1.2)
+def tree_of_dicts_changed(xs, x):
+    def made(i):
+        return {"v": xs[i], "l": made(2 * i + 1), "r": made(2 * i + 2)} if i < len(xs) else None
+
+    def change(t, k):
+        if t is not None:
+            t["v"] = t["v"] * k + (t["l"]["v"] if t["l"] else 0.0)
+            change(t["l"], k * 0.9)
+            change(t["r"], k * 1.1)
+
+    def total(t):
+        return 0.0 if t is None else t["v"] ** 2 + total(t["l"]) - 0.3 * total(t["r"])
+
+    t = made(0)
+    change(t, x)
+    return total(t)
+
+
+@case(XS)
+def found_and_changed(xs):
+    def found(p, k):
+        return p if k == 0 else found(p["n"], k - 1)
+
+    p = None
+    for x in xs:
+        p = {"v": x, "n": p}
+    q = found(p, 3)
+    q["v"] = q["v"] * 2.0 + p["v"]
+    q["n"]["v"] *= xs[0]
+    s = 0.0
+    while p is not None:
+        s += p["v"] ** 2
+        p = p["n"]
+    return s
+
+
+@case(XS)
+def lists_turned_round_in_place(xs):
+    p = None
+    for x in xs:
+        p = [x, p]
+    before = None
+    while p is not None:
+        after = p[1]
+        p[1] = before
+        before, p = p, after
+    s, k = 0.0, 1.0
+    while before is not None:
+        s += before[0] ** 2 * k
+        k *= 0.7
+        before = before[1]
+    return s
+
+
+@case(0.7)
+def dict_in_itself(x):
+    d = {"v": x}
+    d["me"] = d
+    d["me"]["me"]["v"] = d["v"] * 3.0
+    return d["me"]["v"] ** 2
+
+
+@case(0.7)
+def lists_in_each_other(x):
+    a = [x]
+    b = [a, x * x]
+    a.append(b)
+    a[1][0][0] = x**3
+    return a[0] + b[0][1][1]
+
+
+@case(0.7, 0.4)
+def tree_of_all_kinds(x, y):
+    def go(t):
+        if t is None:
+            return 0.0
+        if isinstance(t, float):
+            return t * t
+        if isinstance(t, tuple):
+            return go(t[0]) + 2 * go(t[1])
+        if isinstance(t, dict):
+            return sum(go(v) for v in t.values())
+        return sum([go(v) for v in t])
+
+    return go((x, [y, {"a": x * y, "b": (None, [x, (y, y)])}]))
+
+
+@case(XS)
+def end_told_by_an_exception(xs):
+    p = None
+    for x in xs:
+        p = (x, p)
+    s = 0.0
+    try:
+        while True:
+            x, p = p
+            s += x * x
+    except TypeError:
+        s *= 2.0
+    return s
+
+
+@case(XS)
+def arrays_among_the_last(xs):
+    p = None
+    for i, x in enumerate(xs):
+        p = (x if i < 5 else np.array([x, x * x]), p)
+    s = 0.0
+    while p is not None:
+        s += np.sum(p[0] * 2.0) ** 2
+        p = p[1]
+    return s
+
+
+@case(XS)
+def objects_in_pairs(xs):
+    class Box:
+        def __init__(self, v):
+            self.v = v
+
+    p = None
+    for x in xs:
+        p = (Box(x), p)
+    q = p
+    while q is not None:
+        q[0].v = q[0].v ** 2
+        q = q[1]
+    s = 0.0
+    while p is not None:
+        s += p[0].v * 1.5
+        p = p[1]
+    return s
+
+
+@case([0.7, 1.3, 0.2])
+def objects_that_hold_pairs_of_such(xs):
+    class Node:
+        def __init__(self, v):
+            self.v, self.kids = v, []
+
+    root = last = Node(xs[0])
+    for x in xs[1:]:
+        new = Node(x)
+        last.kids.append([new, [new]])
+        last = new
+
+    def total(n, k):
+        return n.v**2 * k + sum([total(c[0], k * 0.5) + c[1][0].v for c in n.kids])
+
+    return total(root, 1.0)
+
+
+def first_changed(p, k):
+    if p is not None:
+        p[0][0] = p[0][0] * k
+        first_changed(p[1], k + 1.0)
+
+
+@case(np.array([0.3, 0.7]), 1.3)
+def array_in_a_tuple_that_is_given_on(a, x):
+    p = (a * 1.0, (a * 2.0, None))
+    first_changed(p, x)
+    return np.sum(p[0] ** 2) + np.sum(p[1][0])
