@@ -210,7 +210,7 @@ def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel:
 
     finite = np.isfinite(a) and np.isfinite(b)
     inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
-    ends = [float(a), *sorted(inside, reverse=b < a), float(b)] if finite else [0.0, 1.0]
+    ends = [float(a), *sorted(inside, reverse=bool(b < a)), float(b)] if finite else [0.0, 1.0]
     if a == b:
         return np.zeros_like(by(_TENTH, a, b))
     pieces = [piece(lo, hi) for lo, hi in itertools.pairwise(ends)]
