@@ -314,7 +314,7 @@ class Allocations:
             found = _ELSEWHERE
         for i in _bits(sites):
             for part, held in self._contents[i].items():
-                if part == name or (part is None if isinstance(name, int) else name is None and isinstance(part, int)):
+                if part == name or (_is_place(part) and _is_place(name) and (part is None or name is None)):
                     found |= held
         if self.through and found != _ELSEWHERE:
             found &= ~_ELSEWHERE
@@ -390,6 +390,11 @@ def _bits(sites: _Sites) -> Iterator[int]:
         last = sites & -sites
         yield last.bit_length() - 1
         sites ^= last
+
+
+def _is_place(part: _Part) -> bool:
+    """Is it where an item is (None: in any place), and no attribute?"""
+    return not isinstance(part, str)
 
 
 def _place(index: Operand) -> int | None:

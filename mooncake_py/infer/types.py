@@ -446,11 +446,7 @@ class LinkedLst(Lst):
     @property
     def elem(self) -> T:
         """The type of an item as that of a value on its own."""
-        try:
-            return self._read
-        except AttributeError:
-            self._read = found = _read(self.raw, self)
-            return found
+        return _own_elem(self)
 
     @elem.setter
     def elem(self, elem: T) -> None:
@@ -473,11 +469,7 @@ class LinkedDct(Dct):
     @property
     def elem(self) -> T:
         """The type of a value on its own."""
-        try:
-            return self._read
-        except AttributeError:
-            self._read = found = _read(self.raw, self)
-            return found
+        return _own_elem(self)
 
     @elem.setter
     def elem(self, elem: T) -> None:
@@ -501,6 +493,14 @@ class LinkedDct(Dct):
 
     def __repr__(self) -> str:
         return f"LinkedDct({self.cls.__name__}, {self.key!r}, {self.raw_fields!r}, {self.raw!r}, {self.act})"
+
+
+def _own_elem(t: LinkedLst | LinkedDct) -> T:
+    try:
+        return t._read
+    except AttributeError:
+        t._read = found = _read(t.raw, t)
+        return found
 
 
 LINKED = (LinkedTup, LinkedLst, LinkedDct)
