@@ -166,7 +166,7 @@ def turns(a: Any, b: Any) -> tuple[Any, Any]:
         if np.min(squares) > 1e-30 and np.max(squares) < np.inf:
             return b / squares, a / -squares
     h = np.hypot(a, b)
-    return over(over(b, h), h), over(over(a, h), -h)
+    return np.divide(np.divide(b, h), h), np.divide(np.divide(a, h), -h)
 
 
 def _are_many_floats(a: Any) -> bool:
