@@ -387,6 +387,10 @@ complex_tests: set[Any] = set()
 """Those of them that ask whether a value may be complex: no, in code where nothing is."""
 undoes: set[Any] = set()
 """Functions by which pullbacks put back what their first argument, an array, held: left out where nobody looks."""
+undoes_attributes: set[Any] = set()
+"""Those of them that put back an attribute of an object."""
+reads_items: set[Any] = set()
+"""Helpers of pullbacks that look at the items of containers, and at no attribute of an object."""
 shape_argument: dict[Any, int] = {}
 """Helpers of pullbacks whose result has the shape that is their argument at this position."""
 pair_of_shapes: set[Any] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
 import types as pytypes
 from collections import OrderedDict, deque
@@ -60,13 +61,20 @@ def dict_kind(x: dict[Any, Any]) -> Any:
     return OrderedDict if isinstance(x, OrderedDict) else dict
 
 
+def is_builtin(cls: type) -> bool:
+    """Is this a class of Python's own? Those of code that runs in a namespace without a name say that they are."""
+    if cls.__module__ != "builtins":
+        return False
+    return not cls.__flags__ & HEAP or vars(builtins).get(cls.__name__) is cls
+
+
 def _looks_like_user_class(cls: type) -> bool:
     if issubclass(cls, (type, enum.Enum, *constant_classes)) or isinstance(cls, enum.EnumMeta):
         return False
     if any(map(of_constant_package, cls.__mro__)):
         return False
     for k in cls.__mro__:
-        if k is object or k is BaseException or k.__module__ == "builtins":
+        if k is object or k is BaseException or is_builtin(k):
             if k is not object and not issubclass(k, BaseException):
                 return False
             continue

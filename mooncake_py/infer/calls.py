@@ -106,7 +106,7 @@ from mooncake_py.registry import (
 from mooncake_py.rule import Rule
 from mooncake_py.run import current
 from mooncake_py.spelling import given_by_name
-from mooncake_py.structure import is_user_class, of_constant_package
+from mooncake_py.structure import is_builtin, is_user_class, of_constant_package
 
 _STRUCTURAL = frozenset({ops.build_tuple, ops.check_bound, ops.make_function, ops.unpack, surely, narrow})
 
@@ -196,7 +196,7 @@ def _is_sequence_or_count(t: T) -> bool:
 
 def _only_keeps(f: Any) -> bool:
     """Is it a class of exceptions that does no more than to keep its arguments?"""
-    return isinstance(f, type) and issubclass(f, BaseException) and f.__module__ == "builtins"
+    return isinstance(f, type) and issubclass(f, BaseException) and is_builtin(f)
 
 
 def _is_users(f: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from mooncake_py.infer.outside_arrays import kinds
 from mooncake_py.registry import changed, rules_of
 from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
-from mooncake_py.structure import attributes, constant_packages, is_user_class, of_constant_package
+from mooncake_py.structure import attributes, constant_packages, is_builtin, is_user_class, of_constant_package
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
@@ -43,6 +43,8 @@ def is_library(x: Any) -> bool:
     if module in INHERITED and type(x) is pytypes.FunctionType:
         owner = getattr(sys.modules[module], x.__qualname__.partition(".")[0], None)
         return not isinstance(owner, type)
+    if module == "builtins" and isinstance(x, type):
+        return is_builtin(x)
     return of_library(module)
 
 

@@ -21,6 +21,7 @@ from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
 from mooncake_py.infer.special_methods import BINARY, SPECIAL
 from mooncake_py.infer.types import (
     Arr,
+    Bot,
     Cell,
     Dct,
     Fn,
@@ -275,8 +276,25 @@ def raises_natively(info: CallInfo | None) -> bool:
         return False
     if runs_nothing(f):
         return True
+    if id(f) in _BY_PLACE and _is_by_place(info.types):
+        return True
     of_object = f is getattr or getattr(f, "__module__", None) == make_object.__module__
     return all(is_native(t) or (of_object and isinstance(t, Obj | Known)) for t in info.types)
+
+
+_BY_PLACE = {id(f) for f in (len, operator.getitem, operator.setitem, iter, list, tuple)}
+
+
+def _is_by_place(types: Sequence[T]) -> bool:
+    """Is it a container of Python's own that is asked for places or keys, whatever the items are?"""
+    match types:
+        case (Lst(cls=c) | Tup(cls=c), *_):
+            keys: Sequence[T] = types[1:2]
+        case (Dct(cls=c, key=key, factory=Bot()), *_):
+            keys = (key, *types[1:2])
+        case _:
+            return False
+    return c in (list, tuple, deque, dict, OrderedDict) and all(map(is_native, keys))
 
 
 def is_engines(f: Any) -> bool:

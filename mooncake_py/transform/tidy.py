@@ -16,6 +16,7 @@ from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Goto, Operand, Return, Var
 from mooncake_py.registry import repeated
 from mooncake_py.transform.effects import ANYTHING, NOTHING, Effects, function_of
+from mooncake_py.transform.known_shadows import keep_in_place
 from mooncake_py.transform.order import sink
 from mooncake_py.transform.signs import fold_signs
 from mooncake_py.transform.uses import count_uses
@@ -28,6 +29,7 @@ def tidy(b: Builder, types: dict[Var, T], wanted: bool = True) -> None:
     if wanted:
         _arrays_first(b, types)
         effects = Effects(b, types)
+        keep_in_place(b, effects, types)
         fold_signs(b, effects)
         subst = _shared(b, effects)
         if subst:

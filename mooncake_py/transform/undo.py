@@ -8,25 +8,31 @@ and with it the copy that was kept.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import numpy as np
 
 from mooncake_py.infer.memory import Memory, has_identity
-from mooncake_py.infer.types import TOP, Inst, T
+from mooncake_py.infer.types import TOP, Inst, Lst, T, Tup
 from mooncake_py.ir.drafts import Draft, draft_edges
 from mooncake_py.ir.nodes import Call, Const, Var
-from mooncake_py.registry import undoes
+from mooncake_py.registry import reads_items, undoes, undoes_attributes
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CellShadow, DictShadow, ListShadow, ObjectShadow
 from mooncake_py.transform.pullback import PullbackBuilder
 
 SHADOWS = frozenset({Shadow, ListShadow, DictShadow, CellShadow, ObjectShadow})
+Readers = dict[Draft, list[tuple[int, frozenset[Var] | None]]]
 _FRESH = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
 
 def is_undo(s: Call) -> bool:
-    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in undoes
+    return _is_one_of(s, undoes)
+
+
+def _is_one_of(s: Call, functions: Collection[Any]) -> bool:
+    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
 
 
 def drop_unneeded(
@@ -74,10 +80,20 @@ def drop_unneeded(
                 out |= c
         return out
 
-    readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]] = {}
+    def looks_at_items(s: Call) -> bool:
+        """Does it look at items of lists, and at no attribute of what is in there?"""
+        if not _is_one_of(s, reads_items):
+            return False
+        held = [types.get(comes_from[v], TOP) for v in s.operands() if isinstance(v, Var) and v in comes_from]
+        return all(isinstance(t, Lst | Tup) or (isinstance(t, Inst) and t.cls in SHADOWS) for t in held)
+
+    everything: Readers = {}
+    of_attributes: Readers = {}
     for b in blocks:
-        readers[b] = [(i, c) for i, s in enumerate(b.stmts) if not is_undo(s) and (c := reads(s)) != frozenset()]
-    of_classes: dict[frozenset[Var], _Readers] = {}
+        found = [(i, s, c) for i, s in enumerate(b.stmts) if not is_undo(s) and (c := reads(s)) != frozenset()]
+        everything[b] = [(i, c) for i, _, c in found]
+        of_attributes[b] = [(i, c) for i, s, c in found if not looks_at_items(s)]
+    of_classes: dict[tuple[bool, frozenset[Var]], _Readers] = {}
     dropped = False
     for b in blocks:
         kept = []
@@ -85,8 +101,10 @@ def drop_unneeded(
             if is_undo(s) and isinstance(s.args[0], Var) and s.args[0] in comes_from:
                 mine = classes_of(comes_from[s.args[0]])
                 if mine is not None and not (mine & held):
-                    found = of_classes.get(mine) or of_classes.setdefault(mine, _Readers(readers, mine))
-                    if not found.after(b, i):
+                    key = _is_one_of(s, undoes_attributes), mine
+                    if key not in of_classes:
+                        of_classes[key] = _Readers(of_attributes if key[0] else everything, mine)
+                    if not of_classes[key].after(b, i):
                         dropped = True
                         continue
             kept.append(s)
@@ -97,7 +115,7 @@ def drop_unneeded(
 class _Readers:
     """The statements that read memory of one of these classes."""
 
-    def __init__(self, readers: dict[Draft, list[tuple[int, frozenset[Var] | None]]], mine: frozenset[Var]):
+    def __init__(self, readers: Readers, mine: frozenset[Var]):
         self.last = {b: max((i for i, c in found if c is None or c & mine), default=-1) for b, found in readers.items()}
         self.ahead: set[Draft] = set()  # blocks in which, or after which, there is one
         work = [b for b, i in self.last.items() if i >= 0]

@@ -1,4 +1,6 @@
-"""Every case of every rule file on each Python: two thirds inlined, the others called by a site, which hands it values.
+"""The cases of every rule file: each inlined on one Python, and called by a site, which hands it values, on another.
+
+All of them both ways with `MOONCAKE_ZOO=all`.
 
 Some in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
 """
@@ -14,7 +16,7 @@ import pytest
 
 from mooncake_py.registry import load_packs
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
-from tests.functions import ALL, share
+from tests.functions import share
 
 load_packs()
 CASES: list[tuple[str, RuleCase]] = []
@@ -24,8 +26,7 @@ for _info in pkgutil.iter_modules(mooncake_rules.__path__):
     _module = importlib.import_module(f"mooncake_rules.{_info.name}")
     CASES += [(f"{_info.name}-{i}-{c.name}", c) for i, c in enumerate(getattr(_module, "CASES", []))]
 CALLED = share(CASES)
-_names = set() if ALL else {name for name, _ in CALLED}
-INLINED = [(name, c) for name, c in CASES if name not in _names]
+INLINED = share(CASES, 1)
 
 
 @pytest.mark.parametrize("case", [c for _, c in INLINED], ids=[name for name, _ in INLINED])

@@ -336,3 +336,39 @@ def test_whole_numbers_as_a_class_says() -> None:
     assert value_and_grad(f)(1.3) == (pytest.approx(16.64), pytest.approx(20.6))
     with options(objects=False), pytest.raises(UnsupportedError, match="class is not seen"):
         grad(f)(1.3)
+
+
+UNNAMED = """
+class Box:
+    def __init__(self, a):
+        self.a = a
+
+    def __add__(self, other):
+        return Box(self.a * other.a)
+
+class Found(Exception):
+    def __init__(self, value):
+        self.value = value
+
+class Items(list):
+    def total(self):
+        return sum(v * v for v in self)
+
+def made(x):
+    try:
+        raise Found(Items([x, (Box(x) + Box(2.0)).a]))
+    except Found as found:
+        return found.value.total()
+
+def given(box):
+    return (box + box).a
+"""
+
+
+def test_classes_of_code_that_runs_in_a_namespace_without_a_name() -> None:
+    names: dict[str, Any] = {}
+    exec(UNNAMED, names)
+    assert names["Box"].__module__ == "builtins"
+    assert value_and_grad(names["made"])(0.5) == (1.25, 5.0)
+    value, tangent = value_and_grad(names["given"])(names["Box"](3.0))
+    assert (value, tangent.a) == (9.0, 6.0)

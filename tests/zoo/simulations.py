@@ -232,3 +232,24 @@ def bodies_that_pull_each_other(places):
         for b, pull in zip(bodies, pulls):
             b.step(pull, 0.1)
     return sum(float(b.speed @ b.speed) for b in bodies) + bodies[0].place[1]
+
+
+class PointMass:
+    __slots__ = ("m", "v", "x")
+
+    def __init__(self, x, v, m):
+        self.x, self.v, self.m = x, v, m
+
+
+@case([0.3, 1.9, -0.8], 0.7)
+def pairs_of_bodies_that_pull_at_each_other(places, m):
+    bodies = [PointMass(x, 0.1 * x, m + k) for k, x in enumerate(places)]
+    for _ in range(4):
+        for a, b in itertools.combinations(bodies, 2):
+            d = a.x - b.x
+            pull = 0.1 * d / (d * d + 0.5) ** 1.5
+            a.v -= pull * b.m
+            b.v += pull * a.m
+        for b in bodies:
+            b.x += 0.1 * b.v
+    return sum(0.5 * b.m * b.v**2 + b.x for b in bodies)

@@ -21,6 +21,7 @@ from mooncake_py.registry import (
     pure,
     rrule,
     undoes,
+    undoes_attributes,
     zero_derivative,
 )
 from mooncake_py.rule import initial
@@ -357,5 +358,6 @@ for _f in (*fields.INITIAL, *fields.INITIAL.values()):
     infer_table[_f] = lambda args, kwargs: Known(None)
 maybe_none.update({take_field, take_first})
 initial.update(fields.INITIAL.values())
-undoes.update({ops.put_back, put_back_any})
+undoes_attributes.update({ops.put_back, put_back_any})
+undoes.update(undoes_attributes)
 pure.update({field_fdata, dict_shadow, what_was, fields.make_object, fields.make_exception, new_shadow})

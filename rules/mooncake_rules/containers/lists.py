@@ -20,6 +20,7 @@ from mooncake_py.registry import (
     maybe_none,
     overlay,
     perhaps_none,
+    reads_items,
     rrule,
     undoes,
     zero_derivative,
@@ -313,6 +314,9 @@ def give_parts(x: Any, fx: Any, r: list) -> Any:
     if isinstance(x, np.flatiter) and fx is not None:
         return give_flat(fx, x.base.size - len(r), r)
     return tuple(r) if isinstance(x, tuple) and any(t is not None for t in r) else None
+
+
+reads_items.add(give_parts)
 
 
 def _extend(xs: CoDual, ys: CoDual):
