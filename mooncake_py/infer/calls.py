@@ -580,7 +580,7 @@ class Calls(PythonCalls):
             return Top(True)
         if isinstance(t, (Arr, Top, Union)) and (shown := tuple(map(self.displayed, args))) != types:
             better = result_type(f, shown, kw)
-            return better if isinstance(better, Arr) or is_scalar(better) else t
+            return better if isinstance(better, Arr | Tup) or is_scalar(better) else t
         return t
 
     def not_its_own(self, m: Meth) -> tuple[Operand, Operand, Operand] | None:

@@ -24,6 +24,7 @@ from mooncake_py.infer.types import (
     COUNTS,
     Arr,
     Bot,
+    Bounds,
     Cell,
     Dct,
     Display,
@@ -43,6 +44,7 @@ from mooncake_py.infer.types import (
     kind_of,
     widen,
 )
+from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import BlockId, Call, Const, Function, Operand, Var
 from mooncake_py.iterators import each_key
@@ -164,8 +166,14 @@ class State:
         return t == Known(None) or is_scalar(t)
 
     def displayed(self, v: Operand) -> T:
-        """The type of an operand, with those of the items of a list that only this call gets."""
+        """The type of an operand, with those of the items of a list that only this call gets, and of slices' bounds."""
         t = self.type_of(v)
+        if isinstance(v, Var) and (t == _SLICE or (type(t) is Tup and _SLICE in t.raw)):
+            d = self.shape.defs.get(v)
+            if d is not None and is_const(d.fn, slice):
+                return Bounds(slice, of=tuple(map(self.type_of, d.args)))
+            if d is not None and is_const(d.fn, ops.build_tuple):
+                return Tup(tuple(map(self.displayed, d.args)))
         if isinstance(v, Var) and type(t) is Lst and v in self.shape.displays:
             return Display(t.elem, t.act, items=tuple(map(self.displayed, self.shape.defs[v].args)))
         return t
@@ -274,6 +282,7 @@ class State:
 
 
 _OF_ITEMS = ("__iter__", "__getitem__")
+_SLICE = Inst(slice)
 """What Python asks an object for that something goes over."""
 
 

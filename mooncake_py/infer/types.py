@@ -209,6 +209,13 @@ class Display(Lst):
 
 
 @type_class
+class Bounds(Inst):
+    """A slice whose bounds are of these types, for the call that gets it."""
+
+    of: tuple[T, ...] = ()
+
+
+@type_class
 class Dct(T):
     """A dict of exactly the class `cls`.
 

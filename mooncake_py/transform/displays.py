@@ -11,6 +11,7 @@ import numpy as np
 
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.named import is_named_tuple, makes, takes_all
+from mooncake_py.infer.predicates import is_native
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
@@ -71,10 +72,10 @@ class Displays:
         return d if self._is(d, reversed) and len(d.args) == 1 else None
 
     def _unpack(self, s: Call) -> bool:
-        """`a, b = xs` for an active array or list: its length checked, its items read."""
+        """`a, b = xs` for an array of numbers or an active list: its length checked, its items read."""
         x, n = s.args[0], s.args[1].value  # type: ignore[union-attr]
         t = self.type_of(x)
-        if not isinstance(t, (Arr, Lst)) or not t.active or (isinstance(t, Arr) and not t.fewest):
+        if not (t.active if isinstance(t, Lst) else isinstance(t, Arr) and t.fewest and is_native(t)):
             return False
         x = self._held(x, s.pos)
         self.emit(s.pos, ops.check_length, x, Const(n))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
+import numpy as np
+
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
@@ -245,6 +247,10 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
         # what an array's methods give may share its memory, which the call site looks after
         s = Call(s.out, Const(t.func), info.args, s.kwargs, s.pos)
         t = Known(t.func)
+    if isinstance(t, Known) and isinstance(getattr(t.value, "__self__", None), np.ufunc):
+        # a method, taken for what it is in its class by the inference, too
+        ufunc, t = t.value.__self__, Known(getattr(np.ufunc, t.value.__name__))
+        s = Call(s.out, Const(t.value), (Const(ufunc), *s.args), s.kwargs, s.pos)
     if isinstance(t, Known):
         f = t.value
         if isinstance(f, pytypes.FunctionType) and (f in _STAND_INS or _is_packs(f)):

@@ -83,7 +83,9 @@ def digamma(x: float) -> float:
 unary(math.lgamma, lambda x, y: digamma(x))
 unary(math.gamma, lambda x, y: y * digamma(x))
 
-probed.update({math.atan2, math.hypot, math.pow, math.log, math.copysign, math.fmod, math.ldexp, math.dist})
+probed.update(
+    {math.atan2, math.hypot, math.pow, math.log, math.copysign, math.fmod, math.ldexp, math.dist, math.modf, math.frexp}
+)
 
 
 @rrule(math.log)

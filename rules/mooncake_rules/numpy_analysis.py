@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, T, Top, widen
+from mooncake_py.infer.types import Arr, Inst, T, Top
 from mooncake_py.kinds import Array, RealScalar, Scalar
 from mooncake_py.registry import infer_table, probed, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, real_of, unbroadcast
-from mooncake_rules.inference import Types, element_dtype, gives_one, is_dtype, reduces
+from mooncake_rules.inference import Types, gives_one, nested, reduces
 from mooncake_rules.mirror import apart, mirrors
 from mooncake_rules.sequences import unstack
 
@@ -318,33 +318,20 @@ gives_one(np.gradient, np.i0)
 probed.update({np.convolve, np.correlate})
 
 
-def _like_x(at: int) -> Any:
-    """A result of the shape of argument `at`, in double precision where everything is."""
-
-    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
-        act = any(t.active for t in args)
-        if len(args) <= at or kwargs:
-            return Top(act)
-        x = widen(args[at])
-        double = is_dtype(element_dtype(x), float, int)
-        real = all(not isinstance(t, Arr) or is_dtype(t.dtype, float, int) for t in args)
-        if (
-            isinstance(x, Arr)
-            and x.ndim is not None
-            and x.ndim > 0
-            and double
-            and real
-            and all(isinstance(t, Arr) for t in args)
-        ):
-            return Arr(np.dtype(float), x.ndim, act)
-        if isinstance(x, Inst) and x.cls is float and at == 0 and all(isinstance(t, Arr) for t in args[1:]) and real:
-            return Inst(np.float64, act)
+def _interp_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    """Of the shape of x, in double precision where everything is."""
+    act = any(t.active for t in args)
+    parts = [nested(t) for t in args]
+    if len(parts) < 3 or kwargs or None in parts:
         return Top(act)
+    dtypes = [p[1] for p in parts if p is not None]
+    if not all(d is not None and d.kind in "biuf" for d in dtypes):
+        return Top(act)
+    n = parts[0][0] if parts[0] is not None else 0
+    return Arr(np.dtype(float), n, act) if n else Inst(np.float64, act)
 
-    return infer
 
-
-infer_table[np.interp] = _like_x(0)
+infer_table[np.interp] = _interp_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -374,6 +374,17 @@ pure.update({
     opposite, on_diagonal, gathered, untiled, meshgrid_cotangents, unpadded, insert_cotangents, pairs_of,
     np.pad, np.delete, np.insert, np.tile,
 })  # fmt: skip
+
+
+def _inserted(args: Types, kwargs: dict[str, T]) -> T | None:
+    a, axis = args[0], argument(args, kwargs, 3, "axis")
+    if not isinstance(a, Arr) or a.dtype is None:
+        return None
+    n = 1 if axis in (None, Known(None)) else a.ndim if isinstance(axis, Known) else None
+    return Arr(a.dtype, n, a.act or any(t.active for t in args[2:3])) if n else None
+
+
+infer_table[np.insert] = _inserted
 reduces(
     np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.triu, np.tril, np.diagonal, np.ndarray.diagonal, np.trace,
     np.ndarray.trace, np.diag, np.diagflat, np.repeat, np.ndarray.repeat, np.meshgrid,

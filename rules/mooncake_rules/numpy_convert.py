@@ -275,6 +275,13 @@ def view(a):
     return np.ndarray.view(a), pullback
 
 
+def _viewed(args: Types, kwargs: dict[str, T]) -> T | None:
+    return args[0] if len(args) == 1 and not kwargs and isinstance(args[0], Arr) else None
+
+
+infer_table[np.ndarray.view] = _viewed
+
+
 def refuse_view(a: np.ndarray, dtype: Any) -> None:
     if isinstance(dtype, type) and issubclass(dtype, np.ndarray):
         raise UnsupportedError(

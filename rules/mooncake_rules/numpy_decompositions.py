@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import NotDifferentiated
+from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.inference import Types
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import adjoint, all_of, kind_of, like, one_triangle, per_matrix, triangle_weights
 
@@ -341,9 +343,23 @@ pure.update({
     cholesky_cotangent, eigh_cotangent, eig_cotangent, svd_cotangent, qr_cotangent, _linalg.cholesky, _linalg.eigh,
     _linalg.eigvalsh, _linalg.eig, _linalg.eigvals, _linalg.svd, _linalg.qr,
 })  # fmt: skip
+
+
+def _some_numbers(less: int) -> Any:
+    """Of so many dimensions less, real or complex as it turns out."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        a = args[0]
+        return Arr(None, a.ndim - less, a.act) if isinstance(a, Arr) and a.ndim is not None else None
+
+    return infer
+
+
 infer_table[_linalg.cholesky] = like
 infer_table[_linalg.eigvalsh] = per_matrix(True, True)
 infer_table[_linalg.eigh] = all_of(_linalg.eigh, per_matrix(True, True), like)
+infer_table[_linalg.eig] = all_of(_linalg.eig, _some_numbers(1), _some_numbers(0))
+infer_table[_linalg.eigvals] = _some_numbers(1)
 infer_table[_linalg.qr] = all_of(_linalg.qr, like, like)
 
 # -- cases ------------------------------------------------------------------------------------------------

@@ -283,13 +283,33 @@ def ix_(*args):
     return tuple([across(args[i], i, n) for i in range(n)])
 
 
+@overlay(np.ix_, arity=2)
+def ix_of_two(rows, columns):
+    return in_line(rows)[:, None], in_line(columns)[None, :]
+
+
+def _crossed(args: Types, kwargs: dict[str, T]) -> T | None:
+    """Each along a direction of its own; truth values stand for places."""
+    found = [nested(t) for t in args]
+    if not all(p is not None and p[0] == 1 and p[1] is not None for p in found):
+        return None
+    dtypes = [np.dtype(np.intp) if p[1].kind == "b" else p[1] for p in found if p is not None and p[1] is not None]
+    return Tup(tuple([Arr(d, len(args), t.active) for d, t in zip(dtypes, args, strict=True)]))
+
+
+infer_table[np.ix_] = _crossed
+
+
 def across(x, i, n):
+    x = in_line(x)
+    return np.reshape(x, (1,) * i + (len(x),) + (1,) * (n - i - 1))
+
+
+def in_line(x):
     x = np.asarray(x)
     if x.ndim != 1:
         raise ValueError("Cross index must be 1 dimensional")
-    if x.size == 0 or x.dtype == bool:
-        x = x.nonzero()[0]
-    return np.reshape(x, (1,) * i + (len(x),) + (1,) * (n - i - 1))
+    return x.nonzero()[0] if x.size == 0 or x.dtype == bool else x
 
 
 def unstacked(dy: np.ndarray, parts: list[tuple[Any, ...]], axis: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Inst, T, Tup
+from mooncake_py.infer.types import Arr, Display, Inst, T, Tup
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
@@ -296,6 +296,34 @@ def _solved(args: Types, kwargs: dict[str, T]) -> T | None:
     return Arr(np.result_type(a.dtype, b.dtype), n, a.act or b.act) if _TWO or b.ndim in (1, a.ndim) else None
 
 
+def _fitted(args: Types, kwargs: dict[str, T]) -> T | None:
+    """The solution, the sums of squares, the rank, and the singular values."""
+    a, b = args[0], args[1]
+    if not (isinstance(a, Arr) and isinstance(b, Arr)) or not known_arrays(a, b):
+        return None
+    d, act = np.result_type(a.dtype, b.dtype, np.float32), a.act or b.act
+    real = Arr(np.zeros(0, d).real.dtype, 1, act)
+    return Tup((Arr(d, b.ndim, act), real, Inst(np.int32), real)) if d.char in "dD" else None
+
+
+def _chained(args: Types, kwargs: dict[str, T]) -> T | None:
+    """A matrix, but for vectors at the ends."""
+    arrays = args[0].items if isinstance(args[0], (Display, Tup)) else ()
+    if len(arrays) < 2 or kwargs or not known_arrays(*arrays):
+        return None
+    n = sum(t.ndim == 2 for t in (arrays[0], arrays[-1]) if isinstance(t, Arr))
+    d = np.result_type(*[t.dtype for t in arrays if isinstance(t, Arr)])
+    act = any(t.active for t in arrays)
+    return Arr(d, n, act) if n else Inst(d.type, act)
+
+
+def _rank(args: Types, kwargs: dict[str, T]) -> T | None:
+    a = args[0]
+    if not isinstance(a, Arr) or a.ndim is None or a.ndim < 2:
+        return None
+    return Arr(np.dtype(np.intp), a.ndim - 2) if a.ndim > 2 else Inst(np.intp)
+
+
 def per_matrix(real: bool, vector: bool) -> Any:
     """A number or a vector for every matrix."""
 
@@ -310,19 +338,27 @@ def per_matrix(real: bool, vector: bool) -> Any:
     return infer
 
 
+_SAME = {("UPLO", "L"), ("UPLO", "U"), ("mode", "reduced")}
+"""Arguments of decompositions that change nothing of what there is in the result."""
+
+
 def all_of(f: Any, *parts: Any) -> Any:
     """The tuple of results that f gives for a matrix, of the class it has; its items' types are what `parts` say."""
     cls = type(f(np.eye(1)))
 
     def infer(args: Types, kwargs: dict[str, T]) -> T | None:
         items = [part(args, kwargs) for part in parts]
-        return None if kwargs or len(args) > 1 or None in items else Tup(tuple(items), cls)
+        plain = all((k, getattr(t, "value", None)) in _SAME for k, t in kwargs.items())
+        return None if not plain or len(args) > 1 or None in items else Tup(tuple(items), cls)
 
     return infer
 
 
 infer_table[_linalg.inv] = infer_table[_linalg.matrix_power] = infer_table[_linalg.pinv] = like
 infer_table[_linalg.solve] = _solved
+infer_table[_linalg.lstsq] = _fitted
+infer_table[_linalg.matrix_rank] = _rank
+infer_table[_linalg.multi_dot] = _chained
 infer_table[_linalg.det] = per_matrix(False, False)
 infer_table[_linalg.slogdet] = all_of(_linalg.slogdet, per_matrix(False, False), per_matrix(True, False))
 

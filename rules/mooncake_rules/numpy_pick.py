@@ -72,6 +72,21 @@ def extract(condition, arr):
     return np.extract(condition, arr), pullback
 
 
+def _in_one_line(at: int) -> Any:
+    """What is picked out of the argument at this position, in one direction."""
+
+    def infer(args: Types, kwargs: dict[str, T]) -> T | None:
+        a = args[at] if len(args) > at else None
+        line = isinstance(a, Arr) and (a.ndim == 1 or (len(args) == 2 and not kwargs))
+        return Arr(a.dtype, 1, a.act) if line and isinstance(a, Arr) else None
+
+    return infer
+
+
+infer_table[np.compress] = infer_table[np.extract] = _in_one_line(1)
+infer_table[np.ndarray.compress] = _in_one_line(0)
+
+
 def along(dy: np.ndarray, shape: tuple[int, ...], indices: np.ndarray, axis: Any) -> np.ndarray:
     """The cotangent of `take_along_axis`."""
     out = np.zeros(shape, dy.dtype)

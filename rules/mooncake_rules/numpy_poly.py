@@ -8,14 +8,15 @@ import numpy as np
 from numpy.polynomial import polyutils
 from numpy.polynomial._polybase import ABCPolyBase
 
+from mooncake_py.infer.types import Arr, Inst, T, widen
 from mooncake_py.kinds import Array, Numeric
-from mooncake_py.registry import overlay, pure, rrule
+from mooncake_py.registry import infer_table, overlay, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, real_of, total, unbroadcast
-from mooncake_rules.inference import gives_one
+from mooncake_rules.inference import Types, element_dtype, gives_one
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_linalg import pinv_cotangent
-from mooncake_rules.numpy_trimmed import dropped
+from mooncake_rules.numpy_trimmed import BASES, dropped
 from mooncake_rules.sequences import ArrayLike, unstack
 
 # -- values -----------------------------------------------------------------------------------------------
@@ -58,6 +59,51 @@ def polyval_written_out(p, x):
     for c in coefficients:
         y = y * x + c
     return y
+
+
+def series_cotangents(f: Any, slope: Any, basis: Any, dy: Any, x: Any, c: np.ndarray) -> tuple[Any, Any]:
+    """Of the sum of c[k] times the basis function k at x; coefficients of several dimensions are several such sums."""
+    n, d = len(c), np.asarray(dy)
+    rest = c.ndim - 1
+    dx = np.sum(d * np.conjugate(f(x, slope(c))), axis=tuple(range(rest)))
+    values = np.conjugate(basis(x, n - 1)).reshape((*np.shape(x), n))
+    dc = np.tensordot(np.moveaxis(values, -1, 0), d, (range(1, values.ndim), range(rest, d.ndim)))
+    dx = dx if is_complex(x) else np.real(dx)
+    return dx if isinstance(x, np.ndarray) else total(dx), dc if is_complex(c) else np.real(dc)
+
+
+def _series(module: Any, prefix: str) -> None:
+    f, slope, basis = (getattr(module, prefix + name) for name in ("val", "der", "vander"))
+
+    @rrule(f, types=(Numeric, Array))
+    def rule(x, c):
+        def pullback(dy):
+            return series_cotangents(f, slope, basis, dy, x, c)
+
+        return f(x, c), pullback
+
+    infer_table[f] = _series_type
+    pure.add(f)
+
+
+def _series_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    if len(args) != 2 or kwargs or not isinstance(args[1], Arr) or not args[1].ndim:
+        return None
+    x, c = widen(args[0]), args[1]
+    of_x, n = element_dtype(x), x.ndim if isinstance(x, Arr) else 0
+    if of_x is None or c.dtype is None or n is None:
+        return None
+    d = np.result_type(of_x, c.dtype, np.float64)
+    if d.char not in "dD":
+        return None
+    n += (c.ndim or 0) - 1
+    act = x.active or c.act
+    return Arr(d, n, act) if n else Inst(d.type, act)
+
+
+pure.add(series_cotangents)
+for _module, _prefix in BASES.items():
+    _series(_module, _prefix)
 
 
 @overlay(polyutils.mapdomain)
@@ -176,6 +222,13 @@ def _converted(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 CASES: list[RuleCase] = [
+    *(case(getattr(m, f"{p}val"), 0.4, np.array([0.5, -1.2, 0.3, 2.0])) for m, p in BASES.items()),
+    *(case(getattr(m, f"{p}val"), np.array([0.4, -0.7]), np.array([0.5, -1.2])) for m, p in BASES.items()),
+    case(np.polynomial.legendre.legval, np.array([[0.4, -0.7]]), np.array([[0.5, -1.2, 0.3], [0.1, 0.2, 0.6]])),
+    case(np.polynomial.polynomial.polyval, 0.4 + 0.2j, np.array([0.5, -1.2, 0.7])),
+    case(np.polynomial.chebyshev.chebval, np.array([0.4, 0.1]), np.array([0.5j, -1.2, 0.7])),
+    case(np.polynomial.hermite.hermval, 0.3, np.array([0.5])),
+    case(np.polynomial.polynomial.polyval, 0.3, np.array([0.5, 0.2], np.float32)),
     case(np.polyval, _W, 0.7), case(np.polyval, _W, _V), case(np.polyval, [0.5, 1.0, -0.3], _V),
     case(np.polyval, _Z, _V), case(np.polyval, _W, _Z), case(np.polyval, _W.astype(np.float32), _V.astype(np.float32)),
     case(np.polyfit, _X, _V, 2), case(lambda x, y: np.polyfit(x * 1e4, y, 2) * [1e8, 1e4, 1.0], _X, _V),

@@ -366,6 +366,8 @@ for _f, _rule in (
     (np.min, min_),
     (np.prod, prod),
     (np.cumsum, cumsum),
+    (np.maximum.reduce, maximum_reduce),
+    (np.minimum.reduce, minimum_reduce),
 ):
     also_of_sequences(_f, _rule)
 

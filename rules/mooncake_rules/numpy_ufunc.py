@@ -158,6 +158,12 @@ def outer(ufunc, a, b, /, **keywords):
     return ufunc(a.reshape(a.shape + (1,) * b.ndim), b, **keywords)
 
 
+@overlay(np.ufunc.outer, arity=3)
+def outer_of_two(ufunc, a, b, /):
+    a, b = np.asarray(a), np.asarray(b)
+    return ufunc(a.reshape(a.shape + (1,) * b.ndim), b)
+
+
 @overlay(np.ufunc.reduce)
 def reduce(ufunc, array, /, axis=0, dtype=None, out=None, keepdims=False, initial=_none, where=True):
     a = np.asarray(array, dtype)

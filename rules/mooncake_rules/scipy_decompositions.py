@@ -22,6 +22,7 @@ from mooncake_rules.numpy_decompositions import (
     svd_cotangent,
 )
 from mooncake_rules.numpy_linalg import adjoint, one_triangle
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -289,6 +290,8 @@ def qr_multiply(a, c, mode="right", pivoting=False, conjugate=False):
     q = np.conjugate(factors[0]) if conjugate else factors[0]
     return (q @ c if mode == "left" else c @ q, *factors[1:])
 
+
+by_regular_samples(sl.eigh, sl.eigvalsh, sl.svd, sl.svdvals, sl.qr, sl.rq, sl.polar, sl.lu, sl.schur, sl.hessenberg)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

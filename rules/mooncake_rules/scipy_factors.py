@@ -20,6 +20,7 @@ from mooncake_rules.captured import watched
 from mooncake_rules.mirror import mirrors
 from mooncake_rules.numpy_decompositions import eigh_cotangent
 from mooncake_rules.numpy_linalg import adjoint, kind_of
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.stacks import cores, one_after_other
 
@@ -309,6 +310,8 @@ def subspace_angles(A, B):
     beside = qb - qa @ between if qa.shape[1] >= qb.shape[1] else qa - qb @ np.conjugate(between.T)
     return np.arctan2(sl.svdvals(beside), sl.svdvals(between)[::-1])
 
+
+by_regular_samples(sl.cho_factor, sl.cho_solve, sl.lu_factor, sl.lu_solve)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_fft import frequencies
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -197,6 +198,31 @@ pure.update({sf.fftshift, sf.ifftshift})
 frequencies(sf.fftfreq)
 frequencies(sf.rfftfreq)
 zero_derivative(sf.next_fast_len)
+
+by_regular_samples(
+    sf.fft,
+    sf.ifft,
+    sf.rfft,
+    sf.irfft,
+    sf.hfft,
+    sf.ihfft,
+    sf.fft2,
+    sf.ifft2,
+    sf.rfft2,
+    sf.irfft2,
+    sf.fftn,
+    sf.ifftn,
+    sf.rfftn,
+    sf.irfftn,
+    sf.dct,
+    sf.idct,
+    sf.dst,
+    sf.idst,
+    sf.dctn,
+    sf.idctn,
+    sf.dstn,
+    sf.idstn,
+)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -13,14 +13,17 @@ import numpy as np
 import scipy.integrate as si
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.registry import rrule
+from mooncake_py.infer.types import Arr, Inst, T, Tup
+from mooncake_py.registry import infer_table, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, has_tangent, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
+from mooncake_rules.inference import Types
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_adjoint import Motion
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.sequences import unstack
@@ -388,6 +391,25 @@ def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
 
     return CoDual((y, info) if full else y, (fy, finfo) if full else fy), pullback
 
+
+by_regular_samples(si.trapezoid, si.simpson, si.cumulative_trapezoid)
+
+
+def _path_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    """A row for each time, where nothing else is asked for."""
+    plain = len(args) < 7 and "full_output" not in kwargs
+    return Arr(np.dtype(float), 2, any(t.active for t in (*args, *kwargs.values()))) if plain else None
+
+
+def _integral_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    """The integral and the estimate of its error, where nothing else is asked for."""
+    if len(args) > 4 or not kwargs.keys().isdisjoint({"full_output", "complex_func"}):
+        return None
+    act = any(t.active for t in (*args, *kwargs.values()))
+    return Tup((Inst(float, act), Inst(float, act)))
+
+
+infer_table[si.odeint], infer_table[si.quad] = _path_type, _integral_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from mooncake_rules.numpy_linalg import (
     adjoint,
     kind_of,
 )
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.scipy_linalg import toeplitz_parts
 from mooncake_rules.sequences import unstack
@@ -256,6 +257,22 @@ def block_diag(*arrs):
 pure.update({block_diag_cotangents, sl.block_diag})
 zero_derivative(sl.hilbert, sl.invhilbert, sl.pascal, sl.invpascal, sl.hadamard, sl.dft, sl.helmert)
 zero_derivative(sl.bandwidth, sl.issymmetric, sl.ishermitian)
+
+by_regular_samples(
+    sl.toeplitz,
+    sl.hankel,
+    sl.circulant,
+    sl.block_diag,
+    sl.solve_toeplitz,
+    sl.solve_banded,
+    sl.solveh_banded,
+    sl.solve_sylvester,
+    sl.solve_continuous_lyapunov,
+    sl.solve_discrete_lyapunov,
+    sl.pinv,
+    sl.norm,
+    sl.khatri_rao,
+)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from scipy.ndimage import _filters
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -317,6 +318,22 @@ def extreme_cotangents(dy: np.ndarray, y: Any, o: Options) -> tuple[np.ndarray, 
 
 
 library_rule(_filters._min_or_max_filter, (*_BOTH, "structure"), extreme_cotangents)
+
+by_regular_samples(
+    nd.convolve,
+    nd.convolve1d,
+    nd.correlate,
+    nd.correlate1d,
+    nd.gaussian_filter,
+    nd.gaussian_filter1d,
+    nd.uniform_filter,
+    nd.uniform_filter1d,
+    nd.sobel,
+    nd.prewitt,
+    nd.laplace,
+    nd.gaussian_laplace,
+    nd.gaussian_gradient_magnitude,
+)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import scipy.ndimage as nd
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule, writes_output
 
 Options = dict[str, Any]
@@ -284,6 +285,8 @@ def rotated(input, angle, axes=(1, 0), reshape=True, order=3, mode="constant", c
     ]
     return np.moveaxis(np.stack(turned).reshape((*lead, *shape)), (-2, -1), (first, second))
 
+
+by_regular_samples(nd.map_coordinates, nd.shift, nd.rotate)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.mirror import mirrors
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import library_rule
 
 Options = dict[str, Any]
@@ -364,6 +365,23 @@ def detrend_cotangent(dy: Any, y: Any, o: Options) -> Any:
 
 library_rule(ss.detrend, 1, detrend_cotangent)
 library_rule(ss.savgol_filter, ("x", "delta"), savgol_cotangents)
+
+by_regular_samples(
+    ss.convolve,
+    ss.fftconvolve,
+    ss.oaconvolve,
+    ss.correlate,
+    ss.convolve2d,
+    ss.lfilter,
+    ss.sosfilt,
+    ss.savgol_filter,
+    ss.detrend,
+    ss.hilbert,
+)
+
+_MADE = [f for k, f in vars(ss.windows).items() if k in ss.windows.__all__]
+_MADE += [ss.butter, ss.cheby1, ss.cheby2, ss.ellip, ss.bessel, ss.firwin, ss.iirnotch, ss.iirpeak, ss.savgol_coeffs]
+by_regular_samples(*_MADE)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

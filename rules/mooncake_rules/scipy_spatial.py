@@ -17,6 +17,7 @@ from mooncake_py.registry import pure, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import fitted, library_rule
 
 Options = dict[str, Any]
@@ -302,6 +303,21 @@ def jensenshannon(p, q, base=None, axis=0, keepdims=False):
     apart = square > 0.0
     return np.where(apart, np.sqrt(np.where(apart, square, 1.0) / (1.0 if base is None else np.log(base))), 0.0)
 
+
+by_regular_samples(
+    sd.cdist,
+    sd.pdist,
+    sd.squareform,
+    sd.euclidean,
+    sd.sqeuclidean,
+    sd.cityblock,
+    sd.cosine,
+    sd.chebyshev,
+    sd.minkowski,
+    sd.correlation,
+    sd.braycurtis,
+    sd.canberra,
+)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from mooncake_py.tangents import CoDual, DictShadow, ObjectShadow, take_fdata, z
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.inference import Types, nested
+from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_records import tuple_classes
 from mooncake_rules.scipy_tails import tail_cotangents
@@ -424,6 +425,8 @@ _frozen_classes()
 tuple_classes("scipy.stats")  # the results of tests
 
 zero_derivative(st.rv_continuous._support_mask, st.rv_continuous._open_support_mask)  # where the support is infinite
+
+by_regular_samples(st.zscore)
 
 # -- cases ------------------------------------------------------------------------------------------------
 
