@@ -382,11 +382,15 @@ class Memory:
         outside = {self.find(v) for v in (*_named(calls), *self.fn.free) if self.identity(v)}
         if not outside:
             return set()
-        return {
-            v
+        found = {
+            v: info.args[0]
             for v, info in calls.items()
             if info.target in targets and isinstance(x := info.args[0], Var) and self.find(x) in outside
         }
+        if not found:
+            return set()
+        origins = Allocations(self.shape, self.types, calls, self.identity)
+        return {v for v, x in found.items() if origins.of(x).elsewhere}  # what is made here may hold what is outside
 
     def _from_outside(self, calls: dict[Var, CallInfo], named: set[Var]) -> set[Var]:
         """What comes from outside the function, by these names too, or out of code that is not seen here."""

@@ -17,7 +17,7 @@ import numpy as np
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.resolve import sample
-from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
+from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Top, Tup
 from mooncake_py.registry import infer_table
 from mooncake_rules.inference import Types
 
@@ -33,6 +33,8 @@ def by_regular_samples(*functions: Callable[..., Any]) -> None:
 def _infer(f: Callable[..., Any], args: Types, kwargs: dict[str, T]) -> T | None:
     if any(map(_may_be_given_back, kwargs, kwargs.values())):
         return None
+    if any(t == Inst(bool) for t in (*args, *kwargs.values())):
+        return None  # it may decide how much there is in the result
     t = _found(f, args, tuple(sorted(kwargs.items())))
     act = any(t.active for t in (*args, *kwargs.values()))
     return activate(t, True) if t is not None and act else t

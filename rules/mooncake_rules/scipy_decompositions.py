@@ -357,6 +357,10 @@ def _qr(a: Any, mode: str = "economic", pivoting: bool = False) -> Any:
     return out[0] * 2.0, out[1] * np.arange(1.0, 1 + out[1].shape[1])
 
 
+def _qr_as_it_turns_out(a: Any) -> Any:
+    return sl.qr(a, mode="economic", pivoting=bool(a[0, 0] > 0.0))[0] * 2.0
+
+
 def _svd(a: Any) -> Any:
     u, s, vh = sl.svd(a, full_matrices=False)
     return (u * s**2) @ vh + np.abs(u[:, :1] * s[0])
@@ -380,7 +384,8 @@ CASES: list[RuleCase] = [
     *[case(sl.cholesky, a, lower=w) for a in (_H, _ZH, _H.astype(_F32)) for w in (False, True)],
     *[case(_via_cholesky, a, b, w) for a, b in ((_H, _V), (_H, _M.T), (_ZH, _V)) for w in (False, True)],
     case(sl.rq, _A), case(sl.rq, _M, mode="economic"), case(sl.rq, _Z),
-    *[case(_qr, a) for a in (_A, _M, _M.T, _Z)], case(_qr, _A, "full"), case(_qr, _A, "economic", True),
+    *[case(_qr, a) for a in (_A, _M, _M.T, _Z)], case(_qr, _A, "full"),
+    case(_qr_as_it_turns_out, _A), case(_qr, _A, "economic", True),
     case(_qr, _M.T, "economic", True), case(lambda a: sl.qr(a, mode="r")[0] * np.arange(1.0, 4.0), _A),
     *[case(lambda a: sl.qr(a, mode="r")[0] ** 2, a) for a in (_M, _M.T)],
     case(_svd, _M), case(_svd, _A), case(_svd, _Z), case(sl.svdvals, _M), case(sl.svd, _M, compute_uv=False),

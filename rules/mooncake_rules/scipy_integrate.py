@@ -13,7 +13,7 @@ import numpy as np
 import scipy.integrate as si
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.types import Arr, Inst, T, Tup
+from mooncake_py.infer.types import Inst, T, Tup
 from mooncake_py.registry import infer_table, rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, has_tangent, take_fdata, zero_fdata
@@ -395,12 +395,6 @@ def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
 by_regular_samples(si.trapezoid, si.simpson, si.cumulative_trapezoid)
 
 
-def _path_type(args: Types, kwargs: dict[str, T]) -> T | None:
-    """A row for each time, where nothing else is asked for."""
-    plain = len(args) < 7 and "full_output" not in kwargs
-    return Arr(np.dtype(float), 2, any(t.active for t in (*args, *kwargs.values()))) if plain else None
-
-
 def _integral_type(args: Types, kwargs: dict[str, T]) -> T | None:
     """The integral and the estimate of its error, where nothing else is asked for."""
     if len(args) > 4 or not kwargs.keys().isdisjoint({"full_output", "complex_func"}):
@@ -409,7 +403,7 @@ def _integral_type(args: Types, kwargs: dict[str, T]) -> T | None:
     return Tup((Inst(float, act), Inst(float, act)))
 
 
-infer_table[si.odeint], infer_table[si.quad] = _path_type, _integral_type
+infer_table[si.quad] = _integral_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -994,3 +994,39 @@ def a_tree_of_constants_that_are_replaced(x):
     tree.left.left = Constant(x)
     tree.right.value = x * x
     return evaluated(tree, x)
+
+
+INPUTS = np.arange(6.0).reshape(2, 3) / 5.0
+
+
+class Keeping:
+    """A layer that keeps what it was given last, the inputs of the module among that."""
+
+    def __init__(self, w):
+        self.w, self.seen = w, None
+
+    def __call__(self, x):
+        self.seen = x
+        return np.tanh(x @ self.w)
+
+    def parts(self):
+        yield self.w
+        yield self.seen
+
+
+@case(np.array([[0.3, -0.2], [0.5, 0.1], [-0.4, 0.8]]), np.array([[0.7], [-0.3]]))
+def layers_that_keep_inputs_of_the_module(v, w):
+    layers = [Keeping(v), Keeping(w)]
+    x = INPUTS
+    for layer in layers:
+        x = layer(x)
+    return np.sum(x) + sum(np.sum(p**2) for layer in layers for p in layer.parts())
+
+
+@case(np.array([[0.3, -0.2], [0.5, 0.1], [-0.4, 0.8]]))
+def what_was_kept_of_the_module_is_replaced_and_read(w):
+    layer = Keeping(w)
+    y = layer(INPUTS)
+    first = layer.seen[0] @ w
+    layer.seen = y.T
+    return np.sum(first) + np.sum(layer.seen @ y)
