@@ -10,6 +10,7 @@ import functools
 import heapq
 import operator
 import types as pytypes
+from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
@@ -45,6 +46,7 @@ from mooncake_py.ir.nodes import (
 )
 from mooncake_py.registry import rules_of
 from mooncake_py.run import Wary
+from mooncake_py.structure import is_user_class
 
 if TYPE_CHECKING:
     from mooncake_py.infer.outside import Code, Walk
@@ -223,6 +225,8 @@ class _Tracks:
         self.deep: set[Operand] = set(self.outside)
         self.own: set[Operand] = set(self.outside)
         self.local = local
+        if c.code.co_name == "__init__" and 0 not in c.params and "__init__" not in walk.names:
+            self.local = local | {c.body.params[0]} if c.body.params else local  # which is made
         self.classes: set[Operand] = set()
         for i, p in enumerate(c.body.params):
             given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
@@ -283,6 +287,7 @@ class Writes:
         self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
         self.class_cells: set[str] = set()  # variables that functions share and that hold a class
         self.given = 0  # how many parameters may get such a thing as a default value
+        self.attributes: dict[str, bool] = {}  # of objects that are made, which hold such a thing; flat ones?
 
     def objects(self) -> bool:
         """Is a container or an object from outside, or a variable, written to?"""
@@ -297,7 +302,7 @@ class Writes:
 
     def _known(self) -> tuple[Any, ...]:
         places = len(self.walk.class_places), len(self.class_cells)
-        return self.returns, self.raises, self.captured.copy(), self.given, *places
+        return self.returns, self.raises, self.captured.copy(), self.given, self.attributes.copy(), *places
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
@@ -360,7 +365,11 @@ class Writes:
         if not touched:
             if f is setattr and isinstance(c.known(s.args[0], defs), NAMESPACES):
                 return True
+            if self.attributes and (f is ops.match_class or (f is getattr and not isinstance(s.args[1], Const))):
+                tracks.add(s.out)
             if f is getattr and isinstance(s.args[1], Const):
+                if s.args[1].value in self.attributes:
+                    tracks.add(s.out, self.attributes[s.args[1].value])
                 holder, word = c.known(s.args[0], defs), str(s.args[1].value)
                 held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
                 if word in self.walk.of_classes or self.walk.leads_to_data(held):
@@ -374,6 +383,8 @@ class Writes:
                 return True
             if not (f in _MAKES_NEW and tracks.deep.isdisjoint(touched)):  # of which numbers are put there
                 tracks.put_into(s.args[0], f in _OF_OPERATORS)
+            if f is setattr and s.args[2] in tracks.outside:
+                return not self._keeps(s.args[1], s.args[2] not in tracks.deep)
             if f is setattr or f is operator.setitem:
                 return False
         flat = tracks.deep.isdisjoint(touched)
@@ -425,25 +436,38 @@ class Writes:
         named = isinstance(name, Const) and name.value in _MUTATORS and name.value not in self.walk.method_names
         return named and got.args[0] in tracks.local and got.args[0] not in tracks.own
 
+    def _keeps(self, name: Operand, flat: bool) -> bool:
+        """Note that an attribute of an object that is made holds such a thing. Is it read by its name alone?"""
+        word = name.value if isinstance(name, Const) else None
+        by_code = {"__setattr__", "__set__", "__getattr__", "__getattribute__", word}
+        if word is None or not self.walk.method_names.isdisjoint(by_code) or not self.walk.names.isdisjoint(_ALL_OF_IT):
+            return False
+        self.attributes[word] = flat and self.attributes.get(word, True)
+        return True
+
     def _is_followed(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
         """Is this a call of a function whose code is seen? What it is given is followed there."""
         callee, made = c.known(s.fn, defs), defs.get(s.fn)  # type: ignore[arg-type]
+        first = 0
+        if isinstance(callee, type) and _is_simply_made(callee):
+            callee, first = callee.__init__, 1  # type: ignore[misc]
+            tracks.add(s.out, own=False)
         if type(callee) is pytypes.FunctionType:
             inner = self.walk.codes.get((callee.__code__, id(callee.__globals__)))
         elif made is not None and is_const(made.fn, ops.make_function):
             inner = self.walk.codes.get((made.args[0].value, id(c.globals)))  # type: ignore[union-attr]
         else:
             return False
-        if inner is None or inner.code.co_flags & _AWAITED or len(s.args) > inner.code.co_argcount:
+        if inner is None or inner.code.co_flags & _AWAITED or len(s.args) + first > inner.code.co_argcount:
             return False
         names = inner.code.co_varnames[: inner.code.co_argcount + inner.code.co_kwonlyargcount]
         if not all(k in names for k, _ in s.kwargs):
             return False
-        given = {i for i, v in enumerate(s.args) if v in tracks.outside}
+        given = {i for i, v in enumerate(s.args, first) if v in tracks.outside}
         given |= {names.index(k) for k, v in s.kwargs if v in tracks.outside}
         self.given += len(given - inner.params)
         inner.params |= given
-        if self.returns:
+        if self.returns and not first:
             tracks.add(s.out)
         return True
 
@@ -505,6 +529,24 @@ class Writes:
             n = inner.code.co_argcount + inner.code.co_kwonlyargcount
             self.given += n - len(inner.params & set(range(n)))
             inner.params.update(range(n))
+
+
+_ALL_OF_IT = frozenset(
+    {"__dict__", "vars", "attrgetter", "methodcaller", "__getstate__", "__setattr__", "setattr", "__init__", "__new__"}
+)
+"""Names by which code comes to attributes without naming them."""
+
+
+def _is_simply_made(cls: type) -> bool:
+    """Is an object of the class what its `__init__`, written in Python, puts into attributes?"""
+    init: Any = cls.__init__  # type: ignore[misc]
+    made_otherwise = any("__new__" in k.__dict__ for k in cls.__mro__ if k is not object)
+    return (
+        type(cls) in (type, ABCMeta)
+        and not made_otherwise
+        and is_user_class(cls)
+        and type(init) is pytypes.FunctionType
+    )
 
 
 def _is_library(c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
