@@ -15,6 +15,7 @@ from mooncake_py.runtime.user import Seen, report, seed
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import zero_fdata
 from mooncake_py.testing import _all_double, _double, _inner, _moved, _random, _size, leaves
+from mooncake_py.trees import moved
 
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.rules import Watch
@@ -36,7 +37,7 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
     if not all(map(facts.plain_data, args)) or not any(True for _ in leaves(args)):
         return None
     rng = np.random.default_rng(0)
-    given = copy.deepcopy(args)
+    given = tuple(map(_apart, args))
     written = [i for i in rule.mutates if i < len(given)]
     fargs = tuple(map(zero_fdata, given))
     token = enter(None)  # this call is not watched
@@ -77,6 +78,11 @@ def wrong_numbers(watch: Watch) -> tuple[str, str] | None:
                 "compare the pullback with the derivative of the function: mooncake_py.testing.check_rule does this",
             )
     return None
+
+
+def _apart(x: Any) -> Any:
+    """x in new memory; what is in two places in two pieces of it, since differences move one at a time."""
+    return moved(x, lambda v, _: copy.deepcopy(v))
 
 
 def _in_variables(fy: Any, dy: Any) -> Any:

@@ -34,7 +34,7 @@ SHORT = 4096  # bytes
 class RuleSite:
     """A rule at a call in the user's code; `types` and `result` are what it was built for, where that is known."""
 
-    __slots__ = ("access", "f", "mode", "pure", "result", "rule", "types", "where")
+    __slots__ = ("access", "f", "mode", "overwrites", "pure", "result", "rule", "types", "where")
 
     def __init__(
         self, f: Any, rule: Rule, where: Where, mode: Mode, types: Sequence[T] | None = None, result: T | None = None
@@ -43,6 +43,7 @@ class RuleSite:
         self.types, self.result = types, result
         self.access = _is_access(f)
         self.pure = not rule.mutates and surely_pure(rule.target)
+        self.overwrites = any(name.startswith("overwrite") for name in rule.names)
 
     @property
     def name(self) -> str:
@@ -274,9 +275,10 @@ class Watch:
 
     def _plain(self, y: Any) -> None:
         """Is the value what a plain call gives?"""
+        args = copy.deepcopy(self.args) if self.site.overwrites else self.args  # rules do not let them be overwritten
         with np.errstate(all="ignore"):
             try:
-                plain = self.site.f(*self.args, **self.kwargs)
+                plain = self.site.f(*args, **self.kwargs)
             except Exception as e:
                 self.fail(
                     "value",

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, T, Top
+from mooncake_py.infer.types import Arr, Known, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types, is_dtype
+from mooncake_rules.inference import Types, argument, is_dtype, nested
 
 _fft = np.fft
 _OPPOSITE: dict[Any, str] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -166,11 +166,22 @@ def frequencies(f: Any) -> None:
         y = f(n, d, **options)
 
         def pullback(dy):
-            return None, unbroadcast(-dy * y / d, np.shape(d)), *[None] * len(options)
+            t = unbroadcast(-dy * y / d, np.shape(d))
+            return None, t if isinstance(d, np.ndarray) else t[()], *[None] * len(options)
 
         return y, pullback
 
-    infer_table[f] = lambda args, kwargs: Arr(np.dtype(float), 1, any(t.active for t in (*args, *kwargs.values())))
+    infer_table[f] = _frequencies_type
+
+
+def _frequencies_type(args: Types, kwargs: dict[str, T]) -> T | None:
+    d = argument(args, kwargs, 1, "d") or Known(1.0)
+    active = any(t.active for t in (*args, *kwargs.values()))
+    if not isinstance(d, Arr):
+        return Arr(np.dtype(float), 1, active) if nested(d) == (0, np.dtype(float)) else Top(active)
+    return Arr(
+        np.dtype(float) if is_dtype(d.dtype, float) else None, None if d.ndim is None else max(d.ndim, 1), active
+    )
 
 
 frequencies(_fft.fftfreq)

@@ -145,7 +145,7 @@ def _taken(args: Types, kwargs: dict[str, T]) -> T | None:
     if not isinstance(a, Arr) or taken is None or not taken[0] or a.ndim is None:
         return Top(a.active)
     flat = isinstance(axis, Known) and axis.value is None
-    return Arr(element_dtype(a), taken[0] if flat else a.ndim - 1 + taken[0], a.act)
+    return Arr(element_dtype(a), taken[0] if flat else max(a.ndim, 1) - 1 + taken[0], a.act)
 
 
 infer_table[np.take] = infer_table[np.ndarray.take] = _taken

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
+from scipy.sparse.linalg import LinearOperator
 
-from mooncake_py.registry import rrule, zero_derivative
+from mooncake_py.registry import overlay, rrule, zero_derivative
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.mirror import as_written
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_sparse import Sparse, entries, give, matrix_of, pattern, tangent_of
 
@@ -125,6 +127,52 @@ def minimum_spanning_tree(graph: CoDual, overwrite=False):
     return CoDual(y, fy), pullback
 
 
+# -- Laplacians -------------------------------------------------------------------------------------------
+
+_laplacian = as_written(csgraph.laplacian)
+
+
+def _roots(degrees: Any) -> Any:
+    """The roots of the degrees, and one for nodes without edges, as SciPy has it; it takes their roots as well."""
+    isolated = degrees == 0
+    return np.where(isolated, 1, np.sqrt(np.where(isolated, 1, degrees))), isolated
+
+
+@overlay(csgraph.laplacian)
+def laplacian(
+    csgraph, normed=False, return_diag=False, use_out_degree=False, *, copy=True, form="array", dtype=None,
+    symmetrized=False,
+):  # fmt: skip
+    """That of unit degrees is the other one, its rows and columns divided by the roots of the degrees."""
+    if not normed:
+        return _laplacian(
+            csgraph, False, return_diag, use_out_degree, copy=copy, form=form, dtype=dtype, symmetrized=symmetrized
+        )
+    kind = csgraph.dtype if dtype is None else dtype
+    m, degrees = _laplacian(csgraph, False, True, use_out_degree, copy=copy, form=form, symmetrized=symmetrized)
+    w, isolated = _roots(degrees)
+    if form != "array":
+        m = _scaled(m if form == "function" else m.matmat, 1.0 / w)
+        if form == "lo":
+            m = LinearOperator(matvec=m, matmat=m, shape=csgraph.shape, dtype=kind)
+    elif sp.issparse(m):
+        m = m.tocoo()
+        m.data /= w[m.row]
+        m.data /= w[m.col]
+        m.setdiag(1 - isolated)
+        m = m.astype(kind, copy=False)
+    else:
+        m /= w
+        m /= w[:, None]
+        np.fill_diagonal(m, 1 - isolated)
+        m = m.astype(kind, copy=False)
+    return (m, w.astype(kind)) if return_diag else m
+
+
+def _scaled(f: Any, c: Any) -> Any:
+    return lambda v: c[:, None] * f(v * c[:, None])
+
+
 zero_derivative(
     csgraph.connected_components, csgraph.breadth_first_order, csgraph.depth_first_order,
     csgraph.reverse_cuthill_mckee, csgraph.structural_rank, csgraph.maximum_bipartite_matching,
@@ -135,6 +183,7 @@ zero_derivative(
 
 _W = np.array([0.7, 1.9, 0.4, 2.3, 1.1, 0.6])
 _I, _J = np.array([0, 0, 1, 2, 3, 1]), np.array([1, 2, 2, 3, 4, 3])
+_SPREAD = np.array([0.3, 1.1, 1.9, 9.0])
 _DENSE = 0.3 + np.square(np.sin(np.arange(25.0).reshape(5, 5)))
 
 
@@ -144,6 +193,12 @@ def _graph(w: Any, of: Any = sp.csr_array) -> Any:
 
 def _reached(d: Any) -> Any:
     return np.where(np.isfinite(d), d, 0.0)
+
+
+def _near(x: Any) -> Any:
+    """The weights of points that are near to each other; the last one has none."""
+    d = (x[:, None] - x) ** 2
+    return np.exp(-d) * (d < 4.0)
 
 
 CASES: list[RuleCase] = [
@@ -159,5 +214,12 @@ CASES: list[RuleCase] = [
     case(lambda a, b: csgraph.shortest_path(np.array([[0.0, a, 3.0], [a, 0.0, b], [3.0, b, 0.0]]))[0], 0.4, 1.2),
     case(lambda w: csgraph.minimum_spanning_tree(_graph(w)).sum() ** 2, _W),
     case(lambda w: csgraph.minimum_spanning_tree(w).toarray() ** 2, _DENSE),
+    case(lambda x: csgraph.laplacian(_near(x), normed=True) ** 2, _SPREAD),
+    case(lambda x: csgraph.laplacian(_near(x) * x, True, True, True), _SPREAD),
+    case(lambda x: csgraph.laplacian(_near(x) * x, True, True, symmetrized=True, copy=False), _SPREAD),
+    case(lambda x: csgraph.laplacian(_near(x), return_diag=True), _SPREAD),
+    case(lambda x: csgraph.laplacian(_near(x), True, form="function")(x[:, None]), _SPREAD),
+    case(lambda w: csgraph.laplacian(_graph(w), True, use_out_degree=True).toarray(), _W),
+    case(lambda w: csgraph.laplacian(_graph(w), True, True, True)[1], _W),
     case(lambda w: _graph(w).sum() * csgraph.connected_components(_graph(w))[0], _W),
 ]

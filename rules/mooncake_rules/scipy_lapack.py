@@ -55,6 +55,7 @@ def plainly(*options: Any) -> None:
 
 
 zero_derivative(plainly)
+zero_derivative(sl.get_blas_funcs, sl.get_lapack_funcs)  # what they remember is by kinds of arrays
 
 
 def turned(a: Any, trans: Any) -> Any:

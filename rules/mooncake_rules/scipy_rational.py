@@ -38,8 +38,8 @@ def chosen(z: Any, f: Any, rtol: Any, max_terms: Any) -> Any:
 
 
 def least(a: Any, v: Any) -> Any:
-    """The singular vector of the least singular value, which is v."""
-    return v
+    """The singular vector of the least singular value, which is v: a new array, v being constant."""
+    return v.copy()
 
 
 @rrule(least)
@@ -60,7 +60,7 @@ def least_vector(a, v):
         unit = v / length
         return np.outer(a @ unit, np.conj(p)) + np.outer(ap, np.conj(unit)), None
 
-    return v, pullback
+    return v.copy(), pullback
 
 
 def rational_rules() -> None:

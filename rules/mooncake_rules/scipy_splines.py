@@ -242,7 +242,7 @@ def integrate(self: CoDual, a, b, extrapolate=None):
         free = [bool(e) or low <= v <= high for v in (a, b)]
         ends = [float(v) if f else float(np.clip(v, low, high)) for v, f in zip((a, b), free, strict=True)]
         value, pull = run(formulas.integral, None, (s.t, s.c, *ends, s.k), [True, True, True, True, False])
-        dt, dc, da, db, _ = pull(np.asarray(dy).reshape(np.shape(value)))
+        dt, dc, da, db, _ = pull(np.asarray(dy).reshape(np.shape(value))[()])
         unknown = NoDerivative("the integral of a spline beyond its knots", "the knots")
         Kept.add(self, c=dc, t=dt if all(free) else unknown)
         da, db = (fitted(d, v) if f else None for d, v, f in zip((da, db), (a, b), free, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import operator
 import os
 import subprocess
 import sys
@@ -297,3 +298,20 @@ def test_a_container_that_is_too_long_to_remember() -> None:
         return x * table.get(3, 0.0) + len(str(table.get(7)))
 
     assert value_and_pullback(f, 2.0, debug_mode=True)[1](1.0) == (3.0,)
+
+
+def test_a_plain_call_that_overwrites_is_made_on_copies() -> None:
+    def lowest(x):
+        y = x * 2.0
+        return np.median(y, overwrite_input=True) + y[0]
+
+    x = np.array([0.5, -1.2, 2.0, 0.3, 1.1])
+    assert grad(lowest, debug_mode=True)(x).tolist() == grad(lowest)(x).tolist()
+
+
+def test_differences_of_an_array_that_is_given_twice() -> None:
+    def doubled(x, f):
+        return np.sum(f(x, x) + np.stack([x, x])[0])
+
+    with debug(check_numbers=True):
+        assert grad(doubled)(np.array([1.0, 2.0]), operator.mul).tolist() == [3.0, 5.0]

@@ -14,6 +14,8 @@ import mooncake_rules
 import numpy as np
 import pytest
 
+from mooncake_py import value_and_pullback
+from mooncake_py.errors import MissingRule
 from mooncake_py.registry import load_packs
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
 from tests.functions import share
@@ -54,3 +56,15 @@ def test_where_arrays_outside_are_written_to(case: RuleCase) -> None:
         return f(*args)
 
     check_grads(call, args)
+
+
+@pytest.mark.parametrize("case", [c for _, c in INLINED[::16]], ids=[name for name, _ in INLINED[::16]])
+@pytest.mark.filterwarnings("ignore")
+def test_debug_mode_has_nothing_to_say(case: RuleCase) -> None:
+    """Cotangents of numbers are numbers, inferred types are those of the values, results are new arrays."""
+    f, args = known_call(case.fn, case.args, case.kwargs)
+    try:
+        y, pullback = value_and_pullback(f, *args, debug_mode=True)
+        pullback(y)
+    except MissingRule:  # a part of the result has no derivative
+        pass
