@@ -32,6 +32,7 @@ from mooncake_rules import (
     numpy_grids,
     numpy_histogram,
     numpy_indexing,
+    numpy_iterators,
     numpy_join,
     numpy_linalg,
     numpy_linear,
@@ -85,6 +86,7 @@ __all__ = [
     "numpy_grids",
     "numpy_histogram",
     "numpy_indexing",
+    "numpy_iterators",
     "numpy_join",
     "numpy_linalg",
     "numpy_linear",
@@ -181,6 +183,7 @@ for _module, _packs in {
         "scipy_polynomials",
         "scipy_rational",
         "scipy_knots",
+        "scipy_roots",
     ),
 }.items():
     when_imported(_module, *[f"mooncake_rules.{_pack}" for _pack in _packs])

@@ -348,7 +348,7 @@ refuse(
     np.ndarray.__array_interface__, np.ndarray.__array_struct__, np.frombuffer,
 )  # fmt: skip
 refuse("it gives an array other memory while it may be in use; np.resize makes a new array", np.ndarray.resize)
-refuse("index and assign the elements by position", np.ndarray.base, np.nditer, np.nested_iters, np.broadcast)
+refuse("index and assign the elements by position", np.ndarray.base, np.nested_iters)
 zero_derivative(np.ndarray.setflags)
 if hasattr(np.ndarray, "itemset"):  # NumPy 1
     refuse(

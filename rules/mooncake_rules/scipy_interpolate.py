@@ -442,7 +442,7 @@ def constructed(cls, c, x: CoDual, extrapolate=None, axis=0):
     return CoDual(poly, shadow), pullback
 
 
-refuse("the roots and extensions of piecewise polynomials are not known", PPoly.roots, PPoly.solve, PPoly.extend)
+refuse("extensions of piecewise polynomials are not known", PPoly.extend)
 
 # -- cases ------------------------------------------------------------------------------------------------
 

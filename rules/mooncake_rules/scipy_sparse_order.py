@@ -99,6 +99,19 @@ def eliminate_zeros(n_row, n_col, indptr: CoDual, indices: CoDual, data: CoDual)
     return None, pullback
 
 
+def compared(a: Any, b: Any, op: Any) -> Any:
+    """A matrix of truth values; SciPy puts those that it compares in order, so these are others."""
+    return op(*[x.copy() if sp.issparse(x) else x for x in (a, b)])
+
+
+zero_derivative(compared)
+
+
+@overlay(*{cls._comparison for cls in sp.csr_array.__mro__ if "_comparison" in vars(cls)})
+def comparison(self, other, op):
+    return compared(self, other, op)
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _ROW, _COL = np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 1, 2])
@@ -129,6 +142,13 @@ def _in_order(d):
     b.sort_indices()
     b.eliminate_zeros()
     return a.data * np.arange(1.0, 4.0), b.data * _D, a.sum()
+
+
+def _compared(d):
+    """What comes out of comparisons are truth values, of which those that are False are not kept."""
+    a = sp.csr_array((d * 1.0, (_ROW, _COL)), shape=(3, 3))
+    large = a > 0.8
+    return a.multiply(large).sum(), large.sum() * d[0], a[large.nonzero()] ** 2, (a != a.T).sum() * d[1]
 
 
 def _of_one_another(d):
@@ -167,5 +187,5 @@ def _in_order_by_use(d):
 
 CASES: list[RuleCase] = [
     case(_of_products, _D), case(_in_order, _D), case(_in_one_memory, _D), case(_of_one_another, _D),
-    case(_in_order_by_use, _D),
+    case(_in_order_by_use, _D), case(_compared, _D),
 ]  # fmt: skip

@@ -1,0 +1,209 @@
+"""NumPy's own iterators, `np.broadcast` and `np.nditer`, as the Python that they could have been written in.
+
+They give the elements of their arrays one after the other. In which order is NumPy's to say, and constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mooncake_py.errors import NotDifferentiated
+from mooncake_py.registry import overlay, zero_derivative
+from mooncake_py.testing import RuleCase, case
+
+
+class Broadcast:
+    """`np.broadcast`: one tuple for each place, of what the arrays show there."""
+
+    def __init__(self, *arrays: Any) -> None:
+        given = [np.asarray(a) for a in arrays]
+        self.shape = np.broadcast_shapes(*[a.shape for a in given])
+        self.nd = self.ndim = len(self.shape)
+        self.numiter = len(given)
+        self._columns = [np.broadcast_to(a, self.shape).reshape(-1) for a in given]
+        self.size = len(self._columns[0]) if given else 1
+        self.index = 0
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        k = self.index
+        if k >= self.size:
+            raise StopIteration
+        self.index = k + 1
+        return tuple([c[k] for c in self._columns])
+
+    def reset(self) -> None:
+        self.index = 0
+
+
+_FLAGS = frozenset({"multi_index", "c_index", "f_index", "refs_ok", "zerosize_ok", "copy_if_overlap", "common_dtype"})
+
+
+def places_of(operands: Any, flags: Any, op_flags: Any, order: Any, casting: Any) -> tuple[Any, ...]:
+    """The shape that is gone through, the places in their order, and their numbers in the order of C and Fortran."""
+    if not _FLAGS.issuperset(flags):
+        raise NotDifferentiated("np.nditer is differentiated element by element: without external_loop and buffers")
+    plain = [f for f in flags if f not in ("c_index", "f_index", "multi_index")]
+    it = np.nditer(operands, [*plain, "multi_index"], op_flags, order=order, casting=casting)
+    if any(a is not None and b.dtype != np.asarray(a).dtype for a, b in zip(operands, it.operands, strict=True)):
+        raise NotDifferentiated("np.nditer is differentiated where it does not convert its arrays")
+    shape, dtypes = it.shape, [b.dtype for b in it.operands]
+    places = [(*it.multi_index, ...) for _ in it] if it.itersize else []
+    numbers = [[int(np.ravel_multi_index(p[:-1], shape, order=o)) if p[:-1] else 0 for p in places] for o in ("C", "F")]
+    return shape, places, numbers[1 if "f_index" in flags else 0], dtypes
+
+
+zero_derivative(places_of)
+
+
+class NdIter:
+    """`np.nditer` of several arrays: views of their elements, to be read, or written to."""
+
+    def __init__(self, operands: Any, flags: Any, op_flags: Any, order: Any, casting: Any) -> None:
+        self.shape, self._places, self._numbers, dtypes = places_of(operands, flags, op_flags, order, casting)
+        self.operands = tuple(
+            [np.empty(self.shape, t) if a is None else np.asarray(a) for a, t in zip(operands, dtypes, strict=True)]
+        )
+        self._shown = tuple([np.broadcast_to(a, self.shape) if a.shape != self.shape else a for a in self.operands])
+        self.itersize = len(self._places)
+        self.iterindex = 0
+        self._next = 0
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def reset(self) -> None:
+        self.iterindex = self._next = 0
+
+    def iternext(self) -> bool:
+        self.iterindex += 1
+        return self.iterindex < self.itersize
+
+    @property
+    def finished(self) -> bool:
+        return self.iterindex >= self.itersize
+
+    @property
+    def multi_index(self) -> Any:
+        return self._places[self.iterindex][:-1]
+
+    @property
+    def index(self) -> Any:
+        return self._numbers[self.iterindex]
+
+    @property
+    def nop(self) -> int:
+        return len(self.operands)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.operands)
+
+    def __getitem__(self, k: Any) -> Any:
+        at = self._places[self.iterindex]
+        return tuple([a[at] for a in self._shown[k]]) if isinstance(k, slice) else self._shown[k][at]
+
+    def __setitem__(self, k: Any, value: Any) -> None:
+        self._shown[k][self._places[self.iterindex]] = value
+
+    @property
+    def value(self) -> Any:
+        at = self._places[self.iterindex]
+        return tuple([a[at] for a in self._shown])
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        k = self._next
+        if k >= self.itersize:
+            self.iterindex = k
+            raise StopIteration
+        self.iterindex = k
+        self._next = k + 1
+        return self.value
+
+
+class NdIterOfOne(NdIter):
+    """`np.nditer` of one array, whose elements do not stand in tuples."""
+
+    @property
+    def value(self) -> Any:
+        return self._shown[0][self._places[self.iterindex]]
+
+
+@overlay(np.broadcast)
+def broadcast(*arrays):
+    return Broadcast(*arrays)
+
+
+@overlay(np.nditer)
+def nditer(
+    op, flags=None, op_flags=None, op_dtypes=None, order="K", casting="safe", op_axes=None, itershape=None, buffersize=0
+):
+    if op_dtypes is not None or op_axes is not None or itershape is not None:
+        raise NotDifferentiated("np.nditer is differentiated without op_dtypes, op_axes and itershape")
+    if isinstance(op, (list, tuple)) and len(op) > 1:
+        return NdIter(op, [] if flags is None else flags, op_flags, order, casting)
+    return NdIterOfOne(
+        op if isinstance(op, (list, tuple)) else [op], [] if flags is None else flags, op_flags, order, casting
+    )
+
+
+# -- cases ------------------------------------------------------------------------------------------------
+
+_V = np.array([0.5, -1.2, 2.0])
+_M = np.sin(np.arange(6.0)).reshape(2, 3)
+
+
+def _in_turn(x, m):
+    b = np.broadcast(x, m)
+    first = next(b)[1]
+    return sum([u * v * b.index for u, v in b]) + first * b.size, np.zeros(np.broadcast(m, x).shape) + x
+
+
+def _read(m):
+    by_place = 0.0
+    with np.nditer([m.T, np.cos(m).T], flags=["multi_index"]) as it:
+        for u, v in it:
+            by_place = by_place + u * v * it.multi_index[0]
+    s = 0.0
+    for k, v in enumerate(np.nditer(m[:, ::-1])):
+        s = s + k * v * v
+    return by_place, s
+
+
+def _by_steps(x, m):
+    it = np.nditer([x, m], flags=["f_index"], order="C")
+    s = x[0]
+    while not it.finished:
+        s = s * 0.9 + it[0] * it[1] * it.index
+        it.iternext()
+    return s
+
+
+def _written(m):
+    a = m * 2.0
+    with np.nditer(a, op_flags=["readwrite"]) as it:
+        for v in it:
+            v[...] = v * v + m[0, 0]
+    it = np.nditer([a, m, None])
+    for u, v, w in it:
+        w[...] = u * v
+    return a, it.operands[2]
+
+
+CASES: list[RuleCase] = [case(_in_turn, _V, _M), case(_read, _M), case(_by_steps, _V, _M), case(_written, _M)]
