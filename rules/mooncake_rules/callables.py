@@ -17,7 +17,7 @@ import numpy as np
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
-from mooncake_py.tangents import made_fdata, take_fdata, zero_fdata
+from mooncake_py.tangents import FunctionShadow, made_fdata, take_fdata, zero_fdata
 from mooncake_rules.captured import Captured
 from mooncake_rules.copies import Copies, flatten, unflatten
 
@@ -65,21 +65,24 @@ _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 _loops: dict[tuple[CodeType, int], CodeType | None] = {}
 
 
-def in_a_loop(f: Any, n: int) -> FunctionType | None:
+def in_a_loop(f: Any, n: int) -> tuple[FunctionType, range] | None:
     """`weighted_sum` of one function f of 1 + n arguments, with the code of f as that of a function inside of it.
 
     So it is known before the run what the loop calls, and loop and function are derived as one. The cells are those of
-    f. None for what has no code that could be put there, or default values that it would be without.
+    f. The default values that are not given another value follow as arguments; with which of them they are. None for
+    what has no code that could be put there.
     """
-    if type(f) is not FunctionType or f.__defaults__ or f.__kwdefaults__ or f.__code__.co_flags & _GENERATES:
+    if type(f) is not FunctionType or f.__kwdefaults__ or f.__code__.co_flags & _GENERATES:
         return None
-    key = f.__code__, n
+    defaults = f.__defaults__ or ()
+    left = range(max(0, len(defaults) - max(0, f.__code__.co_argcount - 1 - n)), len(defaults))
+    key = f.__code__, n + len(left)
     if key not in _loops:
         if len(_loops) > 1000:
             _loops.clear()
-        _loops[key] = _loop_around(f.__code__, n)
+        _loops[key] = _loop_around(*key)
     loop = _loops[key]
-    return None if loop is None else FunctionType(loop, f.__globals__, "weighted_sum", None, f.__closure__)
+    return None if loop is None else (FunctionType(loop, f.__globals__, "weighted_sum", None, f.__closure__), left)
 
 
 def _loop_around(code: CodeType, n: int) -> CodeType | None:
@@ -145,16 +148,26 @@ class Dependence:
         with Run() as here:
             copies.known_to(here)
             args, fargs = (range(1, len(xs)), xs, ws, *self.extra), (None, None, None, *fextra)
-            loop = in_a_loop(self.f, len(self.extra))
-            if loop is None:
+            found = in_a_loop(self.f, len(self.extra))
+            defaults = ff.defaults if type(ff) is FunctionShadow else None
+            left = range(0)
+            if found is None:
                 y, fy, pb = call(weighted_sum, None, (self.f, *args), (ff, *fargs))
             else:
+                loop, left = found
+                args = (*args, *[self.f.__defaults__[k] for k in left])
+                fargs = (*fargs, *[None if defaults is None else defaults.f[k] for k in left])
                 y, fy, pb = call(loop, ff, args, fargs)
 
         def pull(dy: Any) -> np.ndarray:
             seed(y, fy, dy)
             ds = None if pb is None else pb(number_part(fy, dy))
-            return self._vector(copies, fextra, None if ds is None else ds[len(ds) - len(fextra) :])
+            if ds is not None and defaults is not None:
+                for k, d in zip(left, ds[len(ds) - len(left) :], strict=True):
+                    if d is not None:
+                        defaults.add_item(k, d)
+            end = None if ds is None else len(ds) - len(left)
+            return self._vector(copies, fextra, None if ds is None else ds[end - len(fextra) : end])
 
         return y, pull
 

@@ -437,8 +437,19 @@ def _growth(y0, r, k):
 
 _NINE = np.linspace(0.0, 2.0, 9)
 
+
+def _with_defaults(a, w):
+    def given(t, b, a=a, w=w, k=2):
+        return np.exp(-a * t * t) * b * w[1] + w[0] ** k
+
+    def replaced(t=1.0, a=a):
+        return np.exp(-a * t * t) * w[1]
+
+    return si.quad(given, 0, a, args=(a * 2,))[0], si.quad(replaced, 0, a)[0], si.quad(replaced, 0, a, args=(w[0],))[0]
+
+
 CASES: list[RuleCase] = [
-    case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7),
+    case(lambda a, b: si.quad(np.sin, a, b)[0], 0.3, 1.7), case(_with_defaults, 0.7, np.array([0.3, 0.4])),
     case(lambda a: si.quad(lambda t: t * a ** (-1.0 / t), 0.0, 1.0)[0], 1.7),
     case(lambda a: si.quad_vec(lambda t: t * a ** (-1.0 / t), 0.0, 1.0)[0], 1.7),
     case(lambda y, h: si.cumulative_simpson(y, dx=h), _V, 0.5),
