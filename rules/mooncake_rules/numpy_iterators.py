@@ -5,6 +5,7 @@ They give the elements of their arrays one after the other. In which order is Nu
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,27 @@ from mooncake_py.registry import overlay, zero_derivative
 from mooncake_py.testing import RuleCase, case
 
 
+def places_in(shape: tuple[int, ...], places: Any) -> list[Any]:
+    """Where an array of this shape has what it shows at these places, when it is broadcast."""
+    n = len(shape)
+    return [tuple([0 if k == 1 else i for i, k in zip(p[len(p) - n :], shape, strict=True)]) for p in places]
+
+
+def all_places(*arrays: Any) -> tuple[Any, Any]:
+    """The shape that arrays are broadcast to, and the places in each of them, in the order of C."""
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return shape, [places_in(np.shape(a), list(np.ndindex(shape))) for a in arrays]
+
+
 class Broadcast:
     """`np.broadcast`: one tuple for each place, of what the arrays show there."""
 
     def __init__(self, *arrays: Any) -> None:
-        given = [np.asarray(a) for a in arrays]
-        self.shape = np.broadcast_shapes(*[a.shape for a in given])
+        self._arrays = tuple([np.asarray(a) for a in arrays])
+        self.shape, self._places = all_places(*arrays)
         self.nd = self.ndim = len(self.shape)
-        self.numiter = len(given)
-        self._columns = [np.broadcast_to(a, self.shape).reshape(-1) for a in given]
-        self.size = len(self._columns[0]) if given else 1
+        self.numiter = len(arrays)
+        self.size = math.prod(self.shape)
         self.index = 0
 
     def __iter__(self) -> Any:
@@ -34,7 +46,7 @@ class Broadcast:
         if k >= self.size:
             raise StopIteration
         self.index = k + 1
-        return tuple([c[k] for c in self._columns])
+        return tuple([a[at[k]] for a, at in zip(self._arrays, self._places, strict=True)])
 
     def reset(self) -> None:
         self.index = 0
@@ -52,23 +64,23 @@ def places_of(operands: Any, flags: Any, op_flags: Any, order: Any, casting: Any
     if any(a is not None and b.dtype != np.asarray(a).dtype for a, b in zip(operands, it.operands, strict=True)):
         raise NotDifferentiated("np.nditer is differentiated where it does not convert its arrays")
     shape, dtypes = it.shape, [b.dtype for b in it.operands]
-    places = [(*it.multi_index, ...) for _ in it] if it.itersize else []
-    numbers = [[int(np.ravel_multi_index(p[:-1], shape, order=o)) if p[:-1] else 0 for p in places] for o in ("C", "F")]
-    return shape, places, numbers[1 if "f_index" in flags else 0], dtypes
+    places = [it.multi_index for _ in it] if it.itersize else []
+    numbers = [[int(np.ravel_multi_index(p, shape, order=o)) if p else 0 for p in places] for o in ("C", "F")]
+    each = [[(*q, ...) for q in places_in(shape if a is None else np.shape(a), places)] for a in operands]
+    return shape, places, each, numbers[1 if "f_index" in flags else 0], dtypes
 
 
-zero_derivative(places_of)
+zero_derivative(places_of, all_places)
 
 
 class NdIter:
     """`np.nditer` of several arrays: views of their elements, to be read, or written to."""
 
     def __init__(self, operands: Any, flags: Any, op_flags: Any, order: Any, casting: Any) -> None:
-        self.shape, self._places, self._numbers, dtypes = places_of(operands, flags, op_flags, order, casting)
+        self.shape, self._places, self._at, self._numbers, dtypes = places_of(operands, flags, op_flags, order, casting)
         self.operands = tuple(
             [np.empty(self.shape, t) if a is None else np.asarray(a) for a, t in zip(operands, dtypes, strict=True)]
         )
-        self._shown = tuple([np.broadcast_to(a, self.shape) if a.shape != self.shape else a for a in self.operands])
         self.itersize = len(self._places)
         self.iterindex = 0
         self._next = 0
@@ -95,7 +107,7 @@ class NdIter:
 
     @property
     def multi_index(self) -> Any:
-        return self._places[self.iterindex][:-1]
+        return self._places[self.iterindex]
 
     @property
     def index(self) -> Any:
@@ -113,16 +125,20 @@ class NdIter:
         return len(self.operands)
 
     def __getitem__(self, k: Any) -> Any:
-        at = self._places[self.iterindex]
-        return tuple([a[at] for a in self._shown[k]]) if isinstance(k, slice) else self._shown[k][at]
+        if isinstance(k, slice):
+            return self._all()[k]
+        return self.operands[k][self._at[k][self.iterindex]]
 
     def __setitem__(self, k: Any, value: Any) -> None:
-        self._shown[k][self._places[self.iterindex]] = value
+        self.operands[k][self._at[k][self.iterindex]] = value
+
+    def _all(self) -> Any:
+        i = self.iterindex
+        return tuple([a[at[i]] for a, at in zip(self.operands, self._at, strict=True)])
 
     @property
     def value(self) -> Any:
-        at = self._places[self.iterindex]
-        return tuple([a[at] for a in self._shown])
+        return self._all()
 
     def __iter__(self) -> Any:
         return self
@@ -142,7 +158,7 @@ class NdIterOfOne(NdIter):
 
     @property
     def value(self) -> Any:
-        return self._shown[0][self._places[self.iterindex]]
+        return self.operands[0][self._at[0][self.iterindex]]
 
 
 @overlay(np.broadcast)
@@ -187,7 +203,7 @@ def _read(m):
 
 
 def _by_steps(x, m):
-    it = np.nditer([x, m], flags=["f_index"], order="C")
+    it = np.nditer([x, m[:, :1]], flags=["f_index"], order="C")
     s = x[0]
     while not it.finished:
         s = s * 0.9 + it[0] * it[1] * it.index

@@ -213,17 +213,18 @@ def kron_cotangents(dy: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[Any, 
     """By the matrix of the cotangents of what every item of a gives with every item of b."""
     real = a.dtype.kind != "c" and b.dtype.kind != "c"
     ca, cb = (a, b) if real else (conj(a), conj(b))
-    if dy.size and not any(dy.strides):  # one number everywhere, as a sum gives it
+    if not any(dy.strides) and dy.size:  # one number everywhere, as a sum gives it
         one = dy[(0,) * dy.ndim]
         da, db = np.full(a.shape, one * np.add.reduce(cb, None)), np.full(b.shape, one * np.add.reduce(ca, None))
         return real_of(da, a), real_of(db, b)
     if b.ndim == 1 and a.ndim > 0:
         t = dy.reshape(a.size, b.size)
-    else:
-        n = max(a.ndim, b.ndim)
-        sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
-        t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
-        t = t.transpose([*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(a.size, b.size)
+        da, db = (t @ cb).reshape(a.shape), ca.reshape(-1) @ t
+        return (da, db) if real else (real_of(da, a), real_of(db, b))
+    n = max(a.ndim, b.ndim)
+    sa, sb = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    t = np.asarray(dy).reshape([k for pair in zip(sa, sb, strict=True) for k in pair])
+    t = t.transpose([*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(a.size, b.size)
     da = (t @ cb.reshape(-1)).reshape(a.shape)
     db = (ca.reshape(-1) @ t).reshape(b.shape)
     return (da, db) if real else (real_of(da, a), real_of(db, b))
