@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mooncake_py.diagnostics.rules import Watch
 
 _STEPS = (1e-6, 1e-5, 1e-4, 1e-7)
-_NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "cho_factor", "lu_factor"})
+_NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "cho_factor", "lu_factor", "least_singular_vector"})
 """Factors whose signs and phases, or whose other half, are left open: differences of them mean nothing."""
 SLACK = 1e-4  # relative: a wrong rule is wrong by more, a difference at an unlucky step by less
 

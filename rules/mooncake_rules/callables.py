@@ -166,7 +166,7 @@ class Dependence:
                 for k, d in zip(left, ds[len(ds) - len(left) :], strict=True):
                     if d is not None:
                         defaults.add_item(k, d)
-            end = None if ds is None else len(ds) - len(left)
+            end = 0 if ds is None else len(ds) - len(left)
             return self._vector(copies, fextra, None if ds is None else ds[end - len(fextra) : end])
 
         return y, pull

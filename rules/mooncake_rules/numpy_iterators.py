@@ -213,13 +213,14 @@ def _by_steps(x, m):
 
 def _written(m):
     a = m * 2.0
-    with np.nditer(a, op_flags=["readwrite"]) as it:
+    writing: Any = ["readwrite"]
+    with np.nditer(a, op_flags=writing) as it:
         for v in it:
             v[...] = v * v + m[0, 0]
-    it = np.nditer([a, m, None])
-    for u, v, w in it:
+    several: Any = np.nditer([a, m, None])
+    for u, v, w in several:
         w[...] = u * v
-    return a, it.operands[2]
+    return a, several.operands[2]
 
 
 CASES: list[RuleCase] = [case(_in_turn, _V, _M), case(_read, _M), case(_by_steps, _V, _M), case(_written, _M)]

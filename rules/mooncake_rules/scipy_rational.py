@@ -37,12 +37,12 @@ def chosen(z: Any, f: Any, rtol: Any, max_terms: Any) -> Any:
     raise NotDifferentiated(_UNDETERMINED)
 
 
-def least(a: Any, v: Any) -> Any:
+def least_singular_vector(a: Any, v: Any) -> Any:
     """The singular vector of the least singular value, which is v: a new array, v being constant."""
     return v.copy()
 
 
-@rrule(least)
+@rrule(least_singular_vector)
 def least_vector(a, v):
     def pullback(dy):
         n = a.shape[1]
@@ -71,9 +71,9 @@ def rational_rules() -> None:
         a = loewner(np.delete(z, at), np.delete(f, at), zj, fj)
         if np.any(norms != 1.0):
             size = np.linalg.norm(a, axis=0)
-            wj = least(a / size, wj * norms) / size
+            wj = least_singular_vector(a / size, wj * norms) / size
         else:
-            wj = least(a, wj)
+            wj = least_singular_vector(a, wj)
         self._points, self._values = z, f
         return zj, fj, wj
 
