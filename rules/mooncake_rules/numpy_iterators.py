@@ -214,8 +214,9 @@ def _by_steps(x, m):
 def _written(m):
     a = m * 2.0
     writing: Any = ["readwrite"]
-    with np.nditer(a, op_flags=writing) as it:
-        for v in it:
+    one: Any = np.nditer(a, op_flags=writing)
+    with one:
+        for v in one:
             v[...] = v * v + m[0, 0]
     several: Any = np.nditer([a, m, None])
     for u, v, w in several:
