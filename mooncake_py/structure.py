@@ -56,6 +56,16 @@ def in_order(x: Any) -> Any:
     return x if type(x) is list or type(x) is deque else held_items(x)
 
 
+def is_own_namespace(x: Any) -> bool:
+    """Is this a dict whose attributes are its items? (`self.__dict__ = self`)"""
+    return isinstance(x, dict) and getattr(x, "__dict__", None) is x
+
+
+def has_attributes_beside(x: Any) -> bool:
+    """Has this list, dict or deque attributes beside its items?"""
+    return bool(type(x).__dictoffset__ or slot_names(type(x))) and not is_own_namespace(x) and bool(attributes(x))
+
+
 def dict_kind(x: dict[Any, Any]) -> Any:
     """The class whose methods look into a dict, or fill it, whatever its own class says of that."""
     return OrderedDict if isinstance(x, OrderedDict) else dict

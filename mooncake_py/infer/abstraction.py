@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.named import is_named_tuple
+from mooncake_py.infer.own_containers import base_of, kept_as
 from mooncake_py.infer.types import (
     BOT,
     COUNTS,
     DICTS,
+    ITEMS,
     MOST_FIELDS,
     NESTED,
     Arr,
@@ -36,7 +38,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.iterators import KEY_ITERATORS, Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.structure import HEAP, attributes, is_made_anew, is_user_class
+from mooncake_py.structure import HEAP, attributes, held_items, is_made_anew, is_own_namespace, is_user_class
 from mooncake_py.switches import current
 
 FEW = 64
@@ -127,6 +129,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
             return Dct(cls, Top(), (), Top(act), act, factory)
         return replace(_dict_type(value, act, most, depth - 1, within), cls=cls, factory=factory)
     typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
+    if not typed and base_of(cls) is not None and not is_own_namespace(value):
+        typed = depth > 0 and (act or (most is None and len(held_items(value)) <= FEW and depth > DEEP - NESTED))
     if typed and cls in within and most is None:
         within[cls].meet(value)
         return Rec(("a", cls))
@@ -156,15 +160,29 @@ def _object(value: Any, act: bool, most: int | None, depth: int, within: Within)
     constant = constant_attributes(cls)
     met = Met(value)
     inner = {**within, cls: met}
-    sure = attributes(value)
-    found = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in sure.items()}
+    base = base_of(cls)
+
+    def held_by(x: Any) -> dict[str, T]:
+        held = {k: abstract(v, act and k not in constant, most, depth, inner) for k, v in attributes(x).items()}
+        if base is not None:
+            held[ITEMS] = _items(x, base, act, most, depth - 1, inner)
+        return held
+
+    found = held_by(value)
+    sure = set(found)
     for x in itertools.islice(met.objects, 1, None):  # there are more and more
-        held = attributes(x)
-        sure = {k: v for k, v in sure.items() if k in held}
-        for k, v in held.items():
-            t = abstract(v, act and k not in constant, most, depth, inner)
+        held = held_by(x)
+        sure &= held.keys()
+        for k, t in held.items():
             found[k] = join(found[k], t) if k in found else t
     return Obj.of(cls, act, found, sure)
+
+
+def _items(x: Any, base: type, act: bool, most: int | None, depth: int, within: Within) -> T:
+    """The type of the container that an object of a class derived from one is, whatever its own methods give."""
+    if base is list:
+        return Lst(_elements(held_items(x), act, most, depth, within), act)
+    return replace(_dict_type(dict(dict.items(x)), act, most, depth, within), cls=kept_as(type(x), base))
 
 
 def is_item_by_item(value: tuple[Any, ...]) -> bool:

@@ -25,7 +25,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 HARMLESS = _ASKED | {
     *("__annotations__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "__parameters__", "__dict__"),
     *("__class_getitem__", "__annotate__", "__annotate_func__", "__type_params__", "__weakref__", "__call__"),
-    *("__enter__", "__exit__", "__repr__", "__str__", "__format__"),
+    *("__enter__", "__exit__", "__repr__", "__str__", "__format__", "__slotnames__"),
 }
 
 _found: dict[type, bool] = {}

@@ -12,7 +12,6 @@ from typing import Any, Generic
 
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import HARMLESS
-from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import BOT, ITEMS, Dct, Lst, Obj
 from mooncake_py.structure import HEAP, is_user_class, of_constant_package
 
@@ -58,12 +57,12 @@ def empty(cls: type) -> Obj | None:
         return None
     if base is list:
         return Obj.of(cls, False, {ITEMS: Lst(BOT)}, {ITEMS})
-    return Obj.of(cls, False, {ITEMS: Dct(_kept_as(cls, base), BOT, (), BOT)}, {ITEMS})
+    return Obj.of(cls, False, {ITEMS: Dct(kept_as(cls, base), BOT, (), BOT)}, {ITEMS})
 
 
-def _kept_as(cls: type, base: type) -> type:
+def kept_as(cls: type, base: type) -> type:
     """The class by which the items are known: their own, where it reads and writes them its own way."""
-    own = any(type(class_attribute(cls, name)) is pytypes.FunctionType for name in BY_KEY)
+    own = any(type(getattr(cls, name)) is pytypes.FunctionType for name in BY_KEY)
     return cls if own else base
 
 

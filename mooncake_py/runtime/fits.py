@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types as pytypes
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from mooncake_py.fields import is_function, is_local_function
 from mooncake_py.infer.abstraction import FEW, NARROW, abstract, is_of_class_made_anew, is_of_its_own
 from mooncake_py.infer.types import (
+    ITEMS,
     Arr,
     Bot,
     Dct,
@@ -32,7 +34,7 @@ from mooncake_py.infer.types import (
     bound,
     parts_of,
 )
-from mooncake_py.structure import reader
+from mooncake_py.structure import is_own_namespace, reader
 
 Fit = Callable[[Any], bool]
 Fields = tuple[tuple[str, T], ...]
@@ -94,7 +96,9 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
         case Obj(cls=cls, fields=fields, new=False):
             asked = []
             inner = {**around, ("a", cls): asked}
-            found = _object(cls, [(k, _part(x, inner, most)) for k, x in fields], t.sure)
+            found = _object(cls, [(k, _part(x, inner, most)) for k, x in fields if k != ITEMS], t.sure - {ITEMS})
+            if t.items is not None:
+                found = _both(found, _items_in(cls, t.items, inner, most))
             if found is None:
                 return None
             asked.append(found)
@@ -187,6 +191,18 @@ def class_told(t: T) -> type | None:
     if isinstance(t, Known):
         return type(t.value)
     return np.ndarray if isinstance(t, Arr) else getattr(t, "cls", None)
+
+
+def _both(one: Part | None, other: Part | None) -> Part | None:
+    return None if one is None or other is None else lambda x, w: one(x, w) and other(x, w)
+
+
+def _items_in(cls: type, t: T, around: Around, most: int | None) -> Part | None:
+    """Is what an object of a class derived from a container holds of this type, whatever its own methods give?"""
+    if type(t) is Lst:
+        return _part(replace(t, cls=cls), around, most)
+    found = _part(replace(t, cls=dict), around, most) if type(t) is Dct else None
+    return None if found is None else lambda x, w: not is_own_namespace(x) and found(dict(dict.items(x)), w)
 
 
 def _object(cls: type, fields: list[tuple[str, Part | None]], sure: frozenset[str]) -> Part | None:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.infer.types import (
+    ITEMS,
     Arr,
     Dct,
     Inst,
@@ -27,7 +29,7 @@ from mooncake_py.infer.types import (
     Tup,
     Union,
 )
-from mooncake_py.mirrors import Tangent, declaration
+from mooncake_py.mirrors import Tangent, constant_attributes, declaration
 from mooncake_py.run import Run
 from mooncake_py.runtime.fits import class_told, is_linked
 from mooncake_py.runtime.user import Seen, report
@@ -111,17 +113,11 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
             return lambda x, seen, run: shadow_of(x), lambda x, f, r, todo: report(x, f, r, Seen(), _NOTHING)
         case Lst(elem=Inst(cls=cls), cls=kind) if cls is float and kind is list:
             return _numbers_in, _numbers_out
-        case Lst(elem=elem, cls=kind) if kind is list:
+        case Lst(elem=elem, cls=kind):
             inner = ways(elem, apart, around)
-            return None if inner is None else _list(*inner)
-        case Dct(cls=kind, fields=fields, elem=elem) if kind is dict:
-            found = {k: ways(x, apart, around) for k, x in fields}
-            if any(x is None for x in found.values()):
-                return None
-            if fields:
-                return _fields({k: x for k, x in found.items() if x is not None})
-            inner = ways(elem, apart, around)
-            return None if inner is None else _dict(*inner)
+            return None if inner is None else _list(*inner) if kind is list else _deque(*inner)
+        case Dct(cls=kind) if kind in _LIKE:
+            return _dict_ways(t, kind, _LIKE[kind], apart, around)
         case Tup(items=items, cls=kind) if kind is tuple:
             parts = [ways(x, apart, around) for x in items]
             return None if any(x is None for x in parts) else _tuple([x for x in parts if x is not None])
@@ -131,6 +127,8 @@ def ways(t: T, apart: bool, around: Around = {}) -> tuple[WayIn, WayOut] | None:
                 lambda x, seen, run: made[0][0](x, seen, run),
                 lambda x, f, r, todo: made[0][1](x, f, r, todo),
             )
+        case Obj(new=False) if t.items is not None:
+            return None if is_linked(t) else _with_items(t, apart, around)
         case Obj(cls=cls, fields=fields, new=False) if declaration(cls) is None:
             made = []
             found = {k: ways(x, apart, {**around, ("a", cls): made}) for k, x in fields}
@@ -186,6 +184,31 @@ def _object(cls: type, parts: dict[str, tuple[WayIn, WayOut]], linked: bool) -> 
         return tangent
 
     return object_in, object_out
+
+
+def _with_items(t: Obj, apart: bool, around: Around) -> tuple[WayIn, WayOut] | None:
+    """Of an object of a class derived from a container, whose cotangent is that of its items."""
+    cls, constant, content = t.cls, constant_attributes(t.cls), t.items
+    if isinstance(content, Dct):
+        kind = OrderedDict if issubclass(cls, OrderedDict) else dict
+        items = _dict_ways(content, kind, None, apart, around)
+    else:
+        items = None if content is None else ways(content, apart, around)
+    beside = {k: UNWATCHED if k in constant else ways(x, apart, around) for k, x in t.fields if k != ITEMS}
+    if items is None or any(x is None for x in beside.values()):
+        return None
+    if not beside:
+        return items
+    items_in, items_out = items
+    into = {k: x[0] for k, x in beside.items() if x is not None}
+    read = reader(cls)
+
+    def object_in(x: Any, seen: Met, run: Run) -> Any:
+        shadow = items_in(x, seen, run)
+        run.memos[id(x)] = ObjectShadow(x, {k: into[k](v, seen, run) for k, v in read(x).items()})
+        return shadow
+
+    return object_in, items_out
 
 
 def no_fdata(x: Any, seen: Met, run: Run) -> None:
@@ -281,24 +304,67 @@ def _linked_dict(parts: dict[str, tuple[WayIn, WayOut]], other: tuple[WayIn, Way
     return dict_in, dict_out
 
 
-def _fields(parts: dict[str, tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:
+def _deque(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
+    def deque_in(x: Any, seen: Met, run: Run) -> ListShadow:
+        f, r = deque[Any](maxlen=x.maxlen), deque[Any]([None] * len(x), x.maxlen)
+        shadow = ListShadow(f, r)  # type: ignore[arg-type]
+        _meet(x, shadow, seen, run)
+        f += [into(v, seen, run) for v in x]
+        return shadow
+
+    def deque_out(x: Any, f: Any, r: Any, todo: Todo) -> deque[Any]:
+        return deque([out(v, fv, rv, todo) for v, fv, rv in zip(x, f.f, f.r, strict=True)], x.maxlen)
+
+    return deque_in, deque_out
+
+
+Like = Callable[[Any, dict[Any, Any]], Any]
+"""A dict and the cotangents of its items -> its cotangent."""
+_LIKE: dict[type, Like | None] = {
+    dict: None,
+    Counter: None,
+    OrderedDict: lambda x, d: OrderedDict(d),
+    defaultdict: lambda x, d: defaultdict(x.default_factory, d),
+}
+
+
+def _dict_ways(t: Dct, kind: Any, like: Like | None, apart: bool, around: Around) -> tuple[WayIn, WayOut] | None:
+    """Of a dict that shows its items as this kind of dict does; `like`: what its cotangent is, None for a dict."""
+    found = {k: ways(x, apart, around) for k, x in t.fields}
+    if any(x is None for x in found.values()):
+        return None
+    if t.fields:
+        return _fields({k: x for k, x in found.items() if x is not None}, kind.items, like)
+    inner = ways(t.elem, apart, around)
+    return None if inner is None else _dict(*inner, kind.items, like)
+
+
+def _fields(parts: dict[str, tuple[WayIn, WayOut]], items: Any, like: Like | None) -> tuple[WayIn, WayOut]:
     def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
         shadow = DictShadow({})
         _meet(x, shadow, seen, run)
-        shadow.f.update([(k, parts[k][0](v, seen, run)) for k, v in x.items()])
+        shadow.f.update([(k, parts[k][0](v, seen, run)) for k, v in items(x)])
         return shadow
 
-    return dict_in, lambda x, f, r, todo: {k: parts[k][1](v, f.f.get(k), f.r.get(k), todo) for k, v in x.items()}
+    def dict_out(x: Any, f: Any, r: Any, todo: Todo) -> Any:
+        found = {k: parts[k][1](v, f.f.get(k), f.r.get(k), todo) for k, v in items(x)}
+        return found if like is None else like(x, found)
+
+    return dict_in, dict_out
 
 
-def _dict(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
+def _dict(into: WayIn, out: WayOut, items: Any, like: Like | None) -> tuple[WayIn, WayOut]:
     def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
         shadow = DictShadow({})
         _meet(x, shadow, seen, run)
-        shadow.f.update([(k, into(v, seen, run)) for k, v in x.items()])
+        shadow.f.update([(k, into(v, seen, run)) for k, v in items(x)])
         return shadow
 
-    return dict_in, lambda x, f, r, todo: {k: out(v, f.f.get(k), f.r.get(k), todo) for k, v in x.items()}
+    def dict_out(x: Any, f: Any, r: Any, todo: Todo) -> Any:
+        found = {k: out(v, f.f.get(k), f.r.get(k), todo) for k, v in items(x)}
+        return found if like is None else like(x, found)
+
+    return dict_in, dict_out
 
 
 def _tuple(parts: list[tuple[WayIn, WayOut]]) -> tuple[WayIn, WayOut]:

@@ -13,7 +13,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.runtime.results import Call, Pull, Result
-from mooncake_py.structure import is_user_class, slot_names, slot_of, store, stored, unstore
+from mooncake_py.structure import is_own_namespace, is_user_class, slot_names, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
@@ -24,11 +24,6 @@ def _apart(x: Any) -> bool:
     if isinstance(x, BaseException):
         return not is_user_class(type(x))
     return isinstance(x, (list, dict, deque, tuple, type, pytypes.FunctionType, pytypes.ModuleType))
-
-
-def is_own_namespace(x: Any) -> bool:
-    """Is this a dict whose attributes are its items? (`self.__dict__ = self`)"""
-    return isinstance(x, dict) and getattr(x, "__dict__", None) is x
 
 
 def shadow_of_attributes(x: Any, fx: Any) -> ObjectShadow | None:

@@ -17,6 +17,7 @@ from mooncake_py.shadows import Shadow, shadow_of
 from mooncake_py.structure import (
     attributes,
     dict_kind,
+    has_attributes_beside,
     held_items,
     in_order,
     is_user_class,
@@ -78,6 +79,9 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
             f = zero_fdata(x)
         if f is not None:
             seen[id(x)] = f
+        if isinstance(x, (list, dict, deque)) and has_attributes_beside(x):
+            beside = here.memos[id(x)] = ObjectShadow(x)
+            met.append((x, beside))
         return f
 
     def noted(x: Any, f: Any) -> Any:
@@ -228,7 +232,9 @@ def reachable(args: Iterable[Any]) -> set[int]:
         seen.add(id(x))
         if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
             work += held_items(x)
-        elif is_user_class(type(x)):
+        elif not is_user_class(type(x)):
+            continue
+        if type(x) not in _WITHOUT_ATTRIBUTES:
             work.extend(attributes(x).values())
             work.append(getattr(x, "__dict__", None))
     return seen
@@ -258,10 +264,10 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
         seen.add(id(x))
         if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
             work += held_items(x)
-        elif is_user_class(type(x)):
-            work.extend(attributes(x).values())
-        elif not isinstance(x, np.ndarray):
+        elif not is_user_class(type(x)) and not isinstance(x, np.ndarray):
             continue
+        if type(x) not in _WITHOUT_ATTRIBUTES:
+            work.extend(attributes(x).values())
         if not isinstance(x, tuple):
             out.append(x)
     return out
@@ -489,6 +495,7 @@ def _any_added(fdata: Any, seen: set[int]) -> bool:
     return True
 
 
+_WITHOUT_ATTRIBUTES = frozenset({list, tuple, dict, deque, set, frozenset, np.ndarray})
 _PLAIN = frozenset({float, int, complex, bool, str, type(None)})
 
 

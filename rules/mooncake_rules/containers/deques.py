@@ -231,7 +231,7 @@ def _by_marks(name: str) -> None:
         args = [x.primal for x in xs]
         marks = deque(range(len(d.primal)), d.primal.maxlen)
         if name == "remove":
-            del marks[d.primal.index(*args)]
+            del marks[deque.index(d.primal, *args)]
         else:
             method(marks, *args)
         undo = rearrange(d.primal, d.fdata, list(marks))
@@ -300,7 +300,7 @@ def deque_copy(d: CoDual):
         _empty(shadow.r)
         return (give_parts(primal, fx, r),)
 
-    return CoDual(primal.copy(), shadow), pullback
+    return CoDual(deque.copy(primal), shadow), pullback
 
 
 for _kind in (int, np.integer):

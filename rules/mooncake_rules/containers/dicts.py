@@ -224,7 +224,7 @@ def dict_values(d: CoDual):
         return None
 
     part = ListShadow([dict_fdata(shadow, k) for k in keys], [None] * len(keys))
-    return CoDual(list(d.primal.values()), part), pullback
+    return CoDual(list(base_of(d.primal).values(d.primal)), part), pullback
 
 
 @rrule(dict.items, types=(Counter,))
@@ -238,7 +238,7 @@ def dict_items(d: CoDual):
         return None
 
     part = ListShadow([item_fdata(d.primal, shadow, k) for k in keys], [None] * len(keys))
-    return CoDual(list(d.primal.items()), part), pullback
+    return CoDual(list(base_of(d.primal).items(d.primal)), part), pullback
 
 
 def item_fdata(d: dict, shadow: DictShadow | None, k: Any) -> Any:
@@ -427,16 +427,17 @@ def _setdefault(d: CoDual, key: CoDual, default: CoDual = CoDual(None, None)):  
 
 def _clear(d: CoDual):
     primal, shadow = d.primal, d.fdata
-    before = dict(primal)
+    base = base_of(primal)
+    before = dict(base.items(primal))
     fdata = None if shadow is None else dict(shadow.f)
-    primal.clear()
+    base.clear(primal)
     keys = None if shadow is None else shadow.keys
     if shadow is not None:
         shadow.f.clear()
         shadow.keys = None
 
     def pullback(_):
-        primal.update(before)
+        base.update(primal, before)
         if shadow is not None:
             shadow.f.update(fdata)
             shadow.keys = keys
@@ -448,11 +449,11 @@ def _clear(d: CoDual):
 def _move_to_end(d: CoDual, k, last=True):
     primal = d.primal
     order = list(primal)
-    primal.move_to_end(k, last)
+    OrderedDict.move_to_end(primal, k, last)
 
     def pullback(_):
         for key in order:
-            primal.move_to_end(key)
+            OrderedDict.move_to_end(primal, key)
         return None
 
     return None, pullback
@@ -492,4 +493,9 @@ def dict_of(d: CoDual):
             add_value(shadow, k, t)
         return None
 
-    return CoDual(d.primal.copy(), new), pullback
+    return CoDual(copied(d.primal), new), pullback
+
+
+def copied(d: dict) -> dict:
+    """A copy as the container in C makes it, whatever its class says of that."""
+    return d.copy() if type(d) in DICTS else base_of(d).copy(d)

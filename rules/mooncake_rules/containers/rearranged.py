@@ -133,7 +133,7 @@ def put_in_order_rule(xs: CoDual, places):
 @rrule(list.remove, types=(list,), mutates=(0,))
 def list_remove(xs: CoDual, x):
     marks = _places(xs.primal)
-    del marks[xs.primal.index(x)]
+    del marks[list.index(xs.primal, x)]
     undo = rearrange(xs.primal, xs.fdata, marks)
 
     def pullback(_):
