@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
-HEAP, _IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
+HEAP, IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
 
 
 constant_classes: list[type] = []
@@ -88,7 +88,7 @@ def _looks_like_user_class(cls: type) -> bool:
             if k is not object and not issubclass(k, BaseException):
                 return False
             continue
-        if not k.__flags__ & HEAP or k.__flags__ & (_IMMUTABLE | _NOT_MADE):
+        if not k.__flags__ & HEAP or k.__flags__ & (IMMUTABLE | _NOT_MADE):
             return False
         if isinstance(k.__dict__.get("__new__"), pytypes.BuiltinFunctionType):  # a class written in C
             return False

@@ -14,6 +14,7 @@ import collections
 import contextlib
 import copy
 import enum
+import functools
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -67,7 +68,9 @@ def is_differentiable(leaf: object) -> bool:
 def fields(value: object) -> dict[str, Any] | None:
     """The attributes that an object of one of the tests' own classes stores; None for anything else."""
     cls = type(value)
-    if not cls.__module__.startswith("tests.") or isinstance(value, enum.Enum | tuple | list | dict | type):
+    if not cls.__module__.startswith("tests.") or isinstance(
+        value, enum.Enum | tuple | list | dict | collections.deque | type
+    ):
         return None
     slots = [name for c in reversed(cls.__mro__) for name in c.__dict__.get("__slots__", ())]
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
@@ -78,17 +81,32 @@ def children(value: object) -> list[Any] | None:
     """The parts of a container or object, None for a leaf."""
     if isinstance(value, tuple | list | collections.deque):
         return list(value)
+    if isinstance(value, dict):
+        return list(base_of(value).values(value))
     if isinstance(value, Mapping):
         return list(value.values())
     held = fields(value)
     return None if held is None else list(held.values())
 
 
+def base_of(value: object) -> Any:
+    """The container of Python's own that a list, deque or dict is, past what its class has instead; else its class."""
+    own: tuple[type, ...] = (collections.OrderedDict, collections.defaultdict, dict, list, collections.deque)
+    return type(value) if type(value) in own else next((c for c in own if isinstance(value, c)), type(value))
+
+
+def cotangent_class(value: object) -> type:
+    """The class that the cotangent of a container has: that of an object of a derived class is of its items alone."""
+    base = base_of(value)
+    return base if base is type(value) or not issubclass(base, dict) else dict
+
+
 def rebuild(value: Any, parts: list[Any]) -> Any:
     """A container or object like `value` over new parts."""
     if isinstance(value, Mapping):
         new = copy.copy(value)
-        new.update(zip(value, parts, strict=True))  # type: ignore[attr-defined]
+        update = new.update if not isinstance(value, dict) else functools.partial(dict.update, new)  # type: ignore
+        update(zip(value, parts, strict=True))
         return new
     held = fields(value)
     if held is not None:
@@ -98,8 +116,11 @@ def rebuild(value: Any, parts: list[Any]) -> Any:
         return new
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*parts)
-    if isinstance(value, collections.deque):
-        return collections.deque(parts, value.maxlen)
+    if isinstance(value, list | collections.deque):
+        new = copy.copy(value)
+        base_of(value).clear(new)
+        base_of(value).extend(new, parts)
+        return new
     return type(value)(parts)
 
 
@@ -275,7 +296,8 @@ def assert_cotangent_fits(value: Any, cotangent: Any, where: str) -> None:
     elif (parts := children(value)) is not None:
         held = fields(value)
         if held is None:
-            assert type(cotangent) is type(value), f"{where}: expected {type(value).__name__}, got {cotangent!r}"
+            expected = cotangent_class(value)
+            assert type(cotangent) is expected, f"{where}: expected {expected.__name__}, got {cotangent!r}"
         else:
             assert isinstance(cotangent, Mapping), f"{where}: expected the attributes, got {cotangent!r}"
             assert list(cotangent) == list(held), f"{where}: {list(cotangent)}, expected {list(held)}"

@@ -38,7 +38,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.iterators import KEY_ITERATORS, Generator, SequenceIterator
 from mooncake_py.mirrors import constant_attributes
-from mooncake_py.structure import HEAP, attributes, held_items, is_made_anew, is_own_namespace, is_user_class
+from mooncake_py.structure import HEAP, attributes, held_items, is_made_anew, is_own_namespace, is_user_class, stored
 from mooncake_py.switches import current
 
 FEW = 64
@@ -180,9 +180,10 @@ def _object(value: Any, act: bool, most: int | None, depth: int, within: Within)
 
 def _items(x: Any, base: type, act: bool, most: int | None, depth: int, within: Within) -> T:
     """The type of the container that an object of a class derived from one is, whatever its own methods give."""
-    if base is list:
-        return Lst(_elements(held_items(x), act, most, depth, within), act)
-    return replace(_dict_type(dict(dict.items(x)), act, most, depth, within), cls=kept_as(type(x), base))
+    if base is list or base is deque:
+        return Lst(_elements(held_items(x), act, most, depth, within), act, base)
+    d = replace(_dict_type(dict(dict.items(x)), act, most, depth, within), cls=kept_as(type(x), base))
+    return replace(d, factory=abstract(stored(x, "default_factory"), act)) if base is defaultdict else d
 
 
 def is_item_by_item(value: tuple[Any, ...]) -> bool:

@@ -7,15 +7,23 @@ as for any object; what it leaves to the container is done with `fields.items_of
 from __future__ import annotations
 
 import types as pytypes
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from typing import Any, Generic
 
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import HARMLESS
 from mooncake_py.infer.types import BOT, ITEMS, Dct, Lst, Obj
-from mooncake_py.structure import HEAP, is_user_class, of_constant_package
+from mooncake_py.structure import HEAP, IMMUTABLE, is_user_class, of_constant_package
 
-_BASES: dict[type, tuple[type, ...]] = {list: (list,), dict: (dict,), OrderedDict: (OrderedDict, dict)}
+BASES: dict[type, tuple[type, ...]] = {
+    list: (list,),
+    dict: (dict,),
+    OrderedDict: (OrderedDict, dict),
+    defaultdict: (defaultdict, dict),
+    deque: (deque,),
+}
+_FILLED_AS_THEY_ARE_MADE = frozenset({defaultdict, deque})
+"""Of these it is `__init__` that says what the container is: the runtime makes objects that are derived from them."""
 BY_KEY = frozenset({"__getitem__", "__setitem__", "__delitem__"})
 _ASKED_BY_NAME = frozenset(
     {"__init__", "__getattr__", "__setattr__", "__delattr__", "__call__", "__doc__", "__module__"}
@@ -30,14 +38,14 @@ CORE = ("__getitem__", "__setitem__", "__delitem__", "__len__", "__iter__", "__c
 def base_of(cls: Any) -> type | None:
     """The container that holds the items of the objects of a class written in Python; None for any other class, and
     for one that says itself how items are kept or gone over."""
-    if type(cls) is not type or not cls.__flags__ & HEAP:
+    if type(cls) is not type or not cls.__flags__ & HEAP or cls.__flags__ & IMMUTABLE:
         return None
     mro = cls.__mro__
-    at = next((i for i, k in enumerate(mro) if k in _BASES), None)
+    at = next((i for i, k in enumerate(mro) if k in BASES), None)
     if at is None:
         return None
     base = mro[at]
-    if {*mro[at:]} - {Generic} != {*_BASES[base], object}:
+    if {*mro[at:]} - {Generic} != {*BASES[base], object}:
         return None
     own = [k for k in mro[:at] if k is not Generic]
     may_define = _MAY_DEFINE | BY_KEY if base is dict else _MAY_DEFINE
@@ -50,9 +58,15 @@ def base_of(cls: Any) -> type | None:
     return base
 
 
+def made_from(cls: type) -> type | None:
+    """The same container, where the function may make such an object before it is filled."""
+    base = base_of(cls)
+    return None if base in _FILLED_AS_THEY_ARE_MADE else base
+
+
 def empty(cls: type) -> Obj | None:
     """The type of a new object of such a class, before `__init__`; None for any other class."""
-    base = base_of(cls)
+    base = made_from(cls)
     if base is None:
         return None
     if base is list:
@@ -66,12 +80,17 @@ def kept_as(cls: type, base: type) -> type:
     return cls if own else base
 
 
+def is_in_c(cls: type) -> bool:
+    """Is this a class written in C, which nobody can change?"""
+    return not cls.__flags__ & HEAP or bool(cls.__flags__ & IMMUTABLE)
+
+
 def is_of_base(d: Any, cls: type) -> bool:
     """Is it a method that objects of a class derived from a container have from the container, in C?"""
     if not isinstance(d, (pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
         return False
     owner = d.__objclass__
-    return owner is not object and owner in cls.__mro__ and not owner.__flags__ & HEAP
+    return owner is not object and owner in cls.__mro__ and is_in_c(owner)
 
 
 def is_object_class(cls: type) -> bool:

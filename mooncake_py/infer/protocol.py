@@ -13,7 +13,7 @@ import builtins
 import dataclasses
 import operator
 import types as pytypes
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
@@ -27,7 +27,7 @@ from mooncake_py.infer.descriptors import read_by, written_by
 from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
-from mooncake_py.infer.own_containers import CORE, base_of, is_of_base
+from mooncake_py.infer.own_containers import BASES, CORE, is_in_c, is_of_base, made_from
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, with_forms
 from mooncake_py.infer.resolve import class_of
@@ -113,10 +113,11 @@ _HEAP = 1 << 9  # flag of a class that can be changed
 # Classes in C whose operators leave it to the object on their right.
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
-PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException, list, dict, OrderedDict)})
+PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException, *BASES)})
 _PLAIN_WRITES = frozenset({k.__setattr__ for k in (object, SimpleNamespace, BaseException)})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
+_MISSING_OF_DEFAULTDICT = defaultdict.__dict__["__missing__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
 WRITES = frozenset({*fields.INITIAL, fields.set_beside})
@@ -341,7 +342,7 @@ class Classes:
         if not slot and (cls.__dictoffset__ == 0 or hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
             return None
         if t.items is not None:
-            return fields.set_beside
+            return None if slot and is_in_c(d.__objclass__) else fields.set_beside
         if raw:
             return fields.set_raw
         held = t.field(name)
@@ -407,7 +408,8 @@ class Classes:
             return Plan(started, args)
         if f is operator.getitem or f is dict.__getitem__:
             missing = self.look(types[0].cls, "__missing__")  # type: ignore[attr-defined]
-            if missing is not MISSING and issubclass(types[0].cls, dict):  # type: ignore[attr-defined]
+            own = missing is not MISSING and missing is not _MISSING_OF_DEFAULTDICT
+            if own and issubclass(types[0].cls, dict):  # type: ignore[attr-defined]
                 known = is_function(missing) and len(args) == 2
                 return Plan(item_or_asked, (*args, Const(missing))) if known else None
         return Plan(Const(f), args, kwargs, items=places)
@@ -504,7 +506,7 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        base = base_of(cls)
+        base = made_from(cls)
         if (base is None and not is_user_class(cls)) or rules_of(cls):
             return None
         if is_library(cls) and cls.__module__ not in overlay_modules and cls.__module__ not in INHERITED:
