@@ -13,6 +13,7 @@ import builtins
 import dataclasses
 import operator
 import types as pytypes
+from abc import ABCMeta
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -114,6 +115,8 @@ _HEAP = 1 << 9  # flag of a class that can be changed
 _DEFER = frozenset({int, float, bool, complex, str, tuple, list, type(None)})
 _CONSTANTS = (int, float, complex, str, bytes, type(None))
 PLAIN_READS = frozenset({k.__getattribute__ for k in (object, SimpleNamespace, BaseException, *BASES)})
+_PLAIN_CLASSES = frozenset({type, ABCMeta})
+"""Of classes of these kinds, an attribute is what they or those they derive from hold."""
 _PLAIN_WRITES = frozenset({k.__setattr__ for k in (object, SimpleNamespace, BaseException)})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
@@ -184,9 +187,9 @@ class Classes:
 
     def has(self, x: Any, name: str) -> bool | None:
         """Has this class such an attribute? None for what is no class, or one that says itself what it has."""
-        if not isinstance(x, type) or type(x) is not type or (self.wary and x.__flags__ & _HEAP):
+        if not isinstance(x, type) or type(x) not in _PLAIN_CLASSES or (self.wary and x.__flags__ & _HEAP):
             return None
-        return self.look(x, name) is not MISSING or hasattr(type, name)
+        return self.look(x, name) is not MISSING or hasattr(type(x), name)
 
     # -- attributes --
 
