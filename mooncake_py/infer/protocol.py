@@ -411,8 +411,8 @@ class Classes:
             return Plan(started, args)
         if f is operator.getitem or f is dict.__getitem__:
             missing = self.look(types[0].cls, "__missing__")  # type: ignore[attr-defined]
-            own = missing is not MISSING and missing is not _MISSING_OF_DEFAULTDICT
-            if own and issubclass(types[0].cls, dict):  # type: ignore[attr-defined]
+            asked = missing is not MISSING and missing is not _MISSING_OF_DEFAULTDICT
+            if asked and issubclass(types[0].cls, dict):  # type: ignore[attr-defined]
                 known = is_function(missing) and len(args) == 2
                 return Plan(item_or_asked, (*args, Const(missing))) if known else None
         return Plan(Const(f), args, kwargs, items=places)

@@ -11,7 +11,7 @@ from typing import Any
 from mooncake_py.infer.inferred import Awaited, Inferred
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.resolve import class_of
-from mooncake_py.infer.types import Arr, Bot, Inst, Known, Lst, Meth, T, Top, Tup
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Meth, T, Top, Tup, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import all_vars, fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
@@ -40,6 +40,7 @@ from mooncake_py.iterators import (
     thrown_into,
 )
 from mooncake_py.registry import overlay_of
+from mooncake_py.tangents import WHOLE
 from mooncake_py.transform.canonical import pruned
 from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
@@ -308,11 +309,12 @@ class _Search:
         if self.known(root.fn) is iter:
             if uses.thrown or uses.sent or uses.methods:
                 return None
-            if not _is_sequence(self._type(root.args[0])):
+            by_key = _has_whole_keys(self._type(root.args[0]))
+            if not by_key and not _is_sequence(self._type(root.args[0])):
                 return None
             if uses.calls or any(map(self._surely, uses.names)):
                 return self._as_loops(root, uses)
-            if all(b.term.iterator is root.out for b in uses.loops):  # type: ignore[union-attr]
+            if by_key or all(b.term.iterator is root.out for b in uses.loops):  # type: ignore[union-attr]
                 return None  # loops over indices
             callee = stand_in(items_by_index, root)
             assert callee is not None
@@ -450,6 +452,11 @@ def _asked(b: CFGBlock) -> tuple[Operand, ...]:
 def _returns(body: Function) -> bool:
     ends = [b.term.value for b in body.blocks if isinstance(b.term, Return)]
     return not all(is_const(v, None) or is_const(v, PAUSED) for v in ends)
+
+
+def _has_whole_keys(t: T | None) -> bool:
+    """Is a value of this type a dict whose keys have no derivative?"""
+    return isinstance(t, Dct) and isinstance(key := widen(t.key), Inst) and key.cls in WHOLE
 
 
 def _is_sequence(t: T | None) -> bool:

@@ -334,3 +334,20 @@ def test_dicts_and_lists_that_hold_their_data():
         assert value == pytest.approx(expected)
         assert [*dr["data"].values(), *ds["data"]] == pytest.approx(list(slopes))
         assert r.data == {"a": 1.3, "bb": 0.7} and s.data == [0.4, 0.2]
+
+
+def test_keys_that_are_replaced_while_a_dict_is_gone_over():
+    def cost(d):
+        y = 0.0
+        for k, v in d.items():
+            if k == "a":
+                del d["b"]
+                d["new"] = 2.0 * v
+            y += v
+        return y
+
+    f = value_and_grad(cost)
+    for _ in range(2):
+        assert f({"a": 1.0, "b": 2.0}) == (3.0, {"a": 3.0, "b": 0.0})
+        value, gradient = f(UserDict(a=1.0, b=2.0))
+        assert value == 3.0 and gradient["data"] == {"a": 3.0, "b": 0.0}

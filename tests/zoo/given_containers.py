@@ -242,3 +242,35 @@ def what_python_does_with_lists_of_their_own_class(w):
     except IndexError:
         w[1] = w[0] * first
     return sum(whole) * max(deep) + sum(sorted(w)[:2]) * sum(rest) + sum(map(lambda a, b: a * b, w, deep))
+
+
+class Rows:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+
+def _pairs(rows):
+    keys = iter(rows)
+    for k in keys:
+        yield k, next(keys, None)
+
+
+@case({"a": 1.3, "bb": 0.7, "c": 0.4}, Rows(Settings(a=0.9, c=0.2, bb=0.6)))
+def dicts_gone_over_by_iterators_that_objects_give(d, other):
+    total = 0.0
+    for k in Rows(d):
+        for other_k in other:
+            total = total * 0.5 + d[k] * other.rows[other_k]
+    for a, b in _pairs(d):
+        total = total * d[a] + (d[b] if b else 3.0)
+    total += sum(d[a] * other.rows[b] for a, b in zip(Rows(d), other)) + d[max(Rows(d))]
+    try:
+        for k in Rows(d):
+            total += d[k]
+            d[k + k] = total
+    except RuntimeError as e:
+        total *= len(str(e))
+    return total + len(d)
