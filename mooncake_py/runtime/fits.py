@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types as pytypes
 from collections.abc import Callable
 from dataclasses import replace
@@ -317,13 +318,23 @@ def _items_of(t: Dct, elem: T, around: Around, most: int | None) -> Part | None:
     item = _part(elem, around, most)
     if item is None:
         return None
+    most_held = sys.maxsize if t.act else FEW  # long ones without derivative have no such type
+    values = _values_of(elem, item)
     if type(t.key) is Inst:
         only = {t.key.cls}
         if around:  # of several dicts some may be empty, as it is with lists
-            return lambda x, w: {*map(type, x)} <= only and len(x) <= FEW and all([item(v, w) for v in x.values()])
-        return lambda x, w: {*map(type, x)} == only and len(x) <= FEW and all([item(v, w) for v in x.values()])
+            return lambda x, w: {*map(type, x)} <= only and len(x) <= most_held and values(x, w)
+        return lambda x, w: {*map(type, x)} == only and len(x) <= most_held and values(x, w)
     key = _part(t.key, around, most)
     if key is None:
         return None
     least = 0 if around else 1
-    return lambda x, w: least <= len(x) <= FEW and all([key(k, w) and item(v, w) for k, v in x.items()])
+    return lambda x, w: least <= len(x) <= most_held and all([key(k, w) for k in x]) and values(x, w)
+
+
+def _values_of(elem: T, item: Part) -> Part:
+    """Are the values of a dict of this type? Of numbers no step of this is in Python."""
+    if type(elem) is Inst and _is_simple(elem.cls):
+        only = {elem.cls}
+        return lambda x, w: {*map(type, x.values())} <= only
+    return lambda x, w: all([item(v, w) for v in x.values()])

@@ -243,7 +243,7 @@ def _numbers_in(x: Any, seen: Met, run: Run) -> ListShadow:
 
 
 def _numbers_out(x: Any, f: Any, r: Any, todo: Todo) -> list:
-    return [0.0 if t is None else t if type(t) is float else report(0.0, None, t, Seen(), _NOTHING) for t in f.r]
+    return [0.0 if t is None else t if type(t) is float else _real(t) for t in f.r]
 
 
 def _list(into: WayIn, out: WayOut) -> tuple[WayIn, WayOut]:
@@ -335,6 +335,8 @@ def _dict_ways(t: Dct, kind: Any, like: Like | None, apart: bool, around: Around
         return None
     if t.fields:
         return _fields({k: x for k, x in found.items() if x is not None}, kind.items, like)
+    if type(t.elem) is Inst and t.elem.cls is float:
+        return _dict_of_numbers(kind.items, like)
     inner = ways(t.elem, apart, around)
     return None if inner is None else _dict(*inner, kind.items, like)
 
@@ -351,6 +353,25 @@ def _fields(parts: dict[str, tuple[WayIn, WayOut]], items: Any, like: Like | Non
         return found if like is None else like(x, found)
 
     return dict_in, dict_out
+
+
+def _dict_of_numbers(items: Any, like: Like | None) -> tuple[WayIn, WayOut]:
+    def dict_in(x: Any, seen: Met, run: Run) -> DictShadow:
+        shadow = DictShadow(dict.fromkeys(x))
+        _meet(x, shadow, seen, run)
+        return shadow
+
+    def dict_out(x: Any, f: Any, r: Any, todo: Todo) -> Any:
+        given = f.r
+        found = {k: 0.0 if (t := given.get(k)) is None else t if type(t) is float else _real(t) for k, _ in items(x)}
+        return found if like is None else like(x, found)
+
+    return dict_in, dict_out
+
+
+def _real(t: Any) -> float:
+    """The cotangent of a float."""
+    return report(0.0, None, t, Seen(), _NOTHING)
 
 
 def _dict(into: WayIn, out: WayOut, items: Any, like: Like | None) -> tuple[WayIn, WayOut]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 import pytest
@@ -25,6 +25,41 @@ class Slotted:
         self.a, self.b = a, b
 
 
+class Row(list):
+    def __init__(self, items=(), **held):
+        super().__init__(items)
+        vars(self).update(held)
+
+
+class Table(dict):
+    def values(self):
+        return [None]
+
+    def items(self):
+        return []
+
+
+class Read(dict):
+    def __getitem__(self, key):
+        return "other"
+
+
+class Counts(defaultdict):
+    pass
+
+
+class Window(deque):
+    pass
+
+
+class Ordered(OrderedDict):
+    pass
+
+
+INSIDE = Row([1.0])
+INSIDE.append(INSIDE)
+NAMESPACE = Table(a=1.0)
+NAMESPACE.__dict__ = NAMESPACE
 Pair = namedtuple("Pair", "x y")
 CYCLE = Plain(v=1.0)
 CYCLE.next = CYCLE
@@ -79,6 +114,35 @@ VALUES = [
     Slotted(1.0, 2.0),
     Slotted(1.0, np.ones(2)),
     CYCLE,
+    deque([1.0]),
+    deque([1.0, 2], 3),
+    Row(),
+    Row([1.0]),
+    Row([1.0, 2.0]),
+    Row([1.0, 2]),
+    Row([1.0], a=1.0),
+    Row([1.0], a=1.0, b=[2.0]),
+    Row([np.ones(2)], a="s"),
+    Row([Row([1.0]), Row([2.0])]),
+    Row([[1.0], [2.0]]),
+    INSIDE,
+    Table(),
+    Table(a=1.0),
+    Table(a=1.0, b=2.0),
+    Table(a=1.0, b=np.ones(2)),
+    Table({1: 2.0}),
+    NAMESPACE,
+    Read(a=1.0),
+    Read(a=1.0, b=np.ones(2)),
+    Ordered(a=1.0),
+    Ordered(a=1.0, b=2),
+    Counts(float, a=1.0),
+    Counts(int, a=1.0),
+    Counts(float, a=1.0, b=2),
+    Window([1.0]),
+    Window([1.0], 3),
+    {"a": Row([1.0]), "b": [1.0]},
+    Plain(a=Row([1.0])),
 ]
 
 
@@ -111,3 +175,11 @@ def test_objects_among_which_some_hold_nothing() -> None:
         fits = fit_of(abstract(x, True))
         assert fits is not None and fits(x)
         assert not fits(Plain(**full, kids=[Plain(kids=[], xs=["a"])]))
+
+
+def test_long_dicts_are_asked() -> None:
+    """Each call with one was derived anew."""
+    x = {f"k{i}": 1.0 for i in range(100)}
+    for t, longer in ((abstract(x, True), True), (abstract({"a": 1.0}, False), False)):
+        fits = fit_of(t)
+        assert fits is not None and fits({"b": 2.0}) and fits(x) is longer
