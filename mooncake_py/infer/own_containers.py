@@ -22,7 +22,7 @@ BASES: dict[type, tuple[type, ...]] = {
     defaultdict: (defaultdict, dict),
     deque: (deque,),
 }
-_FILLED_AS_THEY_ARE_MADE = frozenset({defaultdict, deque})
+_FILLED_AS_THEY_ARE_MADE = frozenset({defaultdict})
 """Of these it is `__init__` that says what the container is: the runtime makes objects that are derived from them."""
 BY_KEY = frozenset({"__getitem__", "__setitem__", "__delitem__"})
 _ASKED_BY_NAME = frozenset(
@@ -69,8 +69,8 @@ def empty(cls: type) -> Obj | None:
     base = made_from(cls)
     if base is None:
         return None
-    if base is list:
-        return Obj.of(cls, False, {ITEMS: Lst(BOT)}, {ITEMS})
+    if base is list or base is deque:
+        return Obj.of(cls, False, {ITEMS: Lst(BOT, False, base)}, {ITEMS})
     return Obj.of(cls, False, {ITEMS: Dct(kept_as(cls, base), BOT, (), BOT)}, {ITEMS})
 
 

@@ -369,6 +369,8 @@ for _f in (deque.append, deque.appendleft):
 for _f in (deque.extend, deque.extendleft):
     infer_table[_f] = lambda args, kwargs: Known(None)
     element_effects[_f] = lambda types: elements(types[1])
+infer_table[bound] = lambda args, kwargs: Known(None)
+element_effects[bound] = lambda types: BOT
 infer_table[deque.insert] = lambda args, kwargs: Known(None)
 element_effects[deque.insert] = lambda types: widen(types[2]) if len(types) == 3 else Top()
 infer_table[deque.maxlen] = lambda args, kwargs: Top()

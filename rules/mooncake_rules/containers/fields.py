@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 from mooncake_py import fields, run
@@ -44,6 +45,8 @@ def new_shadow(x: Any) -> Any:
     shadow: Any = ObjectShadow(x)
     if isinstance(x, list):
         shadow = ListShadow([], [])
+    elif isinstance(x, deque):
+        shadow = ListShadow(deque(), deque())  # type: ignore[arg-type]
     elif isinstance(x, dict):
         shadow = DictShadow({})
     run.current().made[id(x)] = x, shadow
