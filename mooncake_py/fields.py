@@ -7,6 +7,7 @@ its kind is known, and are what inference finds for it.
 from __future__ import annotations
 
 import builtins
+from collections import defaultdict
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -166,6 +167,24 @@ def get_beside(x: Any, name: str) -> Any:
 def set_beside(x: Any, name: str, v: Any) -> None:
     """Set an attribute of such an object."""
     object.__setattr__(x, name, v)
+
+
+def set_factory(d: Any, factory: Any) -> None:
+    """Set what a `defaultdict` calls for what is missing, whatever its class says of attributes."""
+    FACTORY.__set__(d, factory)
+
+
+FACTORY: Any = defaultdict.__dict__["default_factory"]
+
+
+def check_factory(d: Any, f: Any) -> None:
+    """That a `defaultdict` calls f was found before all was seen that may set it."""
+    now = FACTORY.__get__(d)
+    if now is not f and not (type(f) is FunctionType and is_function(now, f)):
+        raise UnsupportedError(
+            "giving a defaultdict another default_factory where that is not seen at once", "the call", None,
+            "set it in the function that makes the dict, or make another dict",
+        )  # fmt: skip
 
 
 def get_dict(x: Any, name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Generic
 
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.named import HARMLESS
-from mooncake_py.infer.types import BOT, ITEMS, Dct, Lst, Obj
+from mooncake_py.infer.types import BOT, ITEMS, TOP, Dct, Lst, Obj, T
 from mooncake_py.structure import HEAP, IMMUTABLE, is_user_class, of_constant_package
 
 BASES: dict[type, tuple[type, ...]] = {
@@ -22,8 +22,6 @@ BASES: dict[type, tuple[type, ...]] = {
     defaultdict: (defaultdict, dict),
     deque: (deque,),
 }
-_FILLED_AS_THEY_ARE_MADE = frozenset({defaultdict})
-"""Of these it is `__init__` that says what the container is: the runtime makes objects that are derived from them."""
 BY_KEY = frozenset({"__getitem__", "__setitem__", "__delitem__"})
 _ASKED_BY_NAME = frozenset(
     {"__init__", "__getattr__", "__setattr__", "__delattr__", "__call__", "__doc__", "__module__"}
@@ -58,20 +56,17 @@ def base_of(cls: Any) -> type | None:
     return base
 
 
-def made_from(cls: type) -> type | None:
-    """The same container, where the function may make such an object before it is filled."""
-    base = base_of(cls)
-    return None if base in _FILLED_AS_THEY_ARE_MADE else base
-
-
 def empty(cls: type) -> Obj | None:
     """The type of a new object of such a class, before `__init__`; None for any other class."""
-    base = made_from(cls)
+    base = base_of(cls)
     if base is None:
         return None
     if base is list or base is deque:
         return Obj.of(cls, False, {ITEMS: Lst(BOT, False, base)}, {ITEMS})
-    return Obj.of(cls, False, {ITEMS: Dct(kept_as(cls, base), BOT, (), BOT)}, {ITEMS})
+    held: dict[str, T] = {ITEMS: Dct(kept_as(cls, base), BOT, (), BOT)}
+    if base is defaultdict:
+        held["default_factory"] = TOP  # what the items say of it is what is called
+    return Obj.of(cls, False, held, held)
 
 
 def kept_as(cls: type, base: type) -> type:

@@ -28,7 +28,7 @@ from mooncake_py.infer.descriptors import read_by, written_by
 from mooncake_py.infer.held import INHERITED, is_library
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
-from mooncake_py.infer.own_containers import BASES, CORE, is_in_c, is_of_base, made_from
+from mooncake_py.infer.own_containers import BASES, CORE, base_of, is_in_c, is_of_base
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, with_forms
 from mooncake_py.infer.resolve import class_of
@@ -509,7 +509,7 @@ class Classes:
     def _construct(self, cls: type, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         if cls is SimpleNamespace and not args:
             return Plan(None, (), kwargs, cls)
-        base = made_from(cls)
+        base = base_of(cls)
         if (base is None and not is_user_class(cls)) or rules_of(cls):
             return None
         if is_library(cls) and cls.__module__ not in overlay_modules and cls.__module__ not in INHERITED:

@@ -9,7 +9,7 @@ import math
 import operator
 from typing import Any
 
-from mooncake_py.fields import has_own, items_of, own
+from mooncake_py.fields import check_factory, has_own, items_of, own
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 
@@ -69,6 +69,7 @@ def kept_or_described(get, d, x, cls, name):  # type: ignore[no-untyped-def]
 def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
     """`d[k]` of a defaultdict."""
     if k not in d:
+        check_factory(d, f)
         dict.__setitem__(d, k, f())
     return dict.__getitem__(d, k)
 

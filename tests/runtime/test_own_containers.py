@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mooncake_py
-from mooncake_py import value_and_grad, value_and_pullback
+from mooncake_py import UnsupportedError, value_and_grad, value_and_pullback
 
 
 class Noted(list):
@@ -351,3 +351,35 @@ def test_keys_that_are_replaced_while_a_dict_is_gone_over():
         assert f({"a": 1.0, "b": 2.0}) == (3.0, {"a": 3.0, "b": 0.0})
         value, gradient = f(UserDict(a=1.0, b=2.0))
         assert value == 3.0 and gradient["data"] == {"a": 3.0, "b": 0.0}
+
+
+class Restarted(defaultdict):
+    def restart(self):
+        defaultdict.__init__(self, lambda: 3.0)
+
+    def give(self, factory):
+        self.default_factory = factory
+
+
+def three():
+    return 3.0
+
+
+def test_another_factory_is_seen_or_refused():
+    def given(x):
+        d = Restarted(float, a=x)
+        y = d["none"]
+        d.give(three)
+        return y + d["a"] * d["other"]
+
+    assert value_and_grad(given)(2.0) == (6.0, 3.0)
+
+    def restarted(x):
+        d = Restarted(float)
+        d["a"] = x
+        y = d["none"]
+        d.restart()
+        return y + d["a"] * d["other"]
+
+    with pytest.raises(UnsupportedError, match="another default_factory where that is not seen at once"):
+        value_and_grad(restarted)(2.0)

@@ -618,3 +618,82 @@ def operators_in_place_ask_as_python_does(x):
     plain = [x]
     plain += Elementwise([x * x])
     return sum(v) * len(v) + sum(w) + sum(u) * len(t) + sum(r) * len(r) + sum(q) * len(p) + sum(plain)
+
+
+class Recents(deque):
+    def push(self, x):
+        gone = self.popleft() if len(self) == self.maxlen else 0.0
+        self.append(x)
+        return gone
+
+    def mean(self):
+        return sum(self) / len(self)
+
+
+class Scaled(deque):
+    def __init__(self, most, unit):
+        super().__init__(maxlen=most)
+        self.unit, self.total = unit, 0.0
+
+    def append(self, x):
+        super().append(x * self.unit)
+        self.total += x
+
+
+@case([1.3, 0.7, 0.4, 0.9])
+def deques_with_methods_and_attributes(xs):
+    w, s = Recents(maxlen=2), Scaled(3, xs[0])
+    total = 0.0
+    for x in xs:
+        total += w.push(x) * x + w.mean()
+        s.append(x * x)
+    s.unit = s.unit * xs[1]
+    s.appendleft(s.unit)
+    s.rotate(1)
+    other = Recents(w, 4)
+    other.extendleft(s)
+    w[0] = other[0] * 2.0
+    several = {"a": w, "b": other, "c": Recents([xs[2]])}
+    several["c"].extend(several["a"])
+    several["a"].append(several["c"].popleft())
+    return total * sum(s) * s.total + sum(sum(d) * len(d) for d in several.values()) + s[0] * s.maxlen * other[-1]
+
+
+class Sums(defaultdict):
+    def __init__(self, unit=2.0):
+        super().__init__(float)
+        self.unit = unit
+
+    def add(self, key, x):
+        self[key] += x * self.unit
+
+
+class Nested(defaultdict):
+    def __init__(self):
+        super().__init__(Nested)
+
+    def total(self):
+        return sum(v if isinstance(v, float) else v.total() for v in self.values())
+
+
+class Grouped(defaultdict):
+    pass
+
+
+@case([1.3, 0.7, 0.4])
+def defaultdicts_with_methods_and_attributes(xs):
+    sums, groups, given = Sums(xs[1]), Grouped(list), Grouped(list, a=[xs[0]])
+    for i, x in enumerate(xs):
+        sums.add("ab"[i % 2], x)
+        groups["ab"[i % 2]].append(x * x)
+        given["ab"[i % 2]].append(x)
+    same = sums
+    same.unit = xs[2]
+    sums.add("a", sums["none"] + xs[0])
+    nested = Nested()
+    nested["a"]["b"] = xs[0] * sums["a"]
+    nested["a"]["c"] = nested["a"]["b"] * xs[1]
+    nested["d"] = xs[2]
+    known = (sums.default_factory is float) + hasattr(sums, "default_factory") + len(groups["none"]) + len(sums)
+    total = sum(sum(v) * len(k) for k, v in groups.items()) + nested.total() * nested["a"]["c"]
+    return total * sums["a"] * sum(given["a"]) + sums["b"] * known

@@ -6,6 +6,7 @@ import operator
 from collections import OrderedDict, defaultdict
 from typing import Any
 
+from mooncake_py.fields import set_factory
 from mooncake_py.registry import overlay
 
 
@@ -61,8 +62,13 @@ def defaultdict_(factory, pairs, /):
 
 @overlay(defaultdict.__init__)
 def defaultdict_init_(d, factory=None, /, *args, **kwargs):
-    d.default_factory = factory
+    set_factory(d, factory)
     dict.update(d, *args, **kwargs)
+
+
+@overlay(defaultdict.__init__, arity=2)
+def empty_defaultdict_init_(d, factory, /):
+    set_factory(d, factory)
 
 
 def _fill(d, pairs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any
 
 from mooncake_py import fields, run
@@ -14,6 +14,7 @@ from mooncake_py.infer.types import BOT, Dct, Inst, Known, Lst, Obj, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import (
+    element_effects,
     incurious,
     infer_table,
     inline,
@@ -146,6 +147,16 @@ def set_beside(x: CoDual, name, v: CoDual):
 
     def pullback(_):
         return None, None, perhaps_none(undo(None))
+
+    return None, pullback
+
+
+@rrule(fields.set_factory, mutates=(0,))
+def set_factory(d: CoDual, factory: CoDual):
+    undo = write_stored(d.primal, d.fdata, "default_factory", factory.primal, factory.fdata)
+
+    def pullback(_):
+        return None, perhaps_none(undo(None))
 
     return None, pullback
 
@@ -340,13 +351,16 @@ def _of_length(args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
 infer_table[fields.make_object] = _made
 infer_table[fields.items_of] = _items
 infer_table[fields.set_beside] = lambda args, kwargs: Known(None)
+infer_table[fields.set_factory] = lambda args, kwargs: Known(None)
+element_effects[fields.set_factory] = lambda types: Dct(defaultdict, BOT, (), BOT, False, types[1])
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
-zero_derivative(fields.lacks, fields.has_own)
-infer_table[fields.lacks] = lambda args, kwargs: Known(None)
+zero_derivative(fields.lacks, fields.has_own, fields.check_factory)
+for _f in (fields.lacks, fields.check_factory):
+    infer_table[_f] = lambda args, kwargs: Known(None)
 infer_table[fields.has_own] = lambda args, kwargs: Inst(bool)
-incurious.update({fields.lacks, fields.has_own})
+incurious.update({fields.lacks, fields.has_own, fields.check_factory})
 for _f in (fields.is_code_of, fields.is_function, fields.is_method_of):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 infer_table[fields.no_attribute] = lambda args, kwargs: BOT
