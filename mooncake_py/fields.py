@@ -164,6 +164,11 @@ def get_beside(x: Any, name: str) -> Any:
     return getattr(x, name)
 
 
+def get_number_beside(x: Any, name: str) -> Any:
+    """One that holds nothing but numbers."""
+    return getattr(x, name)
+
+
 def set_beside(x: Any, name: str, v: Any) -> None:
     """Set an attribute of such an object."""
     object.__setattr__(x, name, v)

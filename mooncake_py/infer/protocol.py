@@ -263,10 +263,11 @@ class Classes:
         held = default if held is None else join(recursive.read(held, t), default)
         if not t.act or held == BOT:
             return held, getattr
+        if is_scalar(held):
+            read = fields.get_number if t.items is None else fields.get_number_beside
+            return held, read if held.active else getattr
         if t.items is not None:
             return held, fields.get_beside if held.active else getattr
-        if is_scalar(held):
-            return held, fields.get_number if held.active else getattr
         return held, fields.get_field
 
     def _dict(self, t: Obj) -> tuple[T, Any] | None:

@@ -27,7 +27,7 @@ from mooncake_py.registry import (
     zero_derivative,
 )
 from mooncake_py.rule import initial
-from mooncake_py.runtime.stored import read_stored, write_stored
+from mooncake_py.runtime.stored import read_stored, shadow_of_attributes, write_stored
 from mooncake_py.tangents import CoDual, DictShadow, ListShadow, ObjectShadow, zero_fdata
 
 
@@ -139,6 +139,28 @@ def get_beside(x: CoDual, name):
         return None
 
     return CoDual(y, fy), pullback
+
+
+@rrule(fields.get_number_beside)
+def get_number_beside(x: CoDual, name):
+    shadow = shadow_beside(x.primal, x.fdata, name)
+
+    def pullback(dy):
+        if shadow is not None:
+            add_beside(shadow, name, dy)
+        return None
+
+    return CoDual(getattr(x.primal, name), None), pullback
+
+
+def shadow_beside(x: Any, fx: Any, name: str) -> ObjectShadow | None:
+    """Where the cotangent of such a number is; None where it is one of the class, or nobody wants it."""
+    return None if what_was(x, name) is ABSENT else shadow_of_attributes(x, fx)
+
+
+def add_beside(shadow: ObjectShadow, name: str, dy: Any) -> None:
+    if name not in shadow.constant:
+        add_number(shadow, name, dy)
 
 
 @rrule(fields.set_beside, mutates=(0,))
@@ -377,4 +399,4 @@ maybe_none.update({take_field, take_first})
 initial.update(fields.INITIAL.values())
 undoes_attributes.update({ops.put_back, put_back_any})
 undoes.update(undoes_attributes)
-pure.update({field_fdata, dict_shadow, what_was, fields.make_object, fields.make_exception, new_shadow})
+pure.update({shadow_beside, field_fdata, dict_shadow, what_was, fields.make_object, fields.make_exception, new_shadow})
