@@ -319,9 +319,10 @@ class _Search:
             callee = stand_in(items_by_index, root)
             assert callee is not None
             return with_tries(Fusion(self.fn, Asked(root, uses, callee, callee.body, {})).function())
-        if len(uses.calls) == 1 and not uses.loops and self.known(uses.calls[0].fn) in _MADE_LISTS:
-            return None  # a list of what the generator yields will do
         found = self._generator(root, uses)
+        if len(uses.calls) == 1 and not uses.loops and self.known(uses.calls[0].fn) in _MADE_LISTS:
+            if found is None or not _rebinds(found.callee.body):
+                return None  # a list of what the generator yields will do
         if found is None:
             return None
         if uses.methods:
@@ -447,6 +448,11 @@ def _asked(b: CFGBlock) -> tuple[Operand, ...]:
     """What a terminator reads itself."""
     own = [getattr(b.term, name, None) for name in ("cond", "value", "exc", "cause", "iterator")]
     return tuple([v for v in own if isinstance(v, (Var, Const))])
+
+
+def _rebinds(body: Function) -> bool:
+    """Does it assign variables of the function around it?"""
+    return any(is_const(s.fn, ops.cell_set) and s.args[0] in body.free for b in body.blocks for s in b.stmts)
 
 
 def _returns(body: Function) -> bool:

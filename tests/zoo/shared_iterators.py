@@ -227,3 +227,42 @@ def constants_asked_in_turns_while_they_change(x):
         d["q"] = k + 0.5
         total += next(values, 2.0) * x
     return total
+
+
+def _tenths(v):
+    return int(10 * v)
+
+
+@case([1.33, 1.35, 1.47, 1.48, 1.61, 1.32])
+def groups_used_up_at_once(xs):
+    total = sum(sum(group) * k for k, group in itertools.groupby(xs, key=_tenths))
+    for k, group in itertools.groupby(xs, key=_tenths):
+        total = total * 0.5 + max(group) * k
+    for k, group in itertools.groupby(xs, key=_tenths):
+        first = next(group)
+        total += first * sum(group) + k
+    for _, group in itertools.groupby(xs, key=_tenths):
+        for x in group:
+            total += x * sum(group)
+            break
+    listed = {k: list(group) for k, group in itertools.groupby(sorted(xs), key=_tenths)}
+    kept = [(k, group) for k, group in itertools.groupby(xs, key=_tenths)]
+    return total * sum(v[0] * v[-1] * len(v) for v in listed.values()) + sum(sum(group) for _, group in kept)
+
+
+@case([1.3, 0.7, 0.4])
+def generators_that_rebind_what_they_captured_used_up_at_once(xs):
+    total = 0.0
+
+    def growing(k):
+        nonlocal total
+        for x in xs:
+            if x > 0.5:
+                total = total + x * k
+            yield total * x
+
+    result = 0.0
+    for i in range(3):
+        result += max(growing(i + 1.0)) * total
+    first, then = sorted(growing(0.5)), tuple(growing(2.0))
+    return result * first[0] + then[1] * total + sum(growing(1.0))
