@@ -79,7 +79,7 @@ def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = Fa
             f = zero_fdata(x)
         if f is not None:
             seen[id(x)] = f
-        if isinstance(x, (list, dict, deque)) and has_attributes_beside(x):
+        if type(x) not in _WITHOUT_ATTRIBUTES and isinstance(x, (list, dict, deque)) and has_attributes_beside(x):
             beside = here.memos[id(x)] = ObjectShadow(x)
             met.append((x, beside))
         return f
@@ -264,7 +264,9 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
         seen.add(id(x))
         if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
             work += held_items(x)
-        elif not is_user_class(type(x)) and not isinstance(x, np.ndarray):
+        elif not is_user_class(type(x)):
+            if isinstance(x, np.ndarray):
+                out.append(x)
             continue
         if type(x) not in _WITHOUT_ATTRIBUTES:
             work.extend(attributes(x).values())
@@ -495,7 +497,7 @@ def _any_added(fdata: Any, seen: set[int]) -> bool:
     return True
 
 
-_WITHOUT_ATTRIBUTES = frozenset({list, tuple, dict, deque, set, frozenset, np.ndarray})
+_WITHOUT_ATTRIBUTES = frozenset({list, tuple, dict, defaultdict, deque, set, frozenset, np.ndarray})
 _PLAIN = frozenset({float, int, complex, bool, str, type(None)})
 
 
