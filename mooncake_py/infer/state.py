@@ -282,8 +282,8 @@ class State:
 
 
 _OF_ITEMS = ("__iter__", "__getitem__")
-_SLICE = Inst(slice)
 """What Python asks an object for that something goes over."""
+_SLICE = Inst(slice)
 
 
 def gives_known(f: Any) -> bool:

@@ -93,8 +93,8 @@ def _series_type(args: Types, kwargs: dict[str, T]) -> T | None:
     of_x, n = element_dtype(x), x.ndim if isinstance(x, Arr) else 0
     if of_x is None or c.dtype is None or n is None:
         return None
-    d = np.result_type(of_x, c.dtype, np.float64)
-    if d.char not in "dD":
+    d = np.result_type(of_x, c.dtype)
+    if d.char not in "dD" or c.dtype.char not in "dD":  # a number of Python's has no precision of its own
         return None
     n += (c.ndim or 0) - 1
     act = x.active or c.act

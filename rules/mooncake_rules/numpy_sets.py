@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.infer.types import Arr, Known, T, Tup
+from mooncake_py.infer.types import Arr, T
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
-from mooncake_rules.inference import Types, argument, gives_one, nested
+from mooncake_rules.inference import Types, gives_one, nested
 from mooncake_rules.sequences import unstack
 
 
@@ -110,22 +110,6 @@ _difference(np.setxor1d)
 gives_one(np.unique)
 pure.update({np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d})
 
-_one: Any = infer_table[np.unique]
-_FLAGS = ("return_index", "return_inverse", "return_counts")
-
-
-def _unique_type(args: Types, kwargs: dict[str, T]) -> T | None:
-    """The values, and places or counts where they are asked for; of which shape inverse places are differs by NumPy."""
-    flags = [argument(args, kwargs, i, name) for i, name in enumerate(_FLAGS, 1)]
-    asked = [t == Known(True) for t in flags]
-    if not any(asked) or any(t not in (None, Known(True), Known(False)) for t in flags):
-        return _one(args, kwargs)
-    found = nested(args[0])
-    if found is None or argument(args, kwargs, 4, "axis") not in (None, Known(None)):
-        return None
-    places = Arr(np.dtype(np.intp), 1), Arr(np.dtype(np.intp), 1 if found[0] == 1 else None), Arr(np.dtype(np.intp), 1)
-    return Tup((Arr(found[1], 1, args[0].active), *[t for t, yes in zip(places, asked, strict=True) if yes]))
-
 
 def _of_both(args: Types, kwargs: dict[str, T]) -> T | None:
     """Values of two arrays, whatever their shapes, in one direction."""
@@ -135,7 +119,6 @@ def _of_both(args: Types, kwargs: dict[str, T]) -> T | None:
     return Arr(np.result_type(*dtypes), 1, any(t.active for t in args[:2]))
 
 
-infer_table[np.unique] = _unique_type
 for _f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d):
     infer_table[_f] = _of_both
 

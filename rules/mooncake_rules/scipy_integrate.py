@@ -13,15 +13,13 @@ import numpy as np
 import scipy.integrate as si
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.types import Inst, T, Tup
-from mooncake_py.registry import infer_table, rrule
+from mooncake_py.registry import rrule
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, has_tangent, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
-from mooncake_rules.inference import Types
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
 from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_adjoint import Motion
@@ -393,17 +391,6 @@ def odeint(func: CoDual, y0, t, args: CoDual = _EMPTY, **options):
 
 
 by_regular_samples(si.trapezoid, si.simpson, si.cumulative_trapezoid)
-
-
-def _integral_type(args: Types, kwargs: dict[str, T]) -> T | None:
-    """The integral and the estimate of its error, where nothing else is asked for."""
-    if len(args) > 4 or not kwargs.keys().isdisjoint({"full_output", "complex_func"}):
-        return None
-    act = any(t.active for t in (*args, *kwargs.values()))
-    return Tup((Inst(float, act), Inst(float, act)))
-
-
-infer_table[si.quad] = _integral_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 

@@ -13,13 +13,11 @@ import numpy as np
 import scipy.optimize as so
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.types import Inst, T
-from mooncake_py.registry import infer_table, rrule
+from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
-from mooncake_rules.inference import Types
 
 EMPTY = CoDual((), None)
 NO_CALLBACK = CoDual(None, None)
@@ -326,15 +324,6 @@ def root_scalar(f: CoDual, args: CoDual = EMPTY, method=None, bracket=None, **op
 
     return CoDual(res, fres), pullback
 
-
-def _root_type(args: Types, kwargs: dict[str, T]) -> T | None:
-    """A number, where nothing else is asked for."""
-    plain = len(args) < 8 and "full_output" not in kwargs
-    return Inst(float, any(t.active for t in (*args, *kwargs.values()))) if plain else None
-
-
-for _f in (so.brentq, so.brenth, so.bisect, so.ridder):
-    infer_table[_f] = _root_type
 
 # -- cases ------------------------------------------------------------------------------------------------
 
