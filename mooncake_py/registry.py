@@ -43,6 +43,8 @@ pure: set[Any] = set()
 """Functions that change nothing: a call whose result is not used can go."""
 incurious: set[Any] = set()
 """Functions without derivative that ask nothing of the classes of their arguments, and nothing of their items."""
+runs_given: set[Any] = set()
+"""Rules of functions that call those they are given, which may write to what they captured."""
 asking_items: set[Any] = set()
 """Functions in C that call methods of the items that they are given: to compare them, or for their text."""
 in_steps: dict[Any, Any] = {}

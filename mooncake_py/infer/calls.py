@@ -27,7 +27,7 @@ from mooncake_py.infer.choices import (
     split_of,
     split_of_receiver,
 )
-from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
+from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES, changes_captured
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
@@ -60,7 +60,7 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
-from mooncake_py.infer.resolve import class_of, result_type
+from mooncake_py.infer.resolve import class_attribute, class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
@@ -101,6 +101,7 @@ from mooncake_py.registry import (
     of_numpy,
     probed,
     rules_of,
+    runs_given,
     seen_through,
 )
 from mooncake_py.rule import Rule
@@ -171,6 +172,14 @@ def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
     return cls is not type and not is_library(cls)
+
+
+def changes_what_it_captured(t: T) -> bool:
+    """Is it a function that may assign, or write into, what it captured, or the object it is bound to?"""
+    if isinstance(t, Fn):
+        return changes_captured(t.code)
+    f = t.func if isinstance(t, Meth) else class_attribute(t.cls, "__call__") if isinstance(t, Obj) else None
+    return isinstance(f, pytypes.FunctionType) and changes_captured(f.__code__, True)
 
 
 def _gives_keys(t: T) -> bool:
@@ -427,7 +436,9 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if rule is False and self.classes is not None and takes_items(f, types) is None:
+        if isinstance(rule, Rule) and rule.fn in runs_given and any(map(changes_what_it_captured, types)):
+            rule = False  # which is seen when it runs
+        elif rule is False and self.classes is not None and takes_items(f, types) is None:
             rule = find_rule(f, tuple(map(self.made_here, args, types)), [k for k, _ in kw])
         if rule is not None and (i := takes_items(f, types)) is not None and i < len(types):
             by_value = not isinstance(rule, Rule) or i not in rule.codual

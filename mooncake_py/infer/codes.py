@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import sys
 import types as pytypes
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
+from mooncake_py.infer.outside_writes import MUTATORS
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
@@ -45,6 +47,34 @@ def sees_its_frame(code: pytypes.CodeType) -> bool:
         if any(isinstance(v, Const) and type(v.value) is str and v.value in _FRAME_NAMES for v in asked):
             return True
     return False
+
+
+@functools.lru_cache(2000)
+def changes_captured(code: pytypes.CodeType, of_method: bool = False) -> bool:
+    """May the function assign a variable that it captured, or write into what it, or the object of a method, holds?"""
+    try:
+        body = normalise(code)
+    except UnsupportedError:
+        return True
+    held: set[object] = set(body.params[:1]) if of_method else set()
+    stmts = [s for b in body.blocks for s in b.stmts]
+    for s in stmts:
+        f = s.fn.value if isinstance(s.fn, Const) else None
+        if f is ops.cell_set and s.args[0] in body.free:
+            return True
+        if f is ops.make_function and isinstance(s.args[0], Const) and changes_captured(s.args[0].value):
+            return True
+        if f is ops.cell_get and s.args[0] in body.free:
+            held.add(s.out)
+        elif s.args and s.args[0] in held:
+            if f in _WRITES or (f is getattr and isinstance(s.args[1], Const) and s.args[1].value in MUTATORS):
+                return True
+            if f is getattr or f is operator.getitem:
+                held.add(s.out)
+    return False
+
+
+_WRITES = (setattr, delattr, operator.setitem, operator.delitem)
 
 
 def is_generic(f: object) -> bool:

@@ -51,7 +51,7 @@ from mooncake_py.structure import is_user_class
 if TYPE_CHECKING:
     from mooncake_py.infer.outside import Code, Walk
 
-_MUTATORS = {
+MUTATORS = {
     "append",
     "extend",
     "insert",
@@ -64,8 +64,8 @@ _MUTATORS = {
     "setdefault",
     "popitem",
 }
-_MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard", "move_to_end", "subtract"}
-_MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
+MUTATORS |= {"appendleft", "popleft", "extendleft", "rotate", "add", "discard", "move_to_end", "subtract"}
+MUTATORS |= {"__setitem__", "__setattr__", "__dict__"}
 _WRITES = frozenset(
     {setattr, delattr, operator.setitem, operator.delitem, ops.list_append, ops.list_extend, ops.map_add}
     | {ops.dict_update, ops.dict_merge, ops.set_add, ops.set_update, heapq.heappush, heapq.heappop, heapq.heapify}
@@ -109,7 +109,7 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
     if isinstance(f, (pytypes.FunctionType, pytypes.MethodType)) or type(f).__hash__ is None:
         return Wary.NOTHING  # its own code says
     changed = {i for r in rules_of(f) for i in r.mutates}
-    if f in _WRITES or getattr(f, "__name__", "") in _MUTATORS | WRITING_METHODS | WRITERS:
+    if f in _WRITES or getattr(f, "__name__", "") in MUTATORS | WRITING_METHODS | WRITERS:
         changed.add(0)
     written = [out, *[x for i, x in enumerate(args) if i in changed]]
     if any(isinstance(x, np.ndarray) and holds_arrays(x) for x in written):
@@ -398,7 +398,7 @@ class Writes:
             self.returns = True
         if f is getattr:
             name = s.args[1]
-            if isinstance(name, Const) and name.value in _MUTATORS and not self._of_local(s, tracks):
+            if isinstance(name, Const) and name.value in MUTATORS and not self._of_local(s, tracks):
                 return True
             if not (flat and isinstance(name, Const) and name.value in _GIVES_NEW):
                 tracks.add(s.out, flat)
@@ -433,7 +433,7 @@ class Writes:
     def _of_local(self, got: Call, tracks: _Tracks) -> bool:
         """Is this a method, by its name, of a container of Python's that the code made?"""
         name = got.args[1]
-        named = isinstance(name, Const) and name.value in _MUTATORS and name.value not in self.walk.method_names
+        named = isinstance(name, Const) and name.value in MUTATORS and name.value not in self.walk.method_names
         return named and got.args[0] in tracks.local and got.args[0] not in tracks.own
 
     def _keeps(self, name: Operand, flat: bool) -> bool:

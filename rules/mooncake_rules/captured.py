@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.registry import runs_given
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import attributes, store, unstore
 from mooncake_py.tangents import (
@@ -119,6 +120,7 @@ def watched(rule: Callable) -> Callable:
         return result, pullback_of_the_rest
 
     rule_that_looks.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
+    runs_given.add(rule_that_looks)
     return rule_that_looks
 
 

@@ -132,7 +132,39 @@ def last_in_an_array(a):
     return optimize.brentq(g, 0.0, 5.0) + last[0]
 
 
-@pytest.mark.parametrize("f", [last_of_a_list, last_in_a_variable, last_of_an_object, last_in_an_array])
+def alone_in_a_variable(a):
+    last = 0.0
+
+    def g(t):
+        nonlocal last
+        last = a * t
+        return t**3 - a
+
+    optimize.brentq(g, 0.0, 5.0)
+    return last * 2.0
+
+
+def alone_in_a_list(a):
+    last = [0.0]
+
+    def g(t):
+        last[0] = a * t
+        return t**3 - a
+
+    optimize.brentq(g, 0.0, 5.0)
+    return last[0] * 2.0
+
+
+def alone_of_an_object(a):
+    recorder = Recorder(a)
+    optimize.brentq(recorder.cubic, 0.0, 5.0)
+    return recorder.last * 2.0
+
+
+ALONE = (alone_in_a_variable, alone_in_a_list, alone_of_an_object)
+
+
+@pytest.mark.parametrize("f", [last_of_a_list, last_in_a_variable, last_of_an_object, last_in_an_array, *ALONE])
 def test_reading_back_is_refused(f: Callable[[Any], Any]) -> None:
     for _ in range(2):  # the rule is as good as new
         with pytest.raises(UnsupportedError, match="has stored"):
