@@ -27,7 +27,7 @@ from mooncake_py.infer.choices import (
     split_of,
     split_of_receiver,
 )
-from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES, changes_captured
+from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES, changes_what_it_holds
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
@@ -174,12 +174,12 @@ def _has_metaclass(t: T) -> bool:
     return cls is not type and not is_library(cls)
 
 
-def changes_what_it_captured(t: T) -> bool:
-    """Is it a function that may assign, or write into, what it captured, or the object it is bound to?"""
+def is_function_that_writes(t: T) -> bool:
+    """Is it a function that may assign, or write into, what it captured, is given or is bound to?"""
     if isinstance(t, Fn):
-        return changes_captured(t.code)
+        return changes_what_it_holds(t.code)
     f = t.func if isinstance(t, Meth) else class_attribute(t.cls, "__call__") if isinstance(t, Obj) else None
-    return isinstance(f, pytypes.FunctionType) and changes_captured(f.__code__, True)
+    return isinstance(f, pytypes.FunctionType) and changes_what_it_holds(f.__code__)
 
 
 def _gives_keys(t: T) -> bool:
@@ -436,7 +436,7 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if isinstance(rule, Rule) and rule.fn in runs_given and any(map(changes_what_it_captured, types)):
+        if isinstance(rule, Rule) and rule.fn in runs_given and any(map(is_function_that_writes, types)):
             rule = False  # which is seen when it runs
         elif rule is False and self.classes is not None and takes_items(f, types) is None:
             rule = find_rule(f, tuple(map(self.made_here, args, types)), [k for k, _ in kw])

@@ -7,13 +7,15 @@ import inspect
 import operator
 import sys
 import types as pytypes
+from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
+from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
 from mooncake_py.infer.outside_writes import MUTATORS
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Const, Function, Raise, term_operands
+from mooncake_py.ir.nodes import Const, ForNext, Function, Operand, Raise, all_edges, term_operands
 
 OF_FRAMES = {locals: 1, vars: 1, dir: 1, eval: 2, exec: 2, sys._getframe: 9, inspect.currentframe: 9, inspect.stack: 9}
 """Functions that see the frame they are called in, given fewer arguments than this: derived code has another one."""
@@ -50,31 +52,52 @@ def sees_its_frame(code: pytypes.CodeType) -> bool:
 
 
 @functools.lru_cache(2000)
-def changes_captured(code: pytypes.CodeType, of_method: bool = False) -> bool:
-    """May the function assign a variable that it captured, or write into what it, or the object of a method, holds?"""
+def changes_what_it_holds(code: pytypes.CodeType) -> bool:
+    """May the function assign a variable that it captured, or write into what it captured or is given?"""
     try:
         body = normalise(code)
     except UnsupportedError:
         return True
-    held: set[object] = set(body.params[:1]) if of_method else set()
-    stmts = [s for b in body.blocks for s in b.stmts]
-    for s in stmts:
+    if not (MUTATORS | WRITERS | WRITING_METHODS).isdisjoint(code.co_names):
+        return True
+    held = _held(body)
+    for s in (s for b in body.blocks for s in b.stmts):
         f = s.fn.value if isinstance(s.fn, Const) else None
         if f is ops.cell_set and s.args[0] in body.free:
             return True
-        if f is ops.make_function and isinstance(s.args[0], Const) and changes_captured(s.args[0].value):
+        if f is ops.make_function and isinstance(s.args[0], Const) and changes_what_it_holds(s.args[0].value):
             return True
-        if f is ops.cell_get and s.args[0] in body.free:
-            held.add(s.out)
-        elif s.args and s.args[0] in held:
-            if f in _WRITES or (f is getattr and isinstance(s.args[1], Const) and s.args[1].value in MUTATORS):
-                return True
-            if f is getattr or f is operator.getitem:
-                held.add(s.out)
+        if f in _WRITES and s.args[0] in held:
+            return True
+        if any(k == "out" and v in held for k, v in s.kwargs):
+            return True
     return False
 
 
-_WRITES = (setattr, delattr, operator.setitem, operator.delitem)
+def _held(body: Function) -> set[Operand]:
+    """The values that may be what a function captured or is given, or in there."""
+    held: set[Operand] = set(body.params)
+    params = {b.id: b.params for b in body.blocks}
+    while True:
+        before = len(held)
+        for b in body.blocks:
+            for s in b.stmts:
+                f = s.fn.value if isinstance(s.fn, Const) else None
+                captured = f is ops.cell_get and s.args[0] in body.free
+                if captured or (f not in _NEW and not held.isdisjoint(s.operands())):
+                    held.add(s.out)
+            for e in all_edges(b):
+                first = len(params[e.target]) - len(e.args)
+                held.update(p for p, a in zip(params[e.target][first:], e.args, strict=True) if a in held)
+                if isinstance(b.term, ForNext) and b.term.iterator in held:
+                    held.update(params[e.target][:first])
+        if len(held) == before:
+            return held
+
+
+_NEW = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg, operator.matmul)
+_WRITES: tuple[Any, ...] = (setattr, delattr, operator.setitem, operator.delitem, ops.setslice)
+_WRITES += (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow, operator.imatmul)
 
 
 def is_generic(f: object) -> bool:

@@ -69,9 +69,8 @@ class _Line:
 
     def _place(self, s: Call) -> Place | None:
         d, key = self._value(s.args[0]), s.args[1]
-        return (
-            (d, key.value) if d in self.dicts.values() and isinstance(key, Const) and type(key.value) is str else None
-        )
+        named = isinstance(key, Const) and type(key.value) is str
+        return (d, key.value) if named and isinstance(key, Const) and d in self.dicts.values() else None
 
     def _is_elsewhere(self, s: Call, f: Any) -> bool:
         """Is it a read or a write of something else, at a place that no attribute has, or arithmetic?"""

@@ -161,7 +161,30 @@ def alone_of_an_object(a):
     return recorder.last * 2.0
 
 
-ALONE = (alone_in_a_variable, alone_in_a_list, alone_of_an_object)
+def alone_by_out(a):
+    last = np.zeros(2)
+
+    def g(t):
+        np.multiply(a, t, out=last)
+        return t**3 - a
+
+    optimize.brentq(g, 0.0, 5.0)
+    return last[0] * 2.0
+
+
+def alone_in_place(a):
+    last = [np.zeros(2)]
+
+    def g(t):
+        x = last[0]
+        x += a * t
+        return t**3 - a
+
+    optimize.brentq(g, 0.0, 5.0)
+    return last[0][0] * 2.0
+
+
+ALONE = (alone_in_a_variable, alone_in_a_list, alone_of_an_object, alone_by_out, alone_in_place)
 
 
 @pytest.mark.parametrize("f", [last_of_a_list, last_in_a_variable, last_of_an_object, last_in_an_array, *ALONE])
