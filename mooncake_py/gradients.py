@@ -90,7 +90,7 @@ class ValueAndGrad(Wrapper):
         for k in pullback.always_zero:
             if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):
                 _warn_zero(f, k, args, kwargs)
-        if debug_frame() is None:
+        if debug_frame() is None and not pullback.wary:
             self.warm = WarmCall.after(f, args, keywords, chosen, self.single, one, self.has_aux)
         return y, grads[0] if self.single else grads
 

@@ -51,6 +51,7 @@ class Pullback:
         "own_only",
         "reusable",
         "touched",
+        "wary",
         "why",
         "wrote",
     )
@@ -76,6 +77,7 @@ class Pullback:
         self.own_only = False  # does that surely change nothing but what the function makes?
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
         self.touched: dict[int, Any] = {}  # objects that the run changed
+        self.wary = False  # might the run write to what is outside?
         self.wrote = False  # did it surely change one of them, where the pullback may be called again?
         self.arrays: list[np.ndarray] = []  # those from outside, where the run may have written to such
         self.met: dict[int, tuple[Any, Any]] = {}  # objects from outside with their shadows

@@ -193,7 +193,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
             for check in run.at_end:
                 check()
         pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
-        pullback.wrote = bool(run.touched)
+        pullback.wary, pullback.wrote = bool(run.wary), bool(run.touched)
         pullback.met, pullback.arrays = run.objects, [x for x, _ in run.arrays.values()]
         return y, pullback
 

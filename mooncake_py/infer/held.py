@@ -20,6 +20,9 @@ from mooncake_py.structure import attributes, constant_packages, is_builtin, is_
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
 _PLAIN_CONTAINERS = frozenset({list, dict, deque})
+DEEPEST = 3
+MOST_NESTED = 200
+"""Items of a container in which others are looked for: it is asked at every call."""
 CONSTANTS_ONLY = (set, bytearray)
 """Containers that hold nothing with a derivative."""
 
@@ -28,7 +31,7 @@ def summary(x: Any) -> Any:
     """What an answer takes the value of a name to be."""
     if isinstance(x, (pytypes.ModuleType, functools.partial, pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         return x
-    return (holds_plainly(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
+    return (nesting(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
 
 
 INHERITED = frozenset({"collections", "_collections_abc", "collections.abc"})
@@ -110,16 +113,40 @@ def is_mark(x: Any) -> bool:
 
 
 def holds_plainly(x: Any) -> bool:
-    """Is this a container of numbers, names, classes and functions, and of nothing that could be written into?"""
+    """Is this a container of numbers, names, tuples of these, classes and functions: of what cannot be written into?"""
     if type(x) not in _PLAIN_CONTAINERS:
         return False
     values = x.values() if isinstance(x, dict) else x
-    return all(type(v) in _PLAIN or _is_code(v) for v in values)
+    return _PLAIN.issuperset(map(type, values)) or all(map(_is_fixed, values))
+
+
+def nesting(x: Any, most: int = DEEPEST) -> int:
+    """How many containers stand in each other where they hold nothing else that could be written into.
+
+    1 for one that `holds_plainly`; more than `DEEPEST` for what holds something else, is none or has many items.
+    """
+    if holds_plainly(x):
+        return 1
+    if type(x) not in _PLAIN_CONTAINERS or most == 1 or len(x) > MOST_NESTED:
+        return DEEPEST + 1
+    found = 1
+    for v in x.values() if isinstance(x, dict) else x:
+        if not _is_fixed(v):
+            found = max(found, 1 + nesting(v, most - 1))
+            if found > DEEPEST:
+                break
+    return found
 
 
 def holds_classes(x: Any) -> bool:
     """Is this a container with a class in it?"""
     return type(x) in _PLAIN_CONTAINERS and any(isinstance(v, type) for v in (x.values() if isinstance(x, dict) else x))
+
+
+def _is_fixed(x: Any) -> bool:
+    if type(x) is tuple:
+        return all(map(_is_fixed, x))
+    return type(x) in _PLAIN or _is_code(x)
 
 
 def _is_code(x: Any) -> bool:

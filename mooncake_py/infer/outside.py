@@ -13,7 +13,7 @@ import builtins
 import functools
 import sys
 import types as pytypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from inspect import CO_OPTIMIZED
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from mooncake_py.errors import MooncakeError, WritesOutside
 from mooncake_py.infer.codes import names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
+    DEEPEST,
     holds_arrays,
     holds_classes,
     holds_plainly,
@@ -32,6 +33,7 @@ from mooncake_py.infer.held import (
     is_namespace,
     may_be_given,
     may_hold_data,
+    nesting,
     note_opened,
     note_rebound,
     of_library,
@@ -66,12 +68,13 @@ _OF_NEW_CLASS = frozenset({"__init_subclass__", "__set_name__"})
 """Those that run where a class is made."""
 _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "build_class"})
 _TO_MODULES = frozenset({ops.load_global, getattr, ops.import_name, ops.import_from})
+_CODE = (pytypes.ModuleType, pytypes.FunctionType, pytypes.BuiltinFunctionType, type)
 _OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 """Methods that are given a class without being class methods."""
 
 R = TypeVar("R")
-Name = tuple[Mapping[str, Any], str, Any, Any]
-"""What a name stands for where that cannot change by itself, and the summary of it."""
+Name = tuple[Mapping[Any, Any], Any, Any, Any]
+"""What a name, or a default value by its number, stands for where that cannot change by itself, and its summary."""
 _CHANGING = object()
 _answers: dict[Any, tuple[Wary, list[Name]]] = {}
 """The answer, and what it takes the values of names to be."""
@@ -85,7 +88,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
     key = _call(f, receivers, brought)
     known = _answers.get(key)
-    if known is None or not (known[0] is NAMES or all(map(_is_as_then, known[1]))):
+    if known is None or not (known[0] is NAMES or _are_as_then(known[1])):
         known = undisturbed(_walked, f, receivers, brought)
         if len(_answers) > 5000:
             _answers.clear()
@@ -139,14 +142,17 @@ def _call(f: pytypes.FunctionType, receivers: Iterable[Any], brought: Iterable[A
     return f.__code__, id(f.__globals__), tuple(type(x) for x in receivers), codes, _captured(f)
 
 
-def _name(scope: Mapping[str, Any], name: str, x: Any) -> Name:
+def _name(scope: Mapping[Any, Any], name: Any, x: Any) -> Name:
     then = summary(x)
     return scope, name, x if then is None or then is x else _CHANGING, then
 
 
-def _is_as_then(name: Name) -> bool:
-    x = name[0].get(name[1])
-    return x is name[2] or summary(x) == name[3]
+def _are_as_then(names: list[Name]) -> bool:
+    for scope, name, then, told in names:
+        x = scope.get(name)
+        if x is not then and summary(x) != told:
+            return False
+    return True
 
 
 def _captured(f: pytypes.FunctionType, depth: int = 3) -> tuple[Any, ...]:
@@ -177,9 +183,18 @@ class Code:
     globals: dict[str, Any]
     free: dict[str, Any]
     params: set[int] = field(default_factory=set)
+    flat: set[int] = field(default_factory=set)
+    """Of these, the ones that hold numbers and the like: an empty dict for a default value, say."""
     defaults: dict[int, Any] = field(default_factory=dict)
     wrapped: dict[str, list[pytypes.FunctionType]] = field(default_factory=dict)
     """Of a library's function, which wraps functions of the user's: what these are by its free variables."""
+
+    def give(self, places: set[int], flat: Set[int] = frozenset()) -> bool:
+        """These parameters may be from outside, `flat` ones of them. Is any of it new?"""
+        before = len(self.params), len(self.flat)
+        self.flat = (self.flat - (places - flat)) | (flat - self.params)
+        self.params |= places
+        return before != (len(self.params), len(self.flat))
 
     @functools.cached_property
     def captured_names(self) -> dict[Var, Any]:
@@ -227,7 +242,7 @@ class Walk:
         self.codes: dict[tuple[pytypes.CodeType, int], Code] = {}
         self.seen: set[int] = set()
         self.kept: list[Any] = []
-        self.of_classes: dict[str, bool] = {}  # containers that classes hold, by name; do they hold plain values only?
+        self.of_classes: dict[str, int] = {}  # containers that classes hold, by name, and their `nesting`
         self.names: set[str] = set()  # that the code may read, or call by
         self.stores: set[str] = set()  # that it sets or deletes
         self.method_names: set[str] = set()  # of the user's classes
@@ -307,7 +322,7 @@ class Walk:
         """Containers that a class or function has for attributes."""
         for name, x in scope.items():
             if is_data(x):
-                self.of_classes[name] = self.of_classes.get(name, True) and holds_plainly(x)
+                self.of_classes[name] = max(self.of_classes.get(name, 1), nesting(x))
                 self.relied.append(_name(scope, name, x))
                 if holds_classes(x):
                     self.with_classes.add(name)
@@ -334,7 +349,7 @@ class Walk:
                 **{c.code.co_varnames.index(k): v for k, v in keywords.items() if k in c.code.co_varnames},
             }
             c.defaults.update(given)
-            c.params.update(i for i, v in given.items() if may_hold_data(v))
+            c.give({i for i, v in given.items() if may_hold_data(v)})
 
     def data(self, x: Any) -> None:
         """An object from outside."""
@@ -388,7 +403,7 @@ class Walk:
             return
         c = self.function(f)
         if c is not None and outside:
-            c.params.add(0)
+            c.give({0})
 
     def _asked_for(self, code: pytypes.CodeType, body: Function) -> None:
         """Names that this code reads or sets: methods of that name may run."""
@@ -408,7 +423,7 @@ class Walk:
                 for f, outside in waiting.pop(name, ()):
                     c = self.function(f)
                     if c is not None and outside:
-                        c.params.add(0)
+                        c.give({0})
 
     def _rebound_by(self, c: Code) -> None:
         """Note the global variables that this code assigns, of its own module or of others."""
@@ -421,7 +436,8 @@ class Walk:
             if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
                 name = str(s.args[0].value)  # type: ignore[union-attr]
                 keeps = may_hold_data(x := c.globals.get(name)) or holds_arrays(x)
-                counted = s.fn.value is ops.store_global and not keeps and counts(s.args[1], name, defs)
+                stored = s.fn.value is ops.store_global and not keeps
+                counted = stored and (counts(s.args[1], name, defs) or isinstance(c.known(s.args[1], defs), _CODE))
                 self.rebinds = True
                 self.assigns = self.assigns or not counted
                 if self.notes:
@@ -442,7 +458,10 @@ class Walk:
         if c is not None and f.__defaults__:
             first = f.__code__.co_argcount - len(f.__defaults__)
             c.defaults.update(enumerate(f.__defaults__, first))
-            c.params.update(first + i for i, d in enumerate(f.__defaults__) if may_hold_data(d) and not is_mark(d))
+            held_by = {first + i: d for i, d in enumerate(f.__defaults__) if may_hold_data(d) and not is_mark(d)}
+            flat = {i for i, d in held_by.items() if holds_plainly(d)}
+            self.relied += [_name(held_by, i, held_by[i]) for i in sorted(flat)]
+            c.give({*held_by}, flat)
             self.sources = self.sources or any(map(may_hold_data, f.__defaults__))
         if f.__kwdefaults__:
             named = f.__code__.co_varnames[f.__code__.co_argcount :][: f.__code__.co_kwonlyargcount]
@@ -468,7 +487,7 @@ class Walk:
             return None
         self._asked_for(code, c.body)
         if not code.co_flags & CO_OPTIMIZED:
-            self.of_classes.update(dict.fromkeys(made_in_class_body(c.body), False))
+            self.of_classes.update(dict.fromkeys(made_in_class_body(c.body), DEEPEST + 1))
         self._rebound_by(c)
         for name in names_of_values(c.body, code):
             self.rebinds = self.rebinds or may_be_given(globals_, name)

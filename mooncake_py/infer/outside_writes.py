@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.infer.held import (
+    DEEPEST,
     holds_arrays,
     holds_classes,
-    holds_plainly,
     is_data,
     is_namespace,
     may_hold_data,
+    nesting,
     of_library,
 )
 from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
@@ -222,8 +223,9 @@ class _Tracks:
 
     def __init__(self, c: Code, walk: Walk, local: set[Operand]):
         self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
-        self.deep: set[Operand] = set(self.outside)
+        self.deep: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params and i not in c.flat}
         self.own: set[Operand] = set(self.outside)
+        self.nested: dict[Operand, int] = {}  # containers of containers of numbers and the like
         self.local = local
         if c.code.co_name == "__init__" and 0 not in c.params and "__init__" not in walk.names:
             self.local = local | {c.body.params[0]} if c.body.params else local  # which is made
@@ -245,6 +247,12 @@ class _Tracks:
             self.deep.add(v)
         if own:
             self.own.add(v)
+
+    def add_container(self, v: Operand, nesting: int) -> None:
+        """The same of what is such a container, or holds something else (`infer.held.nesting`)."""
+        self.add(v, flat=nesting == 1)
+        if 1 < nesting <= DEEPEST:
+            self.nested[v] = nesting
 
     def put_into(self, v: Operand, by_operator: bool = False) -> None:
         """Something of what is followed is put into v; by an operator, which may also give a number for numbers."""
@@ -282,11 +290,11 @@ class Writes:
 
     def __init__(self, walk: Walk):
         self.walk = walk
-        self.returns = False
+        self.returning: set[pytypes.CodeType] = set()  # codes that may return such a thing
         self.raises = False
         self.captured: dict[str, bool] = {}  # variables that functions share and that hold such a thing; flat ones?
         self.class_cells: set[str] = set()  # variables that functions share and that hold a class
-        self.given = 0  # how many parameters may get such a thing as a default value
+        self.given = 0  # how often it was found that parameters may get such a thing
         self.attributes: dict[str, bool] = {}  # of objects that are made, which hold such a thing; flat ones?
 
     def objects(self) -> bool:
@@ -302,7 +310,7 @@ class Writes:
 
     def _known(self) -> tuple[Any, ...]:
         places = len(self.walk.class_places), len(self.class_cells)
-        return self.returns, self.raises, self.captured.copy(), self.given, self.attributes.copy(), *places
+        return len(self.returning), self.raises, self.captured.copy(), self.given, self.attributes.copy(), *places
 
     def _touches(self, c: Code) -> bool:
         fn = c.body
@@ -318,7 +326,7 @@ class Writes:
                 self.raises |= isinstance(b.term, Raise) and b.term.exc in tracks.outside
                 tracks.flow(params_of, b, self.raises, lambda v: c.known(v, defs))
                 if isinstance(b.term, Return) and b.term.value in tracks.outside:
-                    self.returns = True
+                    self.returning.add(c.code)
             if tracks.size() == before:
                 return False
 
@@ -334,14 +342,13 @@ class Writes:
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
             x = c.globals.get(name)
-            flat = holds_plainly(x)
             if self.walk.leads_to_data(x):
-                tracks.add(s.out, flat)
+                tracks.add_container(s.out, nesting(x))
             return False
         if f is ops.import_from:
             x = c.known(s.out, defs)
             if self.walk.leads_to_data(x):
-                tracks.add(s.out, holds_plainly(x))
+                tracks.add_container(s.out, nesting(x))
             return False
         if f is ops.cell_get and s.args[0] in tracks.cells:
             tracks.add(s.out)
@@ -373,9 +380,9 @@ class Writes:
                 holder, word = c.known(s.args[0], defs), str(s.args[1].value)
                 held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
                 if word in self.walk.of_classes or self.walk.leads_to_data(held):
-                    flat = held is None or holds_plainly(held)
-                    tracks.add(s.out, flat and self.walk.of_classes.get(word, held is not None))
-            if self.returns and (f is None and not _is_library(c, s.fn, defs)):
+                    by_name = self.walk.of_classes.get(word, DEEPEST + 1 if held is None else 1)
+                    tracks.add_container(s.out, by_name if held is None else max(by_name, nesting(held)))
+            if f is None and self._returns(c, s.fn, defs):
                 tracks.add(s.out)
             return False
         if f in _WRITES:
@@ -387,6 +394,9 @@ class Writes:
                 return not self._keeps(s.args[1], s.args[2] not in tracks.deep)
             if f is setattr or f is operator.setitem:
                 return False
+        if f is operator.getitem and touched == [s.args[0]] and s.args[0] in tracks.nested:
+            tracks.add_container(s.out, tracks.nested[s.args[0]] - 1)
+            return False
         flat = tracks.deep.isdisjoint(touched)
         if f is ops.make_cell or f is ops.cell_set:
             word = str((s.out if f is ops.make_cell else s.args[0]).name)  # type: ignore[union-attr]
@@ -395,7 +405,7 @@ class Writes:
         if f is ops.make_function:
             self._made(c, s, tracks)
         if f is ops.yield_:
-            self.returns = True
+            self.returning.add(c.code)
         if f is getattr:
             name = s.args[1]
             if isinstance(name, Const) and name.value in MUTATORS and not self._of_local(s, tracks):
@@ -423,12 +433,25 @@ class Writes:
             tracks.put_into(got.args[0])
             tracks.add(s.out)
             return False
+        if f is ops.call_ex and flat and s.args[0] not in tracks.outside:  # numbers, in new containers
+            if self._returns(c, s.args[0], defs):
+                tracks.add(s.out)
+            return False
         if f is ops.call_ex or (f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs)):
             return f is ops.call_ex or not self._is_followed(c, s, tracks, defs)
         if named is None or named not in _TO_SCALARS:
             new = named in _NEW_CONTAINERS or (named in _OF_OPERATORS and not self.walk.has_operators())
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside), own=not new)
         return False
+
+    def _returns(self, c: Code, v: Operand, defs: dict[Var, Call]) -> bool:
+        """May what is called return such a thing?"""
+        f, made = c.known(v, defs), defs.get(v)  # type: ignore[arg-type]
+        if isinstance(f, pytypes.FunctionType):
+            return f.__code__ in self.returning
+        if made is not None and is_const(made.fn, ops.make_function):
+            return made.args[0].value in self.returning  # type: ignore[union-attr]
+        return bool(self.returning) and not _is_library(c, v, defs)
 
     def _of_local(self, got: Call, tracks: _Tracks) -> bool:
         """Is this a method, by its name, of a container of Python's that the code made?"""
@@ -465,9 +488,10 @@ class Writes:
             return False
         given = {i for i, v in enumerate(s.args, first) if v in tracks.outside}
         given |= {names.index(k) for k, v in s.kwargs if v in tracks.outside}
-        self.given += len(given - inner.params)
-        inner.params |= given
-        if self.returns and not first:
+        deep = {i for i, v in enumerate(s.args, first) if v in tracks.deep}
+        deep |= {names.index(k) for k, v in s.kwargs if v in tracks.deep}
+        self.given += inner.give(given, given - deep)
+        if inner.code in self.returning and not first:
             tracks.add(s.out)
         return True
 
@@ -483,9 +507,8 @@ class Writes:
         for inner in found:
             if inner is None or inner.code.co_flags & _SUSPENDED or len(s.args) > inner.code.co_argcount:
                 return False
-            self.given += len(given - inner.params)
-            inner.params |= given
-        if self.returns:
+            self.given += inner.give(given)
+        if any(inner is not None and inner.code in self.returning for inner in found):
             tracks.add(s.out)
         return bool(found)
 
@@ -527,8 +550,7 @@ class Writes:
         inner = self.walk.codes.get((s.args[0].value, id(c.globals)))  # type: ignore[union-attr]
         if inner is not None and not tracks.outside.isdisjoint(s.args[1:3]):
             n = inner.code.co_argcount + inner.code.co_kwonlyargcount
-            self.given += n - len(inner.params & set(range(n)))
-            inner.params.update(range(n))
+            self.given += inner.give(set(range(n)))
 
 
 _ALL_OF_IT = frozenset(

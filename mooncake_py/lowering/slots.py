@@ -10,6 +10,10 @@ from __future__ import annotations
 from mooncake_py.ir.nodes import BlockId, ForNext, Operand, Raise, Var
 from mooncake_py.lowering.plan import Jump, PBlock, Plan
 
+MOST_MISSES = 100
+"""A slot that so many variables in a row could not have is not tried again: large functions keep hundreds of values
+to their end."""
+
 
 class Slots:
     __slots__ = ("cell_names", "names", "of")
@@ -227,9 +231,12 @@ def _color(
     if pinned and taken:
         hostile[0] = -1
     arguments = _cells_of_arguments(plan, bit) if cells else {}
-    for i in members:
+    tried, misses = list(range(len(taken))), [0] * len(taken)
+    for k, i in enumerate(members):
         if i in where:
             continue
+        if k % MOST_MISSES == 0:
+            tried = [n for n in tried if misses[n] < MOST_MISSES]
         mine, bad = members[i], conflicts[i]
         at = where.get(arguments.get(i, -1))
         if at is not None and not (bad & taken[at]) and not (hostile[at] & mine) and taken[at].bit_count() == 1:
@@ -239,11 +246,15 @@ def _color(
             where[i] = at
             continue
         cell = numbers.vars[i] in cells
-        for n, held in enumerate(taken):
-            if not bad & held and not hostile[n] & mine and is_cell[n] == cell:
+        for n in tried:
+            if not bad & taken[n] and not hostile[n] & mine and is_cell[n] == cell:
+                misses[n] = 0
                 break
+            misses[n] += 1
         else:
             n = len(taken)
+            tried.append(n)
+            misses.append(0)
             taken.append(0)
             hostile.append(0)
             is_cell.append(cell)

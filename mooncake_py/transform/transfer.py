@@ -9,6 +9,7 @@ from typing import Any
 
 from mooncake_py.infer.types import TOP, Inst
 from mooncake_py.ir import ops
+from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -181,12 +182,15 @@ class Transfer:
         assert isinstance(term, Return)
         F.pos = term.pos
         captured: list[Operand] = []
+        after: dict[BlockId, set[Draft]] = {}
         for v in comms.captures:
             b = self.home[v]
             if c.dominates(b, c.exit):
                 captured.append(v)
             else:
-                F.write_at(self.forward.end[b], ("v", v), v)
+                if b not in after:
+                    after[b] = F.after(self.forward.end[b])
+                F.write_at(self.forward.end[b], ("v", v), v, after[b])
                 captured.append(F.read(("v", v)))
         captured += [stacks[u] for u in comms.stacks]
         value = self.info.operand(term.value)

@@ -93,3 +93,7 @@ if hasattr(st, "Binomial"):
         for m in ("pmf", "logpmf", "cdf", "logcdf", "ccdf", "logccdf")
     ]
     CASES.append(case(lambda p: st.Binomial(n=[5, 6], p=p).cdf([[2], [3]]), np.array([0.3, 0.6])))
+CASES += [case(lambda a, b, f=f: f(np.array([-4, 0, 3]), a, b), 5.0, 3.3) for f in (st.skellam.cdf, st.skellam.logsf)]
+_FAR = np.array([-700.0, -80.0, -3.0, 0.0, 3.0, 80.0, 700.0])
+CASES += [case(f, _FAR, 14.0, 0.24) for f in (st.nct.logpdf, st.nct.logcdf, st.nct.logsf)]
+CASES += [case(st.ncx2.logsf, 560.0, 21.0, 1.06), case(st.ncf.logsf, 33.0, 27.0, 27.0, 0.4)]
