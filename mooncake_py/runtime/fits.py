@@ -26,6 +26,7 @@ from mooncake_py.infer.types import (
     LinkedTup,
     Lst,
     Obj,
+    Real,
     Rec,
     SetOf,
     T,
@@ -131,6 +132,8 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
             return lambda x, w: type(x) is pytypes.FunctionType and is_of_its_own(x, act)
         case Inst(cls=pytypes.BuiltinFunctionType) if most is not None:
             return None
+        case Real(classes=frozenset() as classes):
+            return lambda x, w: type(x) in classes
         case Inst(cls=cls):  # a number, or what is not looked into where it stands
             return lambda x, w: type(x) is cls
         case Top(act=True) if most is not None and type(t) is Top:
@@ -247,13 +250,12 @@ def _list(cls: type[Any], elem: T, fit: Part | None, within: bool) -> Part | Non
     """A list; `within` an object its type is that of the lists of several, and some of them may be empty."""
     if isinstance(elem, Bot):
         return lambda x, w: type(x) is cls and not x
-    if type(elem) is Inst and _is_simple(elem.cls):  # a long list is mostly numbers: no step of this is in Python
-        only = {elem.cls}
+    if only := _simple_classes(elem):  # a long list is mostly numbers: no step of this is in Python
         if within:
             return lambda x, w: type(x) is cls and {*map(type, x)} <= only
         return lambda x, w: type(x) is cls and {*map(type, x)} == only
-    if isinstance(elem, Lst) and elem.cls is list and type(elem.elem) is Inst and _is_simple(elem.elem.cls):
-        only, rows = {elem.elem.cls}, {list}
+    if isinstance(elem, Lst) and elem.cls is list and (only := _simple_classes(elem.elem)):
+        rows = {list}
         if within:
             return lambda x, w: type(x) is cls and {*map(type, x)} <= rows and {*map(type, chain(*x))} <= only
         return lambda x, w: type(x) is cls and {*map(type, x)} == rows and all(x) and {*map(type, chain(*x))} == only
@@ -283,8 +285,10 @@ def _list_not_looked_at(cls: type[Any], long: bool, made_anew: bool, most: int) 
     return fits
 
 
-def _is_simple(cls: type) -> bool:
-    return cls in _SIMPLE or issubclass(cls, np.generic)
+def _simple_classes(t: T) -> frozenset[type]:
+    """The classes of the numbers or texts that values of a type are; empty where they may be something else."""
+    classes = {t.cls} if type(t) is Inst else (type(t) is Real and t.classes) or frozenset()
+    return frozenset(classes) if all(cls in _SIMPLE or issubclass(cls, np.generic) for cls in classes) else frozenset()
 
 
 def _dict(t: Dct, fields: Fields, elem: T, around: Around, most: int | None) -> Part | None:
@@ -334,7 +338,6 @@ def _items_of(t: Dct, elem: T, around: Around, most: int | None) -> Part | None:
 
 def _values_of(elem: T, item: Part) -> Part:
     """Are the values of a dict of this type? Of numbers no step of this is in Python."""
-    if type(elem) is Inst and _is_simple(elem.cls):
-        only = {elem.cls}
+    if only := _simple_classes(elem):
         return lambda x, w: {*map(type, x.values())} <= only
     return lambda x, w: all([item(v, w) for v in x.values()])
