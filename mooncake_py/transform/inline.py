@@ -16,7 +16,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import sees_its_frame
-from mooncake_py.infer.held import is_library, may_be_given
+from mooncake_py.infer.held import is_library, may_be_given, module_of
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
@@ -65,6 +65,7 @@ MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object tha
 MOST_TOTAL = 1500  # of a function that others are taken into
 MOST_BLOCKS = 100  # of one that a library's functions are taken into: it takes long to infer, and seldom runs in a loop
 MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
+MOST_REACHED = 6000  # bytes of code, of what functions of other modules that read tables lead to
 MOST_NESTED = 16  # functions in one another: one that is given itself to call would be taken in without end
 
 
@@ -408,6 +409,7 @@ def _from_elsewhere(
     names: dict[Var, Operand] = {}
     guards = []
     dead: set[Call] = set()
+    tables: dict[Call, Call] = {}  # data of the module, which is read there: what it holds may be of other types later
     for b in body.blocks:
         for s in b.stmts:
             if is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
@@ -432,7 +434,10 @@ def _from_elsewhere(
                 else:
                     return None
                 if not (is_fixed(x) or is_code_like(x) or isinstance(x, float)):
-                    return None
+                    if (module := module_of(scope)) is None or guards.pop().value is ABSENT or leads_far(f):
+                        return None
+                    tables[s] = Call(s.out, Const(getattr), (Const(module), Const(name)), (), s.pos)
+                    continue
             elif any(v in body.free for v in s.operands()) or _assigns_global(s):
                 return None  # a cell that is written to, or shared with a function made there
             else:
@@ -441,11 +446,27 @@ def _from_elsewhere(
             dead.add(s)
     moved = map_function(body, lambda v: names.get(v, v), dead)  # type: ignore[arg-type]
     blocks = moved.blocks
+    if tables:
+        blocks = tuple([replace(b, stmts=tuple([tables.get(s, s) for s in b.stmts])) for b in blocks])
     if not here:
         blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, _name_of(f), p)) for b in blocks)
     for g in guards:
         inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)
+
+
+def leads_far(f: pytypes.FunctionType) -> bool:
+    """Is there much code that a function may run, by the names of functions? It takes long to infer in every caller."""
+    seen: set[pytypes.CodeType] = set()
+    work, size = [f], 0
+    while work and size <= MOST_REACHED:
+        g = work.pop()
+        if g.__code__ not in seen:
+            seen.add(g.__code__)
+            size += len(g.__code__.co_code)
+            named = [g.__globals__.get(name) for name in g.__code__.co_names]
+            work += [h for h in named if isinstance(h, pytypes.FunctionType) and not is_library(h)]
+    return size > MOST_REACHED
 
 
 def _assigns_global(s: Call) -> bool:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mooncake_py import inspect
+import pytest
+
+from mooncake_py import grad, inspect
+from mooncake_py.transform.inline import leads_far
 from tests.derive import rounds_of, sites
 from tests.functions import by_name
+from tests.harness import check_case
 from tests.zoo import by_name as zoo
+from tests.zoo import tables
 
 
 def test_a_method_of_another_module_is_not_taken_into_itself() -> None:
@@ -15,6 +20,31 @@ def test_a_method_of_another_module_is_not_taken_into_itself() -> None:
         case = by_name(name)
         body = inspect(case.fn, *case.fresh_args()).stages["inferred"].fn
         assert sum(len(b.stmts) for b in body.blocks) < 100
+
+
+def test_functions_of_another_module_that_read_its_tables_are_taken_in() -> None:
+    for name in ("classes_of_another_module_that_read_its_tables", "functions_of_another_module_that_read_its_tables"):
+        case = by_name(f"other_modules.{name}")
+        assert sites(case.fn, *case.fresh_args()) == 0
+
+
+def test_a_table_of_another_module_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        return tables.layer_of(x) + tables.Air(x).t
+
+    def slope() -> float:
+        return (f(14.2 + 1e-6) - f(14.2 - 1e-6)) / 2e-6
+
+    assert grad(f)(14.2) == pytest.approx(slope(), rel=1e-6)
+    monkeypatch.setattr(tables, "HEIGHTS", [0.0, 5.0, 13.0])
+    assert grad(f)(14.2) == pytest.approx(slope(), rel=1e-6)
+    monkeypatch.setattr(tables, "SLOPES", {0: 1.0, 1: 2.0, 2: 3.5})
+    assert grad(f)(14.2) == pytest.approx(slope(), rel=1e-6)
+
+
+def test_functions_that_lead_far() -> None:
+    assert not leads_far(tables.layer_of)
+    assert leads_far(check_case)
 
 
 def test_generated_functions_stand_at_one_line_and_are_told_apart() -> None:

@@ -103,3 +103,17 @@ def iterator_over_its_own_kind_of_another_module(t, x):
 def objects_and_generators_of_another_module(x):
     y = iteration.generator_into_list(x) + objects.sum_of_objects(x)
     return y * classes.a_world_of_particles(x) + objects.object_carried_through_loop(x)
+
+
+@case(14.2)
+def classes_of_another_module_that_read_its_tables(h):
+    low, high = tables.Air(h), tables.Air(2.0 * h, "high")
+    return low.t * high.p - low.p * high.t / 3
+
+
+@case(3.7, 4)
+def functions_of_another_module_that_read_its_tables(h, n):
+    total = 0.0
+    for i in range(n):
+        total += tables.SLOPES[tables.layer_of(h * i)] * h * i
+    return total

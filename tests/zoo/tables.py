@@ -35,6 +35,29 @@ def weighted(x, i):
     return WEIGHTS[i] * x * SCALE
 
 
+HEIGHTS = [0, 11.5, 20, 32.0]
+SLOPES = (-6.5, 0.0, 1, 2.8)
+LAYERS = {"low": (0.2, [288, 216.65]), "high": (-0.3, [216.65, 228])}
+
+
+def layer_of(h):
+    k = 0
+    for i, start in enumerate(HEIGHTS):
+        if h > start:
+            k = i
+    return k
+
+
+class Air:
+    """What a table says of a height."""
+
+    def __init__(self, h, layer="low"):
+        k = layer_of(h)
+        slope, levels = LAYERS[layer]
+        self.t = 1e-2 * levels[0] + SLOPES[k] * (h - HEIGHTS[k]) * slope
+        self.p = (levels[1] / 216.65 + 0.1 * k) * self.t
+
+
 REMEMBERED = None
 
 
