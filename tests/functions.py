@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 import sys
+from pathlib import Path
 from typing import TypeVar
 
 import tests.zoo
@@ -19,6 +20,8 @@ for _module in sorted(info.name for info in pkgutil.iter_modules(tests.zoo.__pat
 
 #: What the engine promises.
 CASES: list[Case] = [case for case in registry.CASES if "wider" not in case.tags]
+#: Those whose derivation takes seconds, by area: half of the time that all of them take.
+LONG: list[str] = (Path(__file__).parent / "long.txt").read_text().split()
 #: Functions beyond the promised rules: they move over when their rules come.
 WIDER: list[Case] = [case for case in registry.CASES if "wider" in case.tags]
 ALL = os.environ.get("MOONCAKE_ZOO") == "all"
@@ -33,9 +36,12 @@ def share(cases: list[X], after: int = 0) -> list[X]:
     return cases if ALL else cases[(TURN + after) % 3 :: 3]
 
 
-SHARE: list[Case] = [case for case in share(CASES) if ALL or "slow" not in case.tags]
-#: Every second of them, for what looks at each for long.
-SAMPLE: list[Case] = SHARE if ALL else SHARE[::2]
+QUICK: list[Case] = [case for case in CASES if ALL or not ("slow" in case.tags or case.name in LONG)]
+#: All that are seen on this Python: the long ones on one each.
+HERE: list[Case] = CASES if ALL else QUICK + share([case for case in CASES if case not in QUICK])
+SHARE: list[Case] = share(QUICK)
+#: Some of them, for what looks at each for long.
+SAMPLE: list[Case] = SHARE if ALL else SHARE[::6]
 
 
 def by_name(name: str) -> Case:

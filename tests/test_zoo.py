@@ -1,13 +1,19 @@
-"""The engine's main property: every zoo function's derivative is right, and costs its caller nothing."""
+"""The engine's main property: every zoo function's derivative is right, and costs its caller nothing.
+
+By each argument alone on one Python, and the few that take long at all (`tests/long.txt`) on one Python each;
+`MOONCAKE_ZOO=all` takes all of it.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.functions import CASES
+from tests.functions import ALL, HERE, share
 from tests.harness import Case, check_case
 
+ALONE = {case.name for case in (HERE if ALL else share(HERE))}
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+@pytest.mark.parametrize("case", HERE, ids=lambda case: case.name)
 def test_case(case: Case) -> None:
-    check_case(case)
+    check_case(case, alone=case.name in ALONE)

@@ -15,7 +15,7 @@ from mooncake_py import grad, pipeline
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.interpret import Inference
 from tests.derive import derivation_of, rounds_of
-from tests.functions import CASES, TURN
+from tests.functions import QUICK, TURN
 from tests.harness import Case
 
 
@@ -25,7 +25,7 @@ def is_plain(case: Case) -> bool:
     return isinstance(f, FunctionType) and len(signature(f).parameters) == f.__code__.co_argcount == len(case.args)
 
 
-SAMPLE = [case for case in CASES[TURN::40] if is_plain(case)]
+SAMPLE = [case for case in QUICK[TURN::80] if is_plain(case)]
 
 
 class _Nothing(dict[Any, Any]):

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -243,19 +244,20 @@ def shell(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[st
 
 
 def test_shell(tmp_path: Path) -> None:
-    where = "tests.inspection.test_stages:mixed"
+    (tmp_path / "ours.py").write_text("import numpy as np\n" + getsource(mixed))
     given = ("--args", "np.array([0.5, 1.5, 2.5]), 1.0")
-    done = shell("inspect", where, *given)
+    where = "ours:mixed"
+    done = shell("inspect", where, *given, cwd=tmp_path)
     assert done.returncode == 0 and "rule of numpy.exp inlined" in done.stdout
-    done = shell("inspect", where, *given, "--stage", "pullback", "--colour", "always")
+    done = shell("inspect", where, *given, "--stage", "pullback", "--colour", "always", cwd=tmp_path)
     assert done.stdout.startswith("\x1b[1mfn mixed")
-    done = shell("inspect", where, *given, "--diff", "normalised", "forward")
+    done = shell("inspect", where, *given, "--diff", "normalised", "forward", cwd=tmp_path)
     assert done.stdout.startswith("--- normalised")
-    done = shell("inspect", where, *given, "--html", str(tmp_path / "page.html"))
+    done = shell("inspect", where, *given, "--html", str(tmp_path / "page.html"), cwd=tmp_path)
     assert "</html>" in (tmp_path / "page.html").read_text() and "wrote" in done.stdout
     (tmp_path / "mine.py").write_text("def f(x):\n    return x * x\n")
     done = shell("inspect", "mine.py:f", "--args", "2.0", cwd=tmp_path)
     assert done.returncode == 0 and "return x * x" in done.stdout
     for wrong in (["mixed"], ["nowhere:f"], [where], [where, *given, "--stage", "other"], [where, "--args", "1.0,,"]):
-        done = shell("inspect", *wrong)
+        done = shell("inspect", *wrong, cwd=tmp_path)
         assert done.returncode == 2 and done.stderr and "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""One case of every function with rules, its arguments given by name."""
+"""One case of every function with rules, its arguments given by name: a third of them on each Python."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from mooncake_py.registry import is_declared
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
+from tests.functions import share
 from tests.rules.test_rules import CASES
 
 
@@ -39,9 +40,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("case", NAMED.values(), ids=NAMED)
+@pytest.mark.parametrize(("name", "case"), share([*NAMED.items()]), ids=lambda x: x if isinstance(x, str) else "")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_by_name(case: RuleCase) -> None:
+def test_by_name(name: str, case: RuleCase) -> None:
     check_grads(*known_call(case.fn, case.args, case.kwargs))
     check_grads(*unknown_call(case.fn, case.args, case.kwargs))
