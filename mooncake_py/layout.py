@@ -113,3 +113,8 @@ def places_of(x: np.ndarray, base: np.ndarray) -> np.ndarray:
     in_memory = np.empty_like(base, np.intp)  # laid out alike
     in_memory[...] = np.arange(base.size).reshape(base.shape)
     return in_one_piece(in_memory).reshape(-1)[places]
+
+
+def holds_nothing(a: np.ndarray) -> bool:
+    """Is this an array of objects none of which can have a derivative: None, whole numbers, texts?"""
+    return a.dtype.kind == "O" and all(x is None or isinstance(x, (int, str, bytes)) for x in a.flat)

@@ -149,6 +149,33 @@ def _is_number(t: T) -> bool:
     return isinstance(t, Real) or (cls is not None and cls.__module__ in ("builtins", "numpy") and is_scalar(t))
 
 
+def _may_be_none(t: T) -> bool:
+    """Is this None, or may it be, or hold it?"""
+    match t:
+        case Lst(elem=elem):
+            return _may_be_none(elem)
+        case Tup(items=parts) | Union(options=parts):
+            return any(map(_may_be_none, parts))
+    return t == Known(None)
+
+
+def _holds_nothing(t: T) -> bool:
+    """Is this None, a whole number or a text, or a list or tuple of nothing else?"""
+    match t:
+        case Lst(elem=elem):
+            return _holds_nothing(elem)
+        case Tup(items=items):
+            return all(map(_holds_nothing, items))
+        case Known(value=value):
+            return isinstance(value, _WITHOUT_TANGENT)
+        case Inst(cls=cls):
+            return issubclass(cls, _WITHOUT_TANGENT)
+    return isinstance(t, Bot)
+
+
+_WITHOUT_TANGENT = (type(None), int, str, bytes, np.dtype, type)
+
+
 def _holds_objects(t: T) -> TypeGuard[Arr]:
     """Is this an array of objects, not of numbers? Derivatives are not followed through these."""
     return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV"
@@ -475,14 +502,17 @@ class Calls(PythonCalls):
         if isinstance(rule, Rule):
             t = self.result_type(f, args, types, kw)
             if act and rule.fn is not None and _holds_objects(result := types[0] if rule.mutates and types else t):
-                if Known(None) in types:
-                    return self.dynamic(s, "None in an array: it may never come to that")
-                raise UnsupportedError(
-                    f"a value with a derivative in an array of dtype {result.dtype}",
-                    self.fn.filename,
-                    s.pos.line,
-                    "use arrays of floats or complex numbers, lists or dicts",
-                )
+                if not any(map(_may_be_none, types)):
+                    raise UnsupportedError(
+                        f"a value with a derivative in an array of dtype {result.dtype}",
+                        self.fn.filename,
+                        s.pos.line,
+                        "use arrays of floats or complex numbers, lists or dicts",
+                    )
+                if all(map(_holds_nothing, types)):  # a place for what comes later: no derivative gets in by it
+                    self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+                    return activate(t, False)
+                return self.dynamic(s, "None in an array: it may never come to that")
             if rule.fn is None:
                 kind, t = "dynamic" if asked else "plain", activate(t, False)
                 why = "the method of an object may be called"

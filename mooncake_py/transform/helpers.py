@@ -216,6 +216,8 @@ def stored_view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: An
 def fdata_of_result(y: Any) -> Any:
     """fdata of what a rule made of values with derivatives: that is refused in arrays of objects."""
     if type(y) is np.ndarray and y.dtype.kind in "OV":
+        if layout.holds_nothing(y):
+            return None
         raise UnsupportedError(
             f"a value with a derivative in an array of dtype {y.dtype}", "the call", None,
             "use arrays of floats or complex numbers, lists or dicts",

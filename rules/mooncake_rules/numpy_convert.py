@@ -12,7 +12,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.predicates import holds_objects, holds_unknown
 from mooncake_py.infer.types import Arr, Inst, Lst, T, Top
 from mooncake_py.kinds import Array, Scalar, Sequence_
-from mooncake_py.layout import same_numbers
+from mooncake_py.layout import holds_nothing, same_numbers
 from mooncake_py.registry import at_run_time, folds, infer_table, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import is_user_class
@@ -32,10 +32,12 @@ def may_hold_objects(y: Any) -> bool:
 
 
 def refuse_objects(y: Any) -> None:
-    raise UnsupportedError(
-        f"a value with a derivative in an array of dtype {y.dtype}", "numpy.array", None,
-        "use arrays of floats or complex numbers, lists or dicts",
-    )  # fmt: skip
+    """Nothing has a derivative in an array of None, whole numbers or texts, as one that is to be filled later."""
+    if not holds_nothing(y):
+        raise UnsupportedError(
+            f"a value with a derivative in an array of dtype {y.dtype}", "numpy.array", None,
+            "use arrays of floats or complex numbers, lists or dicts",
+        )  # fmt: skip
 
 
 folds[may_hold_objects] = lambda t: t.dtype.kind in "OV" if isinstance(t, Arr) and t.dtype is not None else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 
@@ -236,3 +238,43 @@ def objects_in_rows_told_by_their_neighbours(x, k):
     for _ in range(2):
         plate.step(k)
     return plate.spots[0][0].t + sum(plate.spots[1][1].log)
+
+
+class Filter:
+    """One that says what it was given last; nothing so far."""
+
+    def __init__(self, n):
+        self.n = n
+        self.x = np.zeros(n)
+        self.z = np.array([[None] * self.n]).T
+
+    def update(self, z):
+        if z is None:
+            self.z = np.array([[None] * self.n]).T
+            return
+        self.x = self.x + 0.5 * (z - self.x)
+        self.z = np.array([z] * self.n)
+
+
+@case(0.7, 1.3)
+def arrays_of_none_in_the_place_of_what_comes(a, b):
+    f = Filter(2)
+    for z in (a, None, b):
+        f.update(z)
+    return f.x.sum() * f.z.sum()
+
+
+@case(0.7, 1.3)
+def an_array_of_a_list_whose_numbers_were_taken_out(a, b):
+    xs = [a, b]
+    xs[0] = None
+    z = np.array(xs[:1])
+    return a * b + (z[0] is None)
+
+
+@case(0.7, 1.3)
+def an_array_of_a_list_of_none_that_was_filled(a, b):
+    xs = [None, None]
+    for i, v in enumerate((a, b)):
+        xs[i] = v
+    return np.array(xs).sum() * a
