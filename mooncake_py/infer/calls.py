@@ -27,7 +27,7 @@ from mooncake_py.infer.choices import (
     split_of,
     split_of_receiver,
 )
-from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES, changes_what_it_holds
+from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
 from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
@@ -60,7 +60,7 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
-from mooncake_py.infer.resolve import class_attribute, class_of, result_type
+from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
@@ -88,6 +88,7 @@ from mooncake_py.infer.types import (
     parts_of,
     widen,
 )
+from mooncake_py.infer.writers import may_write
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
@@ -199,14 +200,6 @@ def _has_metaclass(t: T) -> bool:
     """Is this a class whose own class is the user's, and may know anything?"""
     cls = type(t.value) if isinstance(t, Known) and isinstance(t.value, type) else type
     return cls is not type and not is_library(cls)
-
-
-def is_function_that_writes(t: T) -> bool:
-    """Is it a function that may assign, or write into, what it captured, is given or is bound to?"""
-    if isinstance(t, Fn):
-        return changes_what_it_holds(t.code)
-    f = t.func if isinstance(t, Meth) else class_attribute(t.cls, "__call__") if isinstance(t, Obj) else None
-    return isinstance(f, pytypes.FunctionType) and changes_what_it_holds(f.__code__)
 
 
 def _gives_keys(t: T) -> bool:
@@ -463,7 +456,7 @@ class Calls(PythonCalls):
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
-        if isinstance(rule, Rule) and rule.fn in runs_given and any(map(is_function_that_writes, types)):
+        if isinstance(rule, Rule) and rule.fn in runs_given and may_write(self, (*types, *(t for _, t in kw))):
             rule = False  # which is seen when it runs
         elif rule is False and self.classes is not None and takes_items(f, types) is None:
             rule = find_rule(f, tuple(map(self.made_here, args, types)), [k for k, _ in kw])

@@ -122,7 +122,7 @@ class Dependence:
         self.f, self.ff = f, ff
         self.extra = tuple(extra)
         self.fextra = fextra if type(fextra) is tuple else (None,) * len(self.extra)
-        self.captured = Captured([(f, ff)])
+        self.captured = Captured([(f, ff), *zip(self.extra, self.fextra, strict=True)])
 
     def at(self, *xs: Any) -> tuple[Any, Callable[[Any], tuple[tuple[Any, ...], np.ndarray]]]:
         """The value, and its pullback to the arguments and the vector. Arrays among xs may be differentiated by."""

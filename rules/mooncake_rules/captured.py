@@ -105,7 +105,7 @@ def watched(rule: Callable) -> Callable:
     @functools.wraps(rule)
     def rule_that_looks(*args, **kwargs):
         given = [a for a in (*args, *kwargs.values()) if isinstance(a, CoDual) and a.fdata is not None]
-        captured = Captured([pair for a in given for pair in _functions(a.primal, a.fdata)])
+        captured = Captured([(a.primal, a.fdata) for a in given])
         result, pullback = rule(*args, **kwargs)
         if not captured.note():
             return result, pullback
@@ -122,13 +122,6 @@ def watched(rule: Callable) -> Callable:
     rule_that_looks.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
     runs_given.add(rule_that_looks)
     return rule_that_looks
-
-
-def _functions(x: Any, fx: Any) -> list[tuple[Any, Any]]:
-    """The function that an argument is, or those in a list or tuple."""
-    if isinstance(x, (list, tuple)):
-        return [(v, f) for v, f in zip(x, fx.f if type(fx) is ListShadow else fx, strict=True) if callable(v)]
-    return [(x, fx)] if callable(x) else []
 
 
 def _held(x: Any, fx: Any) -> dict[Any, Any] | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.run import Run
+from mooncake_py.runtime.coduals import BOUND
 from mooncake_py.shadows import Shadow, shadow_of
 from mooncake_py.structure import attributes
 from mooncake_py.tangents import (
@@ -78,6 +79,8 @@ class Copies:
             return tuple(map(self.of, x, fx))
         if type(fx) is ObjectShadow:
             x = fx.owner  # a method's fdata is that of its object
+        elif type(x) in BOUND:
+            x = x.__self__
         if id(fx) not in self.pairs:
             copy = self._blank(x, fx)
             self.pairs[id(fx)] = x, fx, copy

@@ -172,6 +172,7 @@ _FOUND = (1, 2, 3, 4)
 @watched
 def leastsq(func: CoDual, x0, args: CoDual = EMPTY, *rest, **options):
     y = so.leastsq(func.primal, plain(x0), args.primal, *map(primal, rest), **plainly(options))
+    y = plain(y[0]), *y[1:]
     fy = zero_fdata(y)
 
     def pullback(dy):
@@ -268,6 +269,7 @@ def curve_fit(
     **options,
 ):  # fmt: skip
     out = so.curve_fit(f.primal, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds.primal, **options)
+    out = plain(out[0]), *out[1:]
     fout = zero_fdata(out)
 
     def pullback(dy):

@@ -164,7 +164,7 @@ def first_cotangent(fy: Any, dy: Any) -> Any:
 @watched
 def fsolve(func: CoDual, x0, args: CoDual = EMPTY, **options):
     out = so.fsolve(func.primal, plain(x0), args.primal, **options)
-    x = out[0] if options.get("full_output") else out
+    x = plain(out[0] if options.get("full_output") else out)  # MINPACK hands out this memory to the function
     fx = zero_fdata(x)
     told = record(out[1], ()) if options.get("full_output") else DictShadow({})
 
@@ -177,7 +177,7 @@ def fsolve(func: CoDual, x0, args: CoDual = EMPTY, **options):
         return None, None, extra(args, d.give(root_cotangent(d, x, dy, False)))
 
     if options.get("full_output"):
-        return CoDual(out, (fx, told, None, None)), pullback
+        return CoDual((x, *out[1:]), (fx, told, None, None)), pullback
     return CoDual(x, fx), pullback
 
 
@@ -281,6 +281,7 @@ def root(
     options=None,
 ):  # fmt: skip
     res = so.root(fun.primal, x0, args.primal, method, jac, tol, callback.primal, options)
+    res.x = plain(res.x)
     fres = record(res, ("x",))
 
     def pullback(dy):

@@ -88,9 +88,54 @@ def root_with_a_callback(a):
     return y if path else 0.0
 
 
+def logged_in_arguments(a):
+    log = []
+
+    def g(t, p, seen):
+        seen.append(p * t)
+        return t**3 - p
+
+    def rate(t, y, p, seen):
+        seen.append(y[0])
+        return -p * y
+
+    root = optimize.brentq(g, 0.0, 5.0, args=(a, log))
+    area = integrate.quad(g, 0.0, 1.0, args=(a, log))[0]
+    least = optimize.minimize(lambda x, seen: (seen.append(x), np.sum((x - a) ** 2))[1], [0.0], args=(log,)).x[0]
+    state = integrate.solve_ivp(rate, (0.0, 1.0), [a], args=(a, log), rtol=1e-6).y[0, -1]
+    return root + area + least + state if len(log) > 40 else 0.0
+
+
+def logged_by_methods(a):
+    log, table = [], {}
+    note, put = log.append, table.__setitem__
+
+    def g(t):
+        note(a * t)
+        put("last", a * t)
+        return t**3 - a
+
+    y = optimize.brentq(g, 0.0, 5.0) + integrate.quad(g, 0.0, 1.0)[0]
+    return y * len(table) if len(log) > 20 else 0.0
+
+
+def logged_arrays(a):
+    log = []
+
+    def g(x):
+        log.append(x)
+        return x**3 - a
+
+    x = [optimize.fsolve(g, [1.0]), optimize.root(g, [1.0]).x, optimize.leastsq(g, [1.0])[0]]
+    return np.sum(x) + optimize.curve_fit(lambda t, p: (log.append(p), p * t * a)[1], [1.0, 2.0], [1.0, 2.0])[0][0]
+
+
 @pytest.mark.parametrize(
     "f",
-    [logged_root, logged_integral, logged_minimum, counted_root, minimum_with_a_callback, root_with_a_callback],
+    [
+        *(logged_root, logged_integral, logged_minimum, counted_root, minimum_with_a_callback, root_with_a_callback),
+        *(logged_in_arguments, logged_by_methods, logged_arrays),
+    ],
 )
 def test_logs_and_counters(f: Callable[[Any], Any]) -> None:
     value, gradient = value_and_grad(f)(2.0)
@@ -184,7 +229,62 @@ def alone_in_place(a):
     return last[0][0] * 2.0
 
 
-ALONE = (alone_in_a_variable, alone_in_a_list, alone_of_an_object, alone_by_out, alone_in_place)
+class Keeper:
+    def __init__(self):
+        self.last = 0.0
+
+    def keep(self, v):
+        self.last = v
+
+
+def keep_in(last, v):
+    last[0] = v
+
+
+def alone_by_a_function(a):
+    last = [0.0]
+
+    def note(v):
+        last[0] = v
+
+    optimize.brentq(lambda t: (note(a * t), t**3 - a)[1], 0.0, 5.0)
+    return last[0] * 2.0
+
+
+def alone_by_a_global_function(a):
+    last = [0.0]
+    optimize.brentq(lambda t: (keep_in(last, a * t), t**3 - a)[1], 0.0, 5.0)
+    return last[0] * 2.0
+
+
+def alone_by_a_method(a):
+    keeper = Keeper()
+    optimize.brentq(lambda t: (keeper.keep(a * t), t**3 - a)[1], 0.0, 5.0)
+    return keeper.last * 2.0
+
+
+def alone_by_a_bound_method(a):
+    keeper = Keeper()
+    keep = keeper.keep
+    optimize.brentq(lambda t: (keep(a * t), t**3 - a)[1], 0.0, 5.0)
+    return keeper.last * 2.0
+
+
+def alone_in_an_argument(a):
+    last = np.zeros(2)
+
+    def g(t, p, kept):
+        kept[0] = p * t
+        return t**3 - p
+
+    optimize.brentq(g, 0.0, 5.0, args=(a, last))
+    return last[0] * 2.0
+
+
+ALONE = (
+    *(alone_by_a_function, alone_by_a_global_function, alone_by_a_method, alone_by_a_bound_method),
+    *(alone_in_an_argument, alone_in_a_variable, alone_in_a_list, alone_of_an_object, alone_by_out, alone_in_place),
+)
 
 
 @pytest.mark.parametrize("f", [last_of_a_list, last_in_a_variable, last_of_an_object, last_in_an_array, *ALONE])
