@@ -73,7 +73,7 @@ somebody has imported it, so that SciPy stays optional.
 Parameters by which no formula is known (the order of an unmodified Bessel function, the degree of a polynomial) must
 be constant: where one is active, `MissingRule` says so. So must options, like tolerances. Roots, fixed points and
 minima are differentiated by the implicit function theorem at the solution, integrals by that of the derivative,
-`odeint`, Radau, BDF and LSODA by the adjoint equation. What the function given to a solver captured is
+`odeint`, `ode`, Radau, BDF and LSODA by the adjoint equation. What the function given to a solver captured is
 differentiated by as well.
 
 `scipy.stats`: `pdf`, `logpdf`, `cdf`, `logcdf`, `sf`, `logsf`, `ppf`, `isf` of the continuous distributions, and

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CellType
 from typing import Any
 
@@ -26,7 +26,6 @@ from mooncake_py.tangents import (
     DictShadow,
     ListShadow,
     ObjectShadow,
-    add_any,
     has_tangent,
     take_fdata,
     zero_fdata,
@@ -68,15 +67,15 @@ class Captured:
                 continue
             new = _held(x, fx)
             assert new is not None
-            ds = dict(_taken(fx, new))
-            for k, d in ds.items():
-                if old.get(k, _ABSENT) is not new[k] and has_tangent(new[k]):
-                    _refuse_loss(d)
+            rs = _taken(fx, new)
+            kept = {k: r for k, r in rs.items() if old.get(k, _ABSENT) is new[k]}
+            fs = _fdata(fx, new)
+            for k, v in new.items():
+                if k not in kept and has_tangent(v):
+                    _refuse_loss(take_fdata(fs.get(k), rs[k]))
             _put_back(x, old)
             _put_fdata(fx, f)
-            for k, d in ds.items():
-                if d is not None and old.get(k, _ABSENT) is new[k]:
-                    _add(fx, k, d)
+            _put_rdata(fx, kept)
         self.before = []
         for x, fx, was in self.arrays:
             changed = _differ(x, was)
@@ -158,24 +157,26 @@ def _put_fdata(fx: Any, f: dict[Any, Any]) -> None:
         fx.reset(list(f.values()) if type(fx) is ListShadow else f)
 
 
-def _taken(fx: Any, held: dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """The cotangents of what is in a container, none of which is left."""
-    for k in held:
-        if type(fx) is CellShadow:
-            r, fx.r = fx.r, None
-            yield k, take_fdata(fx.f, r)
-        elif type(fx) is ListShadow:
-            r, fx.r[k] = fx.r[k], None
-            yield k, take_fdata(fx.f[k], r)
-        else:
-            yield k, take_fdata(fx.f.get(k), fx.r.pop(k, None))
-
-
-def _add(fx: Any, k: Any, d: Any) -> None:
+def _taken(fx: Any, held: dict[Any, Any]) -> dict[Any, Any]:
+    """What stands beside the fdata of the items of a container, where it does not stay."""
     if type(fx) is CellShadow:
-        fx.r = add_any(fx.r, fx.f, d)
+        r, fx.r = fx.r, None
+        return {0: r}
+    if type(fx) is ListShadow:
+        rs = dict(enumerate(fx.r))
+        for k in rs:
+            fx.r[k] = None
+        return rs
+    return {k: fx.r.pop(k, None) for k in held}
+
+
+def _put_rdata(fx: Any, rs: dict[Any, Any]) -> None:
+    if type(fx) is CellShadow:
+        fx.r = rs.get(0)
     else:
-        fx.add_item(k, d)
+        for k, r in rs.items():
+            if r is not None:
+                fx.r[k] = r
 
 
 def _put_back(x: Any, old: dict[Any, Any]) -> None:

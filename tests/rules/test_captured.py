@@ -106,6 +106,24 @@ def logged_in_arguments(a):
     return root + area + least + state if len(log) > 40 else 0.0
 
 
+class Hooked:
+    def __init__(self, a):
+        self.a, self.calls, self.hooks = a, 0, [self.count]
+
+    def count(self):
+        self.calls += 1
+
+    def cubic(self, t):
+        for hook in self.hooks:
+            hook()
+        return t**3 - self.a
+
+
+def counted_by_hooks(a):
+    hooked = Hooked(a)
+    return optimize.brentq(hooked.cubic, 0.0, 5.0) * hooked.a if hooked.calls > 4 else 0.0
+
+
 def logged_by_methods(a):
     log, table = [], {}
     note, put = log.append, table.__setitem__
@@ -134,7 +152,7 @@ def logged_arrays(a):
     "f",
     [
         *(logged_root, logged_integral, logged_minimum, counted_root, minimum_with_a_callback, root_with_a_callback),
-        *(logged_in_arguments, logged_by_methods, logged_arrays),
+        *(logged_in_arguments, logged_by_methods, logged_arrays, counted_by_hooks),
     ],
 )
 def test_logs_and_counters(f: Callable[[Any], Any]) -> None:

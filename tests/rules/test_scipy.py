@@ -507,3 +507,31 @@ def test_what_integrators_record_is_refused_unless_it_is_counted(f: Any, counted
     assert grad(f)(0.7, counted) == pytest.approx(difference, rel=1e-4)
     with pytest.raises(NotDifferentiated, match="records with full_output"):
         grad(f)(0.7, computed)
+
+
+def test_what_an_integrator_tells_on_its_way_is_refused() -> None:
+    def told(p: float, name: str, y0: Any, solout: bool) -> Any:
+        seen: list[Any] = []
+        solver = si.ode(lambda t, y: -p * y).set_integrator(name)
+        if solout:
+            solver.set_solout(lambda t, y: seen.append(y.sum()))
+        end = solver.set_initial_value(y0).integrate(1.0)
+        return seen[-1] if solout else np.real(end[0])
+
+    with pytest.raises(NotDifferentiated, match="set_solout"):
+        grad(lambda p: told(p, "dopri5", [1.0, 0.5], True))(0.5)
+    with pytest.raises(NotDifferentiated, match="complex_ode"):
+        grad(lambda p: told(p, "zvode", [1.0 + 0.5j], False))(0.5)
+
+
+def test_integrators_keep_where_they_put_the_state() -> None:
+    # LSODA puts each state where the last one was.
+
+    def states(y0: Any, name: str) -> Any:
+        solver = si.ode(lambda t, y, a: a * y[::-1] - y**2).set_integrator(name, rtol=1e-10, atol=1e-11)
+        solver.set_initial_value(y0).set_f_params(y0[0])
+        held = [solver.integrate(t) for t in (0.5, 1.0, 1.5)]
+        return np.sum(held, axis=0) * np.array([1.0, 2.0])
+
+    check_grads(lambda y0: states(y0, "lsoda"), (np.array([0.4, 0.7]),))
+    check_grads(lambda y0: states(y0, "dopri5"), (np.array([0.4, 0.7]),))
