@@ -84,8 +84,8 @@ each distribution's own Python code, frozen or not; so are `mean`, `var`, `std`,
 
 `scipy.sparse`: products, sums, extrema, conversions, slices, diagonals, triangles and stacks of matrices of every
 format that keeps its numbers in an array, by the numbers stored and by dense operands; systems by `spsolve`, `splu`
-and `factorized`, and by the iterative methods; so are `lil` matrices that are filled by numbers and slices, once they
-are converted. `scipy.sparse.csgraph`: shortest paths and minimum spanning trees.
+and `factorized`, and by the iterative methods; so are `lil` and `dok` matrices that are filled by numbers and slices,
+but for `+=` and the like of whole `lil` matrices. `scipy.sparse.csgraph`: shortest paths and minimum spanning trees.
 
 `scipy.interpolate`: by values and places of the data, by weights, penalties and knots, and by where it is evaluated.
 FITPACK's smoothing until a given residual (`s`) is differentiated as the iteration that it is, and the penalty that

@@ -167,6 +167,7 @@ for _module, _packs in {
         "scipy_sparse_structure",
         "scipy_sparse_elementwise",
         "scipy_sparse_lists",
+        "scipy_sparse_converted",
         "scipy_sparse_order",
     ),
     "scipy.sparse.csgraph": ("scipy_csgraph",),

@@ -28,6 +28,9 @@ Sparse = _data_matrix
 _FORMATS = (sp.csr_array, sp.csc_array, sp.coo_array, sp.dia_array, sp.bsr_array)
 _OLD_FORMATS = (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.dia_matrix, sp.bsr_matrix)
 
+STORED: dict[str, Any] = {}
+"""By format the rules of `tocsr` of matrices that keep their numbers in lists."""
+
 
 def places(a: Any) -> tuple[np.ndarray, np.ndarray]:
     """Row and column of every stored number; of diagonals outside of the matrix -1. A sparse vector is one row."""

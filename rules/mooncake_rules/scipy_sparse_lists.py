@@ -21,12 +21,12 @@ from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.copies import Part
 from mooncake_rules.scipy_sparse import (
+    STORED,
     Sparse,
     complete,
     data_shadow,
     entries,
     give,
-    matrix_of,
     methods,
     pattern,
     places,
@@ -46,9 +46,15 @@ class Entries(Part):
         self.of: dict[_Place, Any] = {}
 
     @staticmethod
-    def find(a: CoDual) -> Entries | None:
+    def found(a: CoDual) -> Entries | None:
         found = a.fdata.f.get(_ENTRIES) if type(a.fdata) is ObjectShadow else None
-        if not isinstance(found, Entries) or not found.known:
+        return found if isinstance(found, Entries) and found.known else None
+
+    @staticmethod
+    def find(a: CoDual) -> Entries | None:
+        """They are looked through: what was written to the lists themselves is refused."""
+        found = Entries.found(a)
+        if found is None:
             return None
         if any(a.primal[place] != v and v == v for place, v in found.known.items()):
             raise NotDifferentiated("the lists of a lil matrix were written to: write to the matrix itself")
@@ -144,12 +150,12 @@ def setitem(self: CoDual, key, x: Any):
 @rrule(_LISTS.__getitem__)
 def getitem(self: CoDual, key):
     y = _LISTS.__getitem__(self.primal, key)
-    held = self.fdata.f.get(_ENTRIES) if type(self.fdata) is ObjectShadow else None
-    if not isinstance(held, Entries) or not held.known:
+    held = Entries.find(self) if sp.issparse(y) else Entries.found(self)
+    if held is None:
         return CoDual(y, zero_fdata(y)), _nothing
-    if sp.issparse(y):
-        raise NotDifferentiated("slices of lil matrices are not differentiated: use those of tocsr()")
     rows, cols = _places(self.primal.shape, key)
+    if sp.issparse(y):
+        return _picked(held, y, rows.ravel(), cols.ravel())
 
     def pullback(dy):
         if dy is not None:
@@ -157,6 +163,40 @@ def getitem(self: CoDual, key):
         return None
 
     return CoDual(y, None), pullback
+
+
+def _picked(held: Entries, y: Any, rows: np.ndarray, cols: np.ndarray) -> tuple[CoDual, Any]:
+    """A part of a matrix, of what stood at these rows and columns: lists, or a sparse vector."""
+    width = 1 + max(int(cols.max(initial=0)), max(col for _, col in held.known))
+    at = np.array(list(held.known), int).T
+    found = np.flatnonzero(np.isin(rows * width + cols, at[0] * width + at[1]))
+    places = list(zip(rows[found].tolist(), cols[found].tolist(), strict=True))
+    here = np.unravel_index(found, y.shape)
+    if y.format == "lil":
+        shadow = ObjectShadow(y)
+        run.current().made[id(y)] = y, shadow
+        mine = Entries.at(CoDual(y, shadow))
+        mine.known = {p: y[p] for p in zip(*[k.tolist() for k in here], strict=True)}
+
+        def pullback_of_lists(dy):
+            for p, place in zip(zip(*[k.tolist() for k in here], strict=True), places, strict=True):
+                held.add(place, mine.of.pop(p, 0.0))
+            return None
+
+        return CoDual(y, shadow), pullback_of_lists
+    values = np.ravel(y.toarray())
+    stored = np.union1d(np.flatnonzero(values), found)
+    y = type(y)((values[stored], (stored,)), shape=y.shape)
+    fy = tangent_of(y)
+
+    def pullback(dy):
+        d = take_fdata(fy.f["data"], None)
+        if d is not None:
+            for place, t in zip(places, d[np.searchsorted(stored, found)], strict=True):
+                held.add(place, t)
+        return None
+
+    return CoDual(y, fy), pullback
 
 
 @rrule(_LISTS.tocsr)
@@ -238,30 +278,6 @@ _empty(sp.lil_array)
 _empty(sp.lil_matrix)
 
 
-def _made_of_lists(cls: type) -> None:
-    def rule(arg1: CoDual, shape=None, dtype=None, copy=False):
-        z, pull = tocsr(arg1)
-        y = cls(z.primal, shape, dtype)
-        fy = tangent_of(y)
-
-        def pullback(dy):
-            d = take_fdata(fy.f["data"], None)
-            if d is not None:
-                t = matrix_of(y, d)
-                give(z, lambda r, c: entries(t, r, c))
-                pull(None)
-            return None
-
-        return CoDual(y, fy), pullback
-
-    for lists in (sp.lil_array, sp.lil_matrix):
-        rrule(cls, types=(lists,))(rule)
-
-
-for _cls in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix):
-    _made_of_lists(_cls)
-
-
 def _to_lists(f: Any) -> None:
     @rrule(f, types=(Sparse,))
     def tolil(self: CoDual, copy=False):
@@ -295,11 +311,28 @@ for _f in {_LISTS._matmul_vector, _LISTS._matmul_multivector}:
         return self.tocsr() @ other
 
 
+STORED["lil"] = tocsr
+
+
+@overlay(_LISTS._mul_scalar)
+def scaled(self, other):
+    return (self.tocsr() * other).tolil()
+
+
+@overlay(_LISTS.__truediv__)
+def divided(self, other):
+    return (self.tocsr() / other).tolil()
+
+
+@overlay(_LISTS.getrow)
+def row_of(self, i):
+    return self[[i]]
+
+
 refuse(
     "it reads and writes the lists of a lil matrix: use tocsr()",
     *(getattr(_LISTS, name) for name in (
-        "_mul_scalar", "__truediv__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "getrow", "getrowview",
-        "reshape", "resize",
+        "__iadd__", "__isub__", "__imul__", "__itruediv__", "getrowview", "reshape", "resize",
     )),
 )  # fmt: skip
 
@@ -356,7 +389,40 @@ def _zero_at(d, v):
     return a.tocsr() @ v
 
 
+def _computed(cls: Any) -> Any:
+    def computed(d, v):
+        a = cls((4, 4))
+        a.setdiag(d)
+        a[0, 1:] = v[1:]
+        b = a * d[1] - a.T / v[0]
+        a[2, 2] = 0.5 * d[0]
+        row = a[0]
+        return (
+            b @ v,
+            (a @ a).sum(),
+            (a.tocsr() + a).toarray(),
+            (a * v[3])[1:3, 1:] @ d[1:],
+            (row * 2).toarray(),
+            a.mean(),
+        )
+
+    return computed
+
+
+def _parts(d, v):
+    a = sp.lil_array((4, 4))
+    a[1] = d
+    a[2, :2] = v[:2]
+    a[3, 3] = 0.0 * v[0]
+    column, some = a[:, 1], a[[1, 2, 1], [0, 1, 3]]
+    part = a[1:3]
+    part[0, 0] *= v[3]
+    both = sp.vstack([part, a[[2]], a.getrow(1)])
+    return column @ v, some.toarray(), part.toarray(), both @ d, a.multiply(v).sum(), a.maximum(a.T).sum(), (a**2).sum()
+
+
 CASES: list[RuleCase] = [
+    case(_computed(sp.lil_matrix), _D, _V), case(_computed(sp.lil_array), _D, _V), case(_parts, _D, _V),
     case(_filled, _D, _V), case(_by_slices, _D, _V), case(_written_again, _D), case(_zero_at, _D, _V),
     case(_converted, _D, _V),
 ]  # fmt: skip

@@ -28,7 +28,8 @@ from mooncake_rules.scipy_sparse import Sparse, adjoint, give, outer
 
 @rrule(spl.spsolve, types=(Sparse, Array))
 def spsolve(a: CoDual, b, permc_spec=None, use_umfpack=True):
-    x = spl.spsolve(a.primal, b, permc_spec, use_umfpack)
+    known = getattr(a.primal, "_has_canonical_format", False)
+    x = spl.spsolve(a.primal if known else a.primal.copy(), b, permc_spec, use_umfpack)  # it puts numbers in order
     fx = zero_fdata(x)
 
     def pullback(dy):
@@ -235,7 +236,13 @@ def _preconditioned(d, b):
     return spl.gmres(a, b, rtol=1e-13, M=near)[0]
 
 
+def _out_of_order(d, v):
+    indices, indptr = np.array([2, 0, 1, 2, 1]), np.array([0, 2, 3, 5])
+    return spl.spsolve(sp.csc_array((d, indices, indptr), shape=(3, 3)), v)
+
+
 CASES: list[RuleCase] = [
+    case(_out_of_order, np.array([0.5, 4.0, 3.0, 5.0, 0.7]), np.array([0.5, -1.0, 2.0])),
     case(_by_matvec_alone, _D, _V), case(_preconditioned, _D, _V),
     case(lambda b: spl.spsolve(_FIXED, b), _V), case(lambda d, b: spl.spsolve(_matrix(d), b), _D, _V),
     case(lambda d, b: spl.spsolve(_matrix(d), b), _D, _M), case(_by_lu, _D, _V), case(_by_lu, _D, _M),

@@ -16,6 +16,7 @@ from mooncake_py.tangents import CoDual, take_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.numpy_matrix import numbers_fdata
 from mooncake_rules.scipy_sparse import (
+    STORED,
     Sparse,
     complete,
     data_shadow,
@@ -145,14 +146,17 @@ def _stacked(f: Any) -> None:
         plain = [v.primal if type(v) is CoDual else v for v in args]
         options = {k: v.primal if type(v) is CoDual else v for k, v in kwargs.items()}
         given: list[CoDual] = []
+        converted: list[Any] = []
 
         def slots(x: Any, fx: Any) -> Any:
             if sp.issparse(x):
-                given.append(CoDual(x, fx))
+                block, back = STORED[x.format](CoDual(x, fx)) if x.format in STORED else (CoDual(x, fx), None)
+                given.append(block)
+                converted.append(back)
                 return len(given) - 1
             if isinstance(x, np.ndarray) and x.dtype.kind in "fc" and x.size:
-                block: Any = sp.coo_matrix(x)
-                given.append(CoDual(block, tangent_of(block)))
+                dense = sp.coo_matrix(x)
+                given.append(CoDual(dense, tangent_of(dense)))
                 return len(given) - 1
             if isinstance(x, (list, tuple)):
                 inner = fx.f if hasattr(fx, "f") else fx
@@ -190,6 +194,9 @@ def _stacked(f: Any) -> None:
 
         def pullback(dy: Any) -> Any:
             pull(dy)
+            for back in converted:
+                if back is not None:
+                    back(None)
             return (cotangents(where, blocks.primal),)
 
         return y, pullback
