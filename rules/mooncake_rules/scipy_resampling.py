@@ -131,6 +131,13 @@ class Line:
         index = folded(self.taps.astype(float), length, between)[0]
         self.taps = np.clip(np.rint(index).astype(int), 0, length - 1)
 
+    def matrix(self, w: np.ndarray, length: int) -> np.ndarray:
+        """What each coordinate takes of each coefficient, by these weights or slopes; nothing where it is outside."""
+        m = np.zeros((w.shape[1], length))
+        for taps, ws in zip(self.taps, w, strict=True):
+            m[np.arange(len(ws)), taps] += np.where(self.outside, 0.0, ws)
+        return m
+
 
 class Sampling:
     """The values of a spline with coefficients `c` at coordinates (one row per axis), and their derivatives."""
@@ -176,6 +183,13 @@ class Sampling:
         return dc, dx, dcval
 
 
+def _agrees(mine: np.ndarray, y: Any, o: Options) -> None:
+    """Refuse where the formulas give something else than SciPy."""
+    far = 1e-3 if np.asarray(y).real.dtype.itemsize < 8 else 1e-7
+    if not np.allclose(mine, y, rtol=far, atol=far * (1.0 + float(np.max(np.abs(o["input"]), initial=0.0)))):
+        raise NotDifferentiated(f"the derivative of images in mode {o['mode']!r} of order {o['order']} at these places")
+
+
 def sampled(dy: np.ndarray, y: Any, o: Options, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """The cotangents of the image, of the coordinates at which it was read, and of the value beyond it."""
     x, order, mode, cval = o["input"], o["order"], o["mode"], float(o["cval"])
@@ -183,10 +197,7 @@ def sampled(dy: np.ndarray, y: Any, o: Options, coordinates: np.ndarray) -> tupl
     around = 1.0 - _along_axes(np.ones(x.shape), matrices) if mode == "grid-constant" and margin else None
     c = _along_axes(x, matrices) + (0.0 if around is None else cval * around)
     s = Sampling(c, x.shape, coordinates, order, mode, cval, margin)
-    mine = s.values().reshape(np.shape(y))
-    far = 1e-3 if np.asarray(y).real.dtype.itemsize < 8 else 1e-7
-    if not np.allclose(mine, y, rtol=far, atol=far * (1.0 + float(np.max(np.abs(x), initial=0.0)))):
-        raise NotDifferentiated(f"the derivative of images in mode {mode!r} of order {order} at these places")
+    _agrees(s.values().reshape(np.shape(y)), y, o)
     dc, dcoordinates, dcval = s.cotangents(np.asarray(dy).ravel())
     if around is not None:
         dcval = dcval + np.sum(dc.real * around)
@@ -230,12 +241,37 @@ def affine_cotangents(dy: Any, y: Any, o: Options) -> Any:
 library_rule(nd.affine_transform, ("input", "matrix", "offset", "cval"), affine_cotangents)
 
 
+def _on_grid(dy: np.ndarray, y: Any, o: Options, axes: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, Any]:
+    """`sampled` where each axis has coordinates of its own; of these the sums of the cotangents, by axis.
+
+    Then all are products of one matrix for each axis. What is beyond an axis stands in none of its rows.
+    """
+    x, order, mode, cval = o["input"], o["order"], o["mode"], float(o["cval"])
+    if mode == "grid-constant":
+        dx, d, dcval = sampled(dy, y, o, np.stack(np.meshgrid(*axes, indexing="ij")))
+        return dx, d.reshape(len(axes), -1).sum(axis=1), dcval
+    matrices, margin = coefficient_matrices(x.shape, order, mode, o["prefilter"])
+    lines = [Line(v, n, order, mode, margin) for v, n in zip(axes, x.shape, strict=True)]
+    lengths = [n + 2 * margin for n in x.shape]
+    ws = [line.matrix(line.w, n) for line, n in zip(lines, lengths, strict=True)]
+    outside: Any = np.zeros(np.shape(y), bool)
+    for k, line in enumerate(lines):
+        outside = outside | line.outside.reshape(-1, *[1] * (len(lines) - 1 - k))
+    c = _along_axes(x, matrices)
+    _agrees(np.where(outside, cval, _along_axes(c, ws)), y, o)
+    dc = _along_axes(dy, [w.T for w in ws])
+    ds = np.zeros(len(lines))
+    for k, (line, n) in enumerate(zip(lines, lengths, strict=True)):
+        slopes = _along_axes(c, [*ws[:k], line.matrix(line.slope, n), *ws[k + 1 :]])
+        ds[k] = np.sum((np.conjugate(dy) * slopes).real)
+    return _along_axes(dc, [m.T for m in matrices]), ds, np.sum(dy[outside].real)
+
+
 def shift_cotangents(dy: Any, y: Any, o: Options) -> Any:
     x, by = o["input"], np.asarray(o["shift"], float)
-    at = _grid(np.shape(y)) - np.broadcast_to(by, (x.ndim,)).reshape(-1, *[1] * x.ndim)
-    dx, d, dcval = sampled(dy, y, o, at)
-    db = -d.reshape(x.ndim, -1).sum(axis=1)
-    return dx, db if by.ndim else np.sum(db), dcval
+    steps = np.broadcast_to(by, (x.ndim,))
+    dx, d, dcval = _on_grid(dy, y, o, [np.arange(n) - step for n, step in zip(np.shape(y), steps, strict=True)])
+    return dx, -d if by.ndim else -np.sum(d), dcval
 
 
 library_rule(nd.shift, ("input", "shift", "cval"), shift_cotangents)
@@ -243,14 +279,11 @@ library_rule(nd.shift, ("input", "shift", "cval"), shift_cotangents)
 
 def zoom_cotangents(dy: Any, y: Any, o: Options) -> Any:
     """The factors only say how many pixels there are: their derivative is zero."""
-    x, shape = o["input"], np.shape(y)
-    at = _grid(shape)
-    for k, (n, m) in enumerate(zip(x.shape, shape, strict=True)):
-        if o["grid_mode"]:
-            at[k] = (at[k] + 0.5) * (n / m) - 0.5
-        else:
-            at[k] = at[k] * ((n - 1) / (m - 1) if m > 1 else 1.0)
-    dx, _, dcval = sampled(dy, y, o, at)
+    x, axes = o["input"], []
+    for n, m in zip(x.shape, np.shape(y), strict=True):
+        at = np.arange(m, dtype=float)
+        axes.append((at + 0.5) * (n / m) - 0.5 if o["grid_mode"] else at * ((n - 1) / (m - 1) if m > 1 else 1.0))
+    dx, _, dcval = _on_grid(dy, y, o, axes)
     return dx, np.zeros(np.shape(o["zoom"])), dcval
 
 
@@ -317,6 +350,9 @@ CASES: list[RuleCase] = [
     case(nd.affine_transform, _M, np.array([[0.9, 0.1, 0.31], [-0.1, 1.1, 0.23]])),
     *[case(nd.shift, _M, s, order=k, mode=m) for s, k, m in (
         (0.37, 3, "constant"), (np.array([0.37, -1.23]), 1, "nearest"), ([0.37, -1.23], 2, "reflect"))],
+    case(lambda z, c: nd.zoom(z, (1.7, 0.6), order=2, mode="grid-constant", cval=c), _M, 0.7),
+    *[case(lambda z, b, c, m=m: nd.shift(z, b, order=2, mode=m, cval=c), _M, np.array([0.33, -1.21]), 0.7)
+      for m in ("constant", "grid-constant", "grid-wrap", "wrap")],
     case(nd.shift, _V, 1), case(lambda x: nd.zoom(x, 1.7), _M), case(lambda x: nd.zoom(x, (0.6, 2.0), order=1), _M),
     case(lambda x: nd.zoom(x, 2, mode="nearest", grid_mode=True), _M),
     case(lambda x: nd.zoom(x, 2, mode="constant", grid_mode=True, order=1), _M),
