@@ -65,6 +65,57 @@ def coefficients_cotangent(t: np.ndarray, k: int, x: np.ndarray, d: np.ndarray, 
     return dc
 
 
+@rrule(formulas.values)
+def values(t, c, x, k, nu):
+    d, places_cotangents = _recurrence(t, c, x, k, nu)
+
+    def pullback(dy):
+        dt, dx = places_cotangents(dy)
+        dc = coefficients_cotangent(t, k, x, np.reshape(dy, (len(x), -1)), nu, True).reshape(-1, *c.shape[1:])
+        return dt, np.concatenate([dc, np.zeros((len(c) - len(dc), *c.shape[1:]))]), dx, None, None
+
+    return d, pullback
+
+
+def _recurrence(t: np.ndarray, c: np.ndarray, x: np.ndarray, k: int, nu: int) -> tuple[np.ndarray, Any]:
+    """`formulas.values`, and the recurrence backwards, from a cotangent to those of the knots and the points."""
+    n = len(t) - k - 1
+    if nu > k:
+        return formulas.values(t, c, x, k, nu), lambda dy: (np.zeros(t.shape), np.zeros(x.shape))
+    i = np.clip(np.searchsorted(t, x, "right") - 1, k, n - 1)
+    column = (-1,) + (1,) * (c.ndim - 1)
+    d = [c[i - k + j] for j in range(k + 1)]
+    steps: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray]] = []
+    for r in range(1, k + 1):
+        for j in range(k, r - 1, -1):
+            low = t[i + j - k]
+            width = t[i + j + 1 - r] - low
+            share = (k - r + 1) / width if r <= nu else (x - low) / width
+            change = d[j] - d[j - 1]
+            d[j] = share.reshape(column) * change + (0.0 if r <= nu else d[j - 1])
+            steps.append((r, j, width, share, change))
+
+    def pullback(dy: Any) -> tuple[np.ndarray, np.ndarray]:
+        ds: list[Any] = [0.0] * k + [np.asarray(dy)]
+        dt, dx = np.zeros(t.shape), np.zeros(x.shape)
+        for r, j, width, share, change in reversed(steps):
+            g, by = ds[j], share.reshape(column)
+            ds[j] = by * g
+            ds[j - 1] = ds[j - 1] + (g - ds[j] if r > nu else -ds[j])
+            slope = np.einsum("ij,ij->i", *(v.reshape(len(x), -1) for v in (np.conjugate(g), change))).real / width
+            if r > nu:
+                dx += slope
+                np.add.at(dt, i + j - k, slope * (share - 1.0))
+                slope = slope * share
+            else:
+                slope = slope * share
+                np.add.at(dt, i + j - k, slope)
+            np.add.at(dt, i + j + 1 - r, -slope)
+        return dt, dx
+
+    return d[k], pullback
+
+
 @rrule(formulas.interpolating)
 def interpolating(x, y, t, ends, k, orders):
     """The system that the coefficients solve has k + 1 numbers in a row, and so has what it is made of."""
@@ -75,7 +126,8 @@ def interpolating(x, y, t, ends, k, orders):
         sip.BSpline.design_matrix(p, t, k, extrapolate=True) if m == 0 and p is x else formulas.basis(t, p, k, m)
         for p, m in at
     ]
-    factors = sl.splu(sp.vstack([sp.csr_array(b) for b in blocks], format="csc"))
+    whole = sp.vstack([sp.csr_array(b) for b in blocks], format="csc") if len(blocks) > 1 else blocks[0].tocsc()
+    factors = sl.splu(whole)
     n = len(orders[0])
     given = [np.broadcast_to(v, y.shape[1:])[None] for v in ends]
     c = _solved(factors, np.concatenate([*given[:n], y, *given[n:]]), "N")
@@ -89,10 +141,9 @@ def interpolating(x, y, t, ends, k, orders):
             row += len(p)
             places = slice(0, 1) if i < n else slice(len(x) - 1, len(x)) if i > n else slice(None)
             for w, e in parts:
-                on = [True, False, True, False, False]
-                more_t, _, more_x, *_ = run(formulas.values, None, (t, w, p, k, m), on)[1](-e[rows])
-                dt += 0.0 if more_t is None else more_t
-                dx[places] += 0.0 if more_x is None else more_x
+                more_t, more_x = _recurrence(t, w, p, k, m)[1](-e[rows])
+                dt += more_t
+                dx[places] += more_x
         of_ends = [d[i] for i in range(n)] + [d[len(d) - len(ends) + i] for i in range(n, len(ends))]
         dends = tuple([fitted(unbroadcast(e, np.shape(v)), v) for e, v in zip(of_ends, ends, strict=True)])
         return dx, d[n : n + len(y)], dt, dends, None, None
@@ -120,8 +171,7 @@ def knots_cotangent(
         inside = (flat >= t[k]) & (flat <= t[-k - 1])
         d = np.where(inside.reshape(-1, *[1] * (d.ndim - 1)), d, 0.0)
     parts = [(c, d)] if c.dtype.kind != "c" else [(c.real, d.real), (c.imag, d.imag)]
-    on = [True, False, False, False, False]
-    return np.add.reduce([run(formulas.values, None, (t, p, flat, k, nu), on)[1](e)[0] for p, e in parts])
+    return np.add.reduce([_recurrence(t, p, flat, k, nu)[1](e)[0] for p, e in parts])
 
 
 def knots_part(shadow: ObjectShadow, t: np.ndarray) -> tuple[np.ndarray, NoDerivative | None]:

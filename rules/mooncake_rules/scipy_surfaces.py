@@ -16,6 +16,7 @@ from mooncake_py.errors import NotDifferentiated
 from mooncake_py.registry import rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules import scipy_splines as splines
 from mooncake_rules import spline_formulas as formulas
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_kept import Kept
@@ -35,6 +36,26 @@ def surface(t, u, c, x, y, k, nu, grid):
     return part @ along.T if grid else np.sum(part * along, axis=1)
 
 
+@rrule(surface)
+def surface_by_recurrence(t, u, c, x, y, k, nu, grid):
+    n, m = len(t) - k[0] - 1, len(u) - k[1] - 1
+    xs, ys = np.clip(x, t[0], t[-1]), np.clip(y, u[0], u[-1])
+    part, back_x = splines.values(t, np.reshape(c, (n, m)), xs, k[0], nu[0])
+    along, back_y = splines.values(u, part.T if grid else np.eye(m), ys, k[1], nu[1])
+
+    def pullback(dz):
+        dz = np.asarray(dz)
+        du, d, dy, *_ = back_y(dz.T if grid else dz[:, None] * part)
+        dt, dc, dx, *_ = back_x(d.T if grid else dz[:, None] * along)
+        for knots, dknots, v, dv in ((t, dt, x, dx), (u, du, y, dy)):
+            for end, beyond in ((0, v < knots[0]), (-1, v > knots[-1])):
+                dknots[end] += np.sum(dv[beyond])
+                dv[beyond] = 0.0
+        return dt, du, dc.reshape(c.shape), dx, dy, None, None, None
+
+    return along.T if grid else np.sum(part * along, axis=1), pullback
+
+
 def volume(t, u, c, xs, ys, k):
     """The integral over a rectangle; what is outside of the spline's own counts nothing."""
     xs, ys = np.clip(xs, t[0], t[-1]), np.clip(ys, u[0], u[-1])
@@ -49,6 +70,39 @@ def interpolating(x, y, z, ends, k):
     across = formulas.interpolating(x, z, t, (), k[0], ((), ()))
     c = formulas.interpolating(y, across.T, u, (), k[1], ((), ())).T
     return t, u, np.reshape(c, (-1,))
+
+
+@rrule(interpolating)
+def interpolating_by_axes(x, y, z, ends, k):
+    t, u = knots_of(x, ends[0], k[0]), knots_of(y, ends[1], k[1])
+    across, back_x = splines.interpolating(x, z, t, (), k[0], ((), ()))
+    c, back_y = splines.interpolating(y, across.T, u, (), k[1], ((), ()))
+
+    def pullback(ds):
+        dt, du, dc = ds
+        dy, d, more_u, *_ = back_y(np.reshape(dc, c.T.shape).T)
+        dx, dz, more_t, *_ = back_x(d.T)
+        dx += _of_knots(x, ends[0], k[0], dt + more_t)
+        dy += _of_knots(y, ends[1], k[1], du + more_u)
+        return dx, dy, dz, None, None
+
+    return (t, u, np.reshape(c.T, (-1,))), pullback
+
+
+def _of_knots(x: np.ndarray, ends: Any, k: int, dt: np.ndarray) -> np.ndarray:
+    """The cotangent of the data that the knots stand at, or between."""
+    dx, inner = np.zeros(x.shape), dt[k + 1 : len(dt) - k - 1]
+    if ends[0] is None:
+        dx[0] += np.sum(dt[: k + 1])
+    if ends[1] is None:
+        dx[-1] += np.sum(dt[len(dt) - k - 1 :])
+    first = (k + 1) // 2 if k % 2 else k // 2
+    if k % 2:
+        dx[first : first + len(inner)] += inner
+    else:
+        dx[first : first + len(inner)] += inner / 2
+        dx[first + 1 : first + 1 + len(inner)] += inner / 2
+    return dx
 
 
 def knots_of(x, ends, k):
@@ -87,9 +141,9 @@ def evaluated(self: CoDual, x, y, dx=0, dy=0, grid=True):
         shapes = xs.shape, ys.shape
         if not grid:
             xs, ys = np.broadcast_arrays(xs, ys)
-        tck, on = _tck(self)
+        tck, _ = _tck(self)
         given = (*tck, xs.ravel(), ys.ravel(), spline.degrees, (dx, dy), grid)
-        value, pull = run(surface, None, given, [*on, True, True, False, False, False])
+        value, pull = surface_by_recurrence(*given)
         *ds, dxs, dys = pull(np.asarray(dz, float).reshape(value.shape))[:5]
         _give(self, tuple(ds))
         if not grid:
@@ -135,7 +189,7 @@ def rectangle(x, y, z, bbox: CoDual = _NO_ENDS, kx=3, ky=3, s=0, **options):
             return None
         ends = tuple(bbox.primal[:2]), tuple(bbox.primal[2:])
         data = [np.asarray(v, float) for v in (x, y, z)]
-        (t, u, c), pull = run(interpolating, None, (*data, ends, (kx, ky)), [True] * 3 + [False] * 2)
+        (t, u, c), pull = interpolating_by_axes(*data, ends, (kx, ky))
         zeros = (np.zeros(v.shape) for v in (t, u, c))
         ds = pull(tuple([zero if d is None else d for zero, d in zip(zeros, held, strict=True)]))
         return tuple([fitted(d, v) for d, v in zip(ds, (x, y, z), strict=False)])
