@@ -65,11 +65,11 @@ def mirror_rule(f: Any, g: Callable) -> Callable:
 
 def mirrored(g: Callable, signature: inspect.Signature, args: Any, kwargs: dict[str, Any], dy: Any) -> tuple[Any, ...]:
     """The cotangents of all parameters of g."""
-    from mooncake_py.api import value_and_pullback
+    from mooncake_rules.callables import run
 
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    y, pullback = value_and_pullback(g, *map(apart, bound.args))
+    y, pullback = run(g, None, tuple(map(apart, bound.args)))
     if isinstance(dy, np.ndarray) and np.iscomplexobj(dy) and not np.iscomplexobj(y):
         dy = dy.real  # a `dtype` that g does not know of made the value complex
     return pullback(dy)
