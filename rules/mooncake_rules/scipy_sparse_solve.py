@@ -20,6 +20,7 @@ from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run as call
+from mooncake_rules.captured import watched
 from mooncake_rules.numpy_linalg import kind_of
 from mooncake_rules.scipy_sparse import Sparse, adjoint, give, outer
 
@@ -149,10 +150,12 @@ def _iterative(f: Any) -> None:
     preconditioners = ("M1", "M2") if f is spl.qmr else ("M",)
 
     @rrule(f, types=(Any_, Array))
-    def rule(A: CoDual, b, x0=None, **options):
-        given = {k: v.primal if type(v) is CoDual else v for k, v in options.items()}
+    @watched
+    def rule(A: CoDual, b, x0=None, **options: CoDual):
+        given = {k: v.primal for k, v in options.items()}
         a = A.primal
         x, info = f(a, b, x0, **given)
+        x = x.copy()  # callbacks are given the solver's own
         fx = zero_fdata(x)
 
         def pullback(dy):
