@@ -331,10 +331,22 @@ def alone_of_an_iteration(a):
     return seen[-1] * 2.0
 
 
+def alone_of_an_integral(a):
+    last = [0.0]
+
+    def g(t):
+        last[0] = a
+        return np.exp(-a * t)
+
+    integrate.tanhsinh(g, 0.0, 1.0)
+    return last[0] * 2.0
+
+
 ALONE = (
     *(alone_by_a_function, alone_by_a_global_function, alone_by_a_method, alone_by_a_bound_method),
     *(alone_in_an_argument, alone_in_a_variable, alone_in_a_list, alone_of_an_object, alone_by_out, alone_in_place),
     *(alone_of_an_operator, alone_of_an_iteration),
+    *([alone_of_an_integral] if hasattr(integrate, "tanhsinh") else []),
 )
 
 
