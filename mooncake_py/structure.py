@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
+import gc
 import types as pytypes
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -41,6 +43,15 @@ def is_user_class(cls: type) -> bool:
             _found[pytypes.SimpleNamespace] = True
         known = _found[cls] = _looks_like_user_class(cls)
     return known
+
+
+KEYS: Any = type(functools.cmp_to_key(lambda a, b: 0))
+"""The class of keys by a function that compares, and of what makes them."""
+
+
+def compared_by(key: Any) -> Any:
+    """The function that a key compares by."""
+    return next(x for x in gc.get_referents(key) if x is not KEYS)
 
 
 def held_items(x: Any) -> list[Any]:

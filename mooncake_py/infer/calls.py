@@ -303,6 +303,8 @@ class Calls(PythonCalls):
             if self.classes is not None and args and (chosen := dispatched(fn.value, args[0], s)) is not None:
                 self.guards[(id(fn.value), chosen[1].scope.cls)] = chosen[1]
                 return self.planned(s, chosen[0])
+            if type(fn.value).__hash__ is None:
+                return self.dynamic(s, "a callee that no rule can be found by")
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
             if self.classes is not None and (taken := held(self, fn, s)) is not None:

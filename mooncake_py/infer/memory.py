@@ -19,8 +19,9 @@ from mooncake_py.fields import set_args
 from mooncake_py.infer.allocation import LOOK_ONLY, Allocations, Origin, makes_container, only_iterates, private_objects
 from mooncake_py.infer.base import remembered
 from mooncake_py.infer.effects import Effect, after, between, holds, loosened, with_arrays_awake
+from mooncake_py.infer.held import may_hold_data
 from mooncake_py.infer.parts import activate, elsewhere, returned
-from mooncake_py.infer.predicates import holds_objects, holds_unknown, may_be_asked
+from mooncake_py.infer.predicates import holds_objects, holds_unknown, may_be_asked, may_run_others
 from mooncake_py.infer.protocol import WRITES, written
 from mooncake_py.infer.shape import Shape
 from mooncake_py.infer.types import (
@@ -334,7 +335,7 @@ class Memory:
                     effect(v, Effect(TOP, ACTIVE if act else TOP, act, bool(self.wary)))
                     if act:
                         awake.add(self.find(v))
-                if self.wary and not told and not _is_in_c(info.target):
+                if self.wary and not told and not self._reaches_the_given_alone(s, info):
                     told = True
                     for r in outside:
                         effects.setdefault(r, {})[Effect(TOP, ACTIVE, True, True)] = None
@@ -368,6 +369,17 @@ class Memory:
     def only_iterates(self, s: Call) -> bool:
         """Does a call make an iterator over containers of Python and nothing else?"""
         return only_iterates(s, self.shape, self._type)
+
+    def _reaches_the_given_alone(self, s: Call, info: CallInfo) -> bool:
+        """Does a call that is not seen come to nothing from outside but its arguments?
+
+        One of C code does, unless it holds on to something, as a method that is bound to a list from outside does, or
+        is given what may run other code.
+        """
+        if info.target is None or isinstance(info.target, (FunctionType, type)) or may_hold_data(info.target):
+            return False
+        given = [*[self._type(v) for v in s.operands() if v is not s.fn], *info.types]
+        return not any(map(may_run_others, given))
 
     def only_compares(self, s: Call) -> bool:
         """Does a call compare what Python compares by itself, and nothing else?"""
@@ -524,8 +536,3 @@ def _gives_new(info: CallInfo | None) -> bool:
 
 def _is_container(t: T) -> bool:
     return all(map(_is_container, t.options)) if isinstance(t, Union) else isinstance(t, (Lst, Dct, Cell, Obj, SetOf))
-
-
-def _is_in_c(f: Any) -> bool:
-    """Does a call of f reach nothing from outside but its arguments?"""
-    return f is not None and not isinstance(f, (FunctionType, type))

@@ -54,7 +54,7 @@ from mooncake_py.infer.outside_writes import (
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
 from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import KEYS, attributes, compared_by, is_user_class
 from mooncake_py.undisturbed import undisturbed
 
 # Functions and attributes by which code reaches methods whose names it does not show.
@@ -304,6 +304,8 @@ class Walk:
                 self.value(x.__self__)
         elif isinstance(x, (classmethod, staticmethod)):
             self.value(x.__func__)
+        elif type(x) is KEYS:
+            self.value(compared_by(x))
         elif isinstance(x, property):
             for g in (x.fget, x.fset, x.fdel):
                 self.value(g)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import functools
 import heapq
+import importlib
 import operator
 import types as pytypes
 from abc import ABCMeta
@@ -23,6 +24,7 @@ from mooncake_py.infer.held import (
     holds_arrays,
     holds_classes,
     is_data,
+    is_library,
     is_namespace,
     may_hold_data,
     nesting,
@@ -136,6 +138,13 @@ def _counts(s: Call, c: Code, defs: dict[Var, Call]) -> bool:
     if was is None or not is_const(was.fn, getattr) or c.known(was.args[0], defs) is not f:
         return False
     return isinstance(name, Const) and _is_named(was.args[1], name.value)
+
+
+def _gives_a_namespace(f: Any, s: Call, c: Code, defs: dict[Var, Call]) -> bool:
+    """Does a call give a module, or the names of a module or class with what they stand for?"""
+    if f is vars:
+        return bool(s.args) and isinstance(c.known(s.args[0], defs), NAMESPACES)
+    return f is globals or f is __import__ or f is importlib.import_module
 
 
 def _is_named(v: Operand, name: str) -> bool:
@@ -336,8 +345,15 @@ class Writes:
         named = c.known(s.fn, defs) if f is None else None
         if isinstance(named, pytypes.BuiltinFunctionType) and (named is setattr or named in _WRITES):
             f = named
-        if named is globals:
+        if named is getattr and len(s.args) > 1:
+            f = named
+        if named is not None and _gives_a_namespace(named, s, c, defs):
             tracks.add(s.out)
+        called = (
+            [v.value if isinstance(v, Const) else None for v in s.args[:1]] if named is operator.methodcaller else []
+        )
+        if any(name is None or name in MUTATORS for name in called):
+            return True  # of what it is given by those that call it
         operands = [v for v in s.operands() if isinstance(v, Var)]
         if f is ops.load_global:
             name = s.args[0].value  # type: ignore[union-attr]
@@ -372,16 +388,10 @@ class Writes:
         if not touched:
             if f is setattr and isinstance(c.known(s.args[0], defs), NAMESPACES):
                 return True
-            if self.attributes and (f is ops.match_class or (f is getattr and not isinstance(s.args[1], Const))):
+            if self.attributes and f is ops.match_class:
                 tracks.add(s.out)
-            if f is getattr and isinstance(s.args[1], Const):
-                if s.args[1].value in self.attributes:
-                    tracks.add(s.out, self.attributes[s.args[1].value])
-                holder, word = c.known(s.args[0], defs), str(s.args[1].value)
-                held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
-                if word in self.walk.of_classes or self.walk.leads_to_data(held):
-                    by_name = self.walk.of_classes.get(word, DEEPEST + 1 if held is None else 1)
-                    tracks.add_container(s.out, by_name if held is None else max(by_name, nesting(held)))
+            if f is getattr or f is ops.load_super:
+                self._attribute(c, s, tracks, defs)
             if f is None and self._returns(c, s.fn, defs):
                 tracks.add(s.out)
             return False
@@ -420,7 +430,8 @@ class Writes:
             return True
         for i in changed:
             tracks.put_into(s.args[i] if i < len(s.args) else Const(None))
-        if flat and (named in _MAKES_NEW or named in _ARITHMETIC):
+        by_name = not tracks.outside.isdisjoint(v for _, v in s.kwargs)  # which is put into a dict as it is
+        if flat and not by_name and (named in _MAKES_NEW or named in _ARITHMETIC):
             if self._holds_classes(c, s.args[0], defs):
                 tracks.classes.add(s.out)
             return False
@@ -452,6 +463,21 @@ class Writes:
         if made is not None and is_const(made.fn, ops.make_function):
             return made.args[0].value in self.returning  # type: ignore[union-attr]
         return bool(self.returning) and not _is_library(c, v, defs)
+
+    def _attribute(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> None:
+        """Follow an attribute of what is not from outside: of a class or module, or of an object that was made."""
+        holder, name = c.known(s.args[0], defs), s.args[-1 if is_const(s.fn, ops.load_super) else 1]
+        if not isinstance(name, Const):
+            if self.attributes or (isinstance(holder, NAMESPACES) and not is_library(holder)):
+                tracks.add(s.out)
+            return
+        word = str(name.value)
+        if word in self.attributes or word == "cell_contents":
+            tracks.add(s.out, self.attributes.get(word, False))
+        held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
+        if word in self.walk.of_classes or self.walk.leads_to_data(held):
+            by_name = self.walk.of_classes.get(word, DEEPEST + 1 if held is None else 1)
+            tracks.add_container(s.out, by_name if held is None else max(by_name, nesting(held)))
 
     def _of_local(self, got: Call, tracks: _Tracks) -> bool:
         """Is this a method, by its name, of a container of Python's that the code made?"""

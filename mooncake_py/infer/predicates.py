@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import is_local_function, make_object
-from mooncake_py.infer.held import INHERITED, is_library
+from mooncake_py.infer.held import INHERITED, is_library, may_hold_data
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
@@ -85,6 +85,29 @@ def holds_objects(t: T) -> bool:
 def holds_unknown(t: T) -> bool:
     """Is it not known what this is, or what is in it?"""
     return any(isinstance(x, Top) for x in _held(t))
+
+
+def may_run_others(t: T) -> bool:
+    """May C code that is given this run code which changes something that is not given to it?
+
+    It calls functions, and methods that are bound to something; asks iterators; compares, counts and prints objects.
+    """
+    match t:
+        case Top() | Fn() | Meth() | Rec():
+            return not isinstance(t, Union) or any(map(may_run_others, t.options))
+        case Known(value=x):
+            return may_hold_data(x) or (isinstance(x, (type, pytypes.FunctionType)) and not is_library(x))
+        case Inst(cls=cls) if is_user_class(cls):
+            return not is_quiet(cls)
+        case Tup() | Lst() | Dct() | SetOf():
+            return any(map(may_run_others, parts_of(t)))
+        case Inst(cls=cls):
+            return cls not in _QUIET
+    return False
+
+
+_QUIET = frozenset({complex, str, bytes, slice, range, type(None), np.complex64, np.complex128})
+"""Classes of constants and numbers, of which C code asks nothing that is written in Python."""
 
 
 def may_change_as_index(t: T) -> bool:

@@ -13,6 +13,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn
 
 from mooncake_py import exception_groups
+from mooncake_py.errors import UnsupportedError
 
 
 class _Sentinel:
@@ -290,6 +291,15 @@ def make_function(code: Any, defaults: Any, kwdefaults: Any, annotations: Any, c
 def truth(x: Any) -> bool:
     """`bool(x)` as a branch does it."""
     return bool(x)
+
+
+def not_reached() -> NoReturn:
+    """Stands where code is known not to come to: after a call that is seen to raise, an item of an empty container.
+
+    That it is reached shows that something was written where that was not seen, so a derivative would be lost.
+    """
+    hint = "pass the object as an argument, or return what you would store"
+    raise UnsupportedError("reading what code that is not seen has stored in an object", "the function", None, hint)
 
 
 def no_operator(op: Any, a: Any, b: Any) -> Any:

@@ -7,7 +7,9 @@ import operator
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.registry import seen_through
 from mooncake_py.runtime.results import Call, Given, Result, through, without_first
+from mooncake_py.structure import KEYS, compared_by
 from mooncake_py.tangents import DictShadow, ListShadow, PartialShadow, add_any
 from mooncake_py.unwinding import Raised
 
@@ -27,8 +29,11 @@ def call_object(
         return _cached(call, f, ff, given)
     if type(f) is staticmethod:
         return call(f.__func__, None, *given)
-    if type(f) is _KEYS:  # it only compares, by a function that knows nothing with a derivative
-        return f(*given.args, **given.kwargs), None, None
+    if type(f) is KEYS:
+        if not run.is_wary() and not any(f is not None for f in given.fargs):  # numbers, to compare and not to note
+            return f(*given.args, **given.kwargs), None, None
+        key, fkey, _ = call(seen_through(functools.cmp_to_key), None, (compared_by(f),), (None,))
+        return call(key, fkey, *given)
     if type(f) in _GETTERS and not given.names:
         return without_first(call(_GETTERS[type(f)], None, *given.after(_given(f), None)))
     if type(f) is operator.methodcaller and not given.names:
@@ -36,9 +41,6 @@ def call_object(
         result = call(_call_method, None, (*how, *given.args), (None, None, None, *given.fargs))
         return through(result, lambda ds: (None, ds[4]))
     return None
-
-
-_KEYS = type(functools.cmp_to_key(lambda a, b: 0))
 
 
 def _given(getter: Any) -> Any:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import operator
 
+from mooncake_py.infer.types import Bot
+from mooncake_py.ir import ops
 from mooncake_py.ir.drafts import Draft, DraftEdge, draft_edges
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
+    Call,
     CFGBlock,
     Const,
     Edge,
@@ -81,7 +84,7 @@ class ForwardAssembly:
                 F.block.idom = self.end[c.loops[b.id].preheader]
             else:
                 F.block.sealed = True
-            self.plans[b.id] = [make_ad_stmts(info, s) for s in b.stmts]
+            self.plans[b.id] = list(map(self._statement, b.stmts))
             for plan in self.plans[b.id]:
                 if plan.note:
                     self.notes.append((plan.stmt.pos.line, plan.note))
@@ -91,6 +94,13 @@ class ForwardAssembly:
         for draft in self.start.values():
             draft.sealed = True
         return params + extra
+
+    def _statement(self, s: Call) -> ADStmtInfo:
+        plan = make_ad_stmts(self.info, s)
+        inferred = self.info.inferred
+        if isinstance(inferred.types.get(s.out), Bot) and s.out in inferred.calls:
+            self.builder.call(ops.not_reached)
+        return plan
 
     def _terminator(self, b: CFGBlock) -> None:
         F, info = self.builder, self.info
