@@ -38,7 +38,8 @@ def as_calls(inferred: Inferred) -> Function | None:
     fresh = fresh_beside(fn)
     bound = {v for v, t in inferred.types.items() if isinstance(t, Meth)}
     bound |= partials(fn, type_of)
-    bound -= {p.function for p in plans.values() if isinstance(p.function, Var)}
+    kept = [v for p in plans.values() for v in (p.function, *p.args, *[x for _, x in p.kwargs])]
+    bound.difference_update([v for v in kept if isinstance(v, Var)])  # a method that a partial hands on, too
     bound -= {s.fn for b in fn.blocks for s in b.stmts if s.out in plans and plans[s.out].argument is not None}
     gone: set[Var] = set()
     while len(gone) < len(more := {v for v in only_called(fn, bound, gone) if _calls_of(fn, v) <= plans.keys()}):

@@ -133,6 +133,14 @@ def partial_of_a_method_and_a_class(x):
 
 
 @case(0.4)
+def partial_that_hands_on_a_method(x):
+    line, seen = Line(x, 1.0), []
+    noting, at_each = partial(map, seen.append), partial(map, line.at)
+    list(noting([x, x * x]))
+    return seen[1] * sum(at_each([x, 2.0])) + len(seen)
+
+
+@case(0.4)
 def partial_kept_in_containers(x):
     kept = [partial(curve, x, 1.0), partial(curve, 2.0, x)]
     named = {"f": partial(curve, x)}
