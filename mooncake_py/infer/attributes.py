@@ -39,7 +39,7 @@ from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Pla
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Dct, Fn, Inst, Known, Meth, Native, Obj, T, Top, Tup, Union, union, widen
+from mooncake_py.infer.types import BOT, Dct, Fn, Inst, Known, Lst, Meth, Native, Obj, T, Top, Tup, Union, union, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
@@ -212,6 +212,9 @@ class Attributes(State):
                 kind = "op" if isinstance(held, Meth) else "plain"
                 self.calls[s.out] = CallInfo(kind, getattr, None, args, (), types)
                 return held
+        if name == "__class__" and isinstance(t, (Lst, Dct)) and (cls := class_of(t)) is not None and len(args) == 2:
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+            return Known(cls)
         if len(args) == 2 and has_no(t, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
             return BOT
@@ -387,7 +390,7 @@ class Attributes(State):
             return self.of_exception(s, f, t, args, types)
         elif f is ops.load_super:
             match types[1:]:
-                case (Known(value=type() as cls), (Obj() | Tup()) as x, Known(value=name)):
+                case (Known(value=type() as cls), (Obj() | Tup() | Dct()) as x, Known(value=name)):
                     found = classes.read_super(s, cls, x, name)
                     return None if found is None else self.found(s, *found, args[2:], types[2:])
         elif f is ops.load_special:

@@ -7,7 +7,7 @@ as for any object; what it leaves to the container is done with `fields.items_of
 from __future__ import annotations
 
 import types as pytypes
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, Generic
 
 from mooncake_py.infer.held import is_library
@@ -20,6 +20,7 @@ BASES: dict[type, tuple[type, ...]] = {
     dict: (dict,),
     OrderedDict: (OrderedDict, dict),
     defaultdict: (defaultdict, dict),
+    Counter: (Counter, dict),
     deque: (deque,),
 }
 BY_KEY = frozenset({"__getitem__", "__setitem__", "__delitem__"})
@@ -36,7 +37,7 @@ CORE = ("__getitem__", "__setitem__", "__delitem__", "__len__", "__iter__", "__c
 def base_of(cls: Any) -> type | None:
     """The container that holds the items of the objects of a class written in Python; None for any other class, and
     for one that says itself how items are kept or gone over."""
-    if type(cls) is not type or not cls.__flags__ & HEAP or cls.__flags__ & IMMUTABLE:
+    if type(cls) is not type or not cls.__flags__ & HEAP or cls.__flags__ & IMMUTABLE or cls in BASES:
         return None
     mro = cls.__mro__
     at = next((i for i, k in enumerate(mro) if k in BASES), None)
@@ -71,7 +72,7 @@ def empty(cls: type) -> Obj | None:
 
 def kept_as(cls: type, base: type) -> type:
     """The class by which the items are known: their own, where it reads and writes them its own way."""
-    own = any(type(getattr(cls, name)) is pytypes.FunctionType for name in BY_KEY)
+    own = any(getattr(cls, name) is not getattr(base, name) for name in BY_KEY)
     return cls if own else base
 
 

@@ -6,7 +6,7 @@ import abc
 import math
 import operator
 import types as pytypes
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from inspect import CO_GENERATOR
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from mooncake_py.infer.held import INHERITED, is_library, may_hold_data
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
-from mooncake_py.infer.special_methods import BINARY, SPECIAL
+from mooncake_py.infer.special_methods import BINARY, COMPARING, IN_PLACE, SPECIAL
 from mooncake_py.infer.types import (
     Arr,
     Bot,
@@ -138,9 +138,18 @@ def is_derived_number(t: T) -> bool:
     return decides(t, _ARITHMETIC) and issubclass(_class_of(t), (float, complex))
 
 
+def is_counter(t: T) -> bool:
+    """Is it a `Counter`, whose operators are written in Python, or may it be one?"""
+    return any(isinstance(x, Dct) and x.cls is Counter for x in (t.options if isinstance(t, Union) else (t,)))
+
+
 def may_be_told(f: Any, given: Sequence[T]) -> bool:
     """Could an operand that has no derivative yet be an object whose class does with the other one what it likes?"""
-    if type(f).__hash__ is None or (f not in BINARY and f not in SPECIAL and f is not operator.ne):
+    if type(f).__hash__ is None:
+        return False
+    if (f in BINARY or f in IN_PLACE) and f not in COMPARING and any(map(is_counter, given)):
+        return True
+    if f not in BINARY and f not in SPECIAL and f is not operator.ne:
         return False
     unknown = f in _OF_WHOLE_NUMBERS  # others are for numbers more often than not
     return any((isinstance(t, Top) and unknown) or (isinstance(t, Inst) and is_user_class(t.cls)) for t in given)

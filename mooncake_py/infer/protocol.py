@@ -35,6 +35,7 @@ from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.sources import Source
 from mooncake_py.infer.special_methods import (
     BINARY,
+    COMPARING,
     IN_PLACE,
     SPECIAL,
     computed_or_asked,
@@ -309,7 +310,7 @@ class Classes:
             return Meth(d.__func__, (s,), False, cls), None
         return (Known(d), getattr) if type(d) in _READ_AS_THEY_ARE else None
 
-    def read_super(self, s: Call, after: type, t: Obj | Tup, name: str) -> tuple[T, Any] | None:
+    def read_super(self, s: Call, after: type, t: Obj | Tup | Dct, name: str) -> tuple[T, Any] | None:
         """`super(after, x).name`."""
         mro = t.cls.__mro__
         if after not in mro:
@@ -369,16 +370,17 @@ class Classes:
         if f in IN_PLACE and len(types) == 2:
             name, plain = IN_PLACE[f]
             t = types[0]
-            method = self.look(t.cls, name) if isinstance(t, (Obj, Tup)) and _is_asked(t) else MISSING
-            if method is not MISSING:
+            method = self.look(t.cls, name) if isinstance(t, (Obj, Tup, Dct)) and _is_asked(t) else MISSING
+            if method is not MISSING and (is_function(method) or not isinstance(t, Dct)):
                 asked = (Const(method), *args, Const(plain), *args)
                 return Plan(one_answers, asked) if is_function(method) else None
             f = plain
         if f in BINARY and len(types) == 2:
-            return self._binary(f, args, types)
+            counters = f in COMPARING and any(isinstance(t, Dct) for t in types)  # of them it is a constant that comes
+            return None if counters else self._binary(f, args, types)
         t = types[0]
         if not isinstance(t, Obj):
-            method = self.look(t.cls, SPECIAL[f]) if isinstance(t, Tup) and f in SPECIAL else MISSING
+            method = self.look(t.cls, SPECIAL[f]) if isinstance(t, (Tup, Dct)) and f in SPECIAL else MISSING
             return Plan(method, args) if is_function(method) else None
         if f is ops.truth or f is bool or f is operator.not_:
             for name in ("__bool__", "__len__"):
@@ -548,7 +550,7 @@ _NUMBERS = frozenset({int, float, bool, complex, type(None)})
 
 def _is_asked(t: T) -> bool:
     """Does an operator ask the class of this value, which is written in Python?"""
-    return isinstance(t, Obj) or (isinstance(t, Tup) and answers(t.cls))
+    return isinstance(t, Obj) or (isinstance(t, Tup) and answers(t.cls)) or (isinstance(t, Dct) and t.cls is Counter)
 
 
 def exact_class(t: T) -> type | None:

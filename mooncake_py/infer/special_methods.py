@@ -142,6 +142,7 @@ for _name in (*_ARITHMETIC, "and_", "or_", "xor", "lshift", "rshift"):
     IN_PLACE[getattr(operator, "i" + _bare)] = f"__i{_bare}__", getattr(operator, _name)
 for _name, _back in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")):
     BINARY[getattr(operator, _name)] = f"__{_name}__", f"__{_back}__"
+COMPARING = frozenset({operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne})
 BINARY[divmod] = "__divmod__", "__rdivmod__"
 SPECIAL = {
     operator.neg: "__neg__",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import operator
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from mooncake_py.fields import set_factory
@@ -69,6 +71,31 @@ def defaultdict_init_(d, factory=None, /, *args, **kwargs):
 @overlay(defaultdict.__init__, arity=2)
 def empty_defaultdict_init_(d, factory, /):
     set_factory(d, factory)
+
+
+@overlay(Counter)
+def counter_(iterable=None, /, **kwds):
+    c: Any = Counter()
+    if iterable is not None:
+        c.update(iterable)
+    if kwds:
+        c.update(kwds)
+    return c
+
+
+@overlay(Counter.update)
+def counted_too_(self, iterable=None, /, **kwds):
+    if iterable is not None:
+        if not isinstance(iterable, Mapping):
+            collections._count_elements(self, iterable)  # type: ignore[attr-defined]
+        elif self:
+            get = self.get
+            for k, n in iterable.items():
+                self[k] = n + get(k, 0)
+        else:
+            super(Counter, self).update(iterable)
+    if kwds:
+        self.update(kwds)
 
 
 def _fill(d, pairs):

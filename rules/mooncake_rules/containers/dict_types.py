@@ -70,8 +70,14 @@ def _counted(args: Types, kwargs: dict[str, T]) -> T | None:
     """What is counted is not active; of active values this is a mapping."""
     if not args and not kwargs:
         return Dct(Counter, BOT, (), BOT)
-    if kwargs or len(args) > 1 or args[0].active or isinstance(args[0], (Dct, Top)):
+    if len(args) > 1 or any(t.active for t in (*args, *kwargs.values())):
         return None
+    if not args:
+        return dict_of(Counter, Inst(str), [(k, widen(t)) for k, t in kwargs.items()], False)
+    if kwargs or isinstance(args[0], Top):
+        return None
+    if isinstance(args[0], Dct):
+        return replace(args[0], cls=Counter, factory=BOT)
     return Dct(Counter, elements(args[0]), (), Inst(int))
 
 

@@ -291,8 +291,9 @@ def _update(d: CoDual, other: CoDual):
 
 
 for _f in (dict.update, ops.dict_update):
-    rrule(_f, types=(dict, dict), mutates=(0,))(_update)
-    rrule(_f, types=(defaultdict, dict), mutates=(0,))(_update)
+    for _cls in (dict, defaultdict, Counter):
+        for _of in (dict, defaultdict, Counter):
+            rrule(_f, types=(_cls, _of), mutates=(0,))(_update)
 
 
 def refuse_repeated(d: dict, other: dict) -> None:
@@ -358,6 +359,7 @@ def _take_out(d: Any, shadow: DictShadow | None, k: Any) -> tuple[Any, Any, Any]
     return y, fy, put_back
 
 
+@rrule(dict.__delitem__, types=(Counter, Any_), mutates=(0,))
 @rrule(operator.delitem, dict.__delitem__, types=(defaultdict, Any_), mutates=(0,))
 @rrule(operator.delitem, dict.__delitem__, OrderedDict.__delitem__, types=(dict, Any_), mutates=(0,))
 def dict_delitem(d: CoDual, k):
