@@ -99,8 +99,9 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Inst(cls, act and issubclass(cls, np.inexact))
     if isinstance(value, enum.Enum):
         return Inst(cls)
-    if act and cls is pytypes.BuiltinFunctionType and isinstance(value.__self__, _CARRYING):
-        return Inst(cls, act)  # a method of what carries derivatives
+    if cls is pytypes.BuiltinFunctionType:
+        if (act and isinstance(value.__self__, _CARRYING)) or _is_another_each_time(value):
+            return Inst(cls, act)  # a method of what carries derivatives, or of one of many objects
     if cls in _TOLD_WHEN_READ or (act and cls in KEY_ITERATORS):  # an `Inst` is of one over keys that have none
         return Top(True)
     if cls is itertools.count:
@@ -139,6 +140,24 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
     if typed and cls not in within and len(within) < NESTED:
         return _object(value, act, most, depth, within)
     return Inst(cls, act)
+
+
+_met_methods: dict[tuple[type, str], set[int]] = {}
+_MANY = 4
+
+
+def _is_another_each_time(f: pytypes.BuiltinFunctionType) -> bool:
+    """Is it a method in C that was met bound to many objects, locks say, as each run makes some of its own?
+
+    What is derived for one of them would be used once.
+    """
+    x = f.__self__
+    if x is None or isinstance(x, (type, pytypes.ModuleType)):
+        return False
+    met = _met_methods.setdefault((type(x), f.__name__), set())
+    if len(met) < _MANY:
+        met.add(id(x))
+    return len(met) == _MANY
 
 
 def is_of_its_own(f: pytypes.FunctionType, act: bool) -> bool:

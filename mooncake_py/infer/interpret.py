@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import replace
 
 from mooncake_py.fields import ABSENT
-from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.calls import Calls
 from mooncake_py.infer.effects import Effect, after, is_blank
@@ -25,7 +24,7 @@ from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
 from mooncake_py.infer.protocol import WRITES, Plan, written
 from mooncake_py.infer.recursive import ended
-from mooncake_py.infer.types import BOT, Bot, Known, Native, Obj, T, Top, join
+from mooncake_py.infer.types import BOT, Bot, Inst, Known, Native, Obj, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,
     Branch,
@@ -52,6 +51,8 @@ def _mean_the_same(a: Mapping[Var, CallInfo], b: Mapping[Var, CallInfo]) -> bool
 
 
 _NONE: frozenset[BlockId] = frozenset()
+_READ_LATE = frozenset({int, float, complex, str, bool, list, dict, deque, set})
+"""What a class holds by a name is read when it runs if it is such, and the run may set it to another one."""
 PATIENCE = 3
 """How often a type may get deeper before it is taken for one that has no end."""
 MOST_ROUNDS = 20  # before a value that still is of another type is given up
@@ -126,8 +127,8 @@ class Inference(Calls):
         assert memory is not None
         self.calls = {s.out: info for s in self._shape.statements if (info := self.calls.get(s.out)) is not None}
         for (cls, name), d in self.classes.looked.items() if self.classes is not None else ():
-            number = self.wary and type(d) in (int, float, complex, str, bool)  # read when it runs: the run may set it
-            guard = Guard(Lookup(cls), name, ABSENT, abstract(d, False)) if number else Guard(Lookup(cls), name, d)
+            data = self.wary and type(d) in _READ_LATE and not name.startswith("__")
+            guard = Guard(Lookup(cls), name, ABSENT, Inst(type(d))) if data else Guard(Lookup(cls), name, d)
             self.guards[(id(cls), name)] = guard
         return Inferred(
             self.fn,

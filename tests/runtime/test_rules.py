@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import PullbackReuse, build_rrule, grad, pipeline, value_and_pullback
+from mooncake_py import PullbackReuse, build_rrule, grad, pipeline, value_and_grad, value_and_pullback
 from mooncake_py.ir.nodes import Function
 from mooncake_py.runtime import rule as runtime
 
@@ -112,6 +112,65 @@ def test_a_log_may_grow_without_another_derivation(derivations: Derivations) -> 
     for _ in range(100):
         assert gradient(np.ones(2)).tolist() == [2.0, 2.0]
     assert not derivations and len(LOG) == 103
+
+
+class Account:
+    """Notes in its class, by a new list each time, what its objects are given."""
+
+    total = 0.0
+    seen: list[Any] = []  # noqa: RUF012
+
+    def add(self, v: Any) -> Any:
+        self.total += v
+        Account.seen = [*Account.seen, v]
+        return self
+
+
+def test_a_class_may_be_given_another_list_without_another_derivation(derivations: Derivations) -> None:
+    def f(x: Any) -> Any:
+        a = Account().add(x).add(x * x)
+        return a.total * Account.seen[-1]
+
+    for _ in range(2):
+        Account.seen = []
+        assert value_and_grad(f)(1.5) == (pytest.approx(8.4375), pytest.approx(20.25))
+    derivations.clear()
+    for _ in range(3):
+        assert value_and_grad(f)(1.5)[1] == pytest.approx(20.25)
+    assert not derivations
+
+
+class Guarded:
+    """Keeps methods of a lock that each object has of its own."""
+
+    def __init__(self, x: Any):
+        self.x, lock = x, threading.Lock()
+        self.acquire, self.release = lock.acquire, lock.release
+
+    def scaled(self, k: Any) -> Any:
+        self.acquire()
+        try:
+            return self.x * k
+        finally:
+            self.release()
+
+
+def test_objects_with_methods_in_c_of_their_own_share_rules(derivations: Derivations) -> None:
+    classes = {"guarded": Guarded}
+
+    def scaled(guarded: Guarded, k: Any) -> Any:
+        return guarded.scaled(k)
+
+    kept = []
+    for _ in range(12):
+        kept.append(classes["guarded"](1.5))
+        assert value_and_grad(scaled, argnums=1)(kept[-1], 2.0) == (3.0, 1.5)
+    assert 0 < derivations.count("scaled") <= 8
+    derivations.clear()
+    for _ in range(4):
+        kept.append(Guarded(2.5))
+        assert value_and_grad(scaled, argnums=1)(kept[-1], 2.0) == (5.0, 2.5)
+    assert not derivations
 
 
 def test_one_rule_for_each_signature(derivations: Derivations) -> None:
