@@ -310,6 +310,33 @@ def chained_maps(x):
     return total * len(inner) + inner["b"] * inner.parents["b"] + dict.__or__(c.maps[0], {"c": x})["c"]
 
 
+class Scope(ChainMap):
+    def assign(self, key, v):
+        for names in self.maps:
+            if key in names:
+                names[key] = v
+                return
+        self[key] = v
+
+
+@case(1.2, 0.5)
+def chained_maps_with_children(a, b):
+    c = ChainMap({"a": a, "b": b})
+    inner = c.new_child({"c": a * b})
+    inner["a"] = b
+    empty = inner.new_child()
+    empty["q"] = a
+    outer = c.parents
+    outer["z"] = a
+    named = inner.new_child({"d": b}, e=a)
+    own = Scope({"a": a})
+    below = own.new_child({"b": b})
+    below.assign("a", b * 2.0)
+    below.assign("c", a)
+    total = inner["a"] * inner["c"] + c["a"] + empty["q"] * empty["b"] + inner.parents["a"] * outer["z"] * len(c.maps)
+    return total + named["e"] * named["d"] + below["a"] * below.parents["a"] + below["c"] * (type(below) is Scope)
+
+
 class Rows(dict):
     """A dict that keeps its numbers elsewhere, and whose iteration does not end with them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections import Counter, OrderedDict, defaultdict
+from collections import ChainMap, Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -121,3 +121,25 @@ def ordered_fromkeys_(keys, value=None):
     for k in keys:
         d[k] = value
     return d
+
+
+@overlay(ChainMap.new_child)
+def new_child_(self, m=None, **kwargs):
+    if m is None:
+        m = kwargs
+    elif kwargs:
+        m.update(kwargs)
+    if self.__class__ is not ChainMap:
+        return self.__class__(m, *self.maps)
+    new: Any = ChainMap()
+    new.maps = [m, *self.maps]
+    return new
+
+
+@overlay(ChainMap.parents.fget)  # type: ignore[attr-defined]
+def parents_(self):
+    if self.__class__ is not ChainMap:
+        return self.__class__(*self.maps[1:])
+    new: Any = ChainMap()
+    new.maps = self.maps[1:] or [{}]
+    return new
