@@ -80,5 +80,5 @@ def test_standard_library() -> None:
         print(f"{count:8d}  {construct}")
     assert not faults, f"{len(faults)} faults, such as\n" + "\n".join(faults[:20])
     assert set(outcomes) <= REFUSED | {"normalised"}
-    assert share > 0.975  # the rest is asyncio, its tests above all
+    assert share > (0.975 if ALL else 0.96)  # the rest is asyncio, its tests above all
     assert outcomes["normalised"] / plain > 0.999
