@@ -12,7 +12,6 @@ import importlib
 import operator
 import types as pytypes
 from abc import ABCMeta
-from collections import deque
 from collections.abc import Callable
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import TYPE_CHECKING, Any
@@ -32,20 +31,17 @@ from mooncake_py.infer.held import (
 )
 from mooncake_py.infer.outside_arrays import WRITERS, WRITING_METHODS
 from mooncake_py.infer.special_methods import BINARY, IN_PLACE
+from mooncake_py.infer.tracks import NEW_CONTAINERS, Tracks, local_containers
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
-    BlockId,
     Call,
-    CFGBlock,
     Const,
-    ForNext,
     Function,
     Operand,
     Raise,
     Return,
     Var,
-    all_edges,
 )
 from mooncake_py.registry import rules_of
 from mooncake_py.run import Wary
@@ -90,8 +86,6 @@ _OF_OPERATORS |= {f for f in _WRITES if f.__name__[:1] == "i" and f not in (bise
 """These give what is new, or what they have written into, where no class of the user's says something else."""
 OPERATORS = {n for f, names in BINARY.items() if f in _OF_OPERATORS for n in names} | {"__neg__"}
 OPERATORS |= {name for name, _ in IN_PLACE.values()}
-_NEW_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, sorted, deque})
-_NEW_CONTAINERS |= {ops.build_list, ops.build_tuple, ops.build_map, ops.build_set}
 _GIVES_NEW = frozenset({"copy", "get", "index", "count"})
 _GOES_THROUGH = frozenset({iter, zip, enumerate, reversed, map, filter})
 
@@ -198,102 +192,6 @@ _COUNTING: frozenset[Callable[..., Any]] = frozenset(
 _COUNTING |= frozenset({operator.not_, operator.neg, operator.mod, operator.and_, operator.xor})
 
 
-def _local_containers(c: Code, defs: dict[Var, Call]) -> set[Operand]:
-    """Containers that this code makes, and variables that hold nothing else: what is put into them is found by them."""
-    sources: dict[Var, list[Operand]] = {p: [] for b in c.body.blocks[1:] for p in b.params}
-    params_of = {b.id: b.params for b in c.body.blocks}
-    unknown: set[Operand] = set()
-    for e in (e for b in c.body.blocks for e in all_edges(b)):
-        params = params_of[e.target]
-        if len(params) > len(e.args):  # an item, or an exception
-            unknown.add(params[0])
-            params = params[1:]
-        for p, a in zip(params, e.args, strict=True):
-            sources.setdefault(p, []).append(a)
-    made = {v: c.known(s.fn, defs) for v, s in defs.items()}
-    local: set[Operand] = {v for v, f in made.items() if type(f).__hash__ is not None and f in _NEW_CONTAINERS}
-    local |= sources.keys() - unknown - set(c.body.params)
-    while True:
-        other = {p for p, given in sources.items() if p in local and not all(_may_be(a, local) for a in given)}
-        if not other:
-            return local
-        local -= other
-
-
-def _may_be(a: Operand, local: set[Operand]) -> bool:
-    return isinstance(a, Const) or a in local
-
-
-class _Tracks:
-    """The values of one code that may be, or be part of, what is outside; `deep` ones may hold more than numbers.
-
-    `own` ones may be outside themselves; others, which the code made, only hold such things.
-    """
-
-    def __init__(self, c: Code, walk: Walk, local: set[Operand]):
-        self.outside: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params}
-        self.deep: set[Operand] = {p for i, p in enumerate(c.body.params) if i in c.params and i not in c.flat}
-        self.own: set[Operand] = set(self.outside)
-        self.nested: dict[Operand, int] = {}  # containers of containers of numbers and the like
-        self.local = local
-        if c.code.co_name == "__init__" and 0 not in c.params and "__init__" not in walk.names:
-            self.local = local | {c.body.params[0]} if c.body.params else local  # which is made
-        self.classes: set[Operand] = set()
-        for i, p in enumerate(c.body.params):
-            given = {(code, k) for code in (c.code, None) for k in (i, c.code.co_varnames[i])}
-            if not walk.class_places.isdisjoint(given):
-                self.classes.add(p)
-        held = {cell: c.free[n] for cell, n in zip(c.body.free, c.code.co_freevars, strict=False) if n in c.free}
-        self.held = held.keys()
-        self.cells = {cell for cell, x in held.items() if walk.leads_to_data(x)}
-
-    def size(self) -> int:
-        return len(self.outside) + len(self.deep) + len(self.own) + len(self.classes)
-
-    def add(self, v: Operand, flat: bool = False, own: bool = True) -> None:
-        self.outside.add(v)
-        if not flat:
-            self.deep.add(v)
-        if own:
-            self.own.add(v)
-
-    def add_container(self, v: Operand, nesting: int) -> None:
-        """The same of what is such a container, or holds something else (`infer.held.nesting`)."""
-        self.add(v, flat=nesting == 1)
-        if 1 < nesting <= DEEPEST:
-            self.nested[v] = nesting
-
-    def put_into(self, v: Operand, by_operator: bool = False) -> None:
-        """Something of what is followed is put into v; by an operator, which may also give a number for numbers."""
-        if isinstance(v, Var):
-            self.add(v, own=v not in self.local and not by_operator)
-
-    def flow(
-        self, params_of: dict[BlockId, tuple[Var, ...]], b: CFGBlock, raised: bool, known: Callable[[Operand], Any]
-    ) -> None:
-        """From the end of a block into those that follow it; has an exception been `raised` with what is followed?
-
-        `known` tells what a name stands for, which is asked of classes: two of them may come to one variable.
-        """
-        for e in all_edges(b):
-            params = params_of[e.target]
-            if isinstance(b.term, ForNext) and e is b.term.body:
-                if b.term.iterator in self.deep:
-                    self.add(params[0])
-                params = params[1:]
-            elif e is b.handler:
-                if raised:
-                    self.add(params[0])
-                params = params[1:]
-            for p, a in zip(params, e.args, strict=True):
-                if a in self.outside:
-                    self.add(p, a not in self.deep, a in self.own)
-                elif p in self.outside and a in self.local:  # one container, by the name that it had before
-                    self.add(a, own=False)
-                if a in self.classes or isinstance(known(a), type):
-                    self.classes.add(p)
-
-
 class Writes:
     """What the code of a walk hands on of what is from outside, as far as is seen."""
 
@@ -324,7 +222,7 @@ class Writes:
     def _touches(self, c: Code) -> bool:
         fn = c.body
         defs = {s.out: s for b in fn.blocks for s in b.stmts}
-        tracks = _Tracks(c, self.walk, _local_containers(c, defs))
+        tracks = Tracks(c, self.walk, local_containers(c, defs))
         params_of = {b.id: b.params for b in fn.blocks}
         while True:
             before = tracks.size()
@@ -339,7 +237,7 @@ class Writes:
             if tracks.size() == before:
                 return False
 
-    def _statement(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+    def _statement(self, c: Code, s: Call, tracks: Tracks, defs: dict[Var, Call]) -> bool:
         """Follow what is from outside through one statement. Does it change such a thing?"""
         f = s.fn.value if isinstance(s.fn, Const) else None
         named = c.known(s.fn, defs) if f is None else None
@@ -451,7 +349,7 @@ class Writes:
         if f is ops.call_ex or (f is None and s.fn not in tracks.outside and not _is_library(c, s.fn, defs)):
             return f is ops.call_ex or not self._is_followed(c, s, tracks, defs)
         if named is None or named not in _TO_SCALARS:
-            new = named in _NEW_CONTAINERS or (named in _OF_OPERATORS and not self.walk.has_operators())
+            new = named in NEW_CONTAINERS or (named in _OF_OPERATORS and not self.walk.has_operators())
             tracks.add(s.out, flat and (named in _GOES_THROUGH or s.fn in tracks.outside), own=not new)
         return False
 
@@ -464,7 +362,7 @@ class Writes:
             return made.args[0].value in self.returning  # type: ignore[union-attr]
         return bool(self.returning) and not _is_library(c, v, defs)
 
-    def _attribute(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> None:
+    def _attribute(self, c: Code, s: Call, tracks: Tracks, defs: dict[Var, Call]) -> None:
         """Follow an attribute of what is not from outside: of a class or module, or of an object that was made."""
         holder, name = c.known(s.args[0], defs), s.args[-1 if is_const(s.fn, ops.load_super) else 1]
         if not isinstance(name, Const):
@@ -479,7 +377,7 @@ class Writes:
             by_name = self.walk.of_classes.get(word, DEEPEST + 1 if held is None else 1)
             tracks.add_container(s.out, by_name if held is None else max(by_name, nesting(held)))
 
-    def _of_local(self, got: Call, tracks: _Tracks) -> bool:
+    def _of_local(self, got: Call, tracks: Tracks) -> bool:
         """Is this a method, by its name, of a container of Python's that the code made?"""
         name = got.args[1]
         named = isinstance(name, Const) and name.value in MUTATORS and name.value not in self.walk.method_names
@@ -494,7 +392,7 @@ class Writes:
         self.attributes[word] = flat and self.attributes.get(word, True)
         return True
 
-    def _is_followed(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+    def _is_followed(self, c: Code, s: Call, tracks: Tracks, defs: dict[Var, Call]) -> bool:
         """Is this a call of a function whose code is seen? What it is given is followed there."""
         callee, made = c.known(s.fn, defs), defs.get(s.fn)  # type: ignore[arg-type]
         first = 0
@@ -521,7 +419,7 @@ class Writes:
             tracks.add(s.out)
         return True
 
-    def _is_wrapped(self, c: Code, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+    def _is_wrapped(self, c: Code, s: Call, tracks: Tracks, defs: dict[Var, Call]) -> bool:
         """Does a library's function call what it was made for, as `repr` of a data class does? It is followed there."""
         got = defs.get(s.fn)  # type: ignore[arg-type]
         if not c.wrapped or s.kwargs or got is None or not is_const(got.fn, ops.cell_get):
@@ -545,7 +443,7 @@ class Writes:
             return s.args[1].value in self.walk.with_classes
         return holds_classes(c.known(v, defs))
 
-    def _gives_a_class(self, f: Any, named: Any, s: Call, tracks: _Tracks, defs: dict[Var, Call]) -> bool:
+    def _gives_a_class(self, f: Any, named: Any, s: Call, tracks: Tracks, defs: dict[Var, Call]) -> bool:
         """Is this the class of an object, one that is made, or one that functions share?"""
         if f is ops.make_cell or f is ops.cell_set:
             if s.args[-1] in tracks.classes:
@@ -571,7 +469,7 @@ class Writes:
                 self.walk.class_places |= {(code, i)} if code is not None else {(None, i), (None, i + 1)}
         self.walk.class_places |= {(code, k) for k, v in s.kwargs if v in classes}
 
-    def _made(self, c: Code, s: Call, tracks: _Tracks) -> None:
+    def _made(self, c: Code, s: Call, tracks: Tracks) -> None:
         """A function that is made with default values, which may be from outside."""
         inner = self.walk.codes.get((s.args[0].value, id(c.globals)))  # type: ignore[union-attr]
         if inner is not None and not tracks.outside.isdisjoint(s.args[1:3]):
