@@ -149,6 +149,19 @@ def names_of_values(body: Function, code: pytypes.CodeType) -> list[str]:
     return [name for name in code.co_names if name in used]
 
 
+def looks_into_only(body: Function, name: str) -> bool:
+    """Does a function only read attributes of what it has by a global name?"""
+    stmts = [s for b in body.blocks for s in b.stmts]
+    held: set[Operand] = {s.out for s in stmts if is_const(s.fn, ops.load_global) and is_const(s.args[0], name)}
+    if any(is_const(v, name) for s in stmts if s.out not in held and not is_const(s.fn, getattr) for v in s.args):
+        return False  # it is asked for otherwise
+    read = [s for s in stmts if is_const(s.fn, getattr) and isinstance(s.args[1], Const)]
+    users = [v for s in stmts if s not in read for v in s.operands()]
+    passed = [a for b in body.blocks for e in all_edges(b) for a in e.args]
+    ends = [v for b in body.blocks for v in term_operands(b.term)]
+    return bool(held) and held.isdisjoint([*users, *passed, *ends])
+
+
 _OF_ATTRIBUTES = frozenset(map(id, (getattr, setattr, delattr, ops.load_super)))
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from mooncake_py.closures import captured
 from mooncake_py.errors import MooncakeError, WritesOutside
-from mooncake_py.infer.codes import names_of_values
+from mooncake_py.infer.codes import looks_into_only, names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
     DEEPEST,
@@ -64,6 +64,8 @@ _ANY_NAME = frozenset(
 
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
+_MAKE_ANOTHER = _ANY_NAME | _OF_NEW | {"type", "__class__", "replace"}
+"""Names by which code makes another object of the class that one is of."""
 _OF_NEW_CLASS = frozenset({"__init_subclass__", "__set_name__"})
 """Those that run where a class is made."""
 _CLASS_MAKERS = frozenset({"new_class", "make_dataclass", "__build_class__", "build_class"})
@@ -248,6 +250,7 @@ class Walk:
         self.method_names: set[str] = set()  # of the user's classes
         self.waiting: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}  # methods that no name calls so far
         self.waiting_to_store: dict[str, list[tuple[pytypes.FunctionType, bool]]] = {}
+        self.unmade: list[pytypes.FunctionType] = []  # what would make objects of classes that no code calls so far
         self.class_places: set[Place] = set()  # parameters that may be given a class
         self.with_classes: set[str] = set()  # of those, the ones with classes in them
         self.sources = False
@@ -271,6 +274,8 @@ class Walk:
         return not self.method_names.isdisjoint(OPERATORS)
 
     def answer(self) -> Wary:
+        while self.unmade and (self.class_places or not self.names.isdisjoint(_MAKE_ANOTHER)):
+            self.function(self.unmade.pop())
         if self.partials and "keywords" in self.names:
             self.sources = True
             note_opened(self.partials)
@@ -357,7 +362,7 @@ class Walk:
         """An object from outside."""
         self.sources = True
         if is_user_class(type(x)):
-            self.methods(type(x), outside=True)
+            self.methods(type(x), outside=True, made=False)
             parts: Iterable[Any] = attributes(x).values()
         else:
             parts = list(x.values() if isinstance(x, dict) else x)[:200]
@@ -372,7 +377,9 @@ class Walk:
         held = [g for g in (*captured(f).values(), getattr(f, "__wrapped__", None)) if type(g) is pytypes.FunctionType]
         return [g for g in held if (g.__code__, id(g.__globals__)) in self.codes]
 
-    def methods(self, cls: type, outside: bool) -> None:
+    def methods(self, cls: type, outside: bool, made: bool = True) -> None:
+        """The methods that may run: `outside` of an object from there, `made` where objects of the class may be."""
+        made = made or any(of_library(k.__module__) for k in cls.__mro__ if k is not object)
         for k in (*cls.__mro__, *type.mro(type(cls))):
             if of_library(k.__module__):
                 continue
@@ -384,6 +391,8 @@ class Walk:
                     self._method(name, d.fget, inner)
                     for g in (d.fset, d.fdel):
                         self._method(name, g, inner, stores=True)
+                elif name in _OF_NEW and not made and isinstance(f, pytypes.FunctionType):
+                    self.unmade.append(f)
                 elif isinstance(f, pytypes.FunctionType):
                     of_class = isinstance(d, classmethod) or issubclass(k, type) or name in _OF_CLASS
                     self._method(name, f, inner, of_class=of_class)
@@ -496,7 +505,10 @@ class Walk:
             if name in globals_:
                 x = globals_[name]
                 self.relied.append(_name(globals_, name, x))
-                if not isinstance(x, pytypes.ModuleType):
+                if isinstance(x, type) and looks_into_only(c.body, name):
+                    self.namespaces = self.namespaces or not is_library(x)
+                    self.methods(x, outside=False, made=False)
+                elif not isinstance(x, pytypes.ModuleType):
                     self.value(x)
         for x in c.modules():
             self.namespaces = True

@@ -60,6 +60,37 @@ def solve_and_keep(f, x, seen=[]):  # noqa: B006
     return g(x, **{"into": seen})
 
 
+class Scale:
+    """One that is set up by a method, once."""
+
+    UNITS = ("m", "km")
+    made: ClassVar = []
+
+    def __init__(self, k):
+        self.set_up(k)
+
+    def set_up(self, k):
+        self.k = k
+        self.made.append(k)
+
+    @staticmethod
+    def factor(unit):
+        return 1.0 if unit == Scale.UNITS[0] else 1000.0
+
+    def of(self, x, unit):
+        return self.k * x * Scale.factor(unit)
+
+    def twice(self, x):
+        return type(self)(2.0).k * x
+
+    def again(self, x):
+        self.__init__(3.0)
+        return self.k * x
+
+
+SCALE = Scale(0.5)
+
+
 def cubic(y, target):
     return y**3 - target
 
@@ -148,8 +179,36 @@ def imported_once(x):
     return SOLVER(x) * x
 
 
-READS = [by_a_solver, by_default_list, of_a_table, by_two_keys, by_axes, every_row, of_a_function_that_gives_numbers]
+def by_a_method_of_an_object_that_was_set_up(x):
+    return SCALE.of(x, "km") + Scale.factor("m")
+
+
+def by_another_of_its_class(x):
+    return SCALE.twice(x)
+
+
+def by_one_that_is_made(x):
+    return Scale(2.0).k * x
+
+
+def by_one_that_is_set_up_again(x):
+    return SCALE.again(x)
+
+
+READS = [
+    by_a_method_of_an_object_that_was_set_up,
+    by_a_solver,
+    by_default_list,
+    of_a_table,
+    by_two_keys,
+    by_axes,
+    every_row,
+    of_a_function_that_gives_numbers,
+]
 WRITES = [
+    by_another_of_its_class,
+    by_one_that_is_made,
+    by_one_that_is_set_up_again,
     by_a_solver_that_counts,
     by_default_list_that_grows,
     of_a_table_that_is_set,
