@@ -21,8 +21,8 @@ _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
 _PLAIN_CONTAINERS = frozenset({list, dict, deque})
 DEEPEST = 3
-MOST_NESTED = 200
-"""Items of a container in which others are looked for: it is asked at every call."""
+MOST_NESTED = 64
+"""Items of a container in which others are looked for, and of those: it is asked at every call."""
 CONSTANTS_ONLY = (set, bytearray)
 """Containers that hold nothing with a derivative."""
 
@@ -125,9 +125,13 @@ def nesting(x: Any, most: int = DEEPEST) -> int:
 
     1 for one that `holds_plainly`; more than `DEEPEST` for what holds something else, is none or has many items.
     """
+    if most == DEEPEST and holds_plainly(x):
+        return 1
+    if type(x) not in _PLAIN_CONTAINERS or len(x) > MOST_NESTED:
+        return DEEPEST + 1
     if holds_plainly(x):
         return 1
-    if type(x) not in _PLAIN_CONTAINERS or most == 1 or len(x) > MOST_NESTED:
+    if most == 1:
         return DEEPEST + 1
     found = 1
     for v in x.values() if isinstance(x, dict) else x:

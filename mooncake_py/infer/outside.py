@@ -64,7 +64,7 @@ _ANY_NAME = frozenset(
 
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
-_MAKE_ANOTHER = _ANY_NAME | _OF_NEW | {"type", "__class__", "replace"}
+_MAKE_ANOTHER = _ANY_NAME | _OF_NEW | {"type", "__class__", "replace", "copy", "deepcopy"}
 """Names by which code makes another object of the class that one is of."""
 _OF_NEW_CLASS = frozenset({"__init_subclass__", "__set_name__"})
 """Those that run where a class is made."""
@@ -505,7 +505,8 @@ class Walk:
             if name in globals_:
                 x = globals_[name]
                 self.relied.append(_name(globals_, name, x))
-                if isinstance(x, type) and looks_into_only(c.body, name):
+                if isinstance(x, type) and id(x) not in self.seen and looks_into_only(c.body, name):
+                    self.kept.append(x)
                     self.namespaces = self.namespaces or not is_library(x)
                     self.methods(x, outside=False, made=False)
                 elif not isinstance(x, pytypes.ModuleType):

@@ -62,10 +62,9 @@ def kinds(x: Any, depth: int = 3) -> int:
     if isinstance(x, np.ndarray):
         return (ROW if x.ndim <= 1 else GRID) if x.dtype.kind in "fc" else NOTHING
     if isinstance(x, _CONTAINERS) or type(x) is dict:
-        items = x.values() if isinstance(x, dict) else x
-        if not depth or _NO_HOLDERS.issuperset(map(type, items)):  # as it mostly is, and asked at every call
+        few = [*itertools.islice(x.values() if isinstance(x, dict) else x, MOST_ITEMS)] if depth else ()
+        if _NO_HOLDERS.issuperset(map(type, few)):  # as it mostly is, and asked at every call
             return NOTHING
-        few = itertools.islice(items, MOST_ITEMS)
         return HOLDER if any([kinds(v, depth - 1) for v in few if type(v) not in _NO_HOLDERS]) else NOTHING
     if isinstance(x, functools.partial):
         return HOLDER if any(map(kinds, (*x.args, *x.keywords.values()))) else NOTHING
