@@ -391,7 +391,7 @@ class Walk:
                     self._method(name, d.fget, inner)
                     for g in (d.fset, d.fdel):
                         self._method(name, g, inner, stores=True)
-                elif name in _OF_NEW and not made and isinstance(f, pytypes.FunctionType):
+                elif name in _OF_NEW - _OF_NEW_CLASS and not made and isinstance(f, pytypes.FunctionType):
                     self.unmade.append(f)
                 elif isinstance(f, pytypes.FunctionType):
                     of_class = isinstance(d, classmethod) or issubclass(k, type) or name in _OF_CLASS
