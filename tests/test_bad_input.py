@@ -526,6 +526,16 @@ def test_values_in_arrays_of_objects_are_refused(make):
         grad(f)(np.array([0.5, 0.7]))
 
 
+def test_values_put_into_arrays_of_none_are_refused():
+    def f(x):
+        z = np.array([None, None])
+        z[0] = x
+        return z[0] * 2.0
+
+    with pytest.raises(UnsupportedError, match=rf"array of dtype object.*{HERE}:\d+"):
+        grad(f)(1.3)
+
+
 class Counting:
     """Its special methods add up what they are asked."""
 

@@ -116,10 +116,11 @@ class DynamicSite:
         if _carries(live, given):
             if run.is_wary() >= (ARRAYS if array else OBJECTS) and (zero := zero_fdata(x)) is not None:
                 return (zero, *fargs[1:])
-            if array and type(x) is not np.ndarray:
+            if array and (type(x) is not np.ndarray or x.dtype.kind in "OV"):
+                kind = f"dtype {x.dtype}" if type(x) is np.ndarray else f"class {type(x).__name__}"
                 raise UnsupportedError(
-                    f"a value with a derivative in an array of class {type(x).__name__}", self.filename, self.line,
-                    "use plain arrays",
+                    f"a value with a derivative in an array of {kind}", self.filename, self.line,
+                    "use plain arrays of floats or complex numbers, lists or dicts",
                 )  # fmt: skip
             raise UnsupportedError(
                 f"writing a value with a derivative into {named(x)} from outside the function",
