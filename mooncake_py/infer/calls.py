@@ -624,7 +624,9 @@ class Calls(PythonCalls):
         t = self.type_of(m.receiver)
         if not isinstance(t, Obj) or t.cls.__dictoffset__ == 0 or not is_const(m.site.fn, getattr):
             return None
-        return m.receiver, Const(t.cls), m.site.args[1]
+        name = self.type_of(m.site.args[1])  # computed, perhaps
+        assert isinstance(name, Known)
+        return m.receiver, Const(t.cls), Const(name.value)
 
     def structural(self, s: Call, f: Any, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         if f is ops.build_tuple:

@@ -80,7 +80,7 @@ class Callee:
     decided_only: bool = False  # it may come back to what it stands for, but where the arguments answer its questions
 
 
-def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:
     """The function with its calls of small Python functions taken in, None where there is none.
 
     Taken in are functions that do not call themselves, and those that rule packs give for functions written in C;
@@ -94,7 +94,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
         if b.id not in inferred.reached:
             continue
         for s in b.stmts:
-            if total > MOST_TOTAL:
+            if total > most:
                 continue
             found = callee_of(inferred, s, globals_)
             if found is None:
@@ -143,7 +143,9 @@ def _branches(found: Callee) -> bool:
     return found.owner is not None and is_library(found.owner) and len(found.body.blocks) > 1
 
 
-def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], apart: set) -> Function | None:
+def take_in(
+    inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], apart: set, most: int
+) -> Function | None:
     """The function with the calls taken in of which inference knows no more than that, None where there is none.
 
     Nothing else may be made of its types before. Functions that cannot be taken in are put into `apart`.
@@ -156,7 +158,7 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
         if info is None or not isinstance(info.target, TakenIn):
             continue
         found = True
-        callee = _callee_of(inferred, s, globals_) if total <= MOST_TOTAL else None
+        callee = _callee_of(inferred, s, globals_) if total <= most else None
         if callee is not None and callee.body.suspends:
             callee = _listed(callee, inferred, globals_) if only_yields(callee.body) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
@@ -172,11 +174,11 @@ def take_in(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]
     return fn if found else None
 
 
-def take_in_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+def take_in_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:
     """The function with one call taken in that is not known and would be decided late; None where there is none."""
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
-    for b in fn.blocks if total <= MOST_TOTAL else ():
+    for b in fn.blocks if total <= most else ():
         for s in b.stmts:
             info = inferred.calls.get(s.out)
             callee = callee_of(inferred, s, globals_) if info is not None and isinstance(info.target, Awaited) else None

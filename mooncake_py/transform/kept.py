@@ -82,7 +82,7 @@ def keep_views(inferred: Inferred) -> Function | None:
             continue
         uses = _Uses(inferred, order, b, i, s)
         active = inferred.types[m.receiver].active  # type: ignore[index]
-        if (active or uses.checked) and uses.may_change(m):
+        if (active or uses.checked) and not uses.by_index and uses.may_change(m):
             kept[s.out] = (DictValues if m.func is dict.values else DictItems, m)
         elif uses.checked and not active:
             kept[s.out] = (list, m)
@@ -186,6 +186,8 @@ class _Uses:
             names |= further
         reads = [s for b in inferred.fn.blocks for s in b.stmts if not names.isdisjoint(s.args)]
         self.checked = any(is_const(s.fn, f) for s in reads for f in (len, *_LENGTHS))  # is it walked by index by now?
+        # It is: what stands there by now was found to come before all that may change the dict.
+        self.by_index = self.checked and any(is_const(s.fn, operator.getitem) and s.args[0] in names for s in reads)
         grown = True
         while grown:
             size = len(names)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import operator
 import types as pytypes
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,12 +109,12 @@ class _Lifting:
                 elif is_const(s.fn, ops.make_function) and s.args[4] in tuples:
                     tuples[s.args[4]].append(s)
             cells.difference_update(term_operands(b.term), b.handler.args if b.handler is not None else ())
+        uses = Counter(v for b in self.fn.blocks for s in b.stmts for v in s.operands() if v in tuples)
         for tup, made in tuples.items():
-            seen = sum(v is tup for b in self.fn.blocks for s in b.stmts for v in s.operands())
             for k, cell in enumerate(self.defs[tup].args):
                 if cell in cells:
                     codes = [s.args[0].value for s in made if isinstance(s.args[0], Const)]
-                    if seen != len(made):
+                    if uses[tup] != len(made):
                         cells.discard(cell)
                     elif any(writes_free(c, c.co_freevars[k]) for c in codes):
                         self.rebound.add(cell)

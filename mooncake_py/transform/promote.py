@@ -34,6 +34,12 @@ def promote_cells(fn: Function) -> Function:
     sets: dict[Var, list[tuple[CFGBlock, int, Call]]] = {}
     escapes: set[Var] = set()
     gets: dict[Var, list[tuple[CFGBlock, int, Call]]] = {}
+    users: dict[Operand, list[Call]] = {out: [] for out, (_, _, s) in defs.items() if is_const(s.fn, ops.build_tuple)}
+    for b in fn.blocks:
+        for s in b.stmts:
+            for v in s.operands():
+                if v in users:
+                    users[v].append(s)
     for b in fn.blocks:
         for i, s in enumerate(b.stmts):
             for k, a in enumerate(s.operands()):
@@ -45,7 +51,7 @@ def promote_cells(fn: Function) -> Function:
                 elif is_const(s.fn, ops.cell_get) and k == 1:
                     gets.setdefault(v, []).append((b, i, s))
                 elif is_const(s.fn, ops.build_tuple):
-                    if _may_write(fn, s, k - 1, defs):
+                    if _may_write(users[s.out], k - 1):
                         escapes.add(v)
                     gets.setdefault(v, []).append((b, i, s))
                 elif not is_const(s.fn, item_of_closure):
@@ -104,19 +110,17 @@ def _in_loop(fn: Function, b: CFGBlock) -> bool:
     return False
 
 
-def _may_write(fn: Function, tup: Call, k: int, defs: dict[Var, tuple[CFGBlock, int, Call]]) -> bool:
-    """Is the k-th cell of this closure tuple written by the function made with it (or is its use not seen)?"""
-    for b in fn.blocks:
-        for s in b.stmts:
-            if any(v is tup.out for v in s.operands()):
-                if is_const(s.fn, item_of_closure):
-                    continue
-                if not is_const(s.fn, ops.make_function):
-                    return True
-                code = s.args[0]
-                assert isinstance(code, Const)
-                if writes_free(code.value, code.value.co_freevars[k]):
-                    return True
+def _may_write(users: list[Call], k: int) -> bool:
+    """Is the k-th cell of a closure tuple written by a function made with it (or is its use not seen)?"""
+    for s in users:
+        if is_const(s.fn, item_of_closure):
+            continue
+        if not is_const(s.fn, ops.make_function):
+            return True
+        code = s.args[0]
+        assert isinstance(code, Const)
+        if writes_free(code.value, code.value.co_freevars[k]):
+            return True
     return False
 
 

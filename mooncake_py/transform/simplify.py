@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types as pytypes
 from collections.abc import Callable, Mapping, Sequence, Set
 
@@ -23,7 +24,7 @@ from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.fixed import fixed_lists
 from mooncake_py.transform.held_functions import take_in_held
-from mooncake_py.transform.inline import inline_calls, take_in, take_in_awaited
+from mooncake_py.transform.inline import MOST_TOTAL, inline_calls, take_in, take_in_awaited
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.lift import lift
@@ -40,6 +41,7 @@ from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.unroll import unroll
 
 MOST_ATTEMPTS = 5  # to find out what values that plans rely on may be
+MOST_ROUNDS = 120  # in which functions are taken in: closures that are given closures to call may go on for long
 
 
 def infer_simplified(
@@ -89,11 +91,12 @@ def infer_simplified(
 
         inferred = again(primal)
         taken: set[pytypes.FunctionType] = set()
-        while True:
+        for round_ in itertools.count():
             told = None if classes is None else classes.with_more_told(hidden(inferred), inferred.memory.shape.patched)
             if told is not None:
                 return told  # there is an attribute, or a method, that was taken not to be
-            simpler = simplify(inferred, fn, taken, again, glance, classes)
+            most = MOST_TOTAL if round_ < MOST_ROUNDS else 0
+            simpler = simplify(inferred, fn, taken, again, glance, classes, most)
             if simpler is None and not inferred.early:
                 break
             inferred = go_on(inferred) if simpler is None else again(simpler)
@@ -136,14 +139,16 @@ def simplify(
     again: Callable[[Function], Inferred],
     glance: Callable[[Function, Inferred], Inferred],
     classes: Classes | None = None,
+    most: int = MOST_TOTAL,
 ) -> Function | None:
     """The primal with one kind of thing made simpler by its types, None where nothing is left to do.
 
-    `again` infers what becomes of it, `glance` what becomes of the calls that are new.
+    `again` infers what becomes of it, `glance` what becomes of the calls that are new. `most`: the statements that
+    functions may be taken into.
     """
 
     def with_code(known: Inferred) -> Function | None:
-        larger = take_in(known, fn.__globals__, taken, set() if classes is None else classes.apart)
+        larger = take_in(known, fn.__globals__, taken, set() if classes is None else classes.apart, most)
         return None if larger is None else settle_cells(without_single_params(larger))
 
     if not inferred.early and computes_numbers(inferred):
@@ -158,7 +163,7 @@ def simplify(
     if ended is not None:
         return ended
     if inferred.early and not any(map(is_to_come, inferred.calls.values())):
-        return awaited_calls(inferred, fn.__globals__, taken)  # of all else more is to be known first
+        return awaited_calls(inferred, fn.__globals__, taken, most)  # of all else more is to be known first
     kept = keep_views(inferred)
     if kept is not None:
         return kept
@@ -210,7 +215,7 @@ def simplify(
     once_more = None if classes is None else draw_again(inferred, classes)
     if once_more is not None:
         return once_more
-    larger = inline_calls(inferred, fn.__globals__, taken)
+    larger = inline_calls(inferred, fn.__globals__, taken, most)
     if larger is not None:
         return settle_cells(without_single_params(larger))
     fused = fuse(inferred, fn.__globals__, taken)
@@ -223,12 +228,12 @@ def simplify(
     return dissolved if dissolved is not None else advance_iterators(inferred)
 
 
-def awaited_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType]) -> Function | None:
+def awaited_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:
     """The function with calls taken in that would be decided late; None where there are none.
 
     What they give, and write to, is not known so far: nothing else may be made of the types.
     """
-    larger = take_in_awaited(inferred, globals_, taken)
+    larger = take_in_awaited(inferred, globals_, taken, most)
     if larger is not None:
         return settle_cells(without_single_params(larger))
     starred = spread_starred(inferred)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mooncake_py import grad, inspect
+from mooncake_py import grad, inspect, value_and_grad
+from mooncake_py.transform import simplify
 from mooncake_py.transform.inline import leads_far
 from tests.derive import rounds_of, sites
 from tests.functions import by_name
@@ -45,6 +46,23 @@ def test_a_table_of_another_module_is_looked_at_again(monkeypatch: pytest.Monkey
 def test_functions_that_lead_far() -> None:
     assert not leads_far(tables.layer_of)
     assert leads_far(check_case)
+
+
+def _given_itself(x: float) -> float:
+    fix = lambda f: (lambda z: z(z))(lambda z: f(lambda *a: z(z)(*a)))  # noqa: E731
+    return fix(lambda again: lambda n, a: a if n == 0 else again(n - 1, a * x + n))(5, 1.0)
+
+
+def test_functions_that_go_on_giving_themselves_are_called_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(x: float) -> float:
+        return _given_itself(x) + _given_itself(2.0 * x)
+
+    expected = (twice(0.4 + 1e-6) - twice(0.4 - 1e-6)) / 2e-6
+    for most in (0, 1, 7, 40):
+        monkeypatch.setattr(simplify, "MOST_ROUNDS", most)
+        value, slope = value_and_grad(lambda x: twice(x))(0.4)
+        assert value == twice(0.4)
+        assert slope == pytest.approx(expected, rel=1e-6)
 
 
 def test_generated_functions_stand_at_one_line_and_are_told_apart() -> None:

@@ -1,5 +1,7 @@
 """What random programs (tests/programs) found wrong, made as small as it goes."""
 
+import math
+
 import numpy as np
 
 from tests.zoo.registry import add, case
@@ -171,3 +173,40 @@ def none_in_an_array_that_is_never_made(x, a):
         return x * a.sum()
     a *= np.where(a > 0.0, a, s)
     return x
+
+
+class Kept:
+    def __init__(self):
+        self.v = 0.5
+
+
+KEPT = Kept()
+
+
+@case(0.7, {"p": 0.3, "q": 0.4}, tags=("outside",))
+def values_asked_in_a_handler_in_a_loop(x, d):
+    """The view is walked by index when the loop that it stands in is seen to be one that may write to it."""
+    KEPT.v = 0.5
+    k = 0
+    while k < 3:
+        k += 1
+        try:
+            KEPT.v = x * math.log(x - k)
+        except ValueError:
+            it = (v + KEPT.v for v in d.values())
+            x = x + next(it, 0.5)
+    return x * KEPT.v
+
+
+@case(0.7, {"p": 0.3, "q": 0.4})
+def values_asked_after_they_were_written(x, d):
+    s = 0.0
+    for i in range(4):
+        if i != 1:
+            try:
+                s += next(it)  # noqa: F821
+            except UnboundLocalError:
+                it = (v * x for v in d.values())
+        d["p"] = x * s + i
+        d["q"] = s + x
+    return s

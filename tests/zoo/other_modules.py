@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.zoo import classes, iteration, objects, tables
+from tests.zoo import classes, computed_names, iteration, objects, tables
 from tests.zoo.generators import Branching as Many
 from tests.zoo.linked import Branching, Tree
 from tests.zoo.registry import case
@@ -117,3 +117,12 @@ def functions_of_another_module_that_read_its_tables(h, n):
     for i in range(n):
         total += tables.SLOPES[tables.layer_of(h * i)] * h * i
     return total
+
+
+@case(0.4)
+def visitors_of_another_module_asked_by_a_generator(x):
+    def items():
+        yield computed_names.nodes_that_accept_visitors(x)
+        yield None
+
+    return next(items())
