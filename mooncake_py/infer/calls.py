@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.closures import cell_of, default_of, receiver_of
+from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_default, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
@@ -33,7 +33,7 @@ from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
-from mooncake_py.infer.inferred import Awaited, CallInfo, Starred
+from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Starred
 from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.many import of_items
 from mooncake_py.infer.named import answers
@@ -415,6 +415,15 @@ class Calls(PythonCalls):
                 return self.planned(s, plan)
             if f is ops.call_ex and self.is_spread(s, types):
                 return self.planned(s, Starred())
+        if f is empty_default:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            which, name = args[0].value, args[1].value  # type: ignore[union-attr]
+            self.guards[(id(which), name)] = Guard(Emptiness(which), name, True)
+            return Known(None)
+        if f is kept_default:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            scope, name = args[0].value, args[1].value  # type: ignore[union-attr]
+            return self.value_type(scope, name, scope.get(name))
         if f is cell_of or f is default_of or f is receiver_of:
             self.calls[s.out] = CallInfo("rule", f, rules_of(f)[0], args, (), types)
             return type_held(self, f, types)

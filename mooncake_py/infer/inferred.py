@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.closures import Holder, kept_default
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Known, T
@@ -53,10 +54,13 @@ class CallInfo:
         return tuple([self.args[i] for i in indices if i < len(self.args)])
 
     @property
-    def named(self) -> tuple[pytypes.ModuleType | type | None, str] | None:
-        """The name outside the function that it reads: a global (None), or an attribute of a module or class."""
+    def named(self) -> tuple[Holder | None, str] | None:
+        """The name outside the function that it reads: a global (None), an attribute of a module or class, or a default
+        value."""
         if self.holder is not None:
             return self.holder, self.args[1].value  # type: ignore[union-attr]
+        if self.target is kept_default:
+            return self.args[0].value, self.args[1].value  # type: ignore[union-attr]
         if self.target is load_global:
             return None, self.args[0].value  # type: ignore[union-attr]
         if self.target is getattr and len(self.types) > 1:

@@ -466,22 +466,15 @@ class Walk:
             for name, x in held.items():
                 if isinstance(x, pytypes.FunctionType):
                     c.wrapped.setdefault(name, []).append(x)
-        if c is not None and f.__defaults__:
-            first = f.__code__.co_argcount - len(f.__defaults__)
-            c.defaults.update(enumerate(f.__defaults__, first))
-            held_by = {first + i: d for i, d in enumerate(f.__defaults__) if may_hold_data(d) and not is_mark(d)}
+        defaults = _defaults(f)
+        if c is not None and defaults:
+            c.defaults.update(defaults)
+            held_by = {i: d for i, d in defaults.items() if may_hold_data(d) and not is_mark(d)}
             flat = {i for i, d in held_by.items() if holds_plainly(d)}
             self.relied += [_name(held_by, i, held_by[i]) for i in sorted(flat)]
             c.give({*held_by}, flat)
-            self.sources = self.sources or any(map(may_hold_data, f.__defaults__))
-        if f.__kwdefaults__:
-            named = f.__code__.co_varnames[f.__code__.co_argcount :][: f.__code__.co_kwonlyargcount]
-            for i, name in enumerate(named, f.__code__.co_argcount):
-                if c is not None and name in f.__kwdefaults__:
-                    c.defaults[i] = f.__kwdefaults__[name]
-            if any(map(may_hold_data, f.__kwdefaults__.values())):
-                self.sources = self.unseen = True
-        for v in (*held.values(), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
+            self.sources = self.sources or any(map(may_hold_data, defaults.values()))
+        for v in (*held.values(), *defaults.values()):
             self.value(v)
         return c
 
@@ -522,6 +515,16 @@ class Walk:
                 self.method_names.add(k.co_name)
                 self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
         return c
+
+
+def _defaults(f: pytypes.FunctionType) -> dict[int, Any]:
+    """The default values of a function, by the numbers of the parameters."""
+    n, values = f.__code__.co_argcount, f.__defaults__ or ()
+    found = dict(enumerate(values, n - len(values)))
+    if f.__kwdefaults__:
+        named = f.__code__.co_varnames[n : n + f.__code__.co_kwonlyargcount]
+        found.update({i: f.__kwdefaults__[k] for i, k in enumerate(named, n) if k in f.__kwdefaults__})
+    return found
 
 
 def _makes_class(code: pytypes.CodeType, body: Function) -> bool:

@@ -156,7 +156,7 @@ class Shape:
     def looked_into(self) -> set[Var]:
         """The dicts of attributes that are only read: no other code gets them, and nothing is written into them but by
         `update` and as an item."""
-        return self._only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
+        return self.only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
 
     def _builtin(self, f: Operand) -> object:
         """The function that a callee surely is, as a constant or by the name of a builtin."""
@@ -172,7 +172,7 @@ class Shape:
     def _constant_displays(self) -> dict[Var, Call]:
         """Dicts that are written down with constant names for keys and then only read."""
         found = {s.out: s for s in self.statements if is_const(s.fn, ops.build_map) and _names(s) is not None}
-        return {v: found[v] for v in self._only_read(set(found))}
+        return {v: found[v] for v in self.only_read(set(found))}
 
     def shown(self, v: Operand) -> list[tuple[str, Operand]] | None:
         """The items of a dict that is written down with constant names, and then only read."""
@@ -194,7 +194,7 @@ class Shape:
         alone = len(calls) == 1 and not any(v in term_operands(b.term) for b in self.fn.blocks)
         return found if alone and len({k for k, _ in found}) == len(found) else None
 
-    def _only_read(self, found: set[Var]) -> set[Var]:
+    def only_read(self, found: set[Var]) -> set[Var]:
         """Those of these dicts that nothing is done with but to look into them."""
         if not found:
             return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import registry
+from mooncake_py.closures import Default, Holder
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
@@ -107,13 +108,15 @@ class DerivedRule:
 
     def outside(self, cells: Sequence[pytypes.CellType]) -> list[Any]:
         """The objects that are neither arguments nor made in the run, and that the function may write to."""
-        scopes = [(self.scope if m is None else vars(m), k) for m, k in self.derived.touched_globals]
-        found = [scope[k] for scope, k in scopes if k in scope]
+        found = [x for m, k in self.derived.touched_globals if (x := self._scope_of(m).get(k, ABSENT)) is not ABSENT]
         for i in self.derived.touched_cells:
             found.append(cells[i])
             with contextlib.suppress(ValueError):  # an empty cell
                 found.append(cells[i].cell_contents)
         return found
+
+    def _scope_of(self, holder: Holder | None) -> Any:
+        return holder if isinstance(holder, Default) else self.scope if holder is None else vars(holder)
 
     def touch_outside(self, cells: Sequence[pytypes.CellType] = ()) -> None:
         """Tell a run that may write outside of what: the outermost rule does not know that of those it calls."""

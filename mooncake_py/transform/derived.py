@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import types as pytypes
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mooncake_py.closures import Holder
 from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -65,7 +65,7 @@ class Derived:
     written_cells: tuple[int, ...]
     touched_args: tuple[int, ...]  # parameters, cells and globals whose objects it, or what it calls, may write to
     touched_cells: tuple[int, ...]
-    touched_globals: tuple[tuple[pytypes.ModuleType | type | None, str], ...]
+    touched_globals: tuple[tuple[Holder | None, str], ...]
     notes: tuple[tuple[int | None, str], ...]
     stored: tuple[str, ...]
     kept: tuple[Kept, ...]

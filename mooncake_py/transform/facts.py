@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from types import ModuleType
 
+from mooncake_py.closures import Holder
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.effects import may_be
 from mooncake_py.infer.parts import with_parts
@@ -37,7 +37,7 @@ from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.lanes import NONE, REF, Tree, leaves
 from mooncake_py.transform.pullback import PullbackBuilder
 
-Names = tuple[tuple[ModuleType | type | None, str], ...]
+Names = tuple[tuple[Holder | None, str], ...]
 """Globals, or (with the module) those of other modules."""
 _NO_ARRAYS = (Obj, Lst, Dct, Cell, Fn)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.infer.resolve import result_type
-from mooncake_py.infer.types import TOP, Arr, Inst, Known, T, is_scalar
+from mooncake_py.infer.types import TOP, Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import pair_of_shapes, repeated, same_if_shaped, shape_argument, shape_in_pair
@@ -91,11 +91,11 @@ def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:
                 r = shows[s.args[k]]
                 args = tuple([r.args[0] if i == k else v for i, v in enumerate(s.args)])
                 others = [v for i, v in enumerate(s.args) if i != k]
-                t = known.types.get(others[0]) if others and isinstance(others[0], Var) else None
+                t = widen(known.type_of(others[0])) if others else None
                 if isinstance(t, Arr):
                     if t.fewest and known.key(others[0]) == known.shapes[r.args[1]]:
                         s = Call(s.out, s.fn, args, (), s.pos)
-                elif not others or isinstance(others[0], Const) or (t is not None and is_scalar(t)):
+                elif t is None or is_scalar(t):
                     one = p.fresh.var()
                     p.types[one] = result_type(s.fn.value, tuple(map(known.type_of, args)), ())  # type: ignore[union-attr]
                     out.append(Call(one, s.fn, args, (), s.pos))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from mooncake_py.closures import Default, Holder, kept_default
 from mooncake_py.errors import WritesOutside
 from mooncake_py.fields import narrow
 from mooncake_py.infer.held import is_library
@@ -78,7 +79,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     wary, is_written = (Wary.ARRAYS, info.is_written_array) if is_array else (Wary.OBJECTS, info.is_written)
     if name is not None and info.inferred.wary < wary and info.tree(s.out) != NONE and is_written(s.out):
         refused = WritesOutside(
-            f"writing a value with a derivative into the global {name[1]!r}",
+            f"writing a value with a derivative into {_spoken(*name)}",
             info.canonical.fn.filename,
             s.pos.line,
             "pass the object as an argument, or return what you would store",
@@ -96,10 +97,14 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
     return ADStmtInfo(s, None)
 
 
+def _spoken(holder: Holder | None, name: str) -> str:
+    return f"the default value of {name!r}" if isinstance(holder, Default) else f"the global {name!r}"
+
+
 def _makes_it(info: ADInfo, s: Call, call: CallInfo | None) -> bool:
     """Is the result of a plain call surely new, and not perhaps from outside, or of a memory that others know?"""
     f = None if call is None else call.target
-    if f is None or f in (ops.load_global, getattr, operator.getitem):
+    if f is None or f in (ops.load_global, kept_default, getattr, operator.getitem):
         return False
     return is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (is_library(f) and info.inferred.wary < Wary.ARRAYS)
 
