@@ -76,10 +76,19 @@ class Writer(Outside):
             self.statements(self.rng.randrange(1, 3), 0)
             self.emit(f"return {self.float(1)} + {name}(math.sin({self.float(1)}), {self.array(self.n, 1)}, k - 1)")
         else:
-            self.emit(f"def {name}(x, a, {'*rest' if form == 'rest' else 'k=0.7'}{', k=0.2' * (form == 'rest')}):")
+            default = self.pick(["", "", "", ", w=np.linspace(-0.4, 0.9, {})", ', w={{"p": 0.3, "q": -0.8}}']).format(
+                self.n
+            )
+            own = ("*rest, k=0.2" if form == "rest" else "k=0.7") + default
+            self.emit(f"def {name}(x, a, {own}):")
             self.indent = 1
             self.kinds = {"x": "f", "a": ("a", self.n), "k": "f"}
             self.let_in()
+            if "{" in default:
+                self.emit('k = k * w["p"] + x * w["q"]')
+            elif default:
+                self.emit("b = a * w")
+                self.kinds["b"] = ("a", self.n)
             if form == "rest":
                 self.emit("for r in rest:")
                 self.emit("    x = x + math.sin(r) * k")
