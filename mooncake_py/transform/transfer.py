@@ -54,10 +54,8 @@ class Transfer:
             return v
 
         zeros = [(out, v) for out, v in p.owned_zeros() if out in live]
-        arrays = {v: self._forward_name(v) for _, v in zeros}
-        for v in arrays.values():
-            comms.captures.setdefault(v, self.fresh.var(v.name))
-        needed = {comms.captures[v] for v in arrays.values()}
+        arrays = {v: self._captured(self._forward_name(v)) for _, v in zeros}
+        needed = set(arrays.values())
         comms.captures = {v: x for v, x in comms.captures.items() if x in live or x in needed}
         comms.stacks = {u: {v: x for v, x in st.items() if x in live} for u, st in comms.stacks.items()}
         comms.stacks = {u: st for u, st in comms.stacks.items() if st}
@@ -79,7 +77,7 @@ class Transfer:
             call(operator.neg, x, out=name)
         head += once
         for out, v in zeros:
-            call(helpers.zeros_like, comms.captures[arrays[v]], out=out)
+            call(helpers.zeros_like, arrays[v], out=out)
         check = self.info.checks.comms(pos) if self.info.checks is not None else None
         pull = Const(ops.pull if check is None else check.pull)
         stacks: list[Operand] = []
@@ -93,6 +91,10 @@ class Transfer:
                 if isinstance(block.term, Return):
                     block.stmts.append(Call(self.fresh.var(), Const(check), tuple(stacks), (), pos))
         p.entry.head = head
+
+    def _captured(self, v: Var) -> Var:
+        """The name that a forward value has in the reverse run, even if it is computed again there in the end."""
+        return self.p.comms.captures.setdefault(v, self.fresh.var(v.name))
 
     def _shape_of(self, v: Var) -> Var | None:
         """A forward statement that takes the shape of a value, as one of its block's last, if it is bound there."""

@@ -210,3 +210,11 @@ def values_asked_after_they_were_written(x, d):
         d["p"] = x * s + i
         d["q"] = s + x
     return s
+
+
+@case(V)
+def rows_of_what_is_computed_again(a):
+    """The zeros that the rows' cotangents go into are made like an array that the reverse run computes again."""
+    b = -a
+    c = np.array([np.sum(u * 0.7) for u in b])
+    return np.sum(np.sin(a)) + np.sum(np.sin(b)) + np.sum(np.sin(c))
