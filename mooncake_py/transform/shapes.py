@@ -59,9 +59,6 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
             else:
                 known.note(s)
     p.apply(subst)
-    for gone, stays in subst.items():
-        if gone in p.nonnull and isinstance(stays, Var):
-            p.nonnull.add(stays)
     for b in p.blocks:
         b.stmts = [s for s in b.stmts if s.out not in subst]
     _scalars_for_repeated(p, known)

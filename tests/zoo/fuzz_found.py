@@ -218,3 +218,16 @@ def rows_of_what_is_computed_again(a):
     b = -a
     c = np.array([np.sum(u * 0.7) for u in b])
     return np.sum(np.sin(a)) + np.sum(np.sin(b)) + np.sum(np.sin(c))
+
+
+@case(V, np.array([[0.3, 0.4, 0.9]]))
+def loop_whose_array_nobody_uses(x, a):
+    """What the loop carries has no cotangent; what is summed to its shape in there has, where that is run at all."""
+    b = np.array(a)
+    total = np.asarray(b * 1.3).sum()
+    scale = np.abs(np.mean(a))
+    for _ in range(1):
+        c = np.array(a)
+        c = np.asarray(c).max(axis=-1)
+        a = a * 0.5 + np.hypot(total, 0.3 + np.abs(scale * x))
+    return np.sum(np.sin(total)) * 0.3
