@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.functions import TURN
+from tests.programs import tried
 from tests.programs.check import Program, outcome
 from tests.programs.writer import program
 
@@ -30,8 +32,20 @@ def test_programs_agree_with_plain_python_and_differences(first: int, tmp_path: 
     assert counts["ok"] >= BATCH // 4, counts
 
 
-def test_a_seed_always_gives_the_same_program() -> None:
-    one, two = program(7), program(7)
+@pytest.mark.parametrize("first", range(10 * FIRST, 10 * FIRST + 120, 40))
+def test_programs_of_arrays_agree(first: int, tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(first, first + 40):
+        p = tried.program(seed)
+        kind, why = outcome(p, tmp_path)
+        assert kind != "wrong", f"seed {seed}: {why}\n{p.source}"
+        counts[kind] += 1
+    assert counts["ok"] >= 20, counts
+
+
+@pytest.mark.parametrize("made", [program, tried.program])
+def test_a_seed_always_gives_the_same_program(made: Callable[[int], Program]) -> None:
+    one, two = made(7), made(7)
     assert one.source == two.source
     assert repr(one.args) == repr(two.args)
 

@@ -8,9 +8,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.programs.check import outcome
+from tests.programs import tried, writer
+from tests.programs.check import Program, outcome
 from tests.programs.shrink import shrink
-from tests.programs.writer import program
 
 
 def main() -> int:
@@ -19,16 +19,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--shrink", action="store_true", help="shrink what goes wrong")
     parser.add_argument("--short", action="store_true", help="short programs: many more in the same time")
+    parser.add_argument("--arrays", action="store_true", help="programs of NumPy statements that were found by trying")
     parser.add_argument("--show", action="store_true", help="print the program of the first seed and stop")
     options = parser.parse_args()
+
+    def program(seed: int) -> Program:
+        return tried.program(seed) if options.arrays else writer.program(seed, options.short)
+
     if options.show:
-        print(program(options.seed, options.short).source)
+        print(program(options.seed).source)
         return 0
     counts: Counter[str] = Counter()
     reasons: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as tmp:
         for seed in range(options.seed, options.seed + options.count):
-            p = program(seed, options.short)
+            p = program(seed)
             kind, why = outcome(p, Path(tmp))
             counts[kind] += 1
             if kind != "wrong":
