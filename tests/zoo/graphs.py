@@ -139,3 +139,26 @@ def dict_in_a_dict_by_two_names(xs):
     outer[0][2] = [xs[2]]
     inner[1].append(xs[3])
     return sum(sum(v) * k for k, v in outer[0].items())
+
+
+class Arrival:
+    def __init__(self, name, cost):
+        self.name, self.cost, self.start = name, cost, None
+
+
+@case(XS, [0.7, 0.8, 0.9, 0.3])
+def events_that_cannot_be_compared_in_a_heap(times, costs):
+    heap = []
+    for i, (t, c) in enumerate(zip(times, costs, strict=True)):
+        heapq.heappush(heap, (t, i, Arrival("ab"[i % 2], c)))
+    now = s = 0.0
+    count = len(heap)
+    while heap:
+        t, _, event = heapq.heappop(heap)
+        event.start = max(now, t)
+        now = event.start + event.cost
+        s += math.sin(now) * event.cost
+        if event.name == "a" and t < 3.0:
+            heapq.heappush(heap, (t + 4.0, count, Arrival("b", event.cost * t)))
+            count += 1
+    return s

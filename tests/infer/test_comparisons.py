@@ -1,0 +1,80 @@
+"""Which comparisons of objects in heaps and lists run nothing of the user's, so that the objects stay known."""
+
+import heapq
+
+from mooncake_py import grad, inspect, value_and_grad
+
+
+class Event:
+    def __init__(self, cost):
+        self.cost, self.start = cost, None
+
+
+class Rival:
+    def __init__(self, cost):
+        self.cost = cost
+
+    def __lt__(self, other):
+        return self.cost < other.cost
+
+
+def served(times, costs, cls=Event):
+    heap = [(t, i, cls(c)) for i, (t, c) in enumerate(zip(times, costs, strict=True))]
+    heapq.heapify(heap)
+    now = s = 0.0
+    while heap:
+        t, i, event = heapq.heappop(heap)
+        event.start = max(now, t)
+        now = event.start + event.cost
+        s += now * event.cost
+        if event.cost > 0.85 and t < 4.0:
+            heapq.heappush(heap, (t + 4.0, i + 10, cls(event.cost * event.cost)))
+    return s
+
+
+TIMES, COSTS = [3.0, 1.0, 2.0, 0.5], [0.7, 0.8, 0.9, 0.4]
+
+
+def served_rivals(times, costs):
+    return served(times, costs, Rival)
+
+
+def test_objects_that_cannot_be_compared_stay_known():
+    assert "decided when it runs" not in str(inspect(served, TIMES, COSTS))
+
+
+def test_objects_that_can_be_are_asked():
+    assert "the method of an object may be called" in str(inspect(served_rivals, TIMES, COSTS))
+
+
+class Late:
+    def __init__(self, x):
+        self.x = x
+
+
+def tied(x):
+    heap = [(1, Late(x)), (1, Late(2.0 * x))]
+    try:
+        heapq.heapify(heap)
+    except TypeError:
+        return 5.0 * x
+    return heap[0][1].x * heap[1][1].x
+
+
+def test_what_cannot_be_compared_raises_and_what_is_made_comparable_later_is_asked():
+    def noting(self, other):
+        self.x = 3.0 * self.x
+        return False
+
+    assert value_and_grad(tied)(1.5) == (7.5, 5.0)
+    try:
+        Late.__lt__ = noting
+        expected = tied(1.5)
+        step = 1e-6
+        slope = (tied(1.5 + step) - tied(1.5 - step)) / (2 * step)
+        value, g = value_and_grad(tied)(1.5)
+        assert value == expected
+        assert abs(g - slope) < 1e-6
+    finally:
+        del Late.__lt__
+    assert grad(tied)(1.5) == 5.0
