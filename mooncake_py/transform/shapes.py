@@ -51,13 +51,19 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
             known.same(param, actual)
     subst: dict[Var, Operand] = {}
     for b in p.reachable():
+        own: set[Operand] = set(b.params)
         for s in b.stmts:
             if _is(s, same_if_shaped) and known.is_shaped(s):
                 t = s.args[0]
-                subst[s.out] = subst.get(t, t) if isinstance(t, Var) else t
+                stays = subst[s.out] = subst.get(t, t) if isinstance(t, Var) else t
                 known.same(s.out, t)
+                if (
+                    s.out in p.nonnull and isinstance(stays, Var) and stays in own
+                ):  # one from elsewhere may be None where this is not run
+                    p.nonnull.add(stays)
             else:
                 known.note(s)
+                own.add(s.out)
     p.apply(subst)
     for b in p.blocks:
         b.stmts = [s for s in b.stmts if s.out not in subst]
