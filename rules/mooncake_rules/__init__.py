@@ -160,7 +160,7 @@ for _module, _packs in {
     "scipy.spatial.distance": ("scipy_spatial",),
     "scipy.spatial.transform": ("scipy_transform",),
     "scipy.optimize": ("scipy_optimize", "scipy_minimize", "scipy_fit", "scipy_records", "scipy_assignment"),
-    "scipy.integrate": ("scipy_integrate", "scipy_tanhsinh", "scipy_ivp", "scipy_ode"),
+    "scipy.integrate": ("scipy_integrate", "scipy_nquad", "scipy_tanhsinh", "scipy_ivp", "scipy_ode"),
     "scipy.sparse": (
         "scipy_sparse",
         "scipy_sparse_made",

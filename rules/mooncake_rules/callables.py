@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.infer.abstraction import FEW
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
@@ -54,29 +55,61 @@ def run(f: Any, ff: Any, args: Sequence[Any], active: Sequence[bool] | None = No
     return y, pull
 
 
-def weighted_sum(f: Any, places: range, xs: list[float], ws: list[float], *args: Any) -> Any:
-    s = ws[0] * f(xs[0], *args)
+def weighted_sum(f: Any, places: range, ws: list[float], rows: list[tuple[float, ...]], *args: Any) -> Any:
+    s = ws[0] * f(*rows[0], *args)
     for k in places:
-        s = s + ws[k] * f(xs[k], *args)
+        s = s + ws[k] * f(*rows[k], *args)
     return s
 
 
+def weighted_pairs(
+    f: Any, places: range, low: list[float], high: list[float], rows: list[tuple[float, ...]], *args: Any
+) -> Any:
+    s = 0.0
+    for k in places:
+        a, b = f(*rows[k], *args)
+        s = s + low[k] * a + high[k] * b
+    return s
+
+
+_SUM = """def weighted_sum(places_, ws_, {given}):
+        {inside}
+        s_ = ws_[0] * f_({first})
+        for k_ in places_:
+            s_ = s_ + ws_[k_] * f_({kth})
+        return s_"""
+_IN_PIECES = """def weighted_sum(pieces_, places_, ws_, {given}):
+        {inside}
+        s_ = ws_[0][0] * f_({first_of_all})
+        for c_ in pieces_:
+            for k_ in places_:
+                s_ = s_ + ws_[c_][k_] * f_({kth_of_piece})
+        return s_"""
+_PAIRS = """def weighted_sum(places_, low_, high_, {given}):
+        {inside}
+        s_ = 0.0
+        for k_ in places_:
+            a_, b_ = f_({kth})
+            s_ = s_ + low_[k_] * a_ + high_[k_] * b_
+        return s_"""
+_PLACES = {"first": "0", "kth": "k_", "first_of_all": "0][0", "kth_of_piece": "c_][k_"}
 _GENERATES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-_loops: dict[tuple[CodeType, int], CodeType | None] = {}
+_loops: dict[tuple[CodeType, int, int, str], CodeType | None] = {}
 
 
-def in_a_loop(f: Any, n: int) -> tuple[FunctionType, range] | None:
-    """`weighted_sum` of one function f of 1 + n arguments, with the code of f as that of a function inside of it.
+def in_a_loop(f: Any, m: int, n: int, form: str = _SUM) -> tuple[FunctionType, range] | None:
+    """A sum over calls of one function f of m + n arguments, with the code of f as that of a function inside of it.
 
     So it is known before the run what the loop calls, and loop and function are derived as one. The cells are those of
-    f. The default values that are not given another value follow as arguments; with which of them they are. None for
-    what has no code that could be put there.
+    f. The first m arguments come as a list each, or as lists of lists in pieces. The default values that are
+    not given another value follow as arguments; with which of them they are. None for what has no code that could be
+    put there.
     """
     if type(f) is not FunctionType or f.__kwdefaults__ or f.__code__.co_flags & _GENERATES:
         return None
     defaults = f.__defaults__ or ()
-    left = range(max(0, len(defaults) - max(0, f.__code__.co_argcount - 1 - n)), len(defaults))
-    key = f.__code__, n + len(left)
+    left = range(max(0, len(defaults) - max(0, f.__code__.co_argcount - m - n)), len(defaults))
+    key = f.__code__, m, n + len(left), form
     if key not in _loops:
         if len(_loops) > 1000:
             _loops.clear()
@@ -85,20 +118,16 @@ def in_a_loop(f: Any, n: int) -> tuple[FunctionType, range] | None:
     return None if loop is None else (FunctionType(loop, f.__globals__, "weighted_sum", None, f.__closure__), left)
 
 
-def _loop_around(code: CodeType, n: int) -> CodeType | None:
+def _loop_around(code: CodeType, m: int, n: int, form: str) -> CodeType | None:
     names = code.co_freevars
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return None
-    rest = "".join(f", argument_{i}_" for i in range(n))
-    source = f"""
-def outer({", ".join(names)}):
-    def weighted_sum(places_, xs_, ws_{rest}):
-        def f_(): {", ".join(names) or "pass"}
-        s_ = ws_[0] * f_(xs_[0]{rest})
-        for k_ in places_:
-            s_ = s_ + ws_[k_] * f_(xs_[k_]{rest})
-        return s_
-"""
+    lists = [f"xs_{i}_" for i in range(m)]
+    rest = [f"argument_{i}_" for i in range(n)]
+    calls = {name: ", ".join([*[f"{x}[{k}]" for x in lists], *rest]) for name, k in _PLACES.items()}
+    inside = f"def f_(): {', '.join(names) or 'pass'}"
+    loop = form.format(given=", ".join([*lists, *rest]), inside=inside, **calls)
+    source = f"def outer({', '.join(names)}):\n    {loop}\n"
     found: Any = compile(source, code.co_filename, "exec")
     for name in ("outer", "weighted_sum"):
         found = next(c for c in found.co_consts if isinstance(c, CodeType) and c.co_name == name)
@@ -106,8 +135,17 @@ def outer({", ".join(names)}):
     if inner.co_freevars != names or found.co_freevars != names:  # one has a name of the loop
         return None
     consts = tuple(code if c is inner else c for c in found.co_consts)
-    loop: CodeType = found.replace(co_consts=consts, co_firstlineno=code.co_firstlineno)
-    return loop
+    whole: CodeType = found.replace(co_consts=consts, co_firstlineno=code.co_firstlineno)
+    return whole
+
+
+def _in_pieces(xs: list[float], last: float) -> list[list[float]]:
+    """The first item, and the others in lists of one length, so short that types of items are looked at; `last` fills
+    the last one."""
+    n = -(-(len(xs) - 1) // FEW)
+    size = -(-(len(xs) - 1) // n)
+    filled = xs[1:] + [last] * (n * size - len(xs) + 1)
+    return [xs[:1], *[filled[i * size : (i + 1) * size] for i in range(n)]]
 
 
 class Dependence:
@@ -142,21 +180,37 @@ class Dependence:
 
         return y, pull
 
-    def weighted(self, xs: list[float], ws: list[float]) -> tuple[Any, Callable[[Any], np.ndarray]]:
-        """The sum of `ws[k] * f(xs[k], *extra)`, and its pullback to the vector: in one run, for one vector."""
+    def weighted(self, ws: list[float], *xs: list[float]) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """The sum of `ws[k] * f(xs[0][k], xs[1][k], ..., *extra)`, and its pullback to the vector: in one run."""
+        if len(ws) <= FEW:
+            return self._summed(weighted_sum, _SUM, (range(1, len(ws)), ws), xs)
+        lists = [_in_pieces(ws, 0.0), *[_in_pieces(x, x[-1]) for x in xs]]
+        places = range(1, len(lists[0])), range(len(lists[0][-1]))
+        return self._summed(weighted_sum, _IN_PIECES, (range(1, len(ws)), ws), xs, (*places, *lists))
+
+    def pairs(self, low: list[float], high: list[float], *xs: list[float]) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """The same for a function that gives two numbers: the sum of `low[k] * a + high[k] * b`."""
+        return self._summed(weighted_pairs, _PAIRS, (range(len(low)), low, high), xs)
+
+    def _summed(
+        self, plain: Any, form: str, ws: tuple[Any, ...], xs: tuple[list[float], ...], given: tuple[Any, ...] = ()
+    ) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """By code of that form, with what it is given, if there is a loop around f; `plain` is the same for any f."""
         ff, fextra, copies = self._beside()
         with Run() as here:
             copies.known_to(here)
-            args, fargs = (range(1, len(xs)), xs, ws, *self.extra), (None, None, None, *fextra)
-            found = in_a_loop(self.f, len(self.extra))
+            found = in_a_loop(self.f, len(xs), len(self.extra), form)
             defaults = ff.defaults if type(ff) is FunctionShadow else None
             left = range(0)
             if found is None:
-                y, fy, pb = call(weighted_sum, None, (self.f, *args), (ff, *fargs))
+                rows = list(zip(*xs, strict=True)) if xs else [()] * len(ws[1])
+                args = (self.f, *ws, rows, *self.extra)
+                y, fy, pb = call(plain, None, args, (ff, *[None] * (len(ws) + 1), *fextra))
             else:
                 loop, left = found
-                args = (*args, *[self.f.__defaults__[k] for k in left])
-                fargs = (*fargs, *[None if defaults is None else defaults.f[k] for k in left])
+                args = given or (*ws, *xs)
+                fargs = (*[None] * len(args), *fextra, *[None if defaults is None else defaults.f[k] for k in left])
+                args = (*args, *self.extra, *[self.f.__defaults__[k] for k in left])
                 y, fy, pb = call(loop, ff, args, fargs)
 
         def pull(dy: Any) -> np.ndarray:

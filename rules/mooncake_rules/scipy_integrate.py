@@ -165,13 +165,13 @@ _OF_GAUSS = np.array([
     0.066671344308688137593568809893332, 0.149451349150580593145863396957770, 0.219086362515982043995534934228163,
     0.269266719309996355091226921569469, 0.295524224714752870173815619188769,
 ])  # fmt: skip
-_ALL = (np.concatenate([-_KRONROD, _KRONROD[-2::-1]]), np.concatenate([_OF_KRONROD, _OF_KRONROD[-2::-1]]))
-_TENTH = (np.concatenate([-_KRONROD[1::2], _KRONROD[-2::-2]]), np.concatenate([_OF_GAUSS, _OF_GAUSS[::-1]]))
+ALL = (np.concatenate([-_KRONROD, _KRONROD[-2::-1]]), np.concatenate([_OF_KRONROD, _OF_KRONROD[-2::-1]]))
+TENTH = (np.concatenate([-_KRONROD[1::2], _KRONROD[-2::-2]]), np.concatenate([_OF_GAUSS, _OF_GAUSS[::-1]]))
 _MOST = 200
 """How many pieces an interval is divided into at most; SciPy's own limit is 50."""
 
 
-def _at_nodes(lo: float, hi: float, rule: tuple[np.ndarray, np.ndarray], a: float, b: float) -> Any:
+def at_nodes(lo: float, hi: float, rule: tuple[np.ndarray, np.ndarray], a: float, b: float) -> Any:
     """Where the rule takes the integrand between lo and hi, and the weights. Of an infinite interval lo and hi are in
     (0, 1), which QUADPACK maps it to by x = a + (1 - t) / t."""
     half = 0.5 * (hi - lo)
@@ -189,32 +189,32 @@ def _at_nodes(lo: float, hi: float, rule: tuple[np.ndarray, np.ndarray], a: floa
 def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
     """Of the cotangent of everything that an integrand depends on, dy being that of its integral.
 
-    By halves of the piece with the largest error, as QUADPACK does. The integrand is run at all nodes of a piece in
-    one loop, which is derived as one function: once for Kronrod's rule, and once for that of Gauss inside of it.
+    The integrand is run at all nodes of a piece in one loop, which is derived as one function: once for Kronrod's rule,
+    and once for that of Gauss inside of it.
+    """
+
+    def by(rule: Any, lo: float, hi: float) -> np.ndarray:
+        xs, ws = at_nodes(lo, hi, rule, a, b)
+        y, pull = d.weighted(ws.tolist(), xs.tolist())
+        return pull(dy(y))
+
+    return adaptive(by, a, b, epsabs, epsrel, points)
+
+
+def adaptive(by: Any, a: float, b: float, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
+    """The integral of a vector, of which `by(rule, lo, hi)` gives that of a piece by a rule's nodes.
+
+    By halves of the piece with the largest error, as QUADPACK does.
     """
     epsabs, epsrel = max(epsabs, 1e-12), min(epsrel, 1e-10)
 
-    def by(rule: Any, lo: float, hi: float) -> np.ndarray:
-        xs, ws = _at_nodes(lo, hi, rule, a, b)
-        y, pull = d.weighted(xs.tolist(), ws.tolist())
-        return pull(dy(y))
-
     def piece(lo: float, hi: float) -> tuple[float, float, float, np.ndarray]:
-        whole = by(_ALL, lo, hi)
-        if not whole.size:
-            return 0.0, lo, hi, whole
-        differ = np.abs(whole - by(_TENTH, lo, hi))
-        size = np.maximum(np.abs(whole), differ)
-        size = np.where(size > 0.0, size, 1.0)
-        error = size * np.minimum(1.0, (200.0 * differ / size) ** 1.5)
-        return _greatest(np.where(differ > 50.0 * _EPSILON * size, error, 0.0)), lo, hi, whole
+        whole = by(ALL, lo, hi)
+        return _greatest(errors(whole, by(TENTH, lo, hi))) if whole.size else 0.0, lo, hi, whole
 
-    finite = np.isfinite(a) and np.isfinite(b)
-    inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
-    ends = [float(a), *sorted(inside, reverse=bool(b < a)), float(b)] if finite else [0.0, 1.0]
     if a == b:
-        return np.zeros_like(by(_TENTH, a, b))
-    pieces = [piece(lo, hi) for lo, hi in itertools.pairwise(ends)]
+        return np.zeros_like(by(TENTH, a, b))
+    pieces = [piece(lo, hi) for lo, hi in first_pieces(a, b, points)]
     while True:
         whole = np.sum([p[3] for p in pieces], axis=0)
         if not whole.size or len(pieces) >= _MOST:
@@ -225,6 +225,23 @@ def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel:
         _, lo, hi, _ = pieces.pop(worst)
         middle = 0.5 * (lo + hi)
         pieces += [piece(lo, middle), piece(middle, hi)]
+
+
+def errors(whole: np.ndarray, less: np.ndarray) -> np.ndarray:
+    """QUADPACK's estimate of the error of an integral by Kronrod's rule, from that by Gauss's."""
+    differ = np.abs(whole - less)
+    size = np.maximum(np.abs(whole), differ)
+    size = np.where(size > 0.0, size, 1.0)
+    error = size * np.minimum(1.0, (200.0 * differ / size) ** 1.5)
+    return np.where(differ > 50.0 * _EPSILON * size, error, 0.0)
+
+
+def first_pieces(a: float, b: float, points: Any) -> list[tuple[float, float]]:
+    """An interval from point to point; an infinite one is one piece."""
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return [(0.0, 1.0)]
+    inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
+    return list(itertools.pairwise([float(a), *sorted(inside, reverse=bool(b < a)), float(b)]))
 
 
 def _greatest(x: Any) -> float:
@@ -239,7 +256,7 @@ def _end(f: Any, at: float, args: Any) -> Any:
         return np.nan
 
 
-def _weight_at(x: float, weight: str = "", wvar: Any = None) -> float:
+def weight_at(x: float, weight: str | None = None, wvar: Any = None) -> float:
     """What an integrand is multiplied by; NaN at the ends of those that may have no finite value there."""
     if not weight or not np.isfinite(x):
         return 1.0
@@ -296,7 +313,7 @@ def quad(func: CoDual, a, b, args: CoDual = _EMPTY, full_output=0, epsabs=1.49e-
             vector = _integral(d, a, b, lambda y: _like(one, y), epsabs, epsrel, options.get("points"))
         ds = d.give(np.ravel(vector) * (d0 / one))
         da, db = (
-            _of_end(sign * np.real(np.conj(d0) * np.ravel(_end(func.primal, x, d.extra))[0]), _weight_at(x, **weighted))
+            _of_end(sign * np.real(np.conj(d0) * np.ravel(_end(func.primal, x, d.extra))[0]), weight_at(x, **weighted))
             for sign, x in ((-1, a), (1, b))
         )
         dweight = {"wvar": NoDerivative("scipy.integrate.quad", "the parameter of its weight")} if weighted else {}
