@@ -158,6 +158,10 @@ def zero_derivative(*targets: Any) -> None:
 
 wrappers: dict[type, Callable[[Any], Any]] = {}
 """Classes of callables that only pass their call on -> the function a callable of the class passes it to."""
+called_as: dict[type, Callable[..., tuple[pytypes.FunctionType, tuple[Any, ...]] | None]] = {}
+"""Classes of callables -> what says to which Python function a call of an object comes down, and which of the class's
+arguments this is given before those of the call: told the class's arguments by name, how many the call has by position,
+and the names of others."""
 _overlays: dict[Any, pytypes.FunctionType] = {}
 overlay_modules: set[str] = set()
 """Where overlays and the functions that they call are defined."""

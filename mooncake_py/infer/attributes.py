@@ -44,7 +44,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
 from mooncake_py.patterns import attribute_among, matcher
-from mooncake_py.registry import find_rule, rules_of
+from mooncake_py.registry import called_as, find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
 from mooncake_py.structure import is_user_class, of_constant_package
@@ -109,7 +109,8 @@ class Attributes(State):
 
     def _is_typed(self, value: Any) -> bool:
         """Is it an object, be it one that can be called, of which its class and attributes tell more than itself?"""
-        return self.classes is not None and is_user_class(type(value)) and not rules_of(value)
+        cls = type(value)
+        return self.classes is not None and is_user_class(cls) and cls not in called_as and not rules_of(value)
 
     def of_module(self, module: pytypes.ModuleType, name: str) -> T | None:
         """The type of an attribute of a module; None where it has none, or decides itself what it is."""

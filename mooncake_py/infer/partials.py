@@ -1,8 +1,10 @@
-"""Calls of `functools.partial` objects whose parts are known, and of generic functions: of the function in them."""
+"""Calls of `functools.partial` objects and their like whose parts are known, and of generic functions: of the function
+in them."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +24,7 @@ from mooncake_py.infer.special_methods import (
 )
 from mooncake_py.infer.types import Fn, Known, Meth, Obj, T, widen
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
+from mooncake_py.registry import called_as
 
 
 class Keyword:
@@ -38,16 +41,56 @@ class Keyword:
 
 
 def made_there(made: Call, callee: T, call: Call) -> Plan | None:
-    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight, or a getter.
+    """A call of what `made`, a call of `callee`, gave: a partial of parts in sight, a getter, or of a class whose calls
+    come down to those of a function.
 
     None where it is something else.
     """
     if isinstance(callee, Known) and any(callee.value is g for g in _GETTERS):
         return _got(callee.value, made.args, call)
+    if isinstance(callee, Known) and isinstance(callee.value, type) and callee.value in called_as:
+        return _come_down(callee.value, made, call)
     if callee != Known(functools.partial) or not made.args:
         return None
     keywords = {**dict(made.kwargs), **dict(call.kwargs)}
     return Plan(made.args[0], (*made.args[1:], *call.args), tuple(keywords.items()))
+
+
+def _come_down(cls: type, made: Call, call: Call) -> Plan | None:
+    try:
+        given = inspect.signature(cls).bind(*made.args, **dict(made.kwargs)).arguments
+    except TypeError:  # which it raises when it runs
+        return None
+    found = called_as[cls](given, len(call.args), [k for k, _ in call.kwargs])
+    if found is None:
+        return None
+    f, first = found
+    operands = [x if isinstance(x, (Var, Const)) else Const(x) for x in first]
+    return Plan(Const(f), (*operands, *call.args), call.kwargs)
+
+
+class Attribute:
+    """What an object holds, as a scope that guards look into."""
+
+    __slots__ = ("keywords",)
+
+    def __init__(self, x: Any):
+        self.keywords = x
+
+    def get(self, name: str, default: Any) -> Any:
+        return getattr(self.keywords, name, default)
+
+
+def _held_outside(x: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
+    """A call of an object that keeps what its class was given, under the same names."""
+    names = [k for k in inspect.signature(type(x)).parameters if hasattr(x, k)]
+    given = {k: v for k in names if (v := getattr(x, k))}  # what is empty is as good as not given
+    found = called_as[type(x)](given, len(call.args), [k for k, _ in call.kwargs])
+    if found is None or not all(map(_stays, found[1])):
+        return None
+    scope = Attribute(x)
+    guards = [Guard(scope, k, getattr(x, k)) for k in names]
+    return Plan(Const(found[0]), (*map(Const, found[1]), *call.args), call.kwargs), guards
 
 
 def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
@@ -55,6 +98,8 @@ def found_outside(f: Any, call: Call) -> tuple[Plan, list[Guard]] | None:
     if type(f) in _GETTERS:
         plan = _got(type(f), tuple(map(Const, f.__reduce__()[1])), call)
         return None if plan is None else (plan, [])
+    if type(f) in called_as:
+        return _held_outside(f, call)
     if type(f) is not functools.partial or f.__dict__ or is_opened(f):
         return None
     if not all(map(_stays, (*f.args, *f.keywords.values()))):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.registry import overlay, pure, refuse, zero_derivative
+from mooncake_py.registry import called_as, overlay, pure, refuse, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.mirror import mirrors
 
@@ -141,13 +141,15 @@ def call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs):
         for k in range(len(names)):
             named[names[k]] = items[len(places_of) + k]
         ys.append(pyfunc(*call, **named))
+    first = ys[0] if len(ys) > 0 and not otypes else None  # it says of what class all of them are
     if asked_first:
         del ys[0]
     several = len(ys) > 0 and isinstance(ys[0], tuple) if results is None else results > 1
     if several:
         n = len(ys[0])
-        return tuple([stacked([y[k] for y in ys], otypes[k] if otypes else None, shape) for k in range(n)])
-    return stacked(ys, otypes[0] if otypes else None, shape)
+        kinds = otypes if otypes or first is None else classes_of(first)
+        return tuple([stacked([y[k] for y in ys], kinds[k] if kinds else None, shape) for k in range(n)])
+    return stacked(ys, otypes[0] if otypes else None if first is None else class_of(first), shape)
 
 
 def goes_through(key: int | str, x: Any, excluded: Any, signature: str | None) -> bool:
@@ -181,7 +183,108 @@ def common_places(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], list[
     return shape, [np.broadcast_to(np.arange(math.prod(s)).reshape(s), shape).ravel() for s in shapes]
 
 
-zero_derivative(common_places, core_dimensions, goes_through)
+_NUMBERS = (np.ndarray, float, int, complex, np.generic, list, tuple)
+
+
+def with_one(pyfunc, otypes, cache, x):
+    """The same for an array of numbers, which the function is given as Python's: in a plain loop, of which all is known
+    beforehand."""
+    if not isinstance(x, _NUMBERS):
+        return call_elementwise(pyfunc, otypes, None, cache, None, (x,), {})
+    flat = np.ravel(np.asarray(x))
+    xs = flat.tolist()
+    asked = None
+    if not otypes and not cache and len(xs) > 0:
+        asked = pyfunc(first_of(flat, xs))
+    ys = [pyfunc(a) for a in xs]
+    return of_calls(ys, asked, otypes, np.shape(x))
+
+
+def with_two(pyfunc, otypes, cache, x, y):
+    if not isinstance(x, _NUMBERS) or not isinstance(y, _NUMBERS):
+        return call_elementwise(pyfunc, otypes, None, cache, None, (x, y), {})
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    flat, of_y = np.ravel(np.broadcast_to(x, shape)), np.ravel(np.broadcast_to(y, shape))
+    xs, others = flat.tolist(), of_y.tolist()
+    asked = None
+    if not otypes and not cache and len(xs) > 0:
+        asked = pyfunc(first_of(flat, xs), first_of(of_y, others))
+    ys = [pyfunc(a, b) for a, b in zip(xs, others, strict=True)]
+    return of_calls(ys, asked, otypes, shape)
+
+
+def with_three(pyfunc, otypes, cache, x, y, z):
+    if not isinstance(x, _NUMBERS) or not isinstance(y, _NUMBERS) or not isinstance(z, _NUMBERS):
+        return call_elementwise(pyfunc, otypes, None, cache, None, (x, y, z), {})
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y), np.shape(z))
+    flat, of_y = np.ravel(np.broadcast_to(x, shape)), np.ravel(np.broadcast_to(y, shape))
+    of_z = np.ravel(np.broadcast_to(z, shape))
+    xs, second, third = flat.tolist(), of_y.tolist(), of_z.tolist()
+    asked = None
+    if not otypes and not cache and len(xs) > 0:
+        asked = pyfunc(first_of(flat, xs), first_of(of_y, second), first_of(of_z, third))
+    ys = [pyfunc(a, b, c) for a, b, c in zip(xs, second, third, strict=True)]
+    return of_calls(ys, asked, otypes, shape)
+
+
+def first_of(flat, xs):
+    """NumPy gives its own number to the first call of all; a float does the same."""
+    x = flat[0]
+    return xs[0] if isinstance(x, float) else x
+
+
+def of_calls(ys, asked, otypes, shape):
+    """The results of calls with numbers, of the class that the first has."""
+    if otypes:
+        return np.reshape(np.array(ys, otypes[0]), shape) if len(otypes) == 1 else each_of(ys, otypes, shape)
+    if len(ys) == 0:
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    first = ys[0] if asked is None else asked
+    if isinstance(first, float):
+        return np.reshape(np.array(ys, float), shape)
+    if isinstance(first, tuple):
+        return each_of(ys, classes_of(first), shape)
+    y = np.array(ys, class_of(first))
+    return np.reshape(y, (*shape, *np.shape(y)[1:]))
+
+
+def each_of(ys, dtypes, shape):
+    """The results of a function that gives several."""
+    out = []
+    for k in range(len(dtypes)):
+        part = []
+        for y in ys:
+            part.append(y[k])
+        out.append(np.reshape(np.array(part, dtypes[k]), shape))
+    return tuple(out)
+
+
+def class_of(y: Any) -> np.dtype:
+    return np.asarray(y).dtype
+
+
+def classes_of(ys: tuple[Any, ...]) -> list[np.dtype]:
+    return list(map(class_of, ys))
+
+
+zero_derivative(common_places, core_dimensions, goes_through, class_of, classes_of)
+
+
+def call_made(pyfunc, otypes, excluded, cache, signature, /, *args, **kwargs):
+    return call_elementwise(pyfunc, otypes, excluded, cache, signature, args, kwargs)
+
+
+def of_vectorized(made: dict[str, Any], n: int, names: list[str]) -> tuple[Any, tuple[Any, ...]] | None:
+    """What a call of an `np.vectorize` comes down to."""
+    if "pyfunc" not in made:  # a decorator, so far
+        return None
+    f, otypes, cache = made["pyfunc"], made.get("otypes"), made.get("cache", False)
+    if "excluded" not in made and "signature" not in made and not names and 0 < n < 4:
+        return (with_one, with_two, with_three)[n - 1], (f, otypes, cache)
+    return call_made, (f, otypes, made.get("excluded"), cache, made.get("signature"))
+
+
+called_as[np.vectorize] = of_vectorized
 
 
 @overlay(np.vectorize)
@@ -210,6 +313,34 @@ _I = np.array([0, 1, 0, 2, 1])
 
 def _pieces(x: np.ndarray, k: float) -> np.ndarray:
     return np.piecewise(x, [x < 0, x > 0.5], [lambda t: t * k, lambda t: t**2, 0.25])
+
+
+_doubled = np.vectorize(lambda a: a * a if a > 0 else -a)
+
+
+@np.vectorize
+def _cut(a):
+    return 0 if a > 0.7 else a
+
+
+def _of_class(x: np.ndarray, k: float) -> Any:
+    """The first result says of which class all are."""
+    f = np.vectorize(lambda a, d: 1 if a > 0.5 else a * d, excluded={"d"})
+    g = np.vectorize(lambda a: (a * k, 2 if a > 0.5 else a))
+    return f(x, d=k), f(x[::-1], d=k), g(x[1:]), g(x), _cut(x), _cut(x[::-1]), np.vectorize(lambda a: a, cache=True)(x)
+
+
+def _with_numbers(x: np.ndarray, k: float) -> Any:
+    f = np.vectorize(lambda a, b, c: a * b + c if a > 0.5 else c * a)
+    g = np.vectorize(lambda a, b: (a * k, b), otypes="dd")
+    return (
+        f(x, x[:, None], 2),
+        g(x, k),
+        g(list(x), 3),
+        _doubled(x),
+        _doubled(x[0]),
+        np.vectorize(math.sin, [float])(x[:0]),
+    )
 
 
 def _rows(m: np.ndarray, k: float) -> Any:
@@ -246,6 +377,7 @@ CASES: list[RuleCase] = [
     case(_rows, _M, 0.5), case(np.apply_along_axis, np.outer, 1, _T, np.array([0.5, 1.5])),
     case(np.apply_over_axes, np.sum, _T, [0, 2]), case(np.apply_over_axes, np.sum, _T, 1),
     case(lambda k: np.fromfunction(lambda i, j: i * k + j, (2, 3)), 0.5), case(_vectorized, _V, 0.5),
+    case(_of_class, _V, 0.5), case(_with_numbers, _V, 0.5),
     case(_signed, _M + 2, 0.5),
     case(lambda x: np.vectorize(np.hypot)(x, 2.0), 0.5), case(lambda x: np.vectorize(divmod)(x, 0.5)[1], _P),
     case(lambda x: np.vectorize(_power)(x, x.T[:1].T), _M + 2),
