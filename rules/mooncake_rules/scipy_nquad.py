@@ -119,11 +119,6 @@ def _summed(weighted: Weighted, nodes: Iterator[tuple[Row, float]]) -> np.ndarra
     return np.sum(parts, axis=0)
 
 
-def _ends(ranges: Any, k: int, low: float, high: float) -> Any:
-    r = ranges[k]
-    return low * r[0] + high * r[1]
-
-
 class Ends:
     """What the integral changes by when the ends of a dimension move."""
 
@@ -248,10 +243,6 @@ def _three(a, b):
 
 def _line(a, b):
     return si.nquad(lambda x: np.exp(-a * x), [[a, b]])[0]
-
-
-def _rough(a, b):
-    return si.nquad(lambda x, y: a * x if x * x + y < b else y, [[0.0, 1.0], [0.0, 1.0]], opts={"epsabs": 1e-3})[0]
 
 
 def _endless(a):

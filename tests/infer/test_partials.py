@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import partial, singledispatch
 from typing import Any
 
+import numpy as np
+
 from mooncake_py import grad
 from tests.infer.test_protocol import sites
 from tests.zoo import partials as zoo
+from tests.zoo import vectorized
 
 KEPT: list[float] = []
 
@@ -26,6 +29,11 @@ def half(x: Any) -> Any:
     return x / 2.0
 
 
+def twice(x: Any) -> Any:
+    return x * 2.0
+
+
+doubled = np.vectorize(twice)
 cube = partial(power, k=3.0)
 note = partial(noted, KEPT)
 
@@ -74,3 +82,21 @@ def test_a_function_by_the_class_of_its_argument_is_known_until_another_is_regis
     assert g(3.0) == 1.5
     half.register(float, lambda x: x * x)
     assert g(3.0) == 2.0 * 3.0 + 8.0 * 3.0
+
+
+def test_what_is_vectorized_is_a_loop_that_is_known() -> None:
+    x = vectorized._X
+    for f, args in ((vectorized.vectorized_here, (x, 0.9)), (vectorized.vectorized_before, (x, x[:2]))):
+        assert sites(f, *args) == 0
+
+
+def test_a_function_that_is_vectorized_may_change() -> None:
+    f = grad(lambda x: doubled(x).sum())
+    x = np.array([0.5, 1.5])
+    assert f(x).tolist() == [2.0, 2.0]
+    try:
+        doubled.pyfunc = lambda x: x * 3.0
+        assert f(x).tolist() == [3.0, 3.0]
+    finally:
+        doubled.pyfunc = twice
+    assert f(x).tolist() == [2.0, 2.0]
