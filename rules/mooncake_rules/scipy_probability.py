@@ -347,8 +347,14 @@ def log_softmax(x, axis=None):
     return y, pullback
 
 
+def _of_softmax(args: Any, kwargs: Any) -> Any:
+    """The type of the argument; an array of no dimensions comes back as a number."""
+    t = args[0]
+    return t if is_dtype(getattr(t, "dtype", None), float, "f4") and t.ndim else None
+
+
 for _f in (sc.softmax, sc.log_softmax):
-    infer_table[_f] = lambda args, kwargs: args[0] if is_dtype(getattr(args[0], "dtype", None), float, "f4") else None
+    infer_table[_f] = _of_softmax
 
 for _f, _rule in ((sc.logsumexp, logsumexp_plain), (sc.softmax, softmax), (sc.log_softmax, log_softmax)):
     also_of_sequences(_f, _rule)
@@ -372,6 +378,7 @@ CASES += [
     case(lambda a, b: sc.logsumexp(a, b=b), _M[0], [0.5, 1.5, 1.0, 2.0]), case(lambda x: sc.softmax([x, 1.0]), 0.5),
     *[case(f, x, **k) for f in (sc.softmax, sc.log_softmax) for x in (_M, _M.astype(np.float32))
       for k in ({}, {"axis": 0}, {"axis": -1}, {"axis": (0, 1)})],
-    case(sc.softmax, _M[0]), case(sc.gammasgn, _M), case(lambda x: sc.gammaln([x, 1.5]), 0.7),
+    case(sc.softmax, _M[0]), case(sc.softmax, 0.3), case(sc.log_softmax, np.array(0.3)),
+    case(sc.gammasgn, _M), case(lambda x: sc.gammaln([x, 1.5]), 0.7),
     case(lambda x, b: sc.xlogy((x, 1.5), b), 0.7, np.array([1.3, 0.4])),
 ]  # fmt: skip
