@@ -74,10 +74,9 @@ def _with_kept(body: Function, code: pytypes.CodeType, kept: dict[int, Default])
     pos, fresh = Pos(body.firstline), fresh_beside(body)
     reads: list[Call] = []
     for i, d in kept.items():
-        p, which = body.params[i], (Const(d), Const(code.co_varnames[i]))
-        if Emptiness(d).get(code.co_varnames[i]) and Shape(body).only_read(
-            {p}
-        ):  # `**kwargs` of it are known to be none
+        p, name = body.params[i], code.co_varnames[i]
+        which = Const(d), Const(name)
+        if Emptiness(d).get(name) and Shape(body).only_read({p}):  # `**kwargs` of it are known to be none
             reads.append(Call(fresh.var(), Const(empty_default), which, (), pos))
             reads.append(Call(p, Const(ops.build_map), (), (), pos))
         else:

@@ -57,9 +57,8 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
                 t = s.args[0]
                 stays = subst[s.out] = subst.get(t, t) if isinstance(t, Var) else t
                 known.same(s.out, t)
-                if (
-                    s.out in p.nonnull and isinstance(stays, Var) and stays in own
-                ):  # one from elsewhere may be None where this is not run
+                # One from elsewhere may be None where this is not run.
+                if s.out in p.nonnull and isinstance(stays, Var) and stays in own:
                     p.nonnull.add(stays)
             else:
                 known.note(s)
