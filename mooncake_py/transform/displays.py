@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from mooncake_py.infer.predicates import is_native
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
 from mooncake_py.transform.doubts import doubt
@@ -132,6 +134,7 @@ class Displays:
         """The function with the starred calls that are planned."""
         fn = self.fn
         blocks: list[CFGBlock] = []
+        given: set[Operand] = set()  # dicts that were put together for one of these calls each
         for b in fn.blocks:
             self.out = []
             for s in b.stmts:
@@ -142,7 +145,10 @@ class Displays:
                 self.out += [x for v in s.args[:2] for x in doubt(self.inferred, v, self.fresh, s.pos)]
                 spread = self._call_ex(s)
                 assert spread
+                given.add(s.args[2])
             blocks.append(replace(b, stmts=tuple(self.out)))
+        if any(isinstance(v, Var) for v in given):
+            blocks = [replace(b, stmts=tuple([s for s in b.stmts if not _puts_together(s, given)])) for b in blocks]
         return replace(fn, blocks=tuple(blocks))
 
     def _mixed(self, s: Call) -> bool:
@@ -276,3 +282,8 @@ class Displays:
             self.subst[s.out] = d.args[i.value]
             return True
         return False
+
+
+def _puts_together(s: Call, dicts: Set[Operand]) -> bool:
+    """Does the statement make one of these dicts, or put something into it?"""
+    return s.out in dicts or (is_const(s.fn, ops.dict_merge) and s.args[0] in dicts)
