@@ -227,6 +227,23 @@ class Displays:
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(values), (), s.pos))
         return True
 
+    def shown(self) -> Function | None:
+        """The function with `(*a, b)`, and the arguments of `f(*a, b)`, as tuples; None where there are none known."""
+        blocks: list[CFGBlock] = []
+        lists: set[Operand] = set()  # that were put together for them
+        for b in self.fn.blocks:
+            self.out = []
+            for s in b.stmts:
+                if b.id in self.inferred.reached and self._is(s, ops.list_to_tuple) and self._display(s):
+                    lists.add(s.args[0])
+                else:
+                    self.out.append(s)
+            blocks.append(replace(b, stmts=tuple(self.out)))
+        if not lists:
+            return None
+        blocks = [replace(b, stmts=tuple([s for s in b.stmts if not _puts_together(s, lists)])) for b in blocks]
+        return replace(self.fn, blocks=tuple(blocks))
+
     def _display(self, s: Call) -> bool:
         """`(*a, b)`: the tuple of the items, where the list behind it is used for nothing else."""
         d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None
@@ -244,6 +261,7 @@ class Displays:
             if self._is(u, ops.list_append):
                 items.append(u.args[1])
             elif isinstance(t, Tup):
+                self.out += doubt(self.inferred, u.args[1], self.fresh, s.pos)
                 items += [self.emit(s.pos, operator.getitem, u.args[1], Const(i)) for i in range(len(t.items))]
             elif isinstance(t, Known):
                 items += [Const(v) for v in t.value]
@@ -284,6 +302,9 @@ class Displays:
         return False
 
 
-def _puts_together(s: Call, dicts: Set[Operand]) -> bool:
-    """Does the statement make one of these dicts, or put something into it?"""
-    return s.out in dicts or (is_const(s.fn, ops.dict_merge) and s.args[0] in dicts)
+_PUT_IN = (ops.dict_merge, ops.list_append, ops.list_extend)
+
+
+def _puts_together(s: Call, containers: Set[Operand]) -> bool:
+    """Does the statement make one of these containers, or put something into it?"""
+    return s.out in containers or (any(is_const(s.fn, f) for f in _PUT_IN) and s.args[0] in containers)

@@ -60,6 +60,14 @@ def rewrite(inferred: Inferred) -> Function | None:
     return _Rewriter(inferred).run()
 
 
+def show_starred(inferred: Inferred) -> Function | None:
+    """The function with displays of tuples that are starred as tuples of their items; None where none are known.
+
+    What calls are given so is known one by one before it is asked how they come down to others.
+    """
+    return _Rewriter(inferred).shown() if inferred.fn.calls(ops.list_to_tuple) else None
+
+
 def spread_starred(inferred: Inferred) -> Function | None:
     """The function with the starred calls of which inference knows no more than that; None where there is none.
 
@@ -482,7 +490,6 @@ _SIMPLER: dict[int, Callable[[_Rewriter, Call], bool]] = {
         (ops.unpack_ex, _Rewriter._unpack_ex),
         (ops.call_ex, _Rewriter._call_ex),
         (ops.dict_merge, _Rewriter._merged),
-        (ops.list_to_tuple, _Rewriter._display),
         (operator.getitem, _Rewriter._known_item),
         (ops.build_list, _Rewriter._mixed),
         (operator.add, _Rewriter._sum),

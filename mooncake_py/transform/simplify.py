@@ -32,7 +32,7 @@ from mooncake_py.transform.listed import as_lists, draw, draw_again
 from mooncake_py.transform.merge import merged
 from mooncake_py.transform.protocol import as_calls, hidden, without_doubts
 from mooncake_py.transform.raised import own_handlers
-from mooncake_py.transform.rewrite import rewrite, spread_starred
+from mooncake_py.transform.rewrite import rewrite, show_starred, spread_starred
 from mooncake_py.transform.single import without_single_params
 from mooncake_py.transform.split import Narrowing, by_options, without_dead_ends
 from mooncake_py.transform.standins import with_stand_ins
@@ -167,6 +167,9 @@ def simplify(
     kept = keep_views(inferred)
     if kept is not None:
         return kept
+    shown = show_starred(inferred)
+    if shown is not None:
+        return shown
     held = take_in_held(inferred)
     if held is not None:
         return held

@@ -8,6 +8,7 @@ from mooncake_py import inspect
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.tangents import ListShadow
+from tests.derive import all_sites
 
 
 def _made(f, *args):
@@ -36,3 +37,27 @@ def test_a_list_that_somebody_else_has_stays_one():
         return z * 2.0, held[0]
 
     assert any(is_const(fn, ListShadow) for fn in _made(f, np.ones(2), np.ones(2)))
+
+
+def _given(x, k=1.0, *, m=0.5):
+    return x * k + m
+
+
+def _given_on(f, x, *args, **kwargs):
+    return f(x, *args, **kwargs)
+
+
+def test_arguments_that_are_given_on_are_given_one_by_one():
+    def options_of(p):
+        options = {"m": p}
+        return _given_on(_given, p, **options)
+
+    for f in (
+        lambda p: _given_on(_given, p),
+        lambda p: _given_on(_given, p, p, m=p),
+        lambda p: _given_on(_given, p, **{"m": p, "k": 2.0}),
+        lambda p: _given(*(p, 2.0)) + sum((p, *(p, 1.0), p)),
+        options_of,
+    ):
+        assert all_sites(f, 0.7) == []
+        assert not any(is_const(fn, x) for fn in _made(f, 0.7) for x in (ops.build_list, ops.dict_merge, ops.call_ex))

@@ -550,3 +550,76 @@ def methods_bound_by_hand(x):
 
     a = A(x)
     return sum([f() for f in (types.MethodType(A.times, a), A.times.__get__(a), types.MethodType(half, a))])
+
+
+def _scaled_by(x, k=1.0, m=0.5, *, c=0.1):
+    return x * k - m + c
+
+
+def _stepped_by(f, x, *args, **kwargs):
+    for _ in range(2):
+        x = x - 0.3 * f(x, *args, **kwargs)
+    return x
+
+
+@case(0.4, 1.3)
+def functions_with_default_values_given_on(x, y):
+    total = _stepped_by(_scaled_by, x) + _stepped_by(_scaled_by, x, y) * _stepped_by(_scaled_by, y, x, c=y)
+    return total - _stepped_by(_scaled_by, x, **{"m": x, "k": y}) * _stepped_by(lambda u, *v: u * sum(v), x, y, x)
+
+
+@case(0.4, 1.3)
+def arguments_that_grow_in_a_loop(x, y):
+    total, args = 0.0, ()
+    for i in range(3):
+        total += _scaled_by(x, *args) * y
+        args = (*args, x * i + y)
+        total += max(x, *args) + sum((*args, x, *args))
+    return total
+
+
+@case(0.4, 1.3)
+def arguments_of_one_number_or_another(x, y):
+    total = 0.0
+    for i in range(4):
+        given = (x,) if i % 2 else (y, x)
+        total += _scaled_by(y, *given) * _scaled_by(*given, y if i < 2 else x)
+        try:
+            total += _scaled_by(x, y, *given, *given)
+        except TypeError:
+            total *= 1.5
+    return total
+
+
+class _Fitted:
+    def __init__(self, f, *args, **options):
+        self.f, self.args, self.options = f, args, options
+
+    @property
+    def more(self):
+        return (self.args[0] * 2.0,)
+
+    def at(self, x):
+        return self.f(x, *self.args, **self.options) + self.f(x, *self.more)
+
+    def __call__(self, *args):
+        return self.at(*args) * len((*args, *self.args))
+
+
+@case(0.4, 1.3)
+def arguments_that_an_object_keeps(x, y):
+    fits = [_Fitted(_scaled_by, x), _Fitted(_scaled_by, y, x), _Fitted(_scaled_by, y, c=x)]
+    return sum(f(y) for f in fits) + fits[0].at(x)
+
+
+def _pair(x):
+    return x * 2.0, x + 1.0
+
+
+@case(0.4, 1.3)
+def starred_results_and_lists(x, y):
+    first, *rest = (*_pair(x), y, *[x * i for i in range(2)], *_pair(y))
+    args = [y, x]
+    whole = (*args, *rest)
+    args.append(first)
+    return _scaled_by(*_pair(x)) * sum(whole) + _scaled_by(*args) + _scaled_by(x, *_pair(y), c=whole[-1]) * len(rest)
