@@ -17,7 +17,7 @@ import mooncake_py
 from mooncake_py import DebugError, build_rrule, debug, grad, value_and_grad, value_and_pullback
 from tests.derive import rule_of
 from tests.diagnostics.faults import FAULTS, Fault, run
-from tests.functions import SAMPLE
+from tests.functions import SAMPLE, by_name
 from tests.harness import Case, close, random_like, same
 
 
@@ -62,6 +62,15 @@ def test_results_are_those_of_a_plain_run(case: Case) -> None:
         y2, pullback2 = value_and_pullback(case.fn, *case.fresh_args())
     assert same(y, y2) and close(ds, pullback2(dy))
     assert pullback.reusable == pullback2.reusable
+
+
+def test_an_array_of_none_is_one_without_derivatives() -> None:
+    case = by_name("filled_later.arrays_of_none_in_the_place_of_what_comes")
+    with debug():
+        y, pullback = value_and_pullback(case.fn, *case.fresh_args())
+    assert y == case.fn(*case.fresh_args())
+    plain = value_and_pullback(case.fn, *case.fresh_args())[1]
+    assert close(pullback(1.0), plain(1.0))
 
 
 def test_the_right_rule_is_found_right() -> None:
