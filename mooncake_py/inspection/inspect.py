@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py import registry
+from mooncake_py.closures import empty_default, kept_default
 from mooncake_py.errors import ArgumentError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of
@@ -31,7 +32,7 @@ from mooncake_py.transform.derived import Derivation, Derived, Kept, Planned
 from mooncake_py.transform.lanes import REF, leaves
 from mooncake_py.transform.useful import WHY
 
-_QUIET = frozenset({ops.load_global, ops.truth, ops.check_bound, getattr, iter, slice})
+_QUIET = frozenset({ops.load_global, ops.truth, ops.check_bound, empty_default, getattr, iter, slice})
 
 
 @dataclass(slots=True)
@@ -249,13 +250,19 @@ def _statements(seen: Inspection) -> None:
             if kind == "value" and (call.target in _QUIET if _hashable(call.target) else False):
                 continue
             t = inferred.types[plan.stmt.out]
-            what = _source(plan.stmt.pos, filename, name_of(call.target) if call.target else "a call")
+            what = _source(plan.stmt.pos, filename, _called(call.target))
             if plan.stmt.out.name and not what.startswith(plan.stmt.out.name + " "):
                 what = f"{plan.stmt.out.name} = {what}"
             shared = any(k == REF for _, k in leaves(planned.lanes.tree(plan.stmt.out)))
             text = what if isinstance(t, Known) and t.value is None else f"{what}: {type_text(t)}"
             text += ", in memory that is written to or seen elsewhere" if shared else ""
             _add(seen, kind, text + (f"; {note}" if note else ""), plan.stmt.pos)
+
+
+def _called(f: Any) -> str:
+    if f is kept_default:
+        return "its default value"
+    return name_of(f) if f else "a call"
 
 
 def _hashable(x: Any) -> bool:

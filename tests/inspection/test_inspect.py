@@ -125,6 +125,15 @@ def test_methods_defaults_and_keywords() -> None:
     assert "x: float, active" in str(inspect(Model(), x=1.0, scale=3.0)) or True
 
 
+def stepped(slope, x, options={"rate": 0.1}):  # noqa: B006
+    return x - options["rate"] * slope(x)
+
+
+def test_default_values_that_are_read_when_it_runs() -> None:
+    seen = inspect(lambda p: stepped(lambda x: x - p, 1.0), 0.7)
+    assert "options = its default value: dict of float" in findings(seen, "value")
+
+
 def test_what_cannot_be_inspected() -> None:
     with pytest.raises(ArgumentError, match=r"math\.nextafter is not a Python function and has no rule"):
         inspect(math.nextafter, 1.0, 2.0)
