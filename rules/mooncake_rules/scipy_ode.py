@@ -35,6 +35,12 @@ def _may_be_followed(integrator: Any, y: np.ndarray) -> None:
         raise NotDifferentiated("zvode is not differentiated: scipy.integrate.complex_ode has a real integrator")
 
 
+def _put_back(kept: list[tuple[Any, Any]]) -> None:
+    """What an integrator keeps between its calls as it was: C code writes into its arrays."""
+    for held, old in kept:
+        held[... if isinstance(held, np.ndarray) else slice(None)] = old
+
+
 def _of_integrator(run: Any) -> None:
     def advanced(self, f, jac, y0, t0, t1, f_params, jac_params):
         """The state and the time that are reached; is it in the memory of the state at the start?"""
@@ -47,6 +53,7 @@ def _of_integrator(run: Any) -> None:
     def rule(self: CoDual, f: CoDual, jac: CoDual, y0, t0, t1, f_params: CoDual, jac_params: CoDual):
         start = np.array(y0)
         _may_be_followed(self.primal, start)
+        kept = [(x, x.copy()) for x in vars(self.primal).values() if isinstance(x, np.ndarray | list)]
         evaluations = 0
 
         def counted(*given):
@@ -58,6 +65,7 @@ def _of_integrator(run: Any) -> None:
         end, fy = y.copy(), zero_fdata(y)
 
         def pullback(ds):
+            _put_back(kept)
             dy = take_fdata(fy, None if ds is None else ds[0])
             dt = 0.0 if ds is None or ds[1] is None else ds[1]
             if dy is None:

@@ -535,3 +535,14 @@ def test_integrators_keep_where_they_put_the_state() -> None:
 
     check_grads(lambda y0: states(y0, "lsoda"), (np.array([0.4, 0.7]),))
     check_grads(lambda y0: states(y0, "dopri5"), (np.array([0.4, 0.7]),))
+
+
+@pytest.mark.parametrize("name", ["vode", "lsoda", "dopri5"])
+def test_integrators_have_their_work_back_for_what_ran_before_them(name: str) -> None:
+    """C code writes into arrays that the solver made in Python: debug mode looks at those."""
+
+    def solved(p: float) -> float:
+        return si.ode(lambda t, y: -p * y).set_integrator(name).set_initial_value([1.0], 0.0).integrate(1.0)[0]
+
+    _, pullback = value_and_pullback(solved, 0.7, debug_mode=True)
+    assert np.isclose(pullback(1.0)[0], -np.exp(-0.7), rtol=1e-4)
