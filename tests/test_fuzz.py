@@ -17,11 +17,11 @@ from tests.programs import tried
 from tests.programs.check import Program, outcome
 from tests.programs.writer import program
 
-BATCH = 10
-FIRST = 30 * TURN
+BATCH = 6
+FIRST = 3 * BATCH * TURN
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + 30, BATCH))
+@pytest.mark.parametrize("first", range(FIRST, FIRST + 3 * BATCH, BATCH))
 def test_programs_agree_with_plain_python_and_differences(first: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for seed in range(first, first + BATCH):
@@ -29,18 +29,18 @@ def test_programs_agree_with_plain_python_and_differences(first: int, tmp_path: 
         kind, why = outcome(p, tmp_path)
         assert kind != "wrong", f"seed {seed}: {why}\n{p.source}"
         counts[kind] += 1
-    assert counts["ok"] >= BATCH // 4, counts
+    assert counts["ok"], counts
 
 
-@pytest.mark.parametrize("first", range(10 * FIRST, 10 * FIRST + 120, 40))
+@pytest.mark.parametrize("first", range(10 * FIRST, 10 * FIRST + 60, 20))
 def test_programs_of_arrays_agree(first: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         p = tried.program(seed)
         kind, why = outcome(p, tmp_path)
         assert kind != "wrong", f"seed {seed}: {why}\n{p.source}"
         counts[kind] += 1
-    assert counts["ok"] >= 20, counts
+    assert counts["ok"] >= 10, counts
 
 
 @pytest.mark.parametrize("made", [program, tried.program])

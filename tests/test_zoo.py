@@ -1,6 +1,6 @@
 """The engine's main property: every zoo function's derivative is right, and costs its caller nothing.
 
-By each argument alone on one Python, and the few that take long at all (`tests/long.txt`) on one Python each;
+Each on two of three Pythons, those that take long (`tests/long.txt`) on one, by each argument alone some of them;
 `MOONCAKE_ZOO=all` takes all of it.
 """
 

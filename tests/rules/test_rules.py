@@ -1,6 +1,6 @@
-"""The cases of every rule file: each inlined on one Python, and called by a site, which hands it values, on another.
+"""The cases of every rule file: every second one inlined, the others called by a site, which hands them values.
 
-Those of files whose functions take seconds to derive one way or the other. All of them both ways with
+Each on one Python, those of files whose functions take seconds to derive every second time; all of them both ways with
 `MOONCAKE_ZOO=all`.
 
 Some in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import pkgutil
+from collections.abc import Hashable
 
 import mooncake_rules
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 
 from mooncake_py import value_and_pullback
 from mooncake_py.errors import MissingRule
-from mooncake_py.registry import load_packs
+from mooncake_py.registry import load_packs, rules_of
 from mooncake_py.testing import RuleCase, check_grads, known_call, unknown_call
 from tests.functions import ALL, share
 
@@ -29,19 +30,20 @@ for _info in pkgutil.iter_modules(mooncake_rules.__path__):
     _module = importlib.import_module(f"mooncake_rules.{_info.name}")
     CASES += [(f"{_info.name}-{i}-{c.name}", c) for i, c in enumerate(getattr(_module, "CASES", []))]
 LONG = {
-    *("numpy_iterators", "scipy_density", "scipy_distributions", "scipy_expect", "scipy_grid", "scipy_hierarchy"),
-    *("scipy_hypergeometric", "scipy_ivp", "scipy_limits", "scipy_moments", "scipy_rational", "scipy_samples"),
-    *("scipy_stats_native", "scipy_stats_ufuncs", "scipy_surfaces", "scipy_transform"),
+    *("numpy_choose", "numpy_iterators", "scipy_density", "scipy_distributions", "scipy_expect", "scipy_grid"),
+    *("scipy_hierarchy", "scipy_hypergeometric", "scipy_ivp", "scipy_limits", "scipy_moments", "scipy_nquad"),
+    *("scipy_rational", "scipy_samples", "scipy_sparse_converted", "scipy_stats_native", "scipy_stats_ufuncs"),
+    *("scipy_surfaces", "scipy_transform"),
 }
 
 
-def one_way(cases: list[tuple[str, RuleCase]], way: int) -> list[tuple[str, RuleCase]]:
-    """Those that are looked at in one of two ways: every second of the long ones."""
-    return cases if ALL else [c for i, c in enumerate(cases) if c[0].split("-")[0] not in LONG or i % 2 == way]
+def one_way(way: int) -> list[tuple[str, RuleCase]]:
+    """Those that are looked at in one of two ways: half of the cases, a quarter of those that take seconds."""
+    return [c for i, c in enumerate(CASES) if ALL or i % (4 if c[0].split("-")[0] in LONG else 2) == way]
 
 
-CALLED = share(one_way(CASES, 0))
-INLINED = share(one_way(CASES, 1), 1)
+CALLED = share(one_way(0))
+INLINED = share(one_way(1))
 
 
 @pytest.mark.parametrize("case", [c for _, c in INLINED], ids=[name for name, _ in INLINED])
@@ -54,6 +56,27 @@ def test_inlined(case: RuleCase) -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_called(case: RuleCase) -> None:
     check_grads(*unknown_call(case.fn, case.args, case.kwargs))
+
+
+def writes_to_floats(case: RuleCase) -> bool:
+    x = case.args[0] if case.args else None
+    writes = isinstance(case.fn, Hashable) and any(0 in r.mutates for r in rules_of(case.fn))
+    return writes and isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.size > 1
+
+
+WRITING = share([c for c in CASES if writes_to_floats(c[1])])
+
+
+@pytest.mark.parametrize("case", [c for _, c in WRITING], ids=[name for name, _ in WRITING])
+def test_between_reads_of_items(case: RuleCase) -> None:
+    """What is read before and after it adds to one array of cotangents, which the rule may give another one."""
+    given = [f"x{i}" for i in range(len(case.args))]
+    call = ", ".join([*given, *(f"{k}=options[{k!r}]" for k in case.kwargs)])
+    lines = ["a = x0[first] * x0[last]", f"f({call})", "return a * x0[first] * x0[last] * x0[first]"]
+    n = case.args[0].ndim
+    scope = {"f": case.fn, "options": case.kwargs, "first": (0,) * n, "last": (-1,) * n}
+    exec(f"def around({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines), scope)
+    check_grads(scope["around"], case.args)
 
 
 OUTSIDE = np.zeros(1)
