@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mooncake_py.infer.types import BOT, TOP, Bot, Inst, T, Top, Tup, Union
+from mooncake_py.infer.types import BOT, TOP, Arr, Bot, Inst, Known, Lst, T, Top, Tup, Union, is_scalar, parts_of
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.nodes import BlockId, Branch, Const, Fresh, Function, Operand, Pos, Var
@@ -104,9 +104,15 @@ class PullbackBuilder(Builder):
             if known is None:
                 known = self._dense[key] = super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
             return known
-        if self._dense and not keeps_shadows(f):
+        if self._dense and not keeps_shadows(f) and not self._gets_no_shadow(f, (*args, *(v for _, v in kwargs))):
             self._dense.clear()
         return super().call(fn, *args, kwargs=kwargs, pos=pos, name=name)
+
+    def _gets_no_shadow(self, f: object, given: tuple[Operand, ...]) -> bool:
+        """Is it a function that cannot come by a shadow, as far as the types of what it is given tell?"""
+        if not isinstance(f, pytypes.FunctionType) or f in _EMPTIES:
+            return False
+        return all(_holds_no_shadow(self.types.get(v, TOP)) for v in given if isinstance(v, Var))
 
     # -- forward values --
 
@@ -434,11 +440,17 @@ class PullbackBuilder(Builder):
         return super().finish(name, filename, params, firstline)
 
 
+def _holds_no_shadow(t: T) -> bool:
+    if isinstance(t, Tup | Lst):
+        return all(map(_holds_no_shadow, parts_of(t)))
+    return isinstance(t, Arr | Known | Bot) or is_scalar(t)
+
+
 def keeps_shadows(f: object) -> bool:
-    """Does a call of f leave every shadow the array it has, and ask for none?"""
-    if not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)):
-        return False
-    return f not in _EMPTIES and f is not helpers.shadow_dense
+    """Does a call of f leave every shadow the array it has, whatever it is given, and ask for none?"""
+    if isinstance(f, pytypes.FunctionType):
+        return f.__module__ == helpers.__name__ and f not in _EMPTIES and f is not helpers.shadow_dense
+    return isinstance(f, (pytypes.BuiltinFunctionType, np.ufunc)) and f not in _EMPTIES
 
 
 # What may give a shadow another array, or call what does.

@@ -544,3 +544,33 @@ def arrays_that_change_joined_before_and_after(x, h):
         total = total + y @ np.concatenate((kept[-1], x))
         x += 0.1 * np.linalg.multi_dot((np.outer(x, h), h.reshape(3, 1), h[:1]))
     return total + sum(k @ x for k in kept)
+
+
+@case(V)
+def items_read_beside_sorting(a):
+    before = a[0] * a[1]
+    a.sort()
+    after = a[0] * a[1] + a[4]
+    a[1:].partition(2)
+    return before * after + a[2] * a[0]
+
+
+@case(V)
+def items_read_beside_writes_through_flat_and_parts(a):
+    before = a[0] * a[2]
+    a.flat[1] = before * a[3]
+    z = a * (1 + 2j)
+    middle = (z[0] * z[1]).real
+    z.real = a * a
+    z.imag[2] = middle
+    return before * middle + (z[0] * z[1] * z[2]).real + a[1] * a[0]
+
+
+@case(V)
+def sorted_in_every_round(a):
+    total = 0.0
+    for i in range(3):
+        total += a[i] * a[0] + a[1]
+        a.sort()
+        a[i] *= 2.5
+    return total * a[0]
