@@ -29,6 +29,7 @@ from mooncake_py.infer.choices import (
 )
 from mooncake_py.infer.codes import GIVE_HANDLED, OF_FRAMES
 from mooncake_py.infer.columns import by_columns
+from mooncake_py.infer.comparing import are_compared_quietly
 from mooncake_py.infer.computed_names import text_made
 from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, members_of
 from mooncake_py.infer.held import is_library
@@ -60,7 +61,6 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls
-from mooncake_py.infer.quiet import COMPARISONS
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
@@ -491,7 +491,7 @@ class Calls(PythonCalls):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
         if f is operator.contains and isinstance(types[0], (Dct, SetOf)) and self.is_told_by_identity(types[1]):
             given = ()
-        if act and type(f).__hash__ is not None and f in in_steps and all(map(self.has_no_comparison, given)):
+        if act and type(f).__hash__ is not None and f in in_steps and are_compared_quietly(self, f, given):
             given = ()
         asked = act and f not in incurious and (any(map(may_be_asked, given)) or may_be_told(f, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
@@ -592,20 +592,6 @@ class Calls(PythonCalls):
             return not may_be_asked(t)
         look = self.classes.look
         return look(t.cls, "__eq__") is object.__eq__ and look(t.cls, "__hash__") is object.__hash__
-
-    def has_no_comparison(self, t: T) -> bool:
-        """Does comparing such values, or the items of such tuples and lists, run nothing written in Python?"""
-        match t:
-            case Union(options=options):
-                return all(map(self.has_no_comparison, options))
-            case Tup():
-                return not answers(t.cls) and all(map(self.has_no_comparison, t.raw))
-            case Lst():
-                return self.has_no_comparison(t.raw)
-            case Obj() if may_be_asked(t) and self.classes is not None:
-                look = self.classes.look
-                return all(look(t.cls, name) is getattr(object, name) for name in COMPARISONS)
-        return not may_be_asked(t)
 
     def result_of_kept(self, python: Any, types: tuple[T, ...]) -> T:
         """What a cache of this function's results gives for constants: a number, or it is not known.

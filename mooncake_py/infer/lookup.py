@@ -46,7 +46,7 @@ def is_fixed(x: Any) -> bool:
         return x.__closure__ is None
     if isinstance(x, (bool, int, str, bytes, type, pytypes.ModuleType)) or x is None:
         return True
-    if x is NotImplemented or x is Ellipsis:
+    if x is NotImplemented or x is Ellipsis or type(x) is object:
         return True
     return (
         isinstance(x, pytypes.BuiltinFunctionType) and isinstance(x.__self__, (pytypes.ModuleType, type(None)))

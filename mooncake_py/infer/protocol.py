@@ -493,7 +493,8 @@ class Classes:
         right = self.look(b, back) if asked else MISSING
         if f is operator.mul and not hasattr(a, "__index__") and not hasattr(b, "__index__"):
             left, right = (MISSING if m in _REPEAT else m for m in (left, right))  # tuples, by whole numbers
-        found = [m for m in (left, right) if m is not MISSING and m is not getattr(object, name, None)]
+        of_all = [getattr(object, n, MISSING) for n in (name, back)]  # which has no answer
+        found = [m for m in (left, right) if m is not MISSING and m not in of_all]
         if not found or not all(is_function(m) for m in found):
             return None
         if isinstance(types[0], Tup) or isinstance(types[1], Tup):

@@ -52,8 +52,12 @@ _IN_C = frozenset({pytypes.MemberDescriptorType, pytypes.GetSetDescriptorType, p
 _MATHS = frozenset({"math", "cmath"})
 
 
-def is_quiet(cls: type, names: Collection[str] | None = None) -> bool:
-    """Do the special methods of this class (those of these names), where they are written in Python, only look?"""
+def is_quiet(cls: type, names: Collection[str] | None = None, relied: list[Relied] | None = None) -> bool:
+    """Do the special methods of this class (those of these names), where they are written in Python, only look?
+
+    What that relies on beside the methods is put into `relied`.
+    """
+    relied = [] if relied is None else relied
     seen: set[str] = set()
     for k in cls.__mro__:
         for name, d in k.__dict__.items():
@@ -62,7 +66,7 @@ def is_quiet(cls: type, names: Collection[str] | None = None) -> bool:
             if (name in _CALLED_BY_NAME) if names is None else (name not in names and name not in _HOOKS):
                 continue
             seen.add(name)
-            if type(d) is pytypes.FunctionType and not _looks(d, cls, _DEEPEST):
+            if type(d) is pytypes.FunctionType and not _looks(d, cls, _DEEPEST, relied):
                 return False
     return True
 
@@ -80,44 +84,51 @@ def way_to_list(f: Any, cls: type) -> Callable[[Any], list[Any]]:
     return items_left
 
 
+Relied = tuple[type | dict[str, Any], str]
+"""A class or the names of a module, and one of them."""
+
 _Asks = tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]]]
 _asks: dict[int, tuple[Any, _Asks | None]] = {}
 
 
-def _looks(f: pytypes.FunctionType, cls: type, depth: int) -> bool:
+def _looks(f: pytypes.FunctionType, cls: type, depth: int, relied: list[Relied]) -> bool:
     """Does a function that is given an object of this class only look?"""
     asks = _asks_of(f.__code__) if depth else None
     if asks is None:
         return False
     functions, attributes, of_modules = asks
     for name in functions:
+        relied.append((f.__globals__, name))
         found = f.__globals__.get(name, getattr(builtins, name, None))
-        if not _only_looks(found, cls, depth):
+        if not _only_looks(found, cls, depth, relied):
             return False
     for module, name in of_modules:
         found = f.__globals__.get(module)
+        relied.append((f.__globals__, module))
         if isinstance(found, pytypes.ModuleType):
-            if found.__name__ not in _MATHS and not _only_looks(getattr(found, name, None), cls, depth):
+            relied.append((found.__dict__, name))
+            if found.__name__ not in _MATHS and not _only_looks(getattr(found, name, None), cls, depth, relied):
                 return False
-        elif not _attribute_looks(type(found), f"call {name}", depth):  # of a list, say, or another object
+        elif not _attribute_looks(type(found), f"call {name}", depth, relied):  # of a list, say, or another object
             return False
-    return all(_attribute_looks(cls, name, depth) for name in attributes)
+    return all(_attribute_looks(cls, name, depth, relied) for name in attributes)
 
 
-def _only_looks(f: Any, cls: type, depth: int) -> bool:
+def _only_looks(f: Any, cls: type, depth: int, relied: list[Relied]) -> bool:
     if type(f) is pytypes.FunctionType:
-        return _looks(f, cls, depth - 1)
+        return _looks(f, cls, depth - 1, relied)
     return f in _OF_OBJECTS or is_pure(f) if type(f).__hash__ is not None else False
 
 
-def _attribute_looks(cls: type, name: str, depth: int) -> bool:
+def _attribute_looks(cls: type, name: str, depth: int, relied: list[Relied]) -> bool:
     """Does an attribute of this name, of the class, only look when it is read and called?"""
     called, _, name = name.rpartition(" ")
     d = class_attribute(cls, name)
+    relied.append((cls, name))
     if isinstance(d, property):
-        return not called and type(d.fget) is pytypes.FunctionType and _looks(d.fget, cls, depth - 1)
+        return not called and type(d.fget) is pytypes.FunctionType and _looks(d.fget, cls, depth - 1, relied)
     if type(d) is pytypes.FunctionType:
-        return _looks(d, cls, depth - 1)
+        return _looks(d, cls, depth - 1, relied)
     return not called and (not hasattr(type(d), "__get__") or type(d) in _IN_C)
 
 

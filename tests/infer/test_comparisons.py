@@ -2,7 +2,11 @@
 
 import heapq
 
+import pytest
+
 from mooncake_py import grad, inspect, value_and_grad
+from tests.derive import all_sites
+from tests.zoo import ordering as zoo
 
 
 class Event:
@@ -15,6 +19,12 @@ class Rival:
         self.cost = cost
 
     def __lt__(self, other):
+        return self.cost < other.cost
+
+
+class Noting(Rival):
+    def __lt__(self, other):
+        self.start = other.cost
         return self.cost < other.cost
 
 
@@ -39,12 +49,60 @@ def served_rivals(times, costs):
     return served(times, costs, Rival)
 
 
-def test_objects_that_cannot_be_compared_stay_known():
-    assert "decided when it runs" not in str(inspect(served, TIMES, COSTS))
+def served_noting(times, costs):
+    return served(times, costs, Noting)
 
 
-def test_objects_that_can_be_are_asked():
-    assert "the method of an object may be called" in str(inspect(served_rivals, TIMES, COSTS))
+@pytest.mark.parametrize("f", [served, served_rivals])
+def test_objects_that_cannot_be_compared_or_only_look_stay_known(f):
+    assert "decided when it runs" not in str(inspect(f, TIMES, COSTS))
+
+
+def test_objects_that_note_are_asked():
+    assert "the method of an object may be called" in str(inspect(served_noting, TIMES, COSTS))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        zoo.objects_that_only_say_which_is_less,
+        zoo.events_in_the_order_of_their_times,
+        zoo.the_best_of_objects_without_comparisons,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_nothing_is_decided_when_it_runs(f):
+    assert not all_sites(f, zoo.XS)
+
+
+def less(a, b):
+    return a.cost < b.cost
+
+
+class ByGlobal:
+    def __init__(self, cost):
+        self.cost = cost
+
+    def __lt__(self, other):
+        return less(self, other)
+
+
+def in_order(x):
+    first, second = sorted([ByGlobal(3.0 * x), ByGlobal(x)])
+    return first.cost * second.cost
+
+
+def test_what_a_comparison_calls_is_looked_at_again_when_it_is_another(monkeypatch):
+    def noting(a, b):
+        a.cost = 2.0 * a.cost
+        return False
+
+    assert value_and_grad(in_order)(1.5) == (6.75, 9.0)
+    monkeypatch.setitem(globals(), "less", noting)
+    expected = in_order(1.5)
+    value, g = value_and_grad(in_order)(1.5)
+    assert value == expected
+    assert abs(g - 2 * expected / 1.5) < 1e-9
 
 
 class Late:

@@ -4,6 +4,7 @@ import bisect
 import heapq
 import math
 import operator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -205,3 +206,55 @@ def rows_in_order_of_an_item(xs, y):
     rows = [(x * y, k) for k, x in enumerate(xs, 1)]
     rows.sort(key=operator.itemgetter(0), reverse=True)
     return sum(v * k * i for i, (v, k) in enumerate(rows, 1)) + sorted(rows, key=operator.itemgetter(1))[0][0]
+
+
+class Bid:
+    def __init__(self, price, size):
+        self.price, self.size = price, size
+
+    def __lt__(self, other):
+        return self.price < other.price
+
+
+@case(XS)
+def objects_that_only_say_which_is_less(xs):
+    bids = [Bid(x, x * x) for x in xs]
+    heap = []
+    for b in bids:
+        heapq.heappush(heap, b)
+    total = max(bids).size * min(bids).price
+    while heap:
+        b = heapq.heappop(heap)
+        total += b.price * b.size * len(heap)
+    bids.sort()
+    first, last = bids[0], bids[-1]
+    return (
+        total
+        + sum(b.size * i for i, b in enumerate(sorted(bids, reverse=True)))
+        + (first.size if first < last else last.size)
+    )
+
+
+@dataclass(order=True)
+class Event:
+    time: float
+    weight: float = field(compare=False)
+
+
+@case(XS)
+def events_in_the_order_of_their_times(xs):
+    queue = [Event(x, x * x) for x in xs]
+    heapq.heapify(queue)
+    total = 0.0
+    while queue:
+        e = heapq.heappop(queue)
+        total += e.time * e.weight * len(queue)
+        if e.weight > 1.0:
+            heapq.heappush(queue, Event(e.time + 1.0, e.weight * 0.3))
+    return total
+
+
+@case(XS)
+def the_best_of_objects_without_comparisons(xs):
+    found = [Candidate(x, 1.5 + x * x) for x in xs]
+    return max(found, key=lambda c: c.value).cost * min(found, key=lambda c: c.cost, default=None).value
