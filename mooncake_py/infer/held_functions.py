@@ -57,8 +57,8 @@ def held(state: State, fn: Fn, s: Call) -> Held | None:
     if code.co_name in code.co_freevars or len(s.pos.calls("")) > MOST_NESTED:
         return None
     plan = in_order(state, fn, s, in_sight)
-    if plan is None or (in_sight and plan.args == s.args and not plan.names):
-        return None
+    if plan is None or (in_sight and plan.args == s.args and not plan.names and not code.co_flags & CO_VARKEYWORDS):
+        return None  # it fits as it stands
     if not (in_sight or code.co_freevars or plan.args != s.args):
         return None
     if sum(len(b.stmts) for b in state.shape.fn.blocks) > MOST_TOTAL:

@@ -131,7 +131,7 @@ class Shape:
 
     def _may_give_class(self, s: Call) -> bool:
         named = is_const(s.fn, ops.load_global) or (is_const(s.fn, getattr) and is_const(s.args[1], "__class__"))
-        return named or self._builtin(s.fn) is type
+        return named or self.builtin(s.fn) is type
 
     @cached_property
     def first_in(self) -> dict[Operand, list[Call]]:
@@ -156,9 +156,9 @@ class Shape:
     def looked_into(self) -> set[Var]:
         """The dicts of attributes that are only read: no other code gets them, and nothing is written into them but by
         `update` and as an item."""
-        return self.only_read({s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)})
+        return self.only_read({s.out for s in self.statements if self.builtin(s.fn) is vars or _reads_dict(s)})
 
-    def _builtin(self, f: Operand) -> object:
+    def builtin(self, f: Operand) -> object:
         """The function that a callee surely is, as a constant or by the name of a builtin."""
         if isinstance(f, Const):
             return f.value if type(f.value).__hash__ is not None else None
@@ -171,25 +171,25 @@ class Shape:
     @cached_property
     def _constant_displays(self) -> dict[Var, Call]:
         """Dicts that are written down with constant names for keys and then only read."""
-        found = {s.out: s for s in self.statements if is_const(s.fn, ops.build_map) and _names(s) is not None}
+        found = {s.out: s for s in self.statements if is_const(s.fn, ops.build_map) and names(s) is not None}
         return {v: found[v] for v in self.only_read(set(found))}
 
     def shown(self, v: Operand) -> list[tuple[str, Operand]] | None:
         """The items of a dict that is written down with constant names, and then only read."""
         s = self._constant_displays.get(v) if isinstance(v, Var) else None
-        return None if s is None else _names(s)
+        return None if s is None else names(s)
 
     def keywords(self, v: Operand) -> list[tuple[str, Operand]] | None:
         """The items of a dict that is put together for one call, if that is of names and other such dicts."""
         d = self.defs.get(v) if isinstance(v, Var) else None
-        if d is None or not is_const(d.fn, ops.build_map) or (found := _names(d)) is None:
+        if d is None or not is_const(d.fn, ops.build_map) or (found := names(d)) is None:
             return None
         for s in self.first_in.get(d.out, ()):
             other = s.args[1] if len(s.args) == 2 else None
             given = self._constant_displays.get(other) if isinstance(other, Var) else None
             if given is None or not is_const(s.fn, ops.dict_merge):
                 return None
-            found += _names(given) or []
+            found += names(given) or []
         calls = [s for s in self.statements if v in s.operands() and s.args[:1] != (v,)]
         alone = len(calls) == 1 and not any(v in term_operands(b.term) for b in self.fn.blocks)
         return found if alone and len({k for k, _ in found}) == len(found) else None
@@ -200,7 +200,7 @@ class Shape:
             return found
         methods = {s.out: s.args[0] for s in self.statements if _reads_method(s)}
         updates = {s.out: s.args[0] for s in self.statements if _reads_method(s, "update")}
-        of_attributes = {s.out for s in self.statements if self._builtin(s.fn) is vars or _reads_dict(s)}
+        of_attributes = {s.out for s in self.statements if self.builtin(s.fn) is vars or _reads_dict(s)}
         methods |= {m: d for m, d in updates.items() if d in of_attributes}
         for b in self.fn.blocks:
             found.difference_update(term_operands(b.term))
@@ -209,7 +209,7 @@ class Shape:
                     found.discard(s.args[0])
                 elif is_const(s.fn, operator.setitem) and s.args[0] in of_attributes:
                     found.difference_update(s.args[1:])  # an attribute is set
-                elif self._builtin(s.fn) not in _LOOK and s.out not in methods and s.fn not in updates.keys() & methods:
+                elif self.builtin(s.fn) not in _LOOK and s.out not in methods and s.fn not in updates.keys() & methods:
                     found.difference_update(s.operands())
         found.difference_update([d for m, d in methods.items() if m in self.escaping])
         return found
@@ -217,14 +217,14 @@ class Shape:
     @cached_property
     def looked_up(self) -> set[Var]:
         """The dicts that are made here of which nobody asks for the keys: no other code gets them."""
-        found = {s.out for s in self.statements if self._builtin(s.fn) in _MAKE}
+        found = {s.out for s in self.statements if self.builtin(s.fn) in _MAKE}
         if not found:
             return found
         methods = {s.out: s.args[0] for s in self.statements if _reads_method(s, *_BY_KEY)}
         for b in self.fn.blocks:
             found.difference_update(term_operands(b.term))
             for s in b.stmts:
-                by_key = self._builtin(s.fn) in _LOOK_UP or s.out in methods
+                by_key = self.builtin(s.fn) in _LOOK_UP or s.out in methods
                 found.difference_update(s.operands()[2:] if by_key else s.operands())
         found.difference_update([d for m, d in methods.items() if m in self.escaping])
         return found
@@ -306,7 +306,7 @@ _BY_KEY = frozenset({"values", "get", "setdefault", "pop", "clear", "__contains_
 """What makes dicts, and the functions and methods by which nobody gets a key."""
 
 
-def _names(s: Call) -> list[tuple[str, Operand]] | None:
+def names(s: Call) -> list[tuple[str, Operand]] | None:
     """The items of a dict display whose keys are constant strings."""
     keys = [k.value for k in s.args[::2] if isinstance(k, Const) and type(k.value) is str]
     return list(zip(keys, s.args[1::2], strict=True)) if 2 * len(keys) == len(s.args) else None

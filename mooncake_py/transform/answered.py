@@ -7,7 +7,7 @@ and what is returned in the one case that there is, is known.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +74,7 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
         if answer is not None:
             answers[s.out] = Const(answer)
             dead.add(s)
-    return _with_answers(body, answers, dead)
+    return with_answers(body, answers, dead)
 
 
 def known_empty(body: Function, made: Var) -> Function:
@@ -91,11 +91,12 @@ def known_empty(body: Function, made: Var) -> Function:
         return body
     if block in _reached_from(succs[block], succs):  # in a loop
         return body
-    return _with_answers(body, {asked.out: Const(False)}, {asked})
+    return with_answers(body, {asked.out: Const(False)}, {asked})
 
 
-def _with_answers(body: Function, answers: dict[Operand, Operand], dead: set[Call]) -> Function:
-    if not dead:
+def with_answers(body: Function, answers: Mapping[Operand, Operand], dead: Set[Call]) -> Function:
+    """The body without dead statements, of which the results are known, and without what nobody comes to then."""
+    if not answers and not dead:
         return body
     body = map_function(body, lambda v: answers.get(v, v), dead)
     by_id = {b.id: _decided(b) for b in body.blocks}

@@ -39,7 +39,6 @@ from mooncake_py.ir.nodes import (
     Try,
     Var,
     edges,
-    term_operands,
 )
 from mooncake_py.iterators import each_key, key_in
 from mooncake_py.registry import is_pure
@@ -394,32 +393,6 @@ class _Rewriter(Displays):
         self.out.append(Call(s.out, s.fn, (*s.args[:k], keys, *s.args[k + 1 :]), s.kwargs, s.pos))
         return True
 
-    def _is_new(self, made: Call, s: Call) -> bool:
-        """Has nobody had what is made there when this statement gets it?"""
-        if self.counts.get(made.out) == 1:
-            return True
-        b = next(b for b in self.fn.blocks if s in b.stmts)
-        stmts = b.stmts[: b.stmts.index(s)]
-        seen = {b.id}
-        while made not in stmts:
-            if made.out in b.params or any(made.out in x.operands() for x in stmts) or len(self.before[b.id]) != 1:
-                return False
-            (b,) = self.before[b.id]
-            if b.id in seen or made.out in term_operands(b.term):
-                return False
-            seen.add(b.id)
-            stmts = b.stmts
-        return not any(made.out in x.operands() for x in stmts)
-
-    @cached_property
-    def before(self) -> dict[BlockId, list[CFGBlock]]:
-        """The blocks from which one comes to a block."""
-        out: dict[BlockId, list[CFGBlock]] = {b.id: [] for b in self.fn.blocks}
-        for b in self.fn.blocks:
-            for e in edges(b.term):
-                out[e.target].append(b)
-        return out
-
     def _writes_out(self, s: Call) -> bool:
         """`f(x, out=z)`, which no rule takes, as `f(x)` written into z."""
         info, t = self.inferred.calls.get(s.out), self.type_of(s.fn)
@@ -466,22 +439,6 @@ class _Rewriter(Displays):
             ]
         return [out] if isinstance(t, Arr) or _is(t, None) or _is(t, Ellipsis) else None
 
-    def _merged(self, s: Call) -> bool:
-        """A dict of keywords for one call, with those of another dict that is made for it alone."""
-        whole, part = (self.defs.get(v) if isinstance(v, Var) else None for v in s.args[:2])
-        if whole is None or part is None or whole is part or self.counts.get(s.out) or not self._is_new(part, s):
-            return False
-        others = [u for u in self.uses.get(whole.out, ()) if u is not s]
-        if len(others) != 1 or self.counts[whole.out] != 2:
-            return False
-        if others[0] not in self.beside or not self._is(others[0], ops.call_ex):
-            return False
-        keys = [k.value if isinstance(k, Const) else None for d in (whole, part) for k in d.args[::2]]
-        if not (self._is(whole, ops.build_map) and self._is(part, ops.build_map)) or len({*keys, None}) <= len(keys):
-            return False
-        self.subst[whole.out] = self.emit(s.pos, ops.build_map, *whole.args, *part.args)
-        return True
-
 
 _SIMPLER: dict[int, Callable[[_Rewriter, Call], bool]] = {
     id(f): simpler
@@ -489,7 +446,6 @@ _SIMPLER: dict[int, Callable[[_Rewriter, Call], bool]] = {
         (ops.unpack, _Rewriter._unpack),
         (ops.unpack_ex, _Rewriter._unpack_ex),
         (ops.call_ex, _Rewriter._call_ex),
-        (ops.dict_merge, _Rewriter._merged),
         (operator.getitem, _Rewriter._known_item),
         (ops.build_list, _Rewriter._mixed),
         (operator.add, _Rewriter._sum),

@@ -38,6 +38,7 @@ from mooncake_py.transform.split import Narrowing, by_options, without_dead_ends
 from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.stops import without_idle
 from mooncake_py.transform.strict import without_strict
+from mooncake_py.transform.united import unite
 from mooncake_py.transform.unroll import unroll
 
 MOST_ATTEMPTS = 5  # to find out what values that plans rely on may be
@@ -167,6 +168,9 @@ def simplify(
     kept = keep_views(inferred)
     if kept is not None:
         return kept
+    united = unite(inferred)
+    if united is not None:
+        return united
     shown = show_starred(inferred)
     if shown is not None:
         return shown

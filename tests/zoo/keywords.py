@@ -1,0 +1,199 @@
+"""Keyword arguments that are put together, and written to, before they are handed on."""
+
+from tests.zoo.registry import case
+
+
+def _line(a, scale=1.0, shift=0.0):
+    return a * scale + shift
+
+
+@case(1.3)
+def defaults_set_by_a_wrapper(x):
+    def wrapper(a, **options):
+        options.setdefault("scale", 2.0)
+        options["shift"] = a
+        return _line(a, **options)
+
+    return wrapper(x) + wrapper(x, scale=x) * wrapper(x, scale=x * x)
+
+
+@case(1.3)
+def set_where_they_are_not_given(x):
+    def wrapper(a, **options):
+        if "scale" not in options:
+            options["scale"] = a
+        verbose = options.pop("verbose", False)
+        if verbose:
+            a = a * x
+        return _line(a, **options) * (2.0 if options.get("shift") is None else 1.0)
+
+    return wrapper(x) + wrapper(x, scale=3.0, verbose=True) + wrapper(x, shift=x * x)
+
+
+def _decorated(f):
+    def wrapper(*args, **options):
+        options.setdefault("scale", 1.5)
+        return f(*args, **options) * options["scale"]
+
+    return wrapper
+
+
+_scaled_line = _decorated(_line)
+
+
+@case(1.3)
+def a_decorator_that_has_options_of_its_own(x):
+    return _scaled_line(x) + _scaled_line(x, shift=x) * _scaled_line(x, scale=x)
+
+
+@case(1.3)
+def one_option_another_than_in_a_dict(x):
+    options = {"scale": x, "shift": 2.0}
+    total = _line(x, **{**options, "scale": 2 * x})
+    for i in range(4):
+        total += _line(total, **{**options, "shift": total * i}) * 0.1
+    return total
+
+
+@case(1.3)
+def copies_with_more_options(x):
+    base = {"scale": x}
+    total = _line(x, **dict(base, shift=1.0)) * _line(x, **(base | {"shift": x}))
+    other = base.copy()
+    other.update(shift=2 * x)
+    other["scale"] = other["scale"] * x
+    last = dict(scale=x)
+    last.update({"shift": x})
+    return total * _line(x, **other) + _line(x, **last)
+
+
+@case(1.3)
+def written_to_once_it_is_copied(x):
+    options = {"scale": x}
+    copy = {**options}
+    options["scale"] = 3 * x
+    copy["shift"] = options["scale"]
+    return _line(x, **copy) * _line(x, **options)
+
+
+@case(1.3)
+@case(0.7, name="the_same_names_the_other_way")
+def the_same_names_whichever_way_is_taken(x):
+    options = {"scale": 1.0, "shift": x}
+    if x > 1:
+        options["scale"] = x * x
+    else:
+        options["scale"] = 2.0 * x
+    total = 0.0
+    for _ in range(5):
+        total += _line(total + x, **options)
+        options["shift"] = total * 0.1
+    return total
+
+
+@case(1.3)
+def an_option_that_comes_later(x):
+    options = {"scale": 1.0}
+    total = 0.0
+    for i in range(5):
+        if i > 2:
+            options["shift"] = x
+        total += _line(total + x, **options) * 0.1
+    return total
+
+
+@case(1.3)
+def filled_in_a_loop(x):
+    options = {}
+    for name in ("scale", "shift"):
+        options[name] = x * len(name)
+    update = options.update
+    total = _line(x, **options)
+    if x > 1:
+        update(shift=x)
+    return total * _line(x, **options)
+
+
+@case(1.3)
+def written_to_by_others(x):
+    options = {"scale": 1.0}
+
+    def move(d):
+        d["shift"] = x
+
+    move(options)
+    total = _line(x, **options)
+    held = [options]
+    held[0]["scale"] = 2 * x
+    return total * _line(x, **options) * _line(x, **{**options, "shift": 2.0})
+
+
+@case(1.3)
+def written_to_before_something_is_raised(x):
+    options = {"scale": x}
+    try:
+        options["shift"] = x
+        return options["steps"]
+    except KeyError:
+        return _line(x, **options)
+
+
+@case(1.3)
+@case(0.7, name="the_other_of_two_by_another_name")
+def one_of_two_by_another_name(x):
+    first, second = {"scale": x}, {"shift": x}
+    either = first if x > 1 else second
+    either["shift"] = 3 * x
+    return _line(x, **first) * _line(x, **{**second, "scale": 2.0})
+
+
+@case(1.3)
+def taken_out_before(x):
+    options = {"scale": x, "steps": 3.0}
+    steps = options["steps"]
+    del options["steps"]
+    options.pop("tol", None)
+    return _line(steps * x, **options) + len(options)
+
+
+@case(1.3)
+def order_of_what_is_put_together(x):
+    a = {"p": x, "q": 2 * x}
+    b = {**a, "r": x * x, "p": 5 * x}
+    a["q"] = 7.0
+    total = sum(i * v for i, v in enumerate(b.values()))
+    for i, (name, v) in enumerate({**b, **a}.items()):
+        total += i * v * len(name)
+    return total
+
+
+@case(1.3)
+def a_name_given_twice(x):
+    options = {"a": x}
+    try:
+        return _line(x, **options)
+    except TypeError:
+        return x * x
+
+
+class _Model:
+    def __init__(self, **config):
+        config = {**{"w": 1.0, "b": 0.5}, **config}
+        for name, v in config.items():
+            setattr(self, name, v)
+
+    def __call__(self, x):
+        return self.w * x + self.b
+
+
+@case(1.3)
+def a_configuration_over_its_defaults(x):
+    return _Model(w=x)(x) + _Model(b=x * x)(x)
+
+
+@case(1.3)
+def no_options_for_a_function_made_here(x):
+    def either(a, **options):
+        return a * options.get("scale", 2.0)
+
+    return either(x) * either(x, scale=x)
