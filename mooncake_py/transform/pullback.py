@@ -454,4 +454,6 @@ def keeps_shadows(f: object) -> bool:
 
 
 # What may give a shadow another array, or call what does.
-_EMPTIES = frozenset({helpers.shadow_take, helpers.take_any, helpers.copy_take, helpers.run_pullback, getattr})
+_EMPTIES: frozenset[object] = frozenset(
+    {helpers.shadow_take, helpers.take_any, helpers.copy_take, helpers.run_pullback, getattr}
+)

@@ -99,7 +99,8 @@ class _Uniting:
         self.unseen = {v: items for v, items in self.unseen.items() if v not in s.operands()}
         done = None
         asks = is_const(s.fn, operator.not_) or is_const(s.fn, ops.truth)
-        if asks and isinstance(asked := self.known.get(d, d), Const) and type(asked.value) in _PLAIN:
+        asked = self.known.get(d, d) if asks and d is not None else None
+        if isinstance(asked, Const) and type(asked.value) in _PLAIN:
             return self._is(s, Const(bool(asked.value) is is_const(s.fn, ops.truth)))
         if s.fn in self.methods:
             of, method = self.methods[s.fn]
