@@ -23,14 +23,13 @@ from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.pullback import Pullback
 from mooncake_py.run import ARRAYS, NOTHING, Wary, in_run, is_wary
 from mooncake_py.run import current as this_run
+from mooncake_py.runtime.arguments import Shadows, shadows_of
 from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.user import (
-    Shadows,
     put_back,
     seed,
-    shadows_of,
     snapshot,
 )
 from mooncake_py.runtime.warm import WarmRun

@@ -36,6 +36,10 @@ class Outside:
 
     def has(self, args: Iterable[Any]) -> bool:
         """Is one of these there as well, or what they hold, or an array with the same memory?"""
+        f, *others = self.held
+        alone = not self.names and not others and f.__closure__ is None
+        if alone and not (f.__defaults__ or f.__kwdefaults__ or f.__dict__):
+            return False
         mine = _memory_of(args)
         if not mine:
             return False

@@ -1,4 +1,4 @@
-"""The border to the user: shadows for arguments on the way in, cotangents in the user's own types on the way out."""
+"""The border to the user on the way out: cotangents in the user's own types, and what is put back."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py import layout, run
-from mooncake_py.errors import CotangentError, UnsupportedError
+from mooncake_py.errors import CotangentError
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
-from mooncake_py.shadows import Shadow, shadow_of
+from mooncake_py.shadows import Shadow
 from mooncake_py.structure import (
     attributes,
     dict_kind,
-    has_attributes_beside,
     held_items,
     in_order,
     is_user_class,
@@ -27,106 +25,8 @@ from mooncake_py.structure import (
     unstore,
     with_items,
 )
-from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent, lies_in, made_fdata, zero_fdata
+from mooncake_py.tangents import DictShadow, ListShadow, ObjectShadow, has_tangent
 from mooncake_py.trees import children, describe, rebuild
-
-
-class Shadows(tuple):
-    """fdata of arguments; `aliased` where two of them share memory."""
-
-    aliased = False
-
-
-def shadows_of(args: tuple[Any, ...], active: tuple[bool, ...], apart: bool = False) -> Shadows:
-    """Fresh fdata for arguments; arguments that share memory share their fdata.
-
-    `apart`: nobody writes to them, so an array has fdata of its own at every place that it is found at.
-    """
-    seen: dict[int, Any] = {}
-    arrays: list[tuple[np.ndarray, Shadow]] = []
-    state = {"aliased": False}
-    here = run.current()
-    met: list[tuple[Any, ObjectShadow]] = []  # objects: looked into later, they may be linked into long lists
-
-    def one(x: Any) -> Any:
-        if type(x) in _PLAIN:
-            return None
-        if apart and type(x) is np.ndarray:
-            return zero_fdata(x) if here.wary >= run.ARRAYS else made_fdata(x)
-        if not isinstance(x, tuple) and id(x) in seen:
-            state["aliased"] = True
-            return seen[id(x)]
-        if type(x) is np.ndarray and x.dtype.kind in "fc":
-            f: Any = _array_shadow(x, arrays, state)
-        elif isinstance(x, tuple):
-            items = tuple(map(one, items_of(x)))
-            f = items if any(v is not None for v in items) else None
-        elif isinstance(x, list):
-            held = in_order(x)
-            f = noted(x, ListShadow([], [None] * len(held)))
-            f.f.extend([None] * len(held) if all_plain(held) else [one(v) for v in held])
-        elif isinstance(x, deque):
-            held = in_order(x)
-            f = noted(x, ListShadow(deque(maxlen=x.maxlen), deque([None] * len(held), x.maxlen)))  # type: ignore[arg-type]
-            f.f.extend([one(v) for v in held])
-        elif isinstance(x, dict):
-            f = noted(x, DictShadow({}))
-            f.f.update({k: one(v) for k, v in dict_kind(x).items(x)})
-        elif is_user_class(type(x)):
-            f = noted(x, ObjectShadow(x))
-            met.append((x, f))
-        else:
-            f = zero_fdata(x)
-        if f is not None:
-            seen[id(x)] = f
-        if type(x) not in _WITHOUT_ATTRIBUTES and isinstance(x, (list, dict, deque)) and has_attributes_beside(x):
-            beside = here.memos[id(x)] = ObjectShadow(x)
-            met.append((x, beside))
-        return f
-
-    def noted(x: Any, f: Any) -> Any:
-        """One shadow per object, which may hold itself, and from wherever the run comes to it."""
-        seen[id(x)] = f
-        here.put(x, f)
-        return f
-
-    out = Shadows(one(x) if a else None for x, a in zip(args, active, strict=True))
-    for x, f in met:  # there are more and more
-        f.f.update({k: None if k in f.constant else one(v) for k, v in attributes(x).items()})
-    out.aliased = state["aliased"]
-    return out
-
-
-def _array_shadow(x: np.ndarray, arrays: list[tuple[np.ndarray, Shadow]], state: dict[str, bool]) -> Shadow:
-    if run.current().wary >= run.ARRAYS and lies_in(x, layout.owner_of(x)):
-        shadow = zero_fdata(x)  # the run may come to its memory from outside as well
-        state["aliased"] = state["aliased"] or any(np.shares_memory(x, y) for y, _ in arrays)
-        arrays.append((x, shadow))
-        return shadow
-    shadow = shadow_of(x)
-    own = x.base is None
-    for y, other in arrays:
-        if own and y.base is None:  # each has memory of its own
-            continue
-        if np.may_share_memory(x, y) and np.shares_memory(x, y):
-            state["aliased"] = True
-            base = layout.owner_of(x)
-            if (
-                base is not layout.owner_of(y)
-                or base.dtype != x.dtype
-                or y.dtype != x.dtype
-                or not base.flags.c_contiguous
-            ):
-                raise UnsupportedError("arguments that overlap in memory in this way", "the call", None)
-            data = other.data if other.shared and other.data is not None else None
-            whole = data.base if data is not None and isinstance(data.base, np.ndarray) else None
-            if whole is None or whole.shape != base.shape:
-                whole = np.zeros(base.shape, base.dtype)
-                other.data, other.owned, other.shared = layout.same_view(y, base, whole), True, True
-            shadow.data, shadow.owned, shadow.shared = layout.same_view(x, base, whole), True, True
-            break
-    arrays.append((x, shadow))
-    return shadow
 
 
 def seed(y: Any, fdata: Any, dy: Any, seen: set[tuple[int, int]] | None = None) -> None:
@@ -498,12 +398,12 @@ def _any_added(fdata: Any, seen: set[int]) -> bool:
 
 
 _WITHOUT_ATTRIBUTES = frozenset({list, tuple, dict, defaultdict, deque, set, frozenset, np.ndarray})
-_PLAIN = frozenset({float, int, complex, bool, str, type(None)})
+PLAIN = frozenset({float, int, complex, bool, str, type(None)})
 
 
 def all_plain(xs: Iterable[Any]) -> bool:
     """Are these numbers and strings of Python, and nothing else? (Asked of long lists: no step of it is in Python.)"""
-    return _PLAIN.issuperset(map(type, xs))
+    return PLAIN.issuperset(map(type, xs))
 
 
 def has_derivative(x: Any, keys: bool = False, seen: set[int] | None = None) -> bool:

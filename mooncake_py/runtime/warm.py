@@ -19,12 +19,13 @@ from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
+from mooncake_py.runtime.arguments import shadows_of
 from mooncake_py.runtime.filling import PLAIN, Filling
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.unrolled import Way, call_of, fitting, spec_of
-from mooncake_py.runtime.user import Seen, put_back, report, shadows_of, snapshot
+from mooncake_py.runtime.user import Seen, put_back, report, snapshot
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import ANY, NUM, VAL

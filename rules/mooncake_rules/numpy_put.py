@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import NotDifferentiated
-from mooncake_py.infer.types import Inst, Known, T, Tup, widen
+from mooncake_py.infer.types import Arr, Inst, Known, T, Tup, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, item_types, overlay, pure, refuse, rrule, zero_derivative
@@ -60,6 +60,28 @@ def along(arr: np.ndarray, indices: np.ndarray, axis: int) -> tuple[np.ndarray, 
 
 zero_derivative(places, selected, repeated, along)
 pure.update({places, selected, repeated, along})
+_INDICES = Arr(np.dtype(np.intp), 1)
+
+
+def _of_places(args: Sequence[T], kwargs: dict[str, T]) -> T | None:
+    a = args[0]
+    return Tup((_INDICES,) * a.ndim) if isinstance(a, Arr) and a.ndim is not None else None
+
+
+def _selected(args: Sequence[T], kwargs: dict[str, T]) -> T | None:
+    mask = widen(args[0])
+    return Arr(np.dtype(bool), mask.ndim) if isinstance(mask, Arr) else None
+
+
+def _along(args: Sequence[T], kwargs: dict[str, T]) -> T | None:
+    arr, indices = args[0], widen(args[1])
+    if not isinstance(arr, Arr) or arr.ndim is None or not isinstance(indices, Arr) or indices.dtype != np.intp:
+        return None
+    return Tup((Arr(np.dtype(np.intp), arr.ndim),) * arr.ndim)
+
+
+infer_table[places], infer_table[along] = _of_places, _along
+infer_table[selected], infer_table[repeated] = _selected, lambda args, kwargs: _INDICES
 
 
 @overlay(np.put, np.ndarray.put)
