@@ -556,6 +556,9 @@ class Calls(PythonCalls):
         in_python = act or python is f or f in _MAKES_IN_PYTHON or any(r.mutates for r in rules)
         if python is not None and not split and in_python and python.__module__ != ops.__name__:
             t = self.derived(s, Known(python), args, types)
+            in_c = type(f) is pytypes.MethodDescriptorType and isinstance(self.type_of(s.fn), Meth)
+            if in_c and self.classes is not None and self.calls[s.out].why == "call":
+                return self.planned(s, Plan(Const(python), args, s.kwargs))  # once it is lost what the method is of
             if f in _MAKES_IN_PYTHON and self.calls[s.out].kind == "plain":
                 self.calls[s.out].kind = "dynamic"
             return self.result_type(f, args, types, kw) if f in (max, min) and isinstance(t, Top) else t

@@ -73,6 +73,37 @@ def chain_(*iterables):
             yield x
 
 
+# Of two or three, the items of which need not be of one type, nor be had in one way.
+@overlay(itertools.chain, arity=2)
+@as_in_c
+def _chain_of_two(xs, ys):
+    it = iter(xs)
+    keep_place()
+    for x in it:
+        yield x
+    it = iter(ys)
+    keep_place()
+    for x in it:
+        yield x
+
+
+@overlay(itertools.chain, arity=3)
+@as_in_c
+def _chain_of_three(xs, ys, zs):
+    it = iter(xs)
+    keep_place()
+    for x in it:
+        yield x
+    it = iter(ys)
+    keep_place()
+    for x in it:
+        yield x
+    it = iter(zs)
+    keep_place()
+    for x in it:
+        yield x
+
+
 @overlay(itertools.chain.from_iterable)
 @as_in_c
 def chain_from_iterable_(iterables):

@@ -68,6 +68,7 @@ def test_objects_that_note_are_asked():
         zoo.objects_that_only_say_which_is_less,
         zoo.events_in_the_order_of_their_times,
         zoo.the_best_of_objects_without_comparisons,
+        zoo.lists_that_an_object_keeps_in_order,
     ],
     ids=lambda f: f.__name__,
 )

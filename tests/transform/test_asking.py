@@ -146,6 +146,13 @@ def sharing_a_source(xs):
     return total
 
 
+def chained(xs):
+    total = sum(itertools.chain([xs[0]], (v * v for v in xs)))
+    for v in itertools.chain((xs[1],), [total * 0.1, xs[2]], generators.sums(xs)):
+        total += v * v
+    return total
+
+
 def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
     inferred = mooncake_py.inspect(f, XS).stages["inferred"]
     assert isinstance(inferred, Inferred)
@@ -155,7 +162,7 @@ def decided_when_it_runs(f: Callable[..., Any]) -> list[Call]:
 
 @pytest.mark.parametrize(
     "f",
-    [asked_by_loops, delegated, zipped, shared, accumulated, entered, put_into_lists, sharing_a_source],
+    [asked_by_loops, delegated, zipped, shared, accumulated, entered, put_into_lists, sharing_a_source, chained],
     ids=lambda f: f.__name__,
 )
 def test_nothing_is_decided_when_it_runs(f: Callable[..., Any]) -> None:

@@ -760,3 +760,13 @@ def nothing_to_go_over_is_noticed_at_once(x, makers):
         except TypeError:
             total += x * x
     return total
+
+
+@case(V)
+def chains_of_what_comes_in_several_ways(x):
+    total = sum(itertools.chain([x[0]], (v * v for v in x)))
+    for v in itertools.chain((x[1],), map(math.sin, x), [total * 0.1, x[2]]):
+        total += v * v
+    it = itertools.chain(powers(x[0], 3), x)
+    first = next(it) + next(it)
+    return total * first + sum(it) + sum(itertools.chain(x, [1.0]))

@@ -258,3 +258,26 @@ def events_in_the_order_of_their_times(xs):
 def the_best_of_objects_without_comparisons(xs):
     found = [Candidate(x, 1.5 + x * x) for x in xs]
     return max(found, key=lambda c: c.value).cost * min(found, key=lambda c: c.cost, default=None).value
+
+
+class Book:
+    def __init__(self):
+        self.bids, self.asks = [], []
+
+    def add(self, side, price, size):
+        (self.bids if side else self.asks).append((price, size))
+        self.bids.sort(key=lambda t: -t[0])
+        self.asks.sort(key=lambda t: t[0])
+
+    def middle(self):
+        return (self.bids[0][0] + self.asks[0][0]) / 2
+
+
+@case(XS)
+def lists_that_an_object_keeps_in_order(xs):
+    book, total = Book(), 0.0
+    for i, x in enumerate(xs):
+        book.add(i % 2 == 0, x if i % 2 == 0 else 1.2 * x + 3.0, x * x)
+        if book.bids and book.asks:
+            total += book.middle() * book.asks[0][1]
+    return total
