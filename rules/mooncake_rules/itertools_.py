@@ -88,20 +88,8 @@ def _chain_of_two(xs, ys):
 
 
 @overlay(itertools.chain, arity=3)
-@as_in_c
 def _chain_of_three(xs, ys, zs):
-    it = iter(xs)
-    keep_place()
-    for x in it:
-        yield x
-    it = iter(ys)
-    keep_place()
-    for x in it:
-        yield x
-    it = iter(zs)
-    keep_place()
-    for x in it:
-        yield x
+    return itertools.chain(xs, itertools.chain(ys, zs))
 
 
 @overlay(itertools.chain.from_iterable)

@@ -82,7 +82,7 @@ def test_between_reads_of_items(case: RuleCase) -> None:
 OUTSIDE = np.zeros(1)
 
 
-@pytest.mark.parametrize("case", [c for _, c in CALLED[::10]], ids=[name for name, _ in CALLED[::10]])
+@pytest.mark.parametrize("case", [c for _, c in CALLED[::20]], ids=[name for name, _ in CALLED[::20]])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_where_arrays_outside_are_written_to(case: RuleCase) -> None:
     f, args = known_call(case.fn, case.args, case.kwargs)
