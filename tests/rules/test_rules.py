@@ -1,6 +1,6 @@
 """The cases of every rule file: every second one inlined, the others called by a site, which hands them values.
 
-Each on one Python, those of files whose functions take seconds to derive every second time; all of them both ways with
+Each on one Python, those of files whose functions take seconds to derive every third time; all of them both ways with
 `MOONCAKE_ZOO=all`.
 
 Some in a function that writes to arrays from outside, so that the run keeps book of all arrays it meets.
@@ -38,8 +38,8 @@ LONG = {
 
 
 def one_way(way: int) -> list[tuple[str, RuleCase]]:
-    """Those that are looked at in one of two ways: half of the cases, a quarter of those that take seconds."""
-    return [c for i, c in enumerate(CASES) if ALL or i % (4 if c[0].split("-")[0] in LONG else 2) == way]
+    """Those that are looked at in one of two ways: half of the cases, a sixth of those that take seconds."""
+    return [c for i, c in enumerate(CASES) if ALL or i % (6 if c[0].split("-")[0] in LONG else 2) == way]
 
 
 CALLED = share(one_way(0))
