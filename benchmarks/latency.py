@@ -130,7 +130,7 @@ def call_cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
 def overhead_microseconds(fn: Callable[..., Any], args: tuple[Any, ...], repeat: int = 9, calls: int = 1000) -> float:
     """Median of the time of a gradient less that of its forward and pullback, timed in turns."""
     from mooncake_py import value_and_grad
-    from mooncake_py.runtime.user import shadows_of
+    from mooncake_py.runtime.arguments import shadows_of
 
     gradient = value_and_grad(fn, argnums=tuple(range(len(args))))
     gradient(*args)

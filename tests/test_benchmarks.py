@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from benchmarks import fit, rules
+from benchmarks import fit, latency, rules
 from benchmarks.workloads import WORKLOADS, Workload
 from tests.harness import assert_cotangent_fits, bits, directions_for, inner, magnitude, slopes
 
@@ -61,3 +61,9 @@ def test_the_reference_of_the_fit() -> None:
     ends = [[fit.loss(fit.RATES + sign * e, 1e-12, 1e-13) for sign in (1, -1)] for e in steps]
     differences = [(up - down) / 2e-5 for up, down in ends]
     assert np.allclose(fit.reference_gradient(fit.RATES), differences, rtol=1e-6)
+
+
+def test_the_way_into_a_call_is_measured() -> None:
+    """By what the engine calls its parts, which may change."""
+    for fn, args in latency.call_cases().values():
+        assert isinstance(latency.overhead_microseconds(fn, args, repeat=1, calls=1), float)
