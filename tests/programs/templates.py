@@ -113,6 +113,18 @@ def closed(c):
 
 
 CLOSED, BOUND = closed(TABLE), functools.partial(np.multiply, ROW)
+
+
+def state():
+    return [ROW, TABLE, COLUMN, LAYERS, REGULAR, ONE, ZERO_D, Box.ROW]
+
+
+FIRST = copy.deepcopy(state())
+
+
+def reset():
+    for a, was in zip(state(), FIRST):
+        a[...] = was
 """
 
 EXPRESSIONS = """
