@@ -74,6 +74,8 @@ class _OfCode:
             self.kept, self.missed = (new,), 0
 
 
+_EMPTY = pytypes.CellType()
+
 _of_code: dict[pytypes.CodeType, _OfCode] = {}
 
 
@@ -213,13 +215,15 @@ def _of_tuple(t: Tup, x: Any, fx: Any, most: int) -> Asks | None:
 
 
 def _of_cell(t: T, fc: Any, most: int = MOST) -> Asks | None:
-    if type(t) is not Cell or t.elem is BOT:
+    if type(t) is not Cell:
         return None
+    active = fc is not None
+    if t.elem is BOT:  # empty, as that of a name which a generator has not given a value yet
+        return lambda c, fc: (fc is not None) is active and c == _EMPTY
     made_anew = type(t.elem) is Top and most != NARROW
     fit = is_of_class_made_anew if made_anew else fit_of(t.elem, most)
     if fit is None:
         return None
-    active = fc is not None
 
     def asks(c: Any, fc: Any) -> bool:
         try:
