@@ -60,7 +60,7 @@ from mooncake_py.infer.predicates import (
     takes_items,
 )
 from mooncake_py.infer.protocol import Plan
-from mooncake_py.infer.python_calls import PythonCalls
+from mooncake_py.infer.python_calls import PythonCalls, is_empty_so_far
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
@@ -554,6 +554,7 @@ class Calls(PythonCalls):
         python = None if f is ops.load_special else seen_through(f, len(types), bool(kw), classes)
         split = writes_out(f, len(types), [k for k, _ in kw]) and can_be_split(f)
         in_python = act or python is f or f in _MAKES_IN_PYTHON or any(r.mutates for r in rules)
+        in_python = in_python or any(map(is_empty_so_far, types))  # in a first round there is nothing it would give
         if python is not None and not split and in_python and python.__module__ != ops.__name__:
             t = self.derived(s, Known(python), args, types)
             in_c = type(f) is pytypes.MethodDescriptorType and isinstance(self.type_of(s.fn), Meth)

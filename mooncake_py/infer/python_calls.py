@@ -44,7 +44,7 @@ _ITERATE = (iter, zip, enumerate, reversed)
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
-def _is_blank(t: T) -> bool:
+def is_empty_so_far(t: T) -> bool:
     """Is it a list or dict that is not yet seen to have anything in it?"""
     return (isinstance(t, Lst) and isinstance(t.elem, Bot)) or (isinstance(t, Dct) and isinstance(t.values(), Bot))
 
@@ -98,7 +98,7 @@ class PythonCalls(Attributes):
             self.unseen.add(s.out)
             return any(map(self.leads_to_more, s.operands()))
         made_of = info.rule is not None or info.kind == "plain"  # else code that is not seen may give anything
-        if type(t) not in (Top, Real) or not made_of or not any(_is_blank(self.type_of(v)) for v in s.args):
+        if type(t) not in (Top, Real) or not made_of or not any(is_empty_so_far(self.type_of(v)) for v in s.args):
             return False
         self.hollow.add(s.out)
         return True

@@ -122,8 +122,10 @@ def _names(code: pytypes.CodeType) -> frozenset[str]:
 
 
 def functions_in(code: pytypes.CodeType) -> list[pytypes.FunctionType]:
-    """The functions that a code object holds: inner ones that were made into functions of what they captured."""
-    return [x for x in code.co_consts if isinstance(x, pytypes.FunctionType)]
+    """The functions that a code object, or one in it, holds: inner ones that were made into functions of what they
+    captured."""
+    found = [x for x in code.co_consts if isinstance(x, pytypes.FunctionType)]
+    return found + [f for x in code.co_consts if isinstance(x, pytypes.CodeType) for f in functions_in(x)]
 
 
 def changes(inferred: Inferred) -> dict[int, T] | None:

@@ -3,7 +3,9 @@
 Such a function reaches itself, and what else it captured, through cells. Where all it does with a cell is to read it,
 and nobody writes to the cell while the function runs, a call of it is the call of a function without cells that is
 given the contents, or, where functions write to it, the cell: one whose types can be found, and whose rule is known
-before it runs. The function that is made stays for those who do more with it than to call it.
+before it runs. The function that is made stays for those who do more with it than to call it. Functions that it makes
+itself, generator expressions say, may capture these cells too, if they only call what is lifted: they get a cell that
+holds the function without cells, given what it captured.
 
 One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
 """
@@ -14,7 +16,7 @@ import functools
 import operator
 import types as pytypes
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +25,7 @@ from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.results import is_plain
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import dominators
+from mooncake_py.ir.graph import dominators, loop_depth
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -35,6 +37,7 @@ from mooncake_py.ir.nodes import (
     Fresh,
     Function,
     Operand,
+    Pos,
     Return,
     Var,
     term_operands,
@@ -78,15 +81,21 @@ class _Lifting:
             s.out: (b, i) for b in fn.blocks for i, s in enumerate(b.stmts)
         }
         self.idom = dominators(fn)
+        self.depth = loop_depth(fn)
         self.fresh = fresh_beside(fn)
         self.sets: dict[Operand, list[Call]] = {}
-        self.rebound: set[Operand] = set()  # cells that inner functions write to
+        self.rebound: set[Operand] = set()  # cells that inner functions write to, or hand on: given as cells
         self.fixed = self._fixed_cells()
         self.inner: dict[Operand, _Inner] = {}  # by the cell that holds it
         for cell in self.fixed:
             found = self._inner(cell)
             if found is not None:
                 self.inner[cell] = found
+        for f in self.inner.values():
+            captured = {n for k in f.code.co_consts if isinstance(k, pytypes.CodeType) for n in k.co_freevars}
+            shared = {c for c, n in zip(f.cells, f.code.co_freevars, strict=True) if n in captured}
+            self.rebound |= {c for c in shared & self.fixed if c not in self.inner and not self._is_settled(c)}
+        self.fixed -= self.rebound
         while dropped := [c for c, f in self.inner.items() if not self._only_reads(f) or not self._is_seen(c, f)]:
             for c in dropped:
                 del self.inner[c]
@@ -137,6 +146,13 @@ class _Lifting:
         if not is_const(made.args[0], ops.UNBOUND):
             return True
         return any(self._before(s.out, at) for s in self.sets.get(cell, ()))
+
+    def _is_settled(self, cell: Operand) -> bool:
+        """Does it hold, once it holds something, the same for good? Functions that are made may outlive a call."""
+        sets = self.sets.get(cell, [])
+        if not sets or not is_const(self.defs[cell].args[0], ops.UNBOUND):
+            return not sets
+        return len(sets) == 1 and not self.depth[self.where[sets[0].out][0].id]
 
     # -- functions --
 
@@ -236,7 +252,7 @@ class _Lifting:
                         return False
                 elif is_const(s.fn, ops.cell_set) and held.get(s.args[0]) in self.rebound and s.args[1] not in held:
                     continue
-                elif any(v in held for v in s.operands()):
+                elif any(v in held for v in s.operands()) and not self._hands_on(f, s):
                     return False
         for b in f.body.blocks:
             ends = (*term_operands(b.term), *(b.handler.args if b.handler is not None else ()))
@@ -247,6 +263,20 @@ class _Lifting:
                     return False
                 if s.fn in called and _bound(called[s.fn], s) is None:
                     return False
+        return True
+
+    def _hands_on(self, f: _Inner, s: Call) -> bool:
+        """Does this statement gather cells for functions made in f that do no more with functions in them than f?"""
+        makers = [x for b in f.body.blocks for x in b.stmts if s.out in x.operands()]
+        if not is_const(s.fn, ops.build_tuple) or not all(_makes_with(x, s.out) for x in makers):
+            return False
+        for k, v in enumerate(s.args):
+            cell = self._cell(f, v)
+            if cell in self.inner:
+                if not all(_only_calls(x.args[0].value, k, self.inner[cell]) for x in makers):  # type: ignore[union-attr]
+                    return False
+            elif cell is not None and self._holds_function(cell):
+                return False
         return True
 
     def _holds_function(self, cell: Operand) -> bool:
@@ -336,6 +366,7 @@ class _Lifting:
         held: dict[Operand, Operand] = dict(zip(body.free, f.cells, strict=True))
         content: dict[Operand, Operand] = dict(zip(values, contents, strict=True))
         given = {v: content[c] for v, c in held.items() if c in self.rebound}
+        shared = {content[c] for c in values if c in self.rebound}
         called: dict[Operand, Operand] = {}
         dead: set[Call] = set()
         for s in (s for b in body.blocks for s in b.stmts):
@@ -349,16 +380,38 @@ class _Lifting:
                     continue
                 dead.add(s)
 
-        def at(s: Call) -> Call:
-            if s.fn not in called:
-                return s
-            args = _bound(self.inner[called[s.fn]], s)
-            assert args is not None
-            return Call(s.out, Const(made[called[s.fn]]), (*extra, *args), (), s.pos)
+        def handed_on(v: Operand, pos: Pos) -> list[Call]:
+            """What makes a cell with what a lifted function has in place of what was in this one, the cell last."""
+            cell = held[v]
+            calls: list[Call] = []
+
+            def add(f: Any, *args: Operand, name: str | None = None) -> Var:
+                calls.append(Call(fresh.var(name), Const(f), args, (), pos))
+                return calls[-1].out
+
+            whole = content.get(cell) or Const(made[cell])
+            if cell in made and (extra or self.inner[cell].defaults):
+                cells = [x if x in shared else add(ops.make_cell, x, name=x.name) for x in extra]
+                none, code = Const(None), _with(made[cell], self.inner[cell], extra, shared)
+                closure = add(ops.build_tuple, *cells) if cells else none
+                defaults = Const(self.inner[cell].defaults or None)
+                whole = add(ops.make_function, Const(code), defaults, none, none, closure)
+            add(ops.make_cell, whole, name=v.name)  # type: ignore[union-attr]
+            return calls
+
+        def at(s: Call) -> list[Call]:
+            if s in dead:
+                return []
+            if s.fn in called:
+                args = _bound(self.inner[called[s.fn]], s)
+                assert args is not None
+                return [Call(s.out, Const(made[called[s.fn]]), (*extra, *args), (), s.pos)]
+            cells = {v: handed_on(v, s.pos) for v in s.args if v in held and v not in given}
+            new = replace(s, args=tuple([cells[v][-1].out if v in cells else v for v in s.args]))
+            return [*(x for calls in cells.values() for x in calls), new]
 
         blocks = tuple(
-            CFGBlock(b.id, b.params, tuple([at(s) for s in b.stmts if s not in dead]), b.term, b.handler)
-            for b in body.blocks
+            CFGBlock(b.id, b.params, tuple([x for s in b.stmts for x in at(s)]), b.term, b.handler) for b in body.blocks
         )
         params = (*extra, *body.params)
         whole = Function(body.name, body.filename, params, (), blocks, body.kind, body.firstline)
@@ -391,8 +444,53 @@ def _with_memo(fn: Function, memo: Var, params: Sequence[Var], fresh: Fresh) -> 
     return replace(fn, blocks=(first, again, *map(noted, fn.blocks)))
 
 
+def _with(lifted: pytypes.FunctionType, f: _Inner, extra: Sequence[Var], shared: Set[Operand]) -> pytypes.CodeType:
+    """Code of the lifted function as f was: one that captures what that is given first, of which some are cells."""
+    fresh = Fresh()
+    free = [fresh.var(x.name) for x in extra]
+    params = tuple([fresh.var(v.name) for v in f.body.params])
+    pos, out = f.body.entry.term.pos, fresh.var()
+    pairs = zip(free, extra, strict=True)
+    reads = [Call(fresh.var(), Const(ops.cell_get), (c, Const(c.name)), (), pos) for c, x in pairs if x not in shared]
+    contents = dict(zip([c for c, x in zip(free, extra, strict=True) if x not in shared], reads, strict=True))
+    first = [contents[c].out if c in contents else c for c in free]
+    block = CFGBlock(
+        fresh.block(), (), (*reads, Call(out, Const(lifted), (*first, *params), (), pos)), Return(out, pos)
+    )
+    whole = Function(f.body.name, f.body.filename, params, tuple(free), (block,), f.body.kind, f.body.firstline)
+    return lower(whole, argnames=f.code.co_varnames[: f.code.co_argcount], qualname=f.code.co_qualname)
+
+
 _EMPTY = (lambda: None).__code__
 _lifted: dict[Any, pytypes.FunctionType] = {}
+
+
+def _makes_with(s: Call, cells: Operand) -> bool:
+    """Does it make a function that captures these cells?"""
+    return is_const(s.fn, ops.make_function) and s.args[4] is cells and cells not in s.args[:4]
+
+
+def _only_calls(code: pytypes.CodeType, k: int, f: _Inner) -> bool:
+    """Does code do no more with what its free variable k holds, the function f, than to call it?"""
+    body = normalise(code)
+    cell = body.free[k]
+    stmts = [s for b in body.blocks for s in b.stmts]
+    held = {s.out for s in stmts if is_const(s.fn, ops.cell_get) and s.args[0] is cell}
+    for b in body.blocks:
+        if not held.isdisjoint(term_operands(b.term)) or (b.handler and not held.isdisjoint(b.handler.args)):
+            return False
+    for s in stmts:
+        if not held.isdisjoint((*s.args, *(v for _, v in s.kwargs))):
+            return False
+        if s.fn in held and (_bound(f, s) is None or (s.kwargs and f.memo is not None)):
+            return False
+        if cell in s.args and s.out not in held:
+            makers = [x for x in stmts if s.out in x.operands()]
+            if not is_const(s.fn, ops.build_tuple) or not all(_makes_with(x, s.out) for x in makers):
+                return False
+            if not all(_only_calls(x.args[0].value, s.args.index(cell), f) for x in makers):  # type: ignore[union-attr]
+                return False
+    return True
 
 
 def _bound(f: _Inner, call: Call) -> tuple[Operand, ...] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.parts import keys_of
-from mooncake_py.infer.types import Arr, Dct, Inst, Known, Lst, Real, SetOf, T, Top, Tup, is_scalar, join, widen
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar, Sequence_
 from mooncake_py.registry import (
@@ -231,7 +231,7 @@ def _extreme(f: Any) -> None:
                 t = join(t, x)
             return t if is_scalar(t) or isinstance(t, Real) else None
         t = elements(args[0]) if len(args) == 1 and "default" not in kwargs else Top()
-        return t if (is_scalar(t) and not kwargs) or isinstance(t, (Lst, Tup)) else None
+        return t if (is_scalar(t) and not kwargs) or isinstance(t, (Bot, Lst, Tup)) else None
 
     infer_table[f] = result
 

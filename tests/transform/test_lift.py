@@ -13,6 +13,7 @@ from mooncake_py.transform.lift import lift
 from mooncake_py.transform.primal import prepare
 from tests.infer.test_protocol import sites
 from tests.zoo import recursion as zoo
+from tests.zoo import recursion_handed_on as handed_on
 
 
 def lifted(f: Callable[..., Any]) -> bool:
@@ -23,6 +24,8 @@ def lifted(f: Callable[..., Any]) -> bool:
     zoo.inner_recursion, zoo.inner_recursion_of_two, zoo.inner_recursion_with_an_active_argument,
     zoo.inner_recursion_that_fills_a_list, zoo.inner_recursion_made_in_a_loop,
     zoo.inner_recursion_that_rebinds, zoo.inner_recursion_beside_one_that_rebinds,
+    handed_on.recursion_by_a_generator_expression, handed_on.recursion_by_a_generator_function,
+    handed_on.recursion_by_functions_of_functions, handed_on.two_that_call_each_other_by_generator_expressions,
 ])  # fmt: skip
 def test_what_is_lifted(f: Callable[..., Any]) -> None:
     assert lifted(f)
@@ -30,6 +33,7 @@ def test_what_is_lifted(f: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("f", [
     zoo.inner_recursion_rebound, zoo.inner_recursion_counts_its_calls, zoo.inner_cached,
+    handed_on.recursion_that_is_handed_on_as_a_value, handed_on.recursion_that_is_compared,
 ])  # fmt: skip
 def test_what_is_not(f: Callable[..., Any]) -> None:
     assert not lifted(f)
@@ -39,6 +43,12 @@ def test_numbers_are_not_decided_late() -> None:
     assert sites(zoo.inner_recursion, 1.1) == 0
     assert sites(zoo.inner_recursion_of_two, 1.1) == 0
     assert sites(zoo.inner_recursion_of_tuples, 1.1) == 0
+
+
+def test_functions_that_are_handed_on_are_not_decided_late() -> None:
+    assert sites(handed_on.recursion_by_a_generator_expression_with_what_it_captured, [0.7, 1.2], 0.8) == 0
+    assert sites(handed_on.two_that_call_each_other_by_generator_expressions, 0.7) == 0
+    assert sites(handed_on.recursion_by_keywords_and_defaults, 0.7, 3) == 0
 
 
 def test_cells_that_are_written_to_are_not_decided_late() -> None:
