@@ -127,6 +127,8 @@ class Allocations:
         self._shown: list[Operand] = []
         self._origins: dict[Operand, Origin] = {}
         self._spared: dict[tuple[_Sites, _Sites], frozenset[str]] = {}
+        self._attributes: dict[_Sites, dict[str, _Sites]] = {}
+        self._made_together: dict[frozenset[Var], _Sites] = {}
         for v in (*shape.fn.params, *shape.fn.free):
             self._from[v] = _ELSEWHERE
         for a, p in shape.passed:
@@ -350,15 +352,27 @@ class Allocations:
         """Attributes of what v is and holds that surely do not lead to what is written to."""
         if written.seen or not written.held:
             return frozenset()
-        key = self._from.get(v, 0), sum([self._made_by[x] for x in written.made])
-        if key not in self._spared:
-            names: dict[str, _Sites] = {}
-            for i in _bits(self._led_to(key[0])):
-                for name, sites in self._contents[i].items():
+        made = self._made_together.get(written.made)
+        if made is None:
+            made = self._made_together[written.made] = sum([self._made_by[x] for x in written.made])
+        key = self._from.get(v, 0), made
+        known = self._spared.get(key)
+        if known is None:
+            named = self._attributes_of(key[0])
+            known = self._spared[key] = frozenset([n for n, led_to in named.items() if not led_to & made])
+        return known
+
+    def _attributes_of(self, sites: _Sites) -> dict[str, _Sites]:
+        """The attributes of these and of all that they hold, with all that each leads to."""
+        named = self._attributes.get(sites)
+        if named is None:
+            held: dict[str, _Sites] = {}
+            for i in _bits(self._led_to(sites)):
+                for name, there in self._contents[i].items():
                     if isinstance(name, str):
-                        names[name] = names.get(name, 0) | sites
-            self._spared[key] = frozenset([n for n, x in names.items() if not self._led_to(x) & key[1]])
-        return self._spared[key]
+                        held[name] = held.get(name, 0) | there
+            named = self._attributes[sites] = {name: self._led_to(there) for name, there in held.items()}
+        return named
 
     def _led_to(self, sites: _Sites) -> _Sites:
         """These, and all that they hold."""
