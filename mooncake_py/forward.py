@@ -304,6 +304,8 @@ def _pullback(
 def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
     """The forward run; where the engine refuses in the middle of it, the arguments are as they were."""
     saved = snapshot(inputs[i] for i in rule.derived.touched_args)
+    if is_wary():
+        rule.touch_outside(cells)
     try:
         return rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
     except MooncakeError:

@@ -280,14 +280,24 @@ class FunctionShadow:
     """The tangent of a function made in the run: its cells' shadows, and those of its default values.
 
     `defaults` is a `ListShadow` of the positional defaults, `kwdefaults` a `DictShadow` of the keyword-only ones.
+    `outside`: pairs of objects and their fdata, where it is given away and comes to them by names, in a run that is
+    `wary` (see `runtime/outside_functions.py`).
     """
 
-    __slots__ = ("cells", "defaults", "kwdefaults")
+    __slots__ = ("cells", "defaults", "kwdefaults", "outside", "wary")
 
-    def __init__(self, cells: tuple, defaults: ListShadow | None, kwdefaults: DictShadow | None):
+    def __init__(
+        self,
+        cells: tuple,
+        defaults: ListShadow | None,
+        kwdefaults: DictShadow | None,
+        outside: tuple[tuple[Any, Any], ...] = (),
+        wary: run.Wary = run.NOTHING,
+    ):
         self.cells = cells
         self.defaults = defaults
         self.kwdefaults = kwdefaults
+        self.outside, self.wary = outside, wary
 
 
 class PartialShadow:

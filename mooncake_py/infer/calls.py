@@ -133,6 +133,41 @@ _met: dict[tuple[Any, tuple[T, ...], int], tuple[str, Rule, T, str]] = {}
 """What calls with a rule and nothing but numbers mean, and why, by the rules there are: nothing else matters to it."""
 
 
+def _calls_back(info: CallInfo) -> bool:
+    """Is it a call of C code, or by a rule, that may call a function, or special methods, that it is given?"""
+    f = info.target
+    if type(f).__hash__ is None or f in incurious or f in OF_NAMES or f in _KEEP_ONLY:
+        return False
+    if info.kind == "rule":
+        assert info.rule is not None
+        return info.rule.fn in runs_given and any(map(_may_be_run, info.types))
+    if info.kind != "plain" or (getattr(f, "__module__", None) or "").startswith("mooncake_py."):
+        return False
+    return any(map(_may_be_run, info.types)) or any(map(_is_object, info.types))
+
+
+_KEEP_ONLY = frozenset({getattr, setattr, delattr, hasattr, iter, next, object.__setattr__, object.__getattribute__})
+"""What finds, or puts, a thing where its class says, which is looked into."""
+
+
+def _keys(f: Any, types: tuple[T, ...]) -> tuple[T, ...]:
+    """The types of what is put as a key into a dict or set."""
+    if f is ops.build_map:
+        return types[::2]
+    if f is ops.build_set:
+        return types
+    if f is ops.map_add or f is ops.set_add:
+        return types[1:2]
+    return types[1:2] if f in _PUT_KEY and isinstance(types[0], (Dct, SetOf)) else ()
+
+
+_PUT_KEY = frozenset({operator.setitem, dict.__setitem__, dict.setdefault, set.add})
+
+
+def _is_object(t: T) -> bool:
+    return isinstance(t, (Obj, Inst)) and is_user_class(t.cls)
+
+
 def _note_met(of_numbers: tuple[Any, tuple[T, ...], int] | None, kind: str, rule: Rule, t: T, why: str = "") -> None:
     """Remember what a call means, if all that it is given and gives are numbers."""
     if of_numbers is not None and is_scalar(t) and all(map(_is_number, of_numbers[1])):
@@ -259,6 +294,9 @@ class Calls(PythonCalls):
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
+        if self.wary and info is not None and _calls_back(info):
+            self.calls[s.out] = info = replace(info, kind="dynamic", why="it may call what reads outside")
+            t = activate(t)
         if info is not None and self.may_be_known(s, info, t) and self.waits(s):
             t, info = self.planned(s, Awaited(info)), self.calls[s.out]
         self.note(self.read)
@@ -497,6 +535,8 @@ class Calls(PythonCalls):
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items or (of_numpy(f) and any(map(holds_objects, given))):
                 rule = False  # there may be an object that is asked for a number, or compared
+            elif not are_compared_quietly(self, f, _keys(f, types)):
+                rule = False  # whose hash may change something
             elif f in _BY_INDEX and isinstance(types[0], (Arr, Lst, Tup)) and _may_be_index_of_class(types[1]):
                 rule = False  # it is asked for a whole number
         if (

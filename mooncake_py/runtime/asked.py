@@ -78,8 +78,11 @@ def _given(values: Iterable[Any], within: bool, depth: int) -> Iterator[Any]:
             yield x
 
 
-def reached(objects: Iterable[Any]) -> list[Any]:
-    """What the special methods of these objects may come to, and change."""
+def reached(objects: Iterable[Any], functions: list[pytypes.FunctionType] | None = None) -> list[Any]:
+    """What the special methods of these objects, and these functions, may come to, and change.
+
+    The functions that may run on the way are added to `functions`.
+    """
     seen: set[int] = set()
     found: list[Any] = []
     work = list(objects)
@@ -106,6 +109,8 @@ def reached(objects: Iterable[Any]) -> list[Any]:
             continue
         elif cls is pytypes.FunctionType:
             if not is_library(x):
+                if functions is not None:
+                    functions.append(x)
                 work += [*(x.__closure__ or ()), *(x.__defaults__ or ()), *_global_data(x)]
             continue
         elif cls is pytypes.CellType:
@@ -136,8 +141,15 @@ _PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), pytypes.B
 
 def _global_data(f: pytypes.FunctionType) -> list[Any]:
     """The containers, objects and functions that a function names."""
-    named = [f.__globals__[name] for name in f.__code__.co_names if name in f.__globals__]
+    named = [f.__globals__[name] for name in names_in(f.__code__) if name in f.__globals__]
     return [x for x in named if not is_namespace(x) and not isinstance(x, (type, pytypes.ModuleType))]
+
+
+@functools.cache
+def names_in(code: pytypes.CodeType) -> tuple[str, ...]:
+    """The names that code, or code in it, looks up."""
+    inner = [names_in(k) for k in code.co_consts if isinstance(k, pytypes.CodeType)]
+    return tuple(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
 
 
 def watched(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], objects: list[Any], run_it: Any) -> Result:

@@ -40,6 +40,7 @@ from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, gives_key
 from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, decides, defines
+from mooncake_py.runtime.outside_functions import items_too, may_be_called_back, refuse_written, with_outside
 from mooncake_py.runtime.plain import all_it_reaches, inert_parts, refuse_functions, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
@@ -115,6 +116,9 @@ def call(
         return native_attribute(args, fargs) if found is None else found
     active = any(map(is_active, args, fargs)) or any(map(is_active, kwvalues, kwfdata)) or ff is not None
     rule = find_rule_for_values(f, args, names)
+    called_back = bool(run.is_wary()) and _is_curious(f) and any(map(may_be_called_back, items_too(given.values)))
+    if called_back and rule is not None:
+        given, active = _with_outside(f, rule, given, active)
     if rule is not None:
         asked = asked_by(f, args, kwargs) if active and f not in registry.incurious else []
         if not asked:
@@ -131,7 +135,7 @@ def call(
             raise NoRule(f, args, fargs)
         return found
     python = registry.seen_through(f, len(args), bool(names), tuple(map(type, args)))
-    if python is not None and (active or python is f):
+    if python is not None and (active or called_back or python is f):
         return of_python(python, ff, given, protected, f)
     brings = isinstance(f, (functools.partial, staticmethod))  # what has a derivative, perhaps
     if type(f) is functools._lru_cache_wrapper and run.is_wary():
@@ -155,6 +159,8 @@ def call(
     if not active:
         if of_constant_package(f):
             refuse_functions(f, given.values)
+        if called_back:
+            refuse_written(f, given.values)
         return run_plainly(f, args, kwargs, names, protected)
     if isinstance(f, type) and issubclass(f, BaseException) and not names:
         found = make_exception(f, args, fargs)
@@ -166,6 +172,22 @@ def call(
     if not callable(f) or _changes_nothing(f, args):
         f(*args, **kwargs)  # Python has something to say about that itself
     raise NoRule(f, args, fargs)
+
+
+def _is_curious(f: Any) -> bool:
+    return type(f).__hash__ is None or f not in registry.incurious
+
+
+def _with_outside(f: Any, rule: Rule, given: Given, active: bool) -> tuple[Given, bool]:
+    """What a rule is given in a run that writes outside, with what functions come to there; has it a derivative?"""
+    if rule.fn in registry.runs_given:
+        fargs = tuple([with_outside(f, x, fx) for x, fx in zip(given.args, given.fargs, strict=True)])
+        kwfdata = tuple([with_outside(f, x, fx) for x, fx in zip(given.kwvalues, given.kwfdata, strict=True)])
+        new = given._replace(fargs=fargs, kwfdata=kwfdata)
+        return new, active or any(map(is_active, new.values, new.fdata))
+    if not active and not rule.mutates:
+        refuse_written(f, given.values)
+    return given, active
 
 
 def _by_rule(f: Any, rule: Rule, active: bool, given: Given) -> Result:

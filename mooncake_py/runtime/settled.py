@@ -19,6 +19,7 @@ from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, decides
+from mooncake_py.runtime.outside_functions import refuse_written
 from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Result
 from mooncake_py.structure import of_constant_package
@@ -31,13 +32,14 @@ _HOLD = (list, tuple)
 _KEEP = {operator.setitem: 2, list.append: 1, list.insert: 2}
 """How many arguments of these are asked anything where lists and dicts keep the last."""
 _KEEPERS = frozenset({list, dict})
+_PLAIN = ATOMS | {np.ndarray, list, tuple, dict, set, frozenset, range, slice}
 _WITH_KEYS = (dict, set, frozenset, *KEYS_VIEWS, *KEY_ITERATORS)
 
 
 class Settled:
     """A call that comes to this rule, whatever the arguments hold."""
 
-    __slots__ = ("asks_items", "atoms", "looks_inside", "numbers", "numeric", "rule", "writes")
+    __slots__ = ("asks_items", "atoms", "calls_back", "looks_inside", "numbers", "numeric", "rule", "writes")
 
     def __init__(self, f: Any, rule: Rule, classes: tuple[type, ...]):
         self.rule = rule
@@ -47,6 +49,7 @@ class Settled:
         self.numbers = any(issubclass(c, (float, complex, np.inexact)) for c in classes)  # may have derivatives
         self.looks_inside = any(issubclass(c, tuple) or c in BOUND for c in classes)  # so may what these hold
         self.writes = 0 in rule.mutates
+        self.calls_back = f not in registry.incurious and not _PLAIN.issuperset(classes)
         plain = rule.fn is not None and not (rule.user or rule.codual or rule.mutates)
         self.numeric = rule.fn if plain and _ARITHMETIC.issuperset(classes) else None  # it may simply be called
 
@@ -61,6 +64,8 @@ class Settled:
         rule = self.rule
         if rule.fn is not None and (active or rule.mutates):
             return run_rule(f, rule, args, fargs, {}, ())
+        if self.calls_back and run.is_wary():
+            refuse_written(f, args)
         y = f(*args)
         if active and (told := run.observer()) is not None:
             told.stopped(f, y)
@@ -86,7 +91,13 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
     if f not in _ELSEWHERE and ITERATORS.isdisjoint(classes) and not _goes_through_keys(f, classes):
         rule = find_rule_for_values(f, args)
         asked = args[: _KEEP[f]] if classes and classes[0] in _KEEPERS and f in _KEEP else args
-        if rule is not None and not any(map(decides, asked)) and not any(map(_asks_values, rules_of(f))):
+        given_away = rule is not None and rule.fn in registry.runs_given
+        if (
+            rule is not None
+            and not given_away
+            and not any(map(decides, asked))
+            and not any(map(_asks_values, rules_of(f)))
+        ):
             found = Settled(f, rule, classes)
     _settled[key] = found
     return found

@@ -54,7 +54,8 @@ zero_derivative(
 )  # fmt: skip
 
 asking_items.update({
-    sorted, min, max, list.sort, list.index, list.count, list.remove, tuple.index, tuple.count, operator.contains,
+    set, frozenset, dict.fromkeys, sorted, min, max, list.sort, list.index, list.count, list.remove, tuple.index,
+    tuple.count, operator.contains,
     operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, print, str, repr, operator.mod,
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})

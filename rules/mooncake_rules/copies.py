@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.run import Run
+from mooncake_py.layout import owner_of
+from mooncake_py.run import ARRAYS, NOTHING, Run
 from mooncake_py.runtime.coduals import BOUND
 from mooncake_py.shadows import Shadow, shadow_of
 from mooncake_py.structure import attributes
@@ -71,6 +72,7 @@ class Copies:
 
     def __init__(self) -> None:
         self.pairs: dict[int, tuple[Any, Any, Any]] = {}  # by the original's identity: value, original, copy
+        self.wary = NOTHING  # of what runs do functions among these come to what is outside?
 
     def of(self, x: Any, fx: Any) -> Any:
         if fx is None:
@@ -119,6 +121,9 @@ class Copies:
             copy.cells = tuple(map(self.of, x.__closure__ or (), fx.cells))
             copy.defaults = self.of(x.__defaults__, fx.defaults)
             copy.kwdefaults = self.of(x.__kwdefaults__, fx.kwdefaults)
+            copy.outside = tuple([(v, self.of(v, fv)) for v, fv in fx.outside])
+            copy.wary = fx.wary
+            self.wary = max(self.wary, fx.wary)
         elif type(fx) is ObjectShadow:
             copy.f.update({k: self.of(v, fx.fdata(k)) for k, v in attributes(x).items()})
             copy.f.update({k: self.of(None, f) for k, f in fx.f.items() if isinstance(f, Part)})
@@ -131,9 +136,12 @@ class Copies:
 
     def known_to(self, here: Run) -> None:
         """Let a run find the copies where it meets the objects."""
+        here.wary = max(here.wary, self.wary)
         for x, fx, copy in self.pairs.values():
             if type(fx) in (ListShadow, DictShadow, SetShadow, CellShadow, ObjectShadow) and not isinstance(x, tuple):
                 here.put(x, copy)
+            elif self.wary >= ARRAYS and type(x) is np.ndarray and owner_of(x) is x:
+                here.arrays[id(x)] = x, copy
 
     def flatten(self, parts: list[Any]) -> None:
         """What was added to the copies, as numbers; zero again afterwards."""

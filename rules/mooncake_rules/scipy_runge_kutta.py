@@ -23,6 +23,7 @@ from mooncake_py.registry import rules_of
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.coduals import abstract_codual
+from mooncake_py.runtime.outside_functions import tell
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.user import seed
 from mooncake_py.tangents import CoDual, add_any, add_rdata, made_fdata, take_fdata, zero_fdata
@@ -253,5 +254,6 @@ def swept(steps: Steps, field: Field, ends: np.ndarray | None, ts: np.ndarray, d
     """The same in a run of its own; where no step was made, every state is the first one."""
     if not steps.seen:
         return np.sum(dys, axis=0) + (0.0 if ends is None else np.sum(ends, axis=0))
-    with Run():
+    with Run() as here:
+        tell(here, field.ff)
         return steps.back(field, ends, ts, dys)

@@ -200,10 +200,24 @@ def through_the_library(x):
     return LOG[0] * x
 
 
-@pytest.mark.parametrize("f", [as_a_key, through_the_library], ids=lambda f: f.__name__)
-def test_what_was_not_seen_is_refused_where_it_is_read(f: Callable[[Any], Any]) -> None:
+def as_a_key_of_a_comprehension(x):
+    table = {k: 1.0 for k in [Hashed(x * x)]}
+    return LOG[-1] * x if table else x
+
+
+def as_an_item_of_a_set(x):
+    return LOG[-1] * x if set([Hashed(x * x)]) else x
+
+
+@pytest.mark.parametrize("f, why", [
+    (as_a_key, "a method that it calls changes a list"),
+    (as_a_key_of_a_comprehension, "a method that it calls changes a list"),
+    (as_an_item_of_a_set, "a method that it calls changes a list"),
+    (through_the_library, "what code that is not seen has stored"),
+])  # fmt: skip
+def test_what_was_not_seen_is_refused_where_it_is_read(f: Callable[[Any], Any], why: str) -> None:
     reset()
-    with pytest.raises(UnsupportedError, match="what code that is not seen has stored"):
+    with pytest.raises(UnsupportedError, match=why):
         value_and_grad(f)(1.3)
     reset()
 
