@@ -11,7 +11,7 @@ import pytest
 from mooncake_py import UnsupportedError, grad, inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
-from tests.zoo import visited_objects
+from tests.zoo import tuple_lengths, visited_objects
 
 XS = [1.0, 2.0, 3.0]
 
@@ -272,3 +272,8 @@ def test_dicts_filled_from_one_that_reads_its_own_way_are_refused(fill: Any) -> 
     assert f(2.0) >= 18.0
     with pytest.raises(UnsupportedError, match="ReadThreefold, whose class has an __iter__"):
         grad(f)(2.0)
+
+
+def test_tuples_that_become_ones_of_their_items_are_not_decided_late() -> None:
+    assert sites(tuple_lengths.steps_of_tuples_by_generator_expressions, 1.2, 0.4, 0.7) == 0
+    assert sites(tuple_lengths.a_tuple_that_becomes_one_of_its_items, 1.2, 0.4, 0.7) == 0

@@ -247,3 +247,30 @@ def starred_parts_of_tuples_of_several_lengths(xs):
         except ValueError as e:
             total *= xs[5] * len(str(e))
     return total
+
+
+@case(1.2, 0.4, 0.7)
+def steps_of_tuples_by_generator_expressions(a, y0, y1):
+    def slope(t, y):
+        return y[1], -a * y[0] + t
+
+    def step(f, t, y, h):
+        k1 = f(t, y)
+        k2 = f(t + h / 2, tuple(u + h / 2 * k for u, k in zip(y, k1)))
+        k3 = f(t + h / 2, tuple(u + h / 2 * k for u, k in zip(y, k2)))
+        k4 = f(t + h, tuple(u + h * k for u, k in zip(y, k3)))
+        return tuple(u + h / 6 * (p + 2 * q + 2 * r + s) for u, p, q, r, s in zip(y, k1, k2, k3, k4))
+
+    y = y0, y1
+    for i in range(5):
+        y = step(slope, i * 0.1, y, 0.1)
+    return y[0] * y[1]
+
+
+@case(1.2, 0.4, 0.7)
+def a_tuple_that_becomes_one_of_its_items(a, y0, y1):
+    y = y0, y1
+    for _ in range(4):
+        k = y[1], -a * y[0]
+        y = tuple(u + 0.02 * v for u, v in zip(y, k))
+    return y[0]

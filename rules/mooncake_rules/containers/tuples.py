@@ -252,7 +252,7 @@ def item_of(xs: CoDual, i):
 
 rrule(tuples.items)(list_of)
 infer_table[tuples.items] = lambda args, kwargs: Lst(elements(args[0]), args[0].active)
-infer_table[tuples.item] = lambda args, kwargs: args[0].elem if isinstance(args[0], Many) else None
+infer_table[tuples.item] = lambda args, kwargs: elements(args[0]) if isinstance(args[0], (Many, Tup)) else None
 infer_table[tuples.length] = lambda args, kwargs: Inst(int)
 infer_table[tuples.check_several] = lambda args, kwargs: Known(None)
 zero_derivative(tuples.length, tuples.check_several)
