@@ -302,7 +302,8 @@ class Attributes(State):
             receiver = t.receiver if isinstance(t, Meth) else args[0]
             self.calls[s.out] = CallInfo("op", getattr, None, (receiver, Const(None)), (), types)
         elif isinstance(how, int):
-            self.calls[s.out] = CallInfo("op", operator.getitem, None, (args[0], Const(how)), (), types)
+            by_place = (types[0], Known(how))
+            self.calls[s.out] = CallInfo("op", operator.getitem, None, (args[0], Const(how)), (), by_place)
         elif how is getattr:
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
         else:

@@ -442,3 +442,45 @@ def products_that_are_repetitions_or_refused(p, n):
         except TypeError:
             total -= 0.5 * p * p
     return total + sum(Leg(p, 0.5) * n) + sum(n * Leg(p, 0.1))
+
+
+class Filled(namedtuple("Filled", "d n")):
+    __slots__ = ()
+
+    @property
+    def inner(self):
+        return super().d
+
+    def put(self, x):
+        self.d["h"] = x * 3.0
+
+
+@case(2.0)
+def items_of_a_dict_that_is_a_field(x):
+    t = Filled({"h": 1.0}, 1)
+    t.d["h"] = x * 2.0
+    return t.d["h"] ** 2 + x
+
+
+@case(2.0)
+def items_of_fields_by_methods(x):
+    t = Filled({"h": 1.0}, [2.0])
+    t.put(x)
+    t.n[0] = x * x
+    return t.inner["h"] ** 2 * t.n[0]
+
+
+@case(2.0, Filled({"h": 1.0}, [1.0]))
+def items_of_fields_that_were_given(x, t):
+    t.d["h"] = x * 3.0
+    t.n.append(x)
+    return t.d["h"] ** 2 * t.n[-1] + t.n[0]
+
+
+@case(2.0)
+def items_of_fields_in_a_list(x):
+    ts = [Filled({"h": float(i)}, [1.0]) for i in range(3)]
+    for t in ts:
+        t.d["h"] = t.d["h"] * x
+        t.n[0] = x
+    return sum([t.d["h"] * t.n[0] for t in ts])
