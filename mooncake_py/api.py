@@ -59,6 +59,7 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
     registry.load_packs()
     if not callable(f):
         raise ArgumentError(f"the function to differentiate must be callable, got {type(f).__name__}: {f!r}")
+    one = by is not None and len(args) > 1
     by = range(len(args)) if by is None else by
     for i in by:
         _refuse_subclasses(args[i], i)
@@ -74,7 +75,8 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
             hint = "pass the arguments to differentiate by after the function"
         else:
             hint = "got " + ", ".join(type(args[i]).__name__ for i in by)
-        raise ArgumentError(f"no argument can have a derivative; {hint}")
+        which = f"there is no derivative by argument {by[0]}" if one else "no argument can have a derivative"
+        raise ArgumentError(f"{which}; {hint}")
 
 
 def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:

@@ -51,7 +51,7 @@ def choose(
     A number means a positional argument, or the parameter of that number passed by keyword; a name a parameter,
     however it is passed. A parameter that the call leaves at its default joins the keyword arguments.
 
-    Raises ArgnumsError where there is no such argument, DuplicateArgument where two mean the same one by name.
+    Raises ArgnumsError where there is no such argument, DuplicateArgument where two mean the same one.
     """
     n = len(args)
     chosen: list[int] = []
@@ -60,7 +60,7 @@ def choose(
             i, kwargs = _by_name(f, k, args, kwargs)
         else:
             i = int(k) % n
-        if i in chosen and (isinstance(k, str) or isinstance(nums[chosen.index(i)], str)):
+        if i in chosen:
             raise DuplicateArgument(f"argnums {nums!r} means {_name(f, i, n, kwargs)} more than once")
         chosen.append(i)
     return chosen, kwargs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -129,6 +130,7 @@ class Tangent(Mapping[str, Any]):
     """
 
     __slots__ = ("_cls", "_fields")
+    __array_ufunc__ = None  # numbers and arrays of NumPy leave operators to this class
 
     def __init__(self, cls: type, fields: Mapping[str, Any]):
         self._cls = cls
@@ -183,12 +185,18 @@ class Tangent(Mapping[str, Any]):
             return NotImplemented
         return _combined(self, other, add_tangents, {})
 
+    def __radd__(self, other: Any) -> Tangent:
+        return self if _is_factor(other) and other == 0 else NotImplemented  # as `sum` begins
+
     def __mul__(self, k: Any) -> Tangent:
-        if isinstance(k, Tangent):
+        if not _is_factor(k):
             return NotImplemented
         return _combined(self, None, lambda a, _, memo: scale_tangent(a, k, memo), {})
 
     __rmul__ = __mul__
+
+    def __truediv__(self, k: Any) -> Tangent:
+        return self * (1.0 / k) if _is_factor(k) else NotImplemented
 
     def __neg__(self) -> Tangent:
         return self * -1.0
@@ -211,7 +219,10 @@ def _combined(a: Tangent, b: Tangent | None, f: Callable[[Any, Any, Any], Any], 
 
 
 def add_tangents(a: Any, b: Any, memo: dict[Any, Any] | None = None) -> Any:
-    """The sum of two cotangents of one argument, structure by structure; None is zero."""
+    """The sum of two cotangents of one argument, structure by structure; None is zero.
+
+    ArgumentError where they cannot be of one argument: of other structures, shapes or classes.
+    """
     memo = {} if memo is None else memo
     if a is None:
         return b
@@ -220,32 +231,68 @@ def add_tangents(a: Any, b: Any, memo: dict[Any, Any] | None = None) -> Any:
     own = _declaration_of(a)
     if own is not None and own.add is not None:
         return own.add(a, b)
+    if not _add_up(a, b):
+        raise ArgumentError(f"add_tangents: {_named(a)} and {_named(b)} are no cotangents of one argument")
     if isinstance(a, Tangent):
         return _combined(a, b, add_tangents, memo)
     if own is not None and not hasattr(a, "__add__"):
         return _by_fields(own, add_tangents, a, b, memo)
     if isinstance(a, dict):
         return {k: add_tangents(a.get(k), b.get(k), memo) for k in {**a, **b}}
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, deque)):
         return _rebuilt(a, [add_tangents(x, y, memo) for x, y in zip(a, b, strict=True)])
     return a + b
 
 
+def _add_up(a: Any, b: Any) -> bool:
+    """May these be cotangents of one argument?"""
+    if isinstance(a, Tangent):
+        return isinstance(b, Tangent) and b._cls is a._cls
+    if isinstance(a, (dict, list, tuple, deque)):
+        kind = next(k for k in (dict, list, tuple, deque) if isinstance(a, k))
+        return isinstance(b, kind) and (kind is dict or len(a) == len(b))
+    if _is_factor(a) or isinstance(a, np.ndarray):
+        return (_is_factor(b) or isinstance(b, np.ndarray)) and np.shape(a) == np.shape(b)
+    return type(a) is type(b) and not isinstance(a, _TEXTS)
+
+
+_TEXTS = (str, bytes, bytearray, bool, np.bool_)
+
+
+def _is_factor(k: Any) -> bool:
+    """Is this a number, or an array of no dimensions?"""
+    if isinstance(k, np.ndarray):
+        return k.shape == () and k.dtype.kind in "fciu"
+    return isinstance(k, (int, float, complex, np.number)) and not isinstance(k, bool)
+
+
+def _named(x: Any) -> str:
+    if isinstance(x, np.ndarray):
+        return f"an array of shape {x.shape}"
+    if isinstance(x, Tangent):
+        return f"a Tangent of {x._cls.__name__}"
+    if isinstance(x, (list, tuple, deque)):
+        return f"a {type(x).__name__} of {len(x)}"
+    return f"{type(x).__name__}: {x!r}"
+
+
 def scale_tangent(a: Any, k: Any, memo: dict[Any, Any] | None = None) -> Any:
-    """A cotangent times a number."""
+    """A cotangent times a number. ArgumentError where it is no cotangent, or no number."""
     memo = {} if memo is None else memo
     if a is None:
         return None
     own = _declaration_of(a)
     if own is not None and own.scale is not None:
         return own.scale(a, k)
+    if not _is_factor(k) or isinstance(a, _TEXTS):
+        raise ArgumentError(f"scale_tangent takes a cotangent and a number, got {_named(a)} and {_named(k)}")
     if isinstance(a, Tangent):
         return _combined(a, None, lambda x, _, m: scale_tangent(x, k, m), memo)
     if own is not None and not hasattr(a, "__mul__"):
         return _by_fields(own, lambda x, _, m: scale_tangent(x, k, m), a, None, memo)
     if isinstance(a, dict):
         return {key: scale_tangent(v, k, memo) for key, v in a.items()}
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, deque)):
         return _rebuilt(a, [scale_tangent(x, k, memo) for x in a])
     return a * k
 
@@ -265,6 +312,8 @@ def _by_fields(own: Declaration, f: Callable[[Any, Any, Any], Any], a: Any, b: A
 
 
 def _rebuilt(a: Any, items: list[Any]) -> Any:
+    if isinstance(a, deque):
+        return deque(items, a.maxlen)
     return with_items(a, items) if isinstance(a, tuple) else type(a)(items)
 
 

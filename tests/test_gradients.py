@@ -82,6 +82,9 @@ def test_duplicate_names() -> None:
         grad(power, ("x", "k", "x"))
     with pytest.raises(DuplicateArgument, match="means 'x' more than once"):
         grad(power, (0, "x"))(3.0)
+    for argnums in ((0, 0), (0, -2), (1, "k", 0, 1)):
+        with pytest.raises(DuplicateArgument, match="more than once"):
+            grad(power, argnums)(3.0, 2.0)
 
 
 def test_a_name_without_derivative() -> None:

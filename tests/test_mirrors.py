@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -245,3 +246,47 @@ def test_tangents_travel() -> None:
 class Travelling:
     real_part: float
     other: float
+
+
+def test_tangents_and_numbers() -> None:
+    t = grad(lambda p: p.real_part * p.other)(Travelling(2.0, 3.0))
+    for scaled in (
+        2 * t,
+        t * 2.0,
+        np.float64(2.0) * t,
+        np.array(2.0) * t,
+        t / 0.5,
+        sum([t, t]),
+        np.float64(0.0) + t + t,
+    ):
+        assert type(scaled) is Tangent and (scaled.real_part, scaled.other) == (6.0, 4.0)
+    for wrong in (
+        lambda: 1 + t,
+        lambda: np.ones(2) * t,
+        lambda: t * t,
+        lambda: t / t,
+        lambda: t * "a",
+        lambda: True * t,
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_what_is_no_cotangent_of_one_argument() -> None:
+    t, x = grad(lambda p: p.other**2)(Travelling(2.0, 3.0)), np.ones(3)
+    pairs = [(x, np.ones((3, 1))), (1.0, x), ([1.0], [1.0, 2.0]), ([1.0], (1.0,)), ("a", "b"), (t, 3.0), (0, t)]
+    for a, b in [*pairs, (t, Tangent(Rotor, {"c": 1.0})), ({"a": x}, {"a": 1.0})]:
+        with pytest.raises(ArgumentError, match="are no cotangents of one argument"):
+            add_tangents(a, b)
+    for a, k in (("s", 2), (x, x), (t, "a"), ([1.0], None), (["s"], 2.0)):
+        with pytest.raises(ArgumentError, match="takes a cotangent and a number"):
+            scale_tangent(a, k)
+    both = add_tangents({"a": deque([1.0], 2)}, {"a": deque([2.0], 2), "b": x})
+    assert both["a"] == deque([3.0]) and both["a"].maxlen == 2 and both["b"] is x
+
+
+def test_a_tangent_of_another_class_is_no_cotangent() -> None:
+    _, pullback = value_and_pullback(lambda x: Travelling(x, x * x), 3.0)
+    with pytest.raises(CotangentError, match=r"a Travelling, must be a Tangent .*, got Tangent\(Rotor, other=1.0\)"):
+        pullback(Tangent(Rotor, {"other": 1.0}))
+    assert pullback(Tangent(Travelling, {"other": 1.0})) == (6.0,)
