@@ -5,6 +5,7 @@ from __future__ import annotations
 import types as pytypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import CO_VARKEYWORDS
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,15 @@ from mooncake_py.ir.nodes import NO_POS
 from mooncake_py.pullback import Pullback
 from mooncake_py.run import ARRAYS, NOTHING, Wary, in_run, is_wary
 from mooncake_py.run import current as this_run
+from mooncake_py.runtime.aliases import with_aliases
 from mooncake_py.runtime.arguments import Shadows, shadows_of
 from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
-from mooncake_py.runtime.user import (
-    put_back,
-    seed,
-    snapshot,
-)
+from mooncake_py.runtime.user import Saved, put_back, seed, snapshot, snapshot_within, writeable_of
 from mooncake_py.runtime.warm import WarmRun
 from mooncake_py.switches import current
+from mooncake_py.tangents import DictShadow, zero_fdata
 from mooncake_py.unwinding import forget
 
 
@@ -113,6 +112,9 @@ def _run_wary(
     types = tuple(abstract(x, a) for x, a in zip(all_args, act, strict=True))
     rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), outermost=True)
     _look_outside(rule, g, all_args[:extra], args)
+    if rule.derived.touched_args and (taking := with_aliases(all_args, act)) != act:
+        act, types = taking, tuple(abstract(x, a) for x, a in zip(all_args, taking, strict=True))
+        rule = _rule_of_aliases(g, types, cells)
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     result = _by_rule(rule, cells, all_args, shadows, args, extra)
     if all(active) and not wary:
@@ -129,13 +131,17 @@ def _by_rule(
     extra: int,
 ) -> tuple[Any, Pullback]:
     """The run of a rule on parameters that are, after some, the arguments, and then perhaps default values."""
-    y, fy, captures = _run(rule, params, cells, shadows)
-    tree, n = rule.derived.result_tree, len(args)
+    n = len(args)
+    own = [params[i] for i in rule.derived.touched_args if extra <= i < extra + n]
+    may_lock = writeable_of(args) if own or rule.derived.dynamic else []
+    y, fy, captures, saved = _run(rule, params, cells, shadows, own)
+    tree = rule.derived.result_tree
 
     def run(dy: Any) -> Any:
         return rule.pullback(captures, seed_result(tree, y, fy, dy))[extra : extra + n]
 
     pullback = _pullback(rule, cells, y, args, shadows[extra : extra + n], run)
+    pullback.saved, pullback.writeable = saved, may_lock
     pullback.always_zero = tuple([i - extra for i in rule.derived.always_zero if extra <= i < extra + n])
     return y, pullback
 
@@ -208,7 +214,10 @@ def _forward_site(call: _Call) -> tuple[Any, Pullback]:
     m = len(args)
     own = registry.find_rule_for_values(g, args, names) if type(g).__hash__ is not None else None
     apart = own is not None and not own.mutates
-    fdata = shadows_of(call.values(), call.act, apart)
+    act = call.act if apart else with_aliases(call.values(), call.act)
+    fdata = shadows_of(call.values(), act, apart)
+    values = (*call.own, *call.own_kwargs.values())
+    saved, may_lock = ([], []) if apart else (snapshot_within(values), writeable_of(values))
     entry = DynamicSite("the call", NO_POS, getattr(f, "__name__", repr(f)), "called directly")
     y, fy, pb = entry(g, None, args, fdata[:m], names, tuple(call.kwargs.values()), fdata[m:])
     mine = call.mine()
@@ -218,9 +227,10 @@ def _forward_site(call: _Call) -> tuple[Any, Pullback]:
         ds = None if pb is None else pb(dy)
         return None if ds is None else [ds[1 + i] if 1 + i < len(ds) else None for i in mine]
 
-    values = (*call.own, *call.own_kwargs.values())
     reusable = not this_run().in_place
-    return y, Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(call.own_kwargs))
+    pullback = Pullback(y, values, [fdata[i] for i in mine], run_site, reusable, keywords=tuple(call.own_kwargs))
+    pullback.saved, pullback.writeable = saved, may_lock
+    return y, pullback
 
 
 def _with_shadows(
@@ -236,8 +246,13 @@ def _with_shadows(
         return rule, (None,) * len(args)
     fdata = _shadows(args, act, apart=rule.reusable)
     if fdata.aliased:
-        rule = rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True, outermost=True)
+        rule = _rule_of_aliases(g, types, cells)
     return rule, tuple(fdata)
+
+
+def _rule_of_aliases(g: pytypes.FunctionType, types: tuple[Any, ...], cells: tuple[Any, ...]) -> DerivedRule:
+    """The rule for arguments that share memory with each other."""
+    return rule_for(g, types, tuple(abstract(c, bool(is_wary())) for c in cells), aliased=True, outermost=True)
 
 
 def _shadows(args: tuple[Any, ...], act: tuple[bool, ...], apart: bool = False) -> Shadows:
@@ -252,10 +267,9 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
     m = len(args)
     given = call.values()
     fdata = _shadows(given, act)
-    boxes = [slots.box(x, fx) for x, fx in zip(given, fdata, strict=True)]
+    boxes = [slots.box(x, None) for x in given]
     params = bind(g, tuple(boxes[:m]), dict(zip(call.kwargs, boxes[m:], strict=True)), g.__defaults__, g.__kwdefaults__)
     inputs = [slots.primal(v) for v in params]
-    fdatas = [slots.fdata(v) for v in params]
 
     def typed(v: Any) -> Any:
         if type(v) is Box:
@@ -269,7 +283,17 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
     rule = rule_for(g, tuple(map(typed, params)), free, fdata.aliased, outermost=True)
     values = (*call.own, *call.own_kwargs.values())
     _look_outside(rule, g, args[: m - len(call.own)], values)
-    y, fy, captures = _run(rule, inputs, cells, fdatas)
+    if rule.derived.touched_args and (taking := with_aliases(given, act)) != act:
+        act, fdata = taking, _shadows(given, taking)
+        rule = _rule_of_aliases(g, tuple(map(typed, params)), cells)
+    for box, f in zip(boxes, fdata, strict=True):
+        box.shadow = f
+    fdatas = [slots.fdata(v) for v in params]
+    if rule.derived.touched_args and g.__code__.co_flags & CO_VARKEYWORDS and type(fdatas[-1]) is DictShadow:
+        _add_constants(fdatas[-1], inputs[-1])
+    own = values if rule.derived.touched_args else ()
+    may_lock = writeable_of(values) if own or rule.derived.dynamic else []
+    y, fy, captures, saved = _run(rule, inputs, cells, fdatas, own)
     tree = rule.derived.result_tree
     mine = call.mine()
 
@@ -279,9 +303,18 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
         return [ds[i] for i in mine]
 
     fd = [fdata[i] for i in mine]
-    if all(act[m - len(call.own) :]) and not call.kwargs and not is_wary():
+    if all(call.act[m - len(call.own) :]) and not call.kwargs and not is_wary():
         _remember(call.f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(call.own))
-    return y, _pullback(rule, cells, y, values, fd, run, tuple(call.own_kwargs))
+    pullback = _pullback(rule, cells, y, values, fd, run, tuple(call.own_kwargs))
+    pullback.saved, pullback.writeable = saved, may_lock
+    return y, pullback
+
+
+def _add_constants(shadow: DictShadow, kwargs: dict[str, Any]) -> None:
+    """Give fdata to what is in `**kwargs` and has none: it may be written to with what has a derivative."""
+    for k, x in kwargs.items():
+        if shadow.f.get(k) is None:
+            shadow.f[k] = zero_fdata(x)
 
 
 def _pullback(
@@ -301,15 +334,22 @@ def _pullback(
     return pullback
 
 
-def _run(rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """The forward run; where the engine refuses in the middle of it, the arguments are as they were."""
-    saved = snapshot(inputs[i] for i in rule.derived.touched_args)
+def _run(
+    rule: DerivedRule, inputs: Sequence[Any], cells: Sequence[Any], fdatas: Sequence[Any], own: Sequence[Any]
+) -> tuple[Any, Any, Any, Saved]:
+    """The forward run; where the engine refuses in the middle of it, the arguments are as they were.
+
+    `own` are those arguments of the user that may be written to: what they held is the last of the result.
+    """
+    saved = snapshot_within(own)
+    touched = [inputs[i] for i in rule.derived.touched_args]
+    others = snapshot([x for x in touched if not any(x is v for v in own)])
     if is_wary():
         rule.touch_outside(cells)
     try:
-        return rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)])
+        return (*rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)]), saved)
     except MooncakeError:
-        put_back(saved)
+        put_back(saved + others)
         raise
     except BaseException as e:
         forget(e)

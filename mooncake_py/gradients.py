@@ -17,6 +17,7 @@ from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.forward import run_forward
 from mooncake_py.pullback import Pullback, restore
+from mooncake_py.runtime.handed_out import as_left
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.structure import constant_classes
 from mooncake_py.tangents import has_tangent
@@ -86,6 +87,7 @@ class ValueAndGrad(Wrapper):
             check_arguments(f, values, [k])
         y, pullback = run_forward(f, args, keywords, tuple(i in chosen for i in range(len(values))))
         one = cotangent_of_one(f, y, pullback, self.has_aux)
+        y = as_left(y, pullback.saved)
         grads = pullback.of_arguments(one, chosen)
         for k in pullback.always_zero:
             if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):

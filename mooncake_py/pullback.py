@@ -10,6 +10,7 @@ import numpy as np
 from mooncake_py.errors import PullbackReuse
 from mooncake_py.runtime.draws import Again, Draws
 from mooncake_py.runtime.user import (
+    Saved,
     Seen,
     array_ids,
     check_cotangent,
@@ -18,6 +19,7 @@ from mooncake_py.runtime.user import (
     reachable,
     report,
     snapshot,
+    unlock,
 )
 from mooncake_py.tangents import DictShadow, ListShadow
 from mooncake_py.tracebacks import entry
@@ -50,9 +52,11 @@ class Pullback:
         "newcomers",
         "own_only",
         "reusable",
+        "saved",
         "touched",
         "wary",
         "why",
+        "writeable",
         "wrote",
     )
 
@@ -76,6 +80,8 @@ class Pullback:
         self.again: Callable[[], tuple[Any, Pullback]] | None = None  # another run of the function
         self.own_only = False  # does that surely change nothing but what the function makes?
         self.always_zero: tuple[int, ...] = ()  # arguments that the value is known not to depend on
+        self.saved: Saved = []  # what the arguments held before the run, where that may have written to them
+        self.writeable: list[np.ndarray] = []  # arguments that could be written to, where the run may have ended that
         self.touched: dict[int, Any] = {}  # objects that the run changed
         self.wary = False  # might the run write to what is outside?
         self.wrote = False  # did it surely change one of them, where the pullback may be called again?
@@ -103,11 +109,16 @@ class Pullback:
         self._spent = True
         kept = [] if self.reusable and not self._outside and not self.wrote else self._keep()
         shadows = self._keep_shadows() if self.reusable and (self._outside or self.wrote) else []
+        unlock(self.writeable)
         try:
             rdata = self._run(dy)
         except BaseException:
             self.reusable, self.again, self.why = False, None, "that call ended with an exception half way"
+            put_back(self.saved + kept)  # the arguments are as before the call, all else as after it
             raise
+        finally:
+            self.saved = []
+            unlock(self.writeable)
         if kept:  # what the run took out of the arguments is in them again
             mine = reachable(self._args)
             put_back([(x, content) for x, content in kept if id(x) not in mine])

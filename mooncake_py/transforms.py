@@ -16,6 +16,7 @@ from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonSca
 from mooncake_py.forward import run_forward
 from mooncake_py.gradients import Wrapper, in_mode, real_scalar
 from mooncake_py.pullback import Pullback, restore
+from mooncake_py.runtime.handed_out import as_left
 from mooncake_py.tracebacks import entry
 from mooncake_py.trees import children, describe, is_leaf, leaves, map_leaves
 
@@ -61,7 +62,7 @@ def vjp(f: Any, *args: Any, has_aux: bool = False, debug_mode: bool | None = Non
     if type(y) is not tuple or len(y) != 2:
         restore(pullback)
         raise AuxError(f"with has_aux=True the function must return a pair (value, aux), but it returned {describe(y)}")
-    return y[0], VjpFunction(pullback, True), y[1]
+    return y[0], VjpFunction(pullback, True), as_left(y[1], pullback.saved)
 
 
 class Transform(Wrapper):

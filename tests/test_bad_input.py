@@ -70,6 +70,12 @@ def test_an_int_where_a_float_was_meant(use: Callable[[Any], Any]) -> None:
         use(3)
 
 
+def test_one_of_the_arguments_has_no_derivative() -> None:
+    for argnums in ((0, 1), 1, ("a", "b")):
+        with pytest.raises(ArgumentError, match=r"there is no derivative by argument 1; .* the integer 3: pass 3\.0"):
+            grad(lambda a, b: a * b, argnums)(2.0, 3)
+
+
 @pytest.mark.parametrize("x", ["text", None, True, np.arange(3), {}, [1, 2], (), lambda: 1])
 def test_no_differentiable_argument(x: Any) -> None:
     with pytest.raises(ArgumentError, match="no argument can have a derivative"):
@@ -151,6 +157,17 @@ def test_cotangent_that_does_not_fit(cotangent: Any, says: str) -> None:
     _, pullback = value_and_pullback(lambda x: (x * 2.0, (x[1] * 2.0, 3)), x)
     with pytest.raises(CotangentError, match=says):
         pullback(cotangent)
+
+
+def test_cotangents_of_dicts_and_masked_arrays() -> None:
+    _, pullback = value_and_pullback(lambda x: {"a": x * x, "b": x, "n": 3, "none": []}, 2.0)
+    with pytest.raises(CotangentError, match=r"a dict, must have all of its keys: 'b' is missing"):
+        pullback({"a": 1.0})
+    assert pullback({"a": 1.0, "b": None}) == (4.0,)
+    _, pullback = value_and_pullback(lambda x: [x * x], ARRAY)
+    with pytest.raises(CotangentError, match=r"the value\[0\] must be a plain array, got one with masked elements"):
+        pullback([np.ma.masked_array(ARRAY, [0, 1, 0])])
+    assert pullback([np.ma.masked_array(ARRAY)])[0].tolist() == [2.0, 2.0, 2.0]
 
 
 def test_a_bad_cotangent_spends_nothing() -> None:

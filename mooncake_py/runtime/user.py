@@ -58,9 +58,37 @@ def seed(y: Any, fdata: Any, dy: Any, seen: set[tuple[int, int]] | None = None) 
                 fdata.r[k] = d if k not in fdata.r else fdata.r[k] + d
 
 
-def snapshot(objects: Iterable[Any]) -> list[tuple[Any, Any]]:
+Saved = list[tuple[Any, Any]]
+"""Arrays, containers, objects and cells with what they held."""
+_MOST_WITHIN = 1 << 20
+"""Arrays of more bytes are not copied for the case that a pullback ends with an exception."""
+
+
+def snapshot_within(objects: Sequence[Any]) -> Saved:
+    """The same as `snapshot`, with what these hold; a large array within stands for itself, as what it is now."""
+    if not objects or all([type(x) is np.ndarray for x in objects]):
+        return snapshot(objects)
+    own = {id(x) for x in objects}
+    held = [x for x in _held(objects, set()) if x is not objects]
+    large = {id(x) for x in held if isinstance(x, np.ndarray) and x.nbytes > _MOST_WITHIN and id(x) not in own}
+    return snapshot([x for x in held if id(x) not in large]) + [(x, x) for x in held if id(x) in large]
+
+
+def writeable_of(args: Iterable[Any]) -> list[np.ndarray]:
+    """The arrays among arguments that can be written to."""
+    return [x for x in args if type(x) is np.ndarray and x.flags.writeable]
+
+
+def unlock(arrays: Iterable[np.ndarray]) -> None:
+    """Let arrays be written to again: a run may have set their flag `writeable` to False."""
+    for x in arrays:
+        if not x.flags.writeable:
+            x.flags.writeable = True
+
+
+def snapshot(objects: Iterable[Any]) -> Saved:
     """Arrays, lists, dicts and cells with what they hold now."""
-    out: list[tuple[Any, Any]] = []
+    out: Saved = []
     for x in objects:
         if isinstance(x, (list, deque, set, dict)) and type(kept := getattr(x, "__dict__", None)) is dict:
             out.append((kept, kept.copy()))  # the attributes of an object of a class made from these
@@ -83,11 +111,11 @@ def _stored(x: Any) -> dict[str, Any]:
     return attributes(x) if is_user_class(type(x)) else dict(vars(x))
 
 
-def put_back(saved: list[tuple[Any, Any]]) -> None:
+def put_back(saved: Saved) -> None:
     """Let them hold that again."""
     for x, content in saved:
         if isinstance(x, np.ndarray):
-            if x.flags.writeable:
+            if x.flags.writeable and content is not x:
                 x[...] = content
         elif isinstance(x, (list, deque)):
             sequence: Any = list if isinstance(x, list) else deque
@@ -201,6 +229,8 @@ def _fitted(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> Any:
     if dy is None or not has_tangent(y):
         return None
     if isinstance(y, np.ndarray):
+        if isinstance(dy, np.ma.MaskedArray) and np.ma.is_masked(dy):
+            raise _Misfit(f"{where} must be a plain array, got one with masked elements: fill them (.filled(0.0))")
         try:
             d = np.asarray(dy)
         except ValueError:  # nested lists of several lengths
@@ -222,11 +252,14 @@ def _fitted_parts(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> An
     if isinstance(y, dict):
         if not isinstance(dy, dict) or not dy.keys() <= y.keys():
             raise _Misfit(f"{where}, a dict, must be a dict of its keys, got {_describe(dy)}")
+        if missing := [k for k in y if k not in dy and has_derivative(y[k])]:
+            raise _Misfit(f"{where}, a dict, must have all of its keys: {missing[0]!r} is missing (None is zero)")
         return {k: _fitted(y[k], d, f"{where}[{k!r}]", seen) for k, d in dy.items()}
     if is_user_class(type(y)):
         held = attributes(y)
         fields = tangent_fields(type(y), dy)
-        if fields is None or not fields.keys() <= held.keys():
+        other = isinstance(dy, Tangent) and dy._cls is not type(y)
+        if other or fields is None or not fields.keys() <= held.keys():
             name = type(y).__name__
             raise _Misfit(f"{where}, a {name}, must be a Tangent or dict by its attributes, got {_describe(dy)}")
         return {k: _fitted(held[k], d, f"{where}.{k}", seen) for k, d in fields.items()}
@@ -243,6 +276,8 @@ def _describe(x: Any) -> str:
         return f"an array of shape {x.shape} and dtype {x.dtype}"
     if isinstance(x, (tuple, list)):
         return f"a {type(x).__name__} of {len(x)}"
+    if isinstance(x, Tangent):
+        return f"{x!r}"
     return f"{type(x).__name__}: {x!r}"
 
 

@@ -19,13 +19,14 @@ from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
+from mooncake_py.runtime.aliases import with_aliases
 from mooncake_py.runtime.arguments import shadows_of
 from mooncake_py.runtime.filling import PLAIN, Filling
 from mooncake_py.runtime.fits import Fit, fit_of
 from mooncake_py.runtime.passage import UNWATCHED, Aliased, into_rule, no_fdata, out_of_rule, ways
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.unrolled import Way, call_of, fitting, spec_of
-from mooncake_py.runtime.user import Seen, put_back, report, snapshot
+from mooncake_py.runtime.user import Seen, put_back, report, snapshot_within, unlock, writeable_of
 from mooncake_py.sums import read_once
 from mooncake_py.switches import current
 from mooncake_py.transform.lanes import ANY, NUM, VAL
@@ -169,6 +170,8 @@ class WarmCall(Signature):
         lanes = rule.has_lanes or self.tree in (ANY, VAL)
         if not (lanes or any(type(args[k]) not in PLAIN for k in chosen if fits is not None)):
             self.call = self._written_out(one)
+        if rule.derived.touched_args or rule.derived.dynamic:
+            self.call = self._of_writes(self.call)
 
     def _written_out(self, one: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         """The call where cotangents travel beside their values; `one` is the 1 of the class that the value had."""
@@ -199,7 +202,7 @@ class WarmCall(Signature):
             cells=self.cells,
             same_cells=self.same_cells,
             forward=rule.forward,
-            pullback=rule.pullback,
+            pullback=_marking(rule.pullback) if rule.derived.touched_args or rule.derived.dynamic else rule.pullback,
             one=one,
             one_type=type(one),
             tree=self.tree,
@@ -249,6 +252,33 @@ class WarmCall(Signature):
             call.outside = Outside(g, filling.prefix, brought)
         return call
 
+    def _of_writes(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The call where arguments may be written to.
+
+        A constant one must be no other name of another. What a pullback that ends with an exception has not put back
+        is put back after it, and arrays that could be written to still can.
+        """
+        active = tuple([i in self.chosen for i in range(self.n)])
+        touched = self.rule.derived.touched_args
+
+        def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            params = args if self.filling is None else self.filling.parameters(args, kwargs)
+            if params is None or len(params) != self.n or (touched and with_aliases(params, active) != active):
+                return None
+            may_lock = writeable_of(params)
+            saved = snapshot_within([params[i] for i in touched])
+            try:
+                result = call(args, kwargs)
+            except BaseException as e:
+                if vars(e).pop(_IN_PULLBACK, False):
+                    unlock(may_lock)
+                    put_back(saved)
+                raise
+            unlock(may_lock)
+            return result
+
+        return asked
+
     def _structured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The call with containers and objects: their cotangents are collected in shadows."""
         if self.outside is not None and self.outside.has((*args, *kwargs.values())):
@@ -266,7 +296,8 @@ class WarmCall(Signature):
             if shadows is None:
                 return None
             touched = self.rule.derived.touched_args
-            saved = snapshot([args[i] for i in touched]) if touched else []
+            saved = snapshot_within([args[i] for i in touched]) if touched else []
+            may_lock = writeable_of(args) if touched else []
             cells = self.cells
             try:
                 y, fy, *captures = self.rule.run([*args, *cells], [*shadows, *[None] * len(cells)])
@@ -278,8 +309,13 @@ class WarmCall(Signature):
                 return None
             if self.stacks:
                 captures[0] = read_once(captures[0], self.stacks)
+            unlock(may_lock)
             one = type(y)(1.0) if self.scalar else (type(y[0])(1.0), None)
-            ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
+            try:
+                ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
+            except BaseException:
+                put_back(saved)
+                raise
         if self.ways is not None:
             ways = self.ways
             grads = out_of_rule([(ways[k][1], args[k], shadows[k], ds[k]) for k in self.chosen])
@@ -297,6 +333,22 @@ class WarmCall(Signature):
             return into_rule(args, [way[0] if act else no_fdata for way, act in zip(self.ways, self.active)], run)  # noqa: B905
         except Aliased:
             return None
+
+
+_IN_PULLBACK = "__mooncake_in_pullback__"
+
+
+def _marking(pullback: Callable[..., Any]) -> Callable[..., Any]:
+    """The pullback, whose exceptions say that they come from there."""
+
+    def run(captures: Any, dy: Any) -> Any:
+        try:
+            return pullback(captures, dy)
+        except BaseException as e:
+            vars(e)[_IN_PULLBACK] = True
+            raise
+
+    return run
 
 
 def _is_small(kept: Kept) -> bool:

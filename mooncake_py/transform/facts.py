@@ -11,6 +11,7 @@ from mooncake_py.infer.effects import may_be
 from mooncake_py.infer.parts import with_parts
 from mooncake_py.infer.types import (
     TOP,
+    Arr,
     Cell,
     Dct,
     Fn,
@@ -22,6 +23,7 @@ from mooncake_py.infer.types import (
     SetOf,
     T,
     Top,
+    Union,
     is_scalar,
 )
 from mooncake_py.ir import ops
@@ -82,7 +84,9 @@ class Facts:
         return Allocations(memory.shape, self.inferred.types, self.inferred.calls, memory.identity)
 
     def _is_made_here(self, v: Var) -> bool:
-        """Is it surely new, so that no argument was it?"""
+        """Is it surely new, so that no argument was it? (A new array may look into the memory of another.)"""
+        if _may_be_array(self.inferred.types.get(v, TOP)):
+            return False
         return self.inferred.memory.shape.makes(v) or not self._origins.of(v).elsewhere
 
     def touched(self) -> tuple[tuple[int, ...], tuple[int, ...], Names]:
@@ -123,6 +127,8 @@ def may_hold(t: T, target: T) -> bool:
     """May an object of type t be one of type `target`, or have one in it?"""
     if isinstance(t, (Top, Rec, SetOf, Fn, Meth)) or (isinstance(t, Inst) and not is_scalar(t) and t.cls is not str):
         return True
+    if isinstance(t, Arr) and _may_be_array(target):  # of whatever shape: it may look into that
+        return True
     found = may_be(t, target)
 
     def look(part: T) -> T:
@@ -132,6 +138,11 @@ def may_hold(t: T, target: T) -> bool:
 
     with_parts(t, look)
     return found
+
+
+def _may_be_array(t: T) -> bool:
+    """Is it an array by its type, or may it be one of several things?"""
+    return any(isinstance(option, Arr) for option in (t.options if isinstance(t, Union) else (t,)))
 
 
 def _is_zero(v: Operand, made: dict[Var, Call]) -> bool:

@@ -137,8 +137,15 @@ def saved(x: np.ndarray, i: Any) -> Any:
 
 
 def put_back(x: np.ndarray, i: Any, old: Any) -> None:
-    """Undo a write."""
-    x[i] = old
+    """Undo a write; the array may have been locked since."""
+    try:
+        x[i] = old
+    except ValueError:
+        if x.flags.writeable:
+            raise
+        x.flags.writeable = True
+        x[i] = old
+        x.flags.writeable = False
 
 
 undoes.add(put_back)

@@ -371,7 +371,22 @@ refuse(
 )  # fmt: skip
 refuse("it gives an array other memory while it may be in use; np.resize makes a new array", np.ndarray.resize)
 refuse("index and assign the elements by position", np.ndarray.base, np.nested_iters)
-zero_derivative(np.ndarray.setflags)
+
+
+@rrule(np.ndarray.setflags, mutates=(0,))
+def setflags(a: CoDual, write=None, align=None, uic=None):
+    x = a.primal
+    could = x.flags.writeable
+    x.setflags(write, align, uic)
+
+    def pullback(_):
+        x.flags.writeable = could
+        return None
+
+    return None, pullback
+
+
+infer_table[np.ndarray.setflags] = lambda args, kwargs: Known(None)
 if hasattr(np.ndarray, "itemset"):  # NumPy 1
     refuse(
         "its bytes are given to code that is not seen", *[getattr(np.ndarray, f) for f in ("tostring", "newbyteorder")]
@@ -424,6 +439,13 @@ def _half_of_flat(a: np.ndarray) -> Any:
     for v in it:
         s = s * v
     return s, next(it, None)
+
+
+def _locked(a: np.ndarray) -> Any:
+    b = a * 2.0
+    b *= a
+    b.setflags(write=False)
+    return b * a
 
 
 def _diagonals(a: np.ndarray, v: np.ndarray) -> Any:
@@ -483,7 +505,7 @@ CASES: list[RuleCase] = [
     case(lambda a: a.flat[2] * a.flat[-1], _M), case(lambda a: a.T.flat[1:5] * 2, _M),
     case(lambda a: a.flat[np.array([0, 0, 3])] * a.flat[[1, 2, 2]], _M), case(_flat_write, _M, _P),
     case(_diagonals, _A, _P), case(np.fill_diagonal, _A, 0.5), case(_in_place, _M), case(_through_flat, _M),
-    case(np.ndarray.sort, _M, 0),
+    case(np.ndarray.sort, _M, 0), case(_locked, _M),
     case(np.ndarray.partition, _V, 2), case(np.ndarray.partition, _M, [0, 1], 0),
     case(np.ndarray.sort, _V, kind="stable"),
 ]  # fmt: skip

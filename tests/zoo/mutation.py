@@ -574,3 +574,14 @@ def sorted_in_every_round(a):
         a.sort()
         a[i] *= 2.5
     return total * a[0]
+
+
+@case(V, W)
+def arrays_that_are_locked(x, b):
+    b *= x
+    part = b[1:]
+    part += 1.0
+    part.flags.writeable = False
+    b.setflags(write=False)
+    x.flags["WRITEABLE"] = False
+    return np.sum(b * part[0])
