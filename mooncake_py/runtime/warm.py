@@ -260,13 +260,14 @@ class WarmCall(Signature):
         """
         active = tuple([i in self.chosen for i in range(self.n)])
         touched = self.rule.derived.touched_args
+        kept = () if call == self._structured else touched  # that puts them back by itself
 
         def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             params = args if self.filling is None else self.filling.parameters(args, kwargs)
             if params is None or len(params) != self.n or (touched and with_aliases(params, active) != active):
                 return None
             may_lock = writeable_of(params)
-            saved = snapshot_within([params[i] for i in touched])
+            saved = snapshot_within([params[i] for i in kept])
             try:
                 result = call(args, kwargs)
             except BaseException as e:
