@@ -45,9 +45,10 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
     for table in (p.comms.captures, *p.comms.stacks.values()):
         for v, name in table.items():
             known.same(name, v)
+    changing = _changing(p, known, f)
     for param, v in p.stands_for.items():
         actual = f.get(v, v)
-        if isinstance(actual, Var):
+        if isinstance(actual, Var) and v not in changing:
             known.same(param, actual)
     subst: dict[Var, Operand] = {}
     for b in p.reachable():
@@ -67,6 +68,27 @@ def fold_shapes(p: PullbackBuilder, forward: Builder, types: dict[Var, T], f: di
     for b in p.blocks:
         b.stmts = [s for s in b.stmts if s.out not in subst]
     _scalars_for_repeated(p, known)
+
+
+def _changing(p: PullbackBuilder, known: _Shapes, f: dict[Var, Operand]) -> set[Var]:
+    """What a loop carries that may have another shape in the next iteration: a sum that grows by broadcasting, say.
+
+    Its cotangent comes into an iteration in the shape of the next one's, under the same name.
+    """
+
+    def key(v: Operand) -> Key:
+        return known.key(f.get(v, v) if isinstance(v, Var) else v)
+
+    c = p.canonical
+    out: set[Var] = set()
+    for h, loop in c.loops.items():
+        params = c.blocks[h].params
+        for source, e in c.preds[h]:
+            if source == loop.latch:
+                # What the loop itself brings, an item, comes first and is no argument of the edge.
+                carried = zip(params[len(params) - len(e.args) :], e.args, strict=True)
+                out.update(v for v, again in carried if key(again) != key(v))
+    return out
 
 
 def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:

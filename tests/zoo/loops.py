@@ -461,3 +461,36 @@ def flag_loop(x):
         i += 1
         done = x > 3 or i > 50
     return x
+
+
+_WIDE = np.arange(6.0).reshape(2, 3) * 0.3 + 0.2
+
+
+@case(np.array([1.0, 2.0, 3.0]), _WIDE, name="sum_that_grows_by_broadcasting_a_row")
+@case(np.array([0.7]), _WIDE, name="sum_that_grows_by_broadcasting_one")
+@case(np.array([[0.7], [1.2]]), _WIDE, name="sum_that_grows_by_broadcasting_a_column")
+def sum_that_grows_by_broadcasting(a, m):
+    t = a * 2.0
+    for _ in range(2):
+        t = t + m * a
+    return np.sum(t)
+
+
+@case(np.array([1.0, 2.0, 3.0]), _WIDE)
+@case(np.array([[0.7, 0.2, 0.1]]), _WIDE, name="loop_that_grows_by_broadcasting_two_dimensional")
+def loop_that_grows_by_broadcasting(a, m):
+    t, u, k = a, 0.0, 0
+    while k < 3:
+        u = u + t
+        t = m - np.sin(t)
+        k += 1
+    return np.sum(t * t), u
+
+
+@case(np.array([1.0, 2.0, 3.0]), [_WIDE, _WIDE * 0.5])
+def grows_by_the_arrays_of_a_list(a, ws):
+    t = a * 2.0
+    for w in ws:
+        for _ in range(2):
+            t = t * 0.5 + w
+    return np.sum(t * t)
