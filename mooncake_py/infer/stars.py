@@ -13,6 +13,7 @@ from mooncake_py.infer.protocol import MADE, Plan
 from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Many, Meth, Obj, T, is_scalar
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand
+from mooncake_py.registry import is_declared
 from mooncake_py.structure import is_user_class
 from mooncake_py.tuples import OF_NUMBERS
 
@@ -47,6 +48,8 @@ def spread_out(state: State, s: Call) -> Plan | None:
 def code_of_rest(t: T) -> FunctionType | None:
     """The function that a call of such a function, method or class runs, where that takes all arguments as `*args`."""
     f, bound = (t.func, 1) if isinstance(t, Meth) else (t.value if isinstance(t, Known) else None, 0)
+    if isinstance(f, (FunctionType, type)) and is_declared(f):
+        return None  # which a rule stands for
     if isinstance(f, type):
         made = is_user_class(f) and Lookup(f).get("__new__", None) is object.__new__
         f, bound = Lookup(f).get("__init__", None) if made else None, 1

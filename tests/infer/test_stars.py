@@ -1,0 +1,90 @@
+"""`f(*xs)` of what a rule stands for: the rule is used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mooncake_py import grad, primitive, rrule, substitute, zero_derivative
+
+
+def by_rule(*p):
+    return p[0]
+
+
+@rrule(by_rule)
+def _(*p):
+    return p[0], lambda d: (10.0 * d,) + (0.0,) * (len(p) - 1)
+
+
+@primitive
+def by_primitive(*p):
+    return p[0]
+
+
+@by_primitive.rrule
+def _(*p):
+    return p[0], lambda d: (10.0 * d,) + (None,) * (len(p) - 1)
+
+
+@zero_derivative
+def without(*p):
+    return p[0]
+
+
+def substituted(*p):
+    return p[0]
+
+
+substitute(substituted, lambda *p: p[0] * 10.0)
+
+
+class Holder:
+    def method(self, *p):
+        return p[0]
+
+    @staticmethod
+    def static(*p):
+        return p[0]
+
+
+@rrule(Holder.method)
+def _(self, *p):
+    return p[0], lambda d: (None, 10.0 * d) + (0.0,) * (len(p) - 1)
+
+
+@rrule(Holder.static)
+def _(*p):
+    return p[0], lambda d: (10.0 * d,) + (0.0,) * (len(p) - 1)
+
+
+holder = Holder()
+CALLS = [
+    "{f}(*l)",
+    "{f}(*[x * 1.0 for x in l])",
+    "{f}(*(x * 1.0 for x in l))",
+    "{f}(*map(float, l))",
+    "{f}(l[0], *l[1:])",
+    "{f}(*tuple(l))",
+    "{f}(*l[:1], *l[1:])",
+    "{f}(*l, **{{}})",
+    "[h(*l) for h in [{f}]][0]",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("f", "d"),
+    [
+        ("by_rule", 10.0),
+        ("by_primitive", 10.0),
+        ("without", 0.0),
+        ("substituted", 10.0),
+        ("holder.method", 10.0),
+        ("Holder.static", 10.0),
+    ],
+)
+def test_the_rule_of_what_takes_any_number_of_arguments(call, f, d) -> None:
+    g = eval(f"lambda l: {call.format(f=f)} + l[1]", globals())
+    for xs in ([1.0, 2.0], (1.0, 2.0), np.array([1.0, 2.0]))[: None if call == CALLS[0] else 1]:
+        np.testing.assert_allclose(grad(g)(xs), (d, 1.0))
