@@ -36,6 +36,7 @@ from mooncake_py.runtime.classes import handle_build_class
 from mooncake_py.runtime.coduals import ATOMS, is_active
 from mooncake_py.runtime.construction import TYPE_CALL, construct, type_call
 from mooncake_py.runtime.exceptions import make_exception, of_exception
+from mooncake_py.runtime.followed import followed, keeps_to_itself
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS, drain, gives_keys, iterates_in_python
 from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
@@ -196,10 +197,11 @@ def _by_rule(f: Any, rule: Rule, active: bool, given: Given) -> Result:
         y = f(*given.args, **given.kwargs)
         if active and (told := run.observer()) is not None:
             told.stopped(f, y)
-        return y, None, None
+        return (y, None, None) if keeps_to_itself(f, given.values) else followed((y, None, None))
     if getattr(f, "__module__", None) in OF_NUMBERS and any(map(decides, given.args)):
         given = given._replace(args=tuple(map(bare, given.args)))
-    return run_rule(f, rule, given.args, given.fargs, given.kwargs, given.kwfdata)
+    found = run_rule(f, rule, given.args, given.fargs, given.kwargs, given.kwfdata)
+    return followed(found) if rule.user else found
 
 
 def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:

@@ -20,6 +20,7 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.outside import stands_alone
 from mooncake_py.registry import is_pure, name_of
 from mooncake_py.run import changed_in_place, is_wary, note_change
+from mooncake_py.runtime.followed import followed, keeps_to_itself
 from mooncake_py.runtime.user import all_plain
 from mooncake_py.structure import attributes, constant_packages, is_user_class, package_of
 from mooncake_py.unwinding import Raised
@@ -62,7 +63,7 @@ def run_plainly(
         y = Raised(e)
     changed = [(x, old) for x, old in saved if not _same(x, old)]
     if not changed:
-        return y, None, None
+        return (y, None, None) if keeps_to_itself(f, args) else followed((y, None, None))
     changed_in_place()
     for x, _ in changed:
         note_change(x)
@@ -81,7 +82,7 @@ def run_plainly(
                 x[:] = old
         return None
 
-    return y, None, pullback
+    return followed((y, None, pullback))
 
 
 def _same(x: Any, old: Any) -> bool:

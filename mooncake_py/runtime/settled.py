@@ -16,6 +16,7 @@ from mooncake_py.kinds import Constant, ConstantKeys, Numbers
 from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.coduals import ATOMS, BOUND, is_active
+from mooncake_py.runtime.followed import followed, refuse_if_behind
 from mooncake_py.runtime.iteration import ITERATION, ITERATORS
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, decides
@@ -31,6 +32,8 @@ _ARITHMETIC = frozenset({float, complex, int, np.float64})
 _HOLD = (list, tuple)
 _KEEP = {operator.setitem: 2, list.append: 1, list.insert: 2}
 """How many arguments of these are asked anything where lists and dicts keep the last."""
+_COMPARE = frozenset({sorted, min, max, list.sort})
+"""What may call special methods of the items that it is given."""
 _KEEPERS = frozenset({list, dict})
 _PLAIN = ATOMS | {np.ndarray, list, tuple, dict, set, frozenset, range, slice}
 _WITH_KEYS = (dict, set, frozenset, *KEYS_VIEWS, *KEY_ITERATORS)
@@ -63,13 +66,18 @@ class Settled:
         """The call, of whose arguments some are `active` or none."""
         rule = self.rule
         if rule.fn is not None and (active or rule.mutates):
-            return run_rule(f, rule, args, fargs, {}, ())
+            try:
+                found = run_rule(f, rule, args, fargs, {}, ())
+            except IndexError:  # of the list, or of a tangent that was not told of what is in it
+                refuse_if_behind(args, fargs)
+                raise
+            return followed(found) if rule.user else found
         if self.calls_back and run.is_wary():
             refuse_written(f, args)
         y = f(*args)
         if active and (told := run.observer()) is not None:
             told.stopped(f, y)
-        return y, None, None
+        return followed((y, None, None)) if rule.user or (f in _COMPARE and not self.atoms) else (y, None, None)
 
 
 _settled: dict[tuple[Any, tuple[type, ...]], Settled | None] = {}
