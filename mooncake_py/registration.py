@@ -6,7 +6,10 @@ Packs register through `mooncake_py.registry` and are not checked; what is regis
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
+import math
+import operator
 import types as pytypes
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
@@ -15,9 +18,11 @@ import numpy as np
 
 from mooncake_py import registry
 from mooncake_py.errors import RuleConflict, RuleError
+from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.kinds import Any_, Kind, Pattern
 from mooncake_py.registry import name_of
 from mooncake_py.rule import Rule
+from mooncake_py.structure import is_user_class
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +55,7 @@ class _RRule:
         never be used again. A rule that is defined again in the same place (a cell of a notebook, a reloaded module)
         takes the place of its former self.
         """
-        found = [_target(f, "rrule") for f in targets]
+        found = [_of_rule(f, "rrule", bool(types)) for f in targets]
         if not found:
             raise RuleError("rrule: name the function that the rule is for, as in @rrule(math.sin)")
 
@@ -79,7 +84,7 @@ class _RRule:
             parts = d if isinstance(d, tuple) else (d,)
             if d is None or not parts or any(p is not None and not callable(p) for p in parts):
                 raise RuleError(f"rrule.table: the derivative of {name_of(f)} must be a function or a tuple of such")
-            rules.append(Rule(_target(f, "rrule.table"), elementwise_rule(f, parts), tuple(types)))
+            rules.append(Rule(_of_rule(f, "rrule.table", bool(types)), elementwise_rule(f, parts), tuple(types)))
         _add(rules, replace)
 
 
@@ -133,7 +138,12 @@ def substitute(f: Callable[..., Any], g: Callable[..., Any]) -> None:
     computes the same. It replaces every rule f has. RuleError where f cannot be called, g is not a Python function, or
     does not take the calls that f takes; RuleConflict where f is substituted already, or has rules of yours.
     """
-    _target(f, "substitute")
+    _of_rule(f, "substitute", False)
+    if isinstance(f, type):
+        raise RuleError(
+            f"substitute: {name_of(f)} is a class, and what stands for it could not make objects of it; register a "
+            f"rule, as in @rrule({f.__name__}), or call a function of yours that makes them"
+        )
     registry.load_packs()
     if not isinstance(g, pytypes.FunctionType):
         raise RuleError(f"substitute: {name_of(g)} must be a Python function, whose body is differentiated")
@@ -214,6 +224,40 @@ def _target(f: Any, verb: str) -> Any:
         raise RuleError(f"{verb}: {f!r} is not callable; register the function the rule belongs to")
     if type(f).__hash__ is None:
         raise RuleError(f"{verb}: {f!r} has no hash, so no rule can be found by it; register its class's __call__")
+    if isinstance(f, functools.partial):
+        raise RuleError(f"{verb}: a partial is a call of what it was made of; register {name_of(f.func)}")
+    if not isinstance(f, type) and _is_called_by_its_class(f):
+        raise RuleError(
+            f"{verb}: to call {f!r} is to call {type(f).__qualname__}.__call__; register that, whose rule takes the "
+            "object first, or a function of yours that calls this object"
+        )
+    return f
+
+
+def _is_called_by_its_class(f: Any) -> bool:
+    """Is f an object whose class says in Python what a call is? That is looked up by the class, never by the object."""
+    return is_user_class(type(f)) or isinstance(class_attribute(type(f), "__call__"), pytypes.FunctionType)
+
+
+_WHOLE = frozenset({int, math.floor, math.ceil, math.trunc, len, hash, id, ord})
+"""Functions whose results are whole numbers."""
+_WHOLE_RESULT = (
+    "{verb}: {f} gives whole numbers, which have no derivative; register a function of yours that gives a float, and "
+    "call that"
+)
+_NOT_LOOKED_UP = frozenset(
+    {isinstance, issubclass, type, tuple, dict, bool, range, iter, getattr, operator.index, slice, operator.truth}
+)
+"""Functions whose calls the engine does itself, whatever rule there is."""
+
+
+def _of_rule(f: Any, verb: str, typed: bool) -> Any:
+    """The same where it is to have derivatives; `typed`: for some classes of arguments only."""
+    f = _target(f, verb)
+    if not typed and f in _WHOLE:
+        raise RuleError(_WHOLE_RESULT.format(verb=verb, f=name_of(f)))
+    if not typed and f in _NOT_LOOKED_UP:
+        raise RuleError(f"{verb}: no rule of {name_of(f)} would be used; register a function of yours that calls it")
     return f
 
 
@@ -311,6 +355,8 @@ def _check_match(r: Rule) -> None:
             )
     if r.fn is None:
         return
+    if r.target is round and not r.pattern and not r.accepts(2, ()):
+        raise RuleError(_WHOLE_RESULT.format(verb="rrule", f="round(x)"))
     if len(r.pattern) > r.most and not r.variadic:
         raise RuleError(
             f"rrule: the rule {r.label} of {f} takes {r.most} positional arguments, so it can never match the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import operator
@@ -845,3 +846,49 @@ def test_what_is_shared_or_changed_may_be_any_argument_and_named() -> None:
                 given = x.copy()
                 assert np.allclose(grad(f, debug_mode=debug_mode)(given), slopes, rtol=1e-6)
                 assert given.tolist() == x.tolist()
+
+
+# -- what no rule would be used for ---------------------------------------------------------------------
+
+
+class Scaling:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, x):
+        return self.k * x
+
+
+@pytest.mark.parametrize("register", [lambda f: rrule(f)(lambda x: (f(x), lambda d: d)), zero_derivative])
+@pytest.mark.parametrize(
+    "target", [Scaling(2.0), np.vectorize(up), functools.partial(up)], ids=["own", "numpy", "partial"]
+)
+def test_an_object_that_is_called_by_its_class_is_refused(register, target) -> None:
+    with pytest.raises(RuleError, match=r"register (that|tests\.test_registration\.up|.*__call__)"):
+        register(target)
+    with pytest.raises(RuleError):
+        substitute(target, lambda x: x)
+
+
+def test_the_rule_of_the_class_is_used_instead() -> None:
+    with scoped_rules():
+        rrule(Scaling.__call__)(lambda self, x: (self.k * x, lambda d: (None, 9.0 * d)))
+        c = Scaling(2.0)
+        assert grad(lambda x: c(x))(1.0) == grad(c)(1.0) == 9.0
+
+
+def test_a_class_is_not_substituted() -> None:
+    with pytest.raises(RuleError, match=r"is a class.*@rrule\(Scaling\)"):
+        substitute(Scaling, lambda k: Scaling(4.0 * k))
+
+
+@pytest.mark.parametrize("target", [int, round, len, tuple, isinstance, bool], ids=lambda f: f.__name__)
+def test_a_function_whose_rule_could_do_nothing_is_refused(target) -> None:
+    with pytest.raises(RuleError, match="register a function of yours"):
+        rrule(target)(lambda x: (target(x), lambda d: d))
+
+
+def test_rounding_to_digits_gives_floats() -> None:
+    with scoped_rules():
+        rrule(round)(lambda x, n: (round(x, n), lambda d: (d, None)))
+        assert grad(lambda x: round(x, 1))(1.26) == 1.0
