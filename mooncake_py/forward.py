@@ -27,6 +27,7 @@ from mooncake_py.run import current as this_run
 from mooncake_py.runtime.aliases import with_aliases
 from mooncake_py.runtime.arguments import Shadows, shadows_of
 from mooncake_py.runtime.binding import Box, Slots, bind, unwrap
+from mooncake_py.runtime.nested import refuse_written
 from mooncake_py.runtime.rule import DerivedRule, cells_of, rule_for, seed_result
 from mooncake_py.runtime.site import DynamicSite
 from mooncake_py.runtime.user import Saved, put_back, seed, snapshot, snapshot_within, writeable_of
@@ -41,6 +42,7 @@ def run_forward(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], active: tuple[bool, ...]
 ) -> tuple[Any, Pullback]:
     """`f(*args, **kwargs)` and its pullback by the active ones of `(*args, *kwargs.values())`."""
+    refuse_written(f, this_run().outer)
     frame = debug_frame()
     if frame is None:
         y, pullback = _warm_forward(f, args, kwargs, active) or _run_forward(f, args, kwargs, active)
@@ -346,6 +348,8 @@ def _run(
     others = snapshot([x for x in touched if not any(x is v for v in own)])
     if is_wary():
         rule.touch_outside(cells)
+    if rule.derived.touched_cells:
+        this_run().written = tuple([cells[i] for i in rule.derived.touched_cells])
     try:
         return (*rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)]), saved)
     except MooncakeError:

@@ -17,6 +17,7 @@ from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
 from mooncake_py.forward import run_forward
 from mooncake_py.pullback import Pullback, restore
+from mooncake_py.run import WithinWary
 from mooncake_py.runtime.handed_out import as_left
 from mooncake_py.runtime.warm import WarmCall
 from mooncake_py.structure import constant_classes
@@ -71,7 +72,10 @@ class ValueAndGrad(Wrapper):
         try:
             warm = self.warm
             if warm is not None and debug_frame() is None:
-                result = warm.call(args, kwargs)
+                try:
+                    result = warm.call(args, kwargs)
+                except WithinWary:
+                    result = None
                 if result is not None:
                     return result
             return self._cold(args, kwargs)

@@ -54,6 +54,7 @@ class Run:
         "outer",
         "touched",
         "wary",
+        "written",
     )
 
     def __init__(self) -> None:
@@ -73,6 +74,7 @@ class Run:
         self.in_place = False  # was something changed that the pullback undoes?
         self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
         self.wary = Wary.NOTHING
+        self.written: tuple[CellType, ...] = ()  # variables of the functions around it that the function assigns
 
     def __enter__(self) -> Run:
         self.outer = outer = getattr(_local, "run", None)
@@ -135,12 +137,18 @@ _ABOUT_TO: Run = Run()
 """Stands for a run that nobody has asked anything of: most calls are over before anybody does."""
 
 
+class WithinWary(Exception):
+    """A run in one that may write to what it can read, which is to be begun the long way."""
+
+
 def begin() -> Run | None:
     """Begin a run in few steps, to be ended by giving what comes back to `end`."""
     outer = getattr(_local, "run", None)
     if outer is None:
         _local.run = _ABOUT_TO
     else:
+        if outer.wary or outer.written:
+            raise WithinWary
         Run().__enter__()
     return outer
 

@@ -50,7 +50,12 @@ def _loses(f: Any, y: Any) -> bool:
 
 def reaches_met(x: Any, here: run.Run) -> bool:
     """May x give or read numbers that are held by what this run has a tangent of?"""
-    return any(_has_numbers(v) and met_fdata(v, here) is not None for v in reached([x]))
+    return any(reads_met(v, here) for v in reached([x]))
+
+
+def reads_met(v: Any, here: run.Run) -> bool:
+    """Are there numbers in v, of which this run has a tangent?"""
+    return _has_numbers(v) and met_fdata(v, here) is not None
 
 
 def _has_numbers(x: Any) -> bool:

@@ -19,6 +19,7 @@ from mooncake_py.infer.results import only_numbers
 from mooncake_py.infer.types import Arr, T, widen
 from mooncake_py.registry import is_declared
 from mooncake_py.run import Run
+from mooncake_py.run import current as current_run
 from mooncake_py.runtime.aliases import with_aliases
 from mooncake_py.runtime.arguments import shadows_of
 from mooncake_py.runtime.filling import PLAIN, Filling
@@ -282,6 +283,8 @@ class WarmCall(Signature):
 
     def _structured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The call with containers and objects: their cotangents are collected in shadows."""
+        if (around := current_run()).wary or around.written:
+            return None
         if self.outside is not None and self.outside.has((*args, *kwargs.values())):
             return None
         if self.filling is not None:
