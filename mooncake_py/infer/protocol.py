@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from mooncake_py import fields
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
@@ -31,7 +33,7 @@ from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.own_containers import BASES, CORE, base_of, is_in_c, is_of_base
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.recursive import fold, with_forms
-from mooncake_py.infer.resolve import class_of
+from mooncake_py.infer.resolve import called_alone, class_of
 from mooncake_py.infer.sources import Source
 from mooncake_py.infer.special_methods import (
     BINARY,
@@ -121,6 +123,7 @@ _PLAIN_CLASSES = frozenset({type, ABCMeta})
 _PLAIN_WRITES = frozenset({k.__setattr__ for k in (object, SimpleNamespace, BaseException)})
 _CLASS = object.__dict__["__class__"]
 _TYPE_CALL = type.__dict__["__call__"]
+_OF_C = (pytypes.BuiltinFunctionType, np.ufunc)
 _MISSING_OF_DEFAULTDICT = defaultdict.__dict__["__missing__"]
 _MISSING_OF_COUNTER = Counter.__dict__["__missing__"]
 _FACTORIES = frozenset({float, int, complex, list, dict, deque, tuple, str, bool})
@@ -479,7 +482,10 @@ class Classes:
     def called(self, x: Operand, t: Obj | Tup, args: tuple[Operand, ...], kwargs: Keywords) -> Plan | None:
         """A call of an object."""
         method = self.look(t.cls, "__call__")
-        return Plan(method, (x, *args), kwargs) if is_function(method) else None
+        if is_function(method):
+            return Plan(method, (x, *args), kwargs)
+        alone = called_alone(method)
+        return Plan(Const(alone), args, kwargs) if is_function(alone) or isinstance(alone, _OF_C) else None
 
     def _binary(self, f: Any, args: tuple[Operand, ...], types: Sequence[T]) -> Plan | None:
         name, back = BINARY[f]

@@ -63,6 +63,16 @@ def class_attribute(cls: type, name: str) -> Any:
     return _MISSING
 
 
+def called_alone(method: Any) -> Any:
+    """What a class has for `__call__` and Python calls without the object: a static method, what binds to nothing."""
+    if type(method) is staticmethod:
+        return method.__func__
+    if method is _MISSING or not callable(method):
+        return None
+    # A partial binds to nothing on all Pythons that are supported, and has a `__get__` on some that says so.
+    return method if isinstance(method, functools.partial) or not hasattr(type(method), "__get__") else None
+
+
 def class_of(t: T) -> type | None:
     """The exact class of the values of a type, None where they may differ."""
     match t:

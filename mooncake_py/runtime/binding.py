@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import ArgumentError, UnsupportedError
-from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.infer.resolve import called_alone, class_attribute
 from mooncake_py.tangents import DictShadow, ListShadow
+
+_ITSELF = (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc, type)
 
 
 def unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -21,10 +23,12 @@ def unwrap(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, 
             f, args = f.__func__, (f.__self__, *args)
         elif isinstance(f, functools.partial):
             f, args, kwargs = f.func, (*f.args, *args), {**f.keywords, **kwargs}
-        elif not isinstance(f, (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc, type)) and isinstance(
-            call := class_attribute(type(f), "__call__"), pytypes.FunctionType
+        elif isinstance(
+            call := None if isinstance(f, _ITSELF) else class_attribute(type(f), "__call__"), pytypes.FunctionType
         ):
             f, args = call, (f, *args)
+        elif call is not None and (alone := called_alone(call)) is not None:
+            f = alone
         else:
             if type(f) is pytypes.FunctionType and f.__code__.co_flags & inspect.CO_GENERATOR:
                 code = f.__code__

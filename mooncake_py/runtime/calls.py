@@ -23,7 +23,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare
 from mooncake_py.infer.codes import NAMESPACES, OF_FRAMES
 from mooncake_py.infer.held import is_library
-from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.infer.resolve import called_alone, class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.iterators import found_among
 from mooncake_py.registry import find_rule_for_values, rules_of
@@ -155,6 +155,8 @@ def call(
             return found
     if not isinstance(f, (type, pytypes.BuiltinFunctionType, np.ufunc)):
         d = class_attribute(type(f), "__call__")
+        if (alone := called_alone(d)) is not None:
+            return call(alone, None, *given, protected)
         if type(d) is pytypes.FunctionType or (type(d).__hash__ is not None and registry.rules_of(d)):
             return of_bound(call(d, None, *given.after(f, ff), protected))
     if not active:

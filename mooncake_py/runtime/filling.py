@@ -51,6 +51,8 @@ class Filling:
         if len(all_kwargs) > len(kwargs) and type(f) is not functools.partial:
             return None
         filling = cls(f, g, args, kwargs)
+        if filling.called and class_attribute(type(f), "__call__") is not g:
+            return None  # what its class has for `__call__` comes to a function by another way
         first = len(filling.prefix) + len(args) + len(kwargs)
         used = [filling.rest[i - first] for i in filling.order if i >= first]
         return filling if all(type(v) in PLAIN for v in used) else None

@@ -7,8 +7,9 @@ from collections import deque
 
 import numpy as np
 
-from tests.zoo.registry import case
+from tests.zoo.registry import add, case
 
+AREA = "special_methods"
 V = np.array([0.4, 1.3, 2.1])
 M = np.array([[0.3, -1.2], [1.5, 0.7]])
 
@@ -309,3 +310,45 @@ def what_can_only_be_gone_over_backwards(x):
         return total + len()
     except TypeError as e:
         return total * len(str(e))
+
+
+class _Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, x):
+        return self.k * x
+
+
+class _CallsUfunc:
+    __call__ = np.sin
+
+
+class _CallsC:
+    __call__ = math.sin
+
+
+class _CallsObject:
+    __call__ = _Scaled(8.0)
+
+
+class _CallsStatic:
+    __call__ = staticmethod(lambda x: x * x)
+
+
+_CALLED = [_CallsUfunc(), _CallsC(), _CallsObject(), _CallsStatic()]
+
+
+@case(0.7)
+def calls_that_do_not_take_the_object(x):
+    y = _CALLED[0](x) * _CallsUfunc()(x) + _CALLED[1](x) * _CallsC()(x)
+    return y + _CALLED[2](x) * _CallsObject()(x) + _CALLED[3](x) * _CallsStatic()(x)
+
+
+@case(0.7)
+def calls_that_do_not_take_the_object_of_any_class(x):
+    return [c(x) for c in _CALLED]
+
+
+for _c in _CALLED:
+    add(f"call_of_{type(_c).__name__.strip('_').lower()}", _c, 0.7, area=AREA)
