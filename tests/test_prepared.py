@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import subprocess
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -135,3 +140,30 @@ def test_rules_that_come_later_are_seen() -> None:
         return opaque(x), pullback
 
     assert p.value_and_grad(1.0)[1] == 7.0
+
+
+def of_many(x, xs, d, o, t):
+    return np.sum(x) * sum(xs) * d["a"] * np.sum(d["b"]) * o.v * t[0]
+
+
+def many():
+    return X, [1.0, 2.0], {"a": 2.0, "b": X}, SimpleNamespace(v=3.0, n=1, s="s"), (0.5, None, True)
+
+
+_IN_ANOTHER = """
+import pickle, sys
+from tests.test_prepared import many
+p = pickle.load(open(sys.argv[1], "rb"))
+print(p.value_and_grad(*many())[0], p.value_and_grad(*many())[1].tolist())
+"""
+
+
+def test_pickled_it_can_be_used_in_another_process(tmp_path) -> None:
+    p = prepare(of_many, *many())
+    value, g = p.value_and_grad(*many())
+    path = tmp_path / "prepared"
+    path.write_bytes(pickle.dumps(p))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "17"}
+    command = [sys.executable, "-c", _IN_ANOTHER, str(path)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == f"{value} {g.tolist()}", done.stderr

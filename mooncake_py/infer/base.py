@@ -72,6 +72,13 @@ class T:
                 return False
         return bool(self._held() == other._held())
 
+    def __getstate__(self) -> Any:
+        """Without the hash, which is another one in another process."""
+        state = object.__getstate__(self)
+        if type(state) is not tuple:
+            return state
+        return state[0], {k: v for k, v in state[1].items() if k not in T.__slots__}
+
     def _held(self) -> Any:
         """What two equal types have in common."""
         return ()
