@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -63,7 +64,7 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
     by = range(len(args)) if by is None else by
     for i in by:
         _refuse_subclasses(args[i], i)
-    if not any(has_derivative(args[i]) for i in by):
+    if not any(has_derivative(args[i]) or is_empty(args[i]) for i in by):
         ints = [i for i in by if isinstance(args[i], (int, np.integer)) and not isinstance(args[i], bool)]
         if ints:
             a = args[ints[0]]
@@ -77,6 +78,18 @@ def check_arguments(f: Any, args: tuple[Any, ...], by: Sequence[int] | None = No
             hint = "got " + ", ".join(type(args[i]).__name__ for i in by)
         which = f"there is no derivative by argument {by[0]}" if one else "no argument can have a derivative"
         raise ArgumentError(f"{which}; {hint}")
+
+
+def check_chosen(f: Any, args: tuple[Any, ...], chosen: Sequence[int]) -> None:
+    """Can each of these arguments have a derivative? Beside one that has, containers may happen to hold none."""
+    apart = [k for k in chosen if not isinstance(args[k], (list, dict, tuple, deque)) or has_derivative(args[k])]
+    for k in apart or chosen:
+        check_arguments(f, args, [k])
+
+
+def is_empty(x: Any) -> bool:
+    """Is x a container with nothing in it now? Its gradient is one, too."""
+    return isinstance(x, (list, dict, deque)) and not len(x)
 
 
 def _refuse_subclasses(x: Any, i: int, seen: set[int] | None = None) -> None:

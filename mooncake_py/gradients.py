@@ -10,7 +10,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import check_arguments
+from mooncake_py.api import check_chosen
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
@@ -87,14 +87,14 @@ class ValueAndGrad(Wrapper):
         f = self.f
         chosen, keywords = choose(f, self.nums, args, kwargs)
         values = (*args, *keywords.values())
-        for k in chosen:
-            check_arguments(f, values, [k])
+        check_chosen(f, values, chosen)
         y, pullback = run_forward(f, args, keywords, tuple(i in chosen for i in range(len(values))))
         one = cotangent_of_one(f, y, pullback, self.has_aux)
         y = as_left(y, pullback.saved)
         grads = pullback.of_arguments(one, chosen)
         for k in pullback.always_zero:
-            if k in chosen and not any(np.any(v) for v in leaves(grads[chosen.index(k)])):
+            held = list(leaves(grads[chosen.index(k)])) if k in chosen else []
+            if held and not any(map(np.any, held)):
                 _warn_zero(f, k, args, kwargs)
         if debug_frame() is None and not pullback.wary:
             self.warm = WarmCall.after(f, args, keywords, chosen, self.single, one, self.has_aux)

@@ -7,7 +7,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import check_arguments, derive, value_and_pullback
+from mooncake_py.api import check_chosen, derive, value_and_pullback
 from mooncake_py.arguments import Argnums, choose
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.errors import OutputError, SignatureError
@@ -186,6 +186,5 @@ def prepare(
     """
     chosen, keywords = choose(f, ValueAndGrad(f, argnums, has_aux).nums, args, kwargs)
     values = (*args, *keywords.values())
-    for k in chosen:
-        check_arguments(f, values, [k])
+    check_chosen(f, values, chosen)
     return Prepared(f, argnums, has_aux, signature_of(args, kwargs))

@@ -9,7 +9,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from mooncake_py.api import check_arguments
+from mooncake_py.api import check_arguments, check_chosen
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput, PullbackReuse
@@ -76,8 +76,7 @@ class Transform(Wrapper):
         """A function that runs f forwards, and the numbers of the chosen arguments with their values."""
         chosen, keywords = choose(self.f, self.nums, args, kwargs)
         values = (*args, *keywords.values())
-        for k in chosen:
-            check_arguments(self.f, values, [k])
+        check_chosen(self.f, values, chosen)
         active = tuple(i in chosen for i in range(len(values)))
         return functools.partial(run_forward, self.f, args, keywords, active), [(k, values[k]) for k in chosen]
 

@@ -76,7 +76,7 @@ def test_one_of_the_arguments_has_no_derivative() -> None:
             grad(lambda a, b: a * b, argnums)(2.0, 3)
 
 
-@pytest.mark.parametrize("x", ["text", None, True, np.arange(3), {}, [1, 2], (), lambda: 1])
+@pytest.mark.parametrize("x", ["text", None, True, np.arange(3), [1, 2], (), lambda: 1])
 def test_no_differentiable_argument(x: Any) -> None:
     with pytest.raises(ArgumentError, match="no argument can have a derivative"):
         value_and_pullback(lambda x: 1.0, x)

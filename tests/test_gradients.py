@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -234,3 +235,34 @@ def test_shards_in_processes() -> None:
     value, gradient = value_and_grad(shard_loss)(w, x, y)
     assert sum(v for v, _ in results) == pytest.approx(value)
     assert np.allclose(sum(g for _, g in results), gradient)
+
+
+# -- containers that hold nothing with a derivative ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("empty", [[], {}, deque()], ids=repr)
+@pytest.mark.filterwarnings("error")
+def test_the_gradient_of_an_empty_container_is_empty(empty) -> None:
+    g = value_and_grad(lambda xs: sum(v * v for v in (xs.values() if isinstance(xs, dict) else xs)) + 1.0)
+    full = {"a": 2.0} if isinstance(empty, dict) else type(empty)([2.0])
+    for _ in range(2):
+        assert g(empty) == (1.0, empty)
+        assert g(full)[0] == 5.0
+    assert value_and_pullback(lambda xs: 1.0, empty)[1](1.0) == (empty,)
+
+
+@pytest.mark.parametrize("other", [[], [1, 2], {}, {"a": 1}, (), (1, 2)], ids=repr)
+def test_beside_others_containers_may_happen_to_hold_no_number_with_a_derivative(other) -> None:
+    def f(x, xs):
+        return x * (1.0 + sum(xs.values() if isinstance(xs, dict) else xs))
+
+    dx, d = grad(f, (0, 1))(2.0, other)
+    assert dx == f(1.0, other)
+    assert d == (dict.fromkeys(other) if isinstance(other, dict) else type(other)([None] * len(other)))
+    assert jacobian(lambda x: f(x, other))(np.ones(2)).shape == (2, 2)
+
+
+def test_integers_alone_are_refused_as_before() -> None:
+    for args, argnums in (([1, 2],), 0), ((2.0, 3), (0, 1)), (([1], [2]), (0, 1)):
+        with pytest.raises(ArgumentError, match="no argument can have a derivative"):
+            grad(lambda *xs: 1.0, argnums)(*args)
