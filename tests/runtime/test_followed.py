@@ -126,7 +126,7 @@ def in_default(held):
     return f
 
 
-MAKERS = [cached, under_zero_derivative, under_primitive, under_rrule, in_inner_gradient, in_attribute, in_default]
+MAKERS = [cached, under_zero_derivative, under_primitive, under_rrule, in_attribute, in_default]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -139,6 +139,12 @@ def test_what_unseen_code_puts_in_is_there(make, held) -> None:
         assert value_and_grad(f)(2.0) == (14.0, 7.0)
         held.clear()
         held.update(before) if isinstance(held, (dict, set)) else held.extend(before)
+
+
+@pytest.mark.parametrize("held", [[], [1.0], {}], ids=repr)
+def test_an_inner_gradient_of_what_fills_it_is_refused(held) -> None:
+    with pytest.raises(UnsupportedError, match="a gradient, in a function, of what reads outside"):
+        value_and_grad(in_inner_gradient(held.copy()))(2.0)
 
 
 def read_with_try(hist):
