@@ -52,7 +52,7 @@ class _Memory:
         for v in _parts(x):
             if isinstance(v, np.ndarray):
                 others = self.arrays.setdefault(id(owner_of(v)), [])
-                found.update([k for a, k in others if k != i and (a is v or np.shares_memory(a, v))])
+                found.update([k for a, k in others if k != i and (a is v or np.may_share_memory(a, v))])
                 others.append((v, i))
             else:
                 found.add(self.held.setdefault(id(v), i))
