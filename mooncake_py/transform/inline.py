@@ -39,6 +39,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into, tuple_as_list
+from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.run import NOTHING
 from mooncake_py.transform.answered import answered
@@ -260,6 +261,8 @@ def _callee_of(inferred: Inferred, s: Call, globals_: dict) -> Callee | None:
             return stand_in(f, s)
         if isinstance(f, pytypes.FunctionType) and seen_through(f) is f:
             return known_callee(f, s, inferred, globals_)
+        if writes_out(f, len(s.args), [k for k, _ in s.kwargs]) and can_be_split(f):
+            return None  # a call without `out` and a write of what it gives are put in its place, or done when it runs
         python = overlay_of(f, len(s.args), bool(s.kwargs), [class_of(widen(t)) for t in info.types])
         if python is None or python in at_run_time or (rules_of(f) and info.target is not python):
             return None

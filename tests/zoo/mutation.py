@@ -585,3 +585,43 @@ def arrays_that_are_locked(x, b):
     b.setflags(write=False)
     x.flags["WRITEABLE"] = False
     return np.sum(b * part[0])
+
+
+@case(V, W)
+def accumulated_into_what_a_rule_gives(x, w):
+    a = np.outer(x, w)
+    np.add.accumulate(a, out=a)
+    b = np.einsum("i,j->ij", x, w)
+    np.logaddexp.accumulate(b, 1, None, b)
+    np.hypot.accumulate(x, out=b[0])
+    return np.sum(a * w) + np.sum(b * x)
+
+
+@case(V, W)
+def reduced_into_what_a_rule_gives(x, w):
+    a = x * [1.0, 0.5, 2.0, -0.7, 0.3]
+    y = np.add.reduce(np.outer(x, w), axis=0, out=a)
+    b = np.kron(x, w)[:5]
+    np.hypot.reduce(np.outer(w, x), 0, None, b)
+    return np.sum(a * w) + y[1] + np.sum(b * x)
+
+
+@case(V, W)
+def slices_reduced_into_what_a_rule_gives(x, w):
+    a = np.outer(x, w)
+    f = np.add.reduceat
+    f(a, [0, 1, 2, 1, 0], out=a)
+    b = x * [1.0, 0.5, 2.0, -0.7, 0.3]
+    np.multiply.reduceat(w * x, [0, 1, 2, 3, 4], 0, None, b)
+    c = np.kron(x, w).reshape(5, 5)
+    np.divide.outer(x, w, out=c)
+    return np.sum(a * w) + np.sum(b * x) + np.sum(c * c)
+
+
+@case(V)
+def accumulated_along_an_axis_of_a_view(x):
+    v = np.squeeze(x[None, :] * 1.0)
+    np.cumsum(v, axis=0, out=v)
+    np.cumprod(v, axis=-1, out=v)
+    v.cumsum(axis=0, out=v)
+    return np.sum(v * x)
