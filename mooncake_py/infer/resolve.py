@@ -34,6 +34,7 @@ from mooncake_py.infer.types import (
     is_scalar,
     join,
 )
+from mooncake_py.outputs import can_be_split, split, writes_out
 from mooncake_py.registry import infer_table, probed, samples
 from mooncake_py.structure import constant_classes, of_constant_package
 
@@ -173,7 +174,16 @@ def _probe(f: Any, args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
 
 
 def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
-    """Call f on samples; where an argument may be of several classes, on samples of each, and so with truth values."""
+    """Call f on samples; where an argument may be of several classes, on samples of each, and so with truth values.
+
+    Never with a place to write the result to: C code may rely on its shape, and what is returned is that place.
+    """
+    if writes_out(f, len(args), kwargs):
+        if not can_be_split(f):
+            return Top()
+        args, kwargs, out = split(f, args, kwargs, Known(None))
+        if not (isinstance(out, Known) and out.value is None):
+            return Arr(out.dtype, out.ndim, False, out.least) if isinstance(out, Arr) else Top()
     out: T = BOT
     for i, t in enumerate(args):
         for other in (choices := _choices(t)):
