@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,71 @@ class NoDerivative:
         return self.refuse()
 
 
-def add_at(d: np.ndarray, index: Any, value: Any) -> None:
+class Spread:
+    """The cotangents of a view that shows elements more than once, where its base's shadow collects them.
+
+    It stands for the array of them: `d[i]`, `d[i] += t` and, to leave zero, `d[i] = 0`. What shows an element twice may
+    not be written to: which of the values is kept, nobody knows.
+    """
+
+    __slots__ = ("base", "places", "shape")
+
+    def __init__(self, base: Shadow, places: np.ndarray):
+        self.base, self.places, self.shape = base, places, places.shape
+
+    def __getitem__(self, i: Any) -> Any:
+        places = self.places[i]
+        return Spread(self.base, places) if isinstance(places, np.ndarray) else self.base.dense().flat[int(places)]
+
+    def __setitem__(self, i: Any, t: Any) -> None:
+        if isinstance(t, Spread):
+            return  # d[i] += t, which was added
+        places = np.asarray(self.places[i])
+        self.check_written(places)
+        d = self.base.dense()
+        d[np.unravel_index(places, d.shape)] = t
+
+    def check_written(self, places: np.ndarray) -> None:
+        """Refuse to write to these places if some are one."""
+        if places.size > 1 and np.unique(places).size < places.size:
+            what = "a write to a view that shows elements more than once"
+            raise UnsupportedError(what, "the call", None, "write to the array that it is a view of")
+
+    def __iadd__(self, t: Any) -> Spread:
+        if type(t) is NoDerivative:
+            t.refuse()
+        d, places = self.base.dense(), self.places
+        if d.flags.c_contiguous:
+            np.add.at(d.reshape(-1), places.reshape(-1), np.broadcast_to(t, places.shape).reshape(-1))
+        else:
+            np.add.at(d, np.unravel_index(places, d.shape), t)
+        return self
+
+    def __isub__(self, t: Any) -> Spread:
+        return self.__iadd__(-t)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        d = self.base.dense()
+        return np.asarray(d[np.unravel_index(self.places, d.shape)], dtype)
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        what = "this use of a view that shows elements more than once"
+        raise UnsupportedError(what, "the call", None, "copy the view")
+
+    __array_function__ = __array_ufunc__ = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.refuse()
+
+
+def add_at(d: Any, index: Any, value: Any) -> None:
     """`d[index] += value`, repeated entries of the index counting each time."""
+    if type(d) is Spread:
+        d = Spread(d.base, np.asarray(d.places[index]))
+        d += value
+        return
     parts = index if type(index) is tuple else (index,)
     if not any(isinstance(i, (np.ndarray, list)) and np.asarray(i).dtype.kind != "b" for i in parts):
         d[index] += value
@@ -100,20 +164,15 @@ class Shadow:
     def add(self, t: Any) -> None:
         """Add a cotangent, whose shape broadcasts to ours; the array may be kept, so it must not be written to."""
         if type(t) is At:
-            if self.spread is None:
-                add_at(self.dense(), t.index, t.value)
-                return
-            d = np.zeros(self.shape, self.dtype)
-            add_at(d, t.index, t.value)
-            t = d
+            add_at(self.dense(), t.index, t.value)
+            return
         data: Any = self.data
         if data is None and self.spread is not None:
-            base, places = self.spread
-            if type(t) is not NoDerivative:
-                shown = np.broadcast_to(t, self.shape)
-                t = np.zeros(base.shape, base.dtype)
-                np.add.at(t.reshape(-1), places, shown)
-            base.add(t)
+            if type(t) is NoDerivative:
+                self.spread[0].add(t)
+            else:
+                whole = self.dense()
+                whole += t
             return
         if type(t) is NoDerivative or type(data) is NoDerivative:
             if self.shared:  # views look into this memory: NaN, where it cannot be refused
@@ -134,10 +193,11 @@ class Shadow:
             return
         np.add(data, t, out=data, casting="same_kind")
 
-    def dense(self) -> np.ndarray:
-        """The data as an array that may be written to."""
+    def dense(self) -> Any:
+        """The data as an array that may be written to, or what stands for one."""
         if not self.owned:
-            self._not_spread()
+            if self.spread is not None:
+                return Spread(*self.spread)
             data = self.data
             order = self.order
             self.data = layout.zeros(self.shape, self.dtype, order) if data is None else layout.copy(data, order)
@@ -158,22 +218,26 @@ class Shadow:
             else:
                 self.data = None
                 self.owned = False
-        elif self.spread is not None and not self.is_view:
+        elif self.spread is not None and self.spread[0].data is not None:
             base, places = self.spread
-            if base.data is not None:  # where an element stands twice, all of its cotangent is given to the first place
+            if self.is_view:
+                whole = self.dense()
+                data = np.asarray(whole)
+                whole[...] = 0
+            else:  # where an element stands twice, all of its cotangent is given to the first place
                 _, first = np.unique(places, return_index=True)
                 shown = places.reshape(-1)[first]
                 data = np.zeros(self.shape, self.dtype)
                 data.reshape(-1)[first] = base.dense().reshape(-1)[shown]
                 base.dense().flat[shown] = 0
-        else:
-            self._not_spread()
         return data
 
-    def _not_spread(self) -> None:
+    def views(self, select: Callable[..., Any], *args: Any) -> list[Shadow]:
+        """The shadows of the views that `select(a, *args)` gives of our array."""
         if self.spread is not None:
-            what = "a view that shows elements twice, of an array that is written to or stored"
-            raise UnsupportedError(what, "the call", None, "copy the view")
+            base, places = self.spread
+            return [base.shown_at(p) for p in select(places, *args)]
+        return [self.view(d) for d in select(self.dense(), *args)]
 
     def shown_at(self, places: np.ndarray) -> Shadow:
         """The shadow of a view that shows our elements at these places, counted in C order, some more than once."""

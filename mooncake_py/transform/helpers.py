@@ -108,7 +108,11 @@ def dense_if_made(shadow: Shadow | None) -> np.ndarray | None:
 
 
 def shadow_look(shadow: Shadow) -> np.ndarray:
-    """The cotangent, which stays: an array that will not change."""
+    """The cotangent of what is written to, which stays: an array that will not change."""
+    if shadow.spread is not None:
+        whole = shadow.dense()
+        whole.check_written(whole.places)
+        return np.asarray(whole)
     data = shadow.data
     if data is None:
         return np.zeros(shadow.shape, shadow.dtype)
@@ -165,6 +169,11 @@ def view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *res
             refuse_bits(base, view.dtype)
         if shadow.spread is not None:
             whole, places = shadow.spread
+            if view.dtype != base.dtype:
+                raise UnsupportedError(
+                    "a part of the numbers of a view that shows elements more than once", "the call", None,
+                    "take the part of the array, and the view of that",
+                )  # fmt: skip
             return whole.shown_at(np.asarray(f(places, *rest), np.intp))
         blank = shadow.data is None
         data = f(shadow.dense(), *rest)
@@ -204,13 +213,6 @@ def view_shadow_at(places: tuple[int, ...], view: Any, f: Any, args: tuple[Any, 
         if lanes[i] is not None and isinstance(x, np.ndarray) and np.may_share_memory(view, x):
             return view_shadow(x, lanes[i], view, lambda data, k=i: f(*args[:k], data, *args[k + 1 :]))
     return zero_fdata(view)
-
-
-def stored_view_shadow(base: np.ndarray, shadow: Shadow | None, view: Any, f: Any, *rest: Any) -> Any:
-    """As `view_shadow`, of an array that nobody writes to: a view that repeats elements is as good as a copy."""
-    if type(view) is np.ndarray and layout.repeats(view):
-        return made_fdata(view)
-    return view_shadow(base, shadow, view, f, *rest)
 
 
 def fdata_of_result(y: Any) -> Any:

@@ -10,8 +10,6 @@ import types as pytypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mooncake_py.errors import DroppedDerivative
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.types import TOP, Arr, Top
@@ -177,9 +175,6 @@ def _result_lanes(info: ADInfo, s: Call, tree: Tree, given: bool, fdata: AV, sp:
         info.fresh_lanes(s.out, False, helpers.fdata_of_result)
 
 
-_REPEAT = (np.broadcast_to, np.lib.stride_tricks.as_strided, np.lib.stride_tricks.sliding_window_view)
-
-
 def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule, places: list[int]) -> ADStmtInfo:
     """A view of shared memory. Forward: the call, and the same view of the fdata. Reverse: only if it was a copy."""
     plain = Call(s.out, info.operand(s.fn), tuple(map(info.operand, s.args)), info.keywords(s), s.pos)
@@ -193,9 +188,7 @@ def _view(info: ADInfo, s: Call, call: CallInfo, rule: Rule, places: list[int]) 
     if call.kwargs:
         f = info.emit(helpers.with_keywords, f, *(x for k, v in call.kwargs for x in (Const(k), info.operand(v))))
     if places == [0] and info.tree(base) == REF:
-        repeating = any(rule.target is f for f in _REPEAT) and not info.is_written_array(base)
-        make = helpers.stored_view_shadow if repeating else helpers.view_shadow
-        shadow = info.emit(make, x, info.lane_of(base), s.out, f, *rest)
+        shadow = info.emit(helpers.view_shadow, x, info.lane_of(base), s.out, f, *rest)
     else:
         lanes = info.tuple_of([info.lane_of(a) if i in places else NULL for i, a in enumerate(call.args)])
         values = info.emit(ops.build_tuple, x, *rest)

@@ -1,7 +1,7 @@
 """What some functions return is what they were given, or a view of it that shows elements more than once."""
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from tests.zoo.registry import case
 
@@ -134,3 +134,94 @@ def two_arguments_in_one_result(m, v):
 def one_or_the_other(m, v):
     y = m.ravel() if m[0, 0] > 1.0 else v
     return y, v[1:]
+
+
+@case(V)
+def an_element_of_a_window_is_written_to_the_base(x):
+    a = x * 1.0
+    p = sliding_window_view(a, 2)
+    a[1] = 2.0 * p[0, 0]
+    return np.sum(p) + p[1, 0] * p[0, 1]
+
+
+@case(V)
+def a_sum_of_what_is_repeated_is_written_to_the_base(x):
+    a = x * 1.0
+    p = np.broadcast_to(a, (2, 4))
+    a[1] = np.sum(p[0])
+    a[2] *= p[1, 1]
+    a[0] += p[0, 1:3] @ p[1, 2:]
+    return np.sum(p) * p[1, 2]
+
+
+@case(V)
+def grids_that_are_no_copies(x):
+    a = x * 1.0
+    p, q = np.meshgrid(a, [1.0, 2.0], copy=False)
+    a += np.sum(p[0])
+    r, _ = np.broadcast_arrays(a, np.zeros((3, 1)))
+    a[2] = r[1, 0] * p[1, 3]
+    return np.sum(p * q) + np.sum(r[:, 2] * p[0, 1])
+
+
+@case(V)
+def a_base_written_through_a_row_of_it(x):
+    a = np.outer(x, x)
+    last = list(a)[-1]
+    p = np.broadcast_to(a, (2, 4, 4))
+    np.sum(p[0], axis=0, out=last)
+    return np.sum(p * x)
+
+
+@case(V)
+def windows_of_a_buffer_that_is_being_filled(x):
+    a = np.zeros(8)
+    a[:4] = x
+    windows = sliding_window_view(a, 3)
+    for t in range(4, 8):
+        a[t] = windows[t - 3] @ np.array([0.2, 0.3, 0.5])
+    return np.sum(windows[:, 0] * windows[:, 2])
+
+
+@case(V)
+def windows_that_are_written_to(x):
+    a = x * 1.0
+    p = sliding_window_view(a, 2, writeable=True)
+    p[0] = p[2] * x[0]
+    p[1, 1] = x[3] * p[0, 0]
+    p[2] += p[0]
+    for row in p:
+        row *= x[1]
+    return np.sum(a * x) + np.sum(p)
+
+
+@case(V)
+def views_by_strides_that_are_written_to(x):
+    a = x * 1.0
+    p = as_strided(a, (3, 2), (8, 8))
+    p[0] = p[1] * x[0]
+    np.multiply(p[2], p[0], out=p[1])
+    sliding_window_view(x, 2, writeable=True)[0] = x[2:] * 2.0
+    return np.sum(a) + np.sum(x * a)
+
+
+@case(M, 0)
+def what_a_function_gives_shows_elements_twice(m, n):
+    def windows_of(a, n):
+        return windows_of(a, n - 1) if n else sliding_window_view(a, 2, axis=1)
+
+    a = m @ m
+    p = windows_of(a, n + 1)
+    q = [*p, *np.split(np.broadcast_to(a[0], (2, 2)), 2)]
+    a[0] *= p[1, 0]
+    a[1, 1] = q[0][0, 1] * q[2][0, 0]
+    return sum(np.sum(v * v) for v in q)
+
+
+@case(np.sin(np.arange(8.0)).reshape(2, 4).T)
+def windows_of_columns(m):
+    a = m * 1.0
+    p = sliding_window_view(a, 2, axis=0)
+    a[1] = p[2, :, 1] * p[0, 0]
+    a.T[0, 2] = p[0, 0] @ p[1, 1]
+    return np.sum(p * p)

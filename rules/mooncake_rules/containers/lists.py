@@ -283,8 +283,7 @@ def parts(x: Any, fx: Any) -> tuple[list, list]:
     if isinstance(x, (set, frozenset)):
         return items, [fdata_of_key(fx, k) for k in items]
     if fx is not None and isinstance(x, np.ndarray) and x.ndim > 1:
-        d = fx.dense()
-        return items, [fx.view(d[k]) for k in range(len(items))]
+        return items, fx.views(list)
     return items, [None] * len(items)
 
 
