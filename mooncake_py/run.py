@@ -15,6 +15,9 @@ from enum import IntEnum
 from types import CellType
 from typing import Any, TypeVar
 
+import numpy as np
+
+from mooncake_py.layout import owner_of
 from mooncake_py.structure import attributes, held_items
 
 _R = TypeVar("_R")
@@ -64,6 +67,7 @@ class Run:
         self.from_outside: dict[int, Any] = {}  # arrays that came without fdata to what may hold on to them, weakly
         self.made: dict[int, tuple[Any, Any]] = {}
         self.touched: dict[int, Any] = {}
+        self.written: dict[int, Any] = {}  # arrays of constants, perhaps from outside, that were written to
         self.assigned: dict[tuple[int, str], Any] = {}  # names of modules that were set, with the module
         self.before: dict[int, set[int]] = {}  # what containers from outside held when the run came to them
         self.dicts: dict[int, Any] = {}  # objects from outside, by the dicts of their attributes
@@ -173,10 +177,18 @@ def changed_in_place() -> None:
 
 
 def note_change(x: Any) -> None:
-    """Note a change of a container of constants: one from outside stays changed."""
+    """Note a change of a container of constants, or of an array of such: one from outside stays changed."""
+    note_written(x)
     run = getattr(_local, "run", None)
     if run is not None and run.wary:
         run.touch(x)
+
+
+def note_written(x: Any) -> None:
+    """Note a write to an array without derivatives: one from outside stays as the run leaves it."""
+    if isinstance(x, np.ndarray) and getattr(_local, "run", None) is not None:
+        base = owner_of(x)
+        current().written[id(base)] = base
 
 
 def observer() -> Any:
@@ -202,7 +214,7 @@ def in_run(forward: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, 
                 check()
         pullback.touched, pullback.newcomers = run.outside(), run.newcomers()
         pullback.wary, pullback.wrote = bool(run.wary), bool(run.touched)
-        pullback.met, pullback.arrays = run.objects, [x for x, _ in run.arrays.values()]
+        pullback.met, pullback.arrays = run.objects, [*(x for x, _ in run.arrays.values()), *run.written.values()]
         return y, pullback
 
     return with_run

@@ -37,12 +37,17 @@ WRITING_METHODS = frozenset(
     {"fill", "put", "sort", "partition", "itemset", "resize", "setfield", "byteswap", "__setitem__", "setflags"}
 )
 WRITERS = frozenset({"put", "copyto", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"})
+_GIVEN = frozenset({"at", "shuffle"})
+"""Methods, of a ufunc and of what draws random numbers, that write to what they are given."""
 _CONTAINERS = (list, tuple, deque)
 _PASS_ON = frozenset(
     {iter, enumerate, zip, reversed, next, list, tuple, sorted, min, max, dict, map, filter, getattr, deque}
     | {ops.build_tuple, ops.build_list, ops.build_map, ops.unpack, ops.unpack_ex, ops.list_to_tuple, ops.check_bound}
+    | {ops.load_special}
 )
 """What these give holds, or is, what they are given."""
+_GIVES_ITEM = frozenset({next, min, max, getattr, ops.check_bound, ops.load_special})
+"""Of these, those that give one thing of it, or a method: `with np.nditer(a) as it` enters it."""
 _PUT_IN = frozenset({ops.list_append, ops.list_extend, ops.map_add, ops.dict_update, ops.dict_merge})
 _IN_PLACE = frozenset(
     getattr(operator, name) for name in dir(operator) if name[0] == "i" and hasattr(operator, f"__{name}__")
@@ -357,7 +362,7 @@ class _Arrays:
             return True
         hashable = type(f).__hash__ is not None
         if hashable and f in _PASS_ON:
-            self.hold(c, s.out, HOLDER | (ANY if f in (next, min, max, getattr, ops.check_bound) else NOTHING))
+            self.hold(c, s.out, HOLDER | (ANY if f in _GIVES_ITEM else NOTHING))
         elif rules:
             aliases = [i for r in rules for i in r.alias if i < n]
             self.hold(c, s.out, ANY if any(given[i] for i in aliases) else NOTHING)
@@ -374,7 +379,7 @@ class _Arrays:
         if f is None and method and isinstance(made.args[1], Const):  # type: ignore[union-attr]
             name = str(made.args[1].value)  # type: ignore[union-attr]
             receiver = self.kind(c, made.args[0])  # type: ignore[union-attr]
-            if name == "at" and any(given[:1]):  # of a ufunc
+            if name in _GIVEN and any(given[:1]):
                 return True
             own = getattr(np.ndarray, name, None)
             if receiver & _ARRAY and own is not None and self._runs(c, s, own, [receiver, *given]):

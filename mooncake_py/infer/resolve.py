@@ -181,9 +181,9 @@ def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
     if writes_out(f, len(args), kwargs):
         if not can_be_split(f):
             return Top()
-        args, kwargs, out = split(f, args, kwargs, Known(None))
-        if not (isinstance(out, Known) and out.value is None):
-            return Arr(out.dtype, out.ndim, False, out.least) if isinstance(out, Arr) else Top()
+        args, kwargs, given = split(f, args, kwargs, Known(None))
+        if not (isinstance(given, Known) and given.value is None):
+            return Arr(given.dtype, given.ndim, False, given.least) if isinstance(given, Arr) else Top()
     out: T = BOT
     for i, t in enumerate(args):
         for other in (choices := _choices(t)):

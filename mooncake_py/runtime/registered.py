@@ -59,6 +59,9 @@ def run_rule(
         result = rule.fn(*seen)
     if rule.in_place:
         run.changed_in_place()
+        for i in rule.mutates:
+            if i < n and fargs[i] is None:
+                run.note_written(args[i])
     elif type(result) is tuple and type(result[0]) in (int, bool, str) and (told := run.observer()) is not None:
         told.stopped(f, result[0])
     check = contract.RuleCall(rule, len(args)) if rule.user and watch is None else None

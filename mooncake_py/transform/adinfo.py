@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py import run
 from mooncake_py.fields import is_local_function
+from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Arr, Cell, Dct, Known, Lst, Obj, T, Top, Tup
@@ -78,6 +80,7 @@ class ADInfo:
     dynamic: bool = False  # are there calls that may change more?
     real: bool = False
     sure_memory: Memory | None = None
+    origins: Allocations | None = None
     undecided: set[Var] | None = None  # what calls that are decided when they run write to, by memory class
     checks: Checks | None = None  # debug mode: rules are not taken in, but called through its sites
 
@@ -87,6 +90,25 @@ class ADInfo:
             rest = [v for i, v in enumerate(call.args) if i not in rule.mutates]
             logs = all(i < len(call.args) and self.is_log(call.args[i]) for i in rule.mutates)
             self.in_place |= not logs or any(leaves(self.tree(v)) for v in rest)
+            for i in rule.mutates:
+                if i < len(call.args) and self._may_be_outside(call.args[i]):
+                    self.forward.call(run.note_written, self.operand(call.args[i]))
+
+    def _may_be_outside(self, v: Operand) -> bool:
+        """Is this an array that may be from outside, where nobody else looks after it?
+
+        What an argument is that carries derivatives, the caller knows.
+        """
+        if not isinstance(v, Var) or not isinstance(self.inferred.types.get(v), (Arr, Top)):
+            return False
+        memory, calls = self.inferred.memory, self.inferred.calls
+        if self.tree(v) != NONE:
+            outside = [*self.inferred.fn.free, *(w for w, call in calls.items() if call.named is not None)]
+            if memory.find(v) not in {memory.find(w) for w in outside}:
+                return False
+        if self.origins is None:
+            self.origins = Allocations(memory.shape, self.inferred.types, calls, memory.identity)
+        return not memory.shape.makes(v) and bool(self.origins.of(v).elsewhere)
 
     def is_log(self, v: Operand) -> bool:
         """Is this what a global or a variable of an enclosing function holds, and no argument?"""
