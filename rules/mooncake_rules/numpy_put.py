@@ -369,6 +369,7 @@ refuse(
     np.ndarray.getfield, np.ndarray.setfield, np.ndarray.byteswap, np.ndarray.dumps,
     np.ndarray.__array_interface__, np.ndarray.__array_struct__, np.frombuffer,
 )  # fmt: skip
+pure.add(np.ndarray.tobytes)  # of constants
 refuse("it gives an array other memory while it may be in use; np.resize makes a new array", np.ndarray.resize)
 refuse("index and assign the elements by position", np.ndarray.base, np.nested_iters)
 

@@ -33,6 +33,36 @@ zero_derivative(
 )  # fmt: skip
 
 
+# What is drawn into an array: it holds constants from then on, whatever it held.
+
+
+def drawn_size(size: Any, out: Any) -> Any:
+    if size is None or out.shape == (tuple(size) if isinstance(size, (tuple, list)) else (size,)):
+        return out.shape
+    raise ValueError("size must match out.shape when used together")
+
+
+zero_derivative(drawn_size)
+
+
+@overlay(_Generator.random)
+def random_into(rng, size=None, dtype=np.float64, out=None):
+    out[...] = rng.random(drawn_size(size, out), dtype)
+    return out
+
+
+@overlay(_Generator.standard_normal)
+def standard_normal_into(rng, size=None, dtype=np.float64, out=None):
+    out[...] = rng.standard_normal(drawn_size(size, out), dtype)
+    return out
+
+
+@overlay(_Generator.standard_exponential)
+def standard_exponential_into(rng, size=None, dtype=np.float64, method="zig", out=None):
+    out[...] = rng.standard_exponential(drawn_size(size, out), dtype, method)
+    return out
+
+
 def onto(t: Any, like: Any) -> Any:
     if isinstance(like, np.ndarray):
         return unbroadcast(t, like.shape)

@@ -18,7 +18,7 @@ from typing import Any
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.iterators import Generator
 from mooncake_py.kinds import Any_
-from mooncake_py.registry import refuse, rrule
+from mooncake_py.registry import pure, refuse, rrule
 
 refuse("the code that it runs is not seen; write it as a function", eval, exec)
 refuse(
@@ -30,6 +30,7 @@ refuse(
     pickle.dumps, pickle.dump, marshal.dumps, struct.pack, struct.pack_into, float.hex, memoryview, bytes, bytearray,
 )  # fmt: skip
 refuse("its items are bytes without a derivative; keep the values in a list or an ndarray", array.array)
+pure.add(array.array)  # of constants
 refuse(
     "the class is made by code in text; write it as a class statement, or make it outside of the function",
     dataclasses.make_dataclass,

@@ -104,3 +104,22 @@ class Walker:
 
     def step(self):
         self.x += self.p[1] * self.rng.gauss(0.0, 1.0) + self.draws.normal(0.0, self.p[2]) * self.x
+
+
+@case(np.array([0.5, -1.2, 2.0]))
+def numbers_drawn_into_arrays(x):
+    rng = np.random.default_rng(7)
+    a = x.copy()
+    rng.shuffle(a)
+    b = np.empty(3)
+    total = 0.0
+    for _ in range(3):
+        rng.standard_normal(out=b)
+        b *= x
+        total += b @ a
+    c = x * 1.0
+    rng.random(3, out=c)
+    rng.standard_exponential(out=a)
+    total += c @ x + a @ (x * x)
+    rng.permuted(x, out=b)
+    return total + b[0] * b[1]

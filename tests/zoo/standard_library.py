@@ -247,3 +247,10 @@ def settings_in_a_file(x):
         factor, power = path.read_text().split()
         here = len(list(path.parent.glob("*.txt")))
     return float(factor) * x ** int(power) * here
+
+
+@case(np.array([0.5, -1.2, 2.0]))
+def constants_packed_in_bytes(x):
+    packed = array.array("d", [1.0, 2.0, 3.0])
+    text = np.frombuffer(np.arange(3.0).tobytes())
+    return np.frombuffer(packed) @ x + text @ (x * x) + packed[0] * x[0] + sum(packed) * x[1]
