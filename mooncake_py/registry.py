@@ -250,6 +250,8 @@ def refusal(f: Any) -> str | None:
         return None
     if f in opaque:
         return "it is declared a primitive, and no rule of it takes this call"
+    if isinstance(f, np.ufunc) and f.types and all(set(t) == {"O", "-", ">"} for t in f.types):
+        return "what np.frompyfunc makes gives arrays of objects; use np.vectorize"
     return refused.get(f) or constant_packages.get(package_of(f))
 
 

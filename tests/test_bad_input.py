@@ -26,6 +26,7 @@ from mooncake_py import (
     MissingRule,
     MooncakeError,
     NonScalarOutput,
+    NotDifferentiated,
     UnsupportedError,
     build_rrule,
     elementwise_grad,
@@ -784,3 +785,18 @@ def test_what_is_written_to_an_array_that_has_no_derivative_is_refused(write: An
 
     with pytest.raises((MissingRule, UnsupportedError), match=r"from outside the function|array of class Marked"):
         grad(f)(np.ones(3))
+
+
+def test_a_ufunc_of_python_objects() -> None:
+    square = np.frompyfunc(lambda v: v * v, 1, 1)
+    with pytest.raises(MissingRule, match=r"is not differentiated: what np.frompyfunc makes .* use np.vectorize"):
+        grad(lambda x: np.sum(square(x).astype(float)))(np.ones(2))
+
+
+def test_padding_by_a_function_without_keywords() -> None:
+    def fill(line, width, axis, keywords):
+        line[: width[0]] = line[width[0]] * 2
+
+    with pytest.raises(NotDifferentiated, match=r"given no keyword is not differentiated: pass it one"):
+        grad(lambda x: np.sum(np.pad(x, 1, fill)))(np.ones(2))  # type: ignore[call-overload]
+    assert grad(lambda x: np.sum(np.pad(x, (1, 0), fill, unused=0)))(np.ones(2)).tolist() == [3.0, 1.0]  # type: ignore[call-overload]

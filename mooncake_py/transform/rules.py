@@ -136,11 +136,14 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
 def _check_write(info: ADInfo, s: Call, t: Arr) -> None:
     """Refuse to write a value with a derivative into an array that cuts its fraction off."""
     if t.dtype is not None and t.dtype.kind in "iub":
+        truth = t.dtype.kind == "b"
         raise DroppedDerivative(
-            f"writing a value with a derivative into an array of {t.dtype}, which cuts it to a whole number,",
+            f"writing a value with a derivative into an array of {t.dtype}, which "
+            + ("keeps whether it is zero," if truth else "cuts it to a whole number,"),
             info.canonical.fn.filename,
             s.pos.line,
-            "make the array one of floats, or write int(...) of the value to say that its derivative may go",
+            "make the array one of floats, or write "
+            + ("a comparison (x != 0)" if truth else "int(...) of the value to say that its derivative may go"),
         )
 
 

@@ -274,6 +274,11 @@ def pad(array, pad_width, mode="constant"):
         return mirrored(pad_with, signature(pad_with), (array, pad_width, mode), {}, dy)[:1]
 
     if mode not in _MOVED and mode not in ("linear_ramp", "mean", "maximum", "minimum", "median"):
+        if callable(mode):
+            raise NotDifferentiated(
+                "np.pad by a function that is given no keyword is not differentiated: pass it one, "
+                "np.pad(x, 1, f, unused=0)"
+            )
         raise NotDifferentiated(f"np.pad in mode {mode!r} is not differentiated")
     return np.pad(array, pad_width, mode), pullback
 

@@ -126,6 +126,16 @@ def test_a_write_into_whole_numbers_is_refused() -> None:
     assert caught.value.line == line_of(f, "# WRITE") and caught.value.filename == __file__
 
 
+def test_a_write_into_truth_values_is_refused() -> None:
+    def f(a):
+        b = np.zeros(3, dtype=bool)
+        b[:] = a
+        return np.sum(a * b)
+
+    with pytest.raises(DroppedDerivative, match=r"array of bool, which keeps whether it is zero.* write a comparison"):
+        grad(f)(np.ones(3))
+
+
 def test_a_write_of_whole_numbers_is_not() -> None:
     def f(a):
         b = np.zeros(3, dtype=int)
