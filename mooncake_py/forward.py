@@ -349,7 +349,7 @@ def _run(
     if is_wary():
         rule.touch_outside(cells)
     if rule.derived.touched_cells:
-        this_run().written = tuple([cells[i] for i in rule.derived.touched_cells])
+        this_run().rebinds = tuple([cells[i] for i in rule.derived.touched_cells])
     try:
         return (*rule.run([*inputs, *cells], [*fdatas, *(None for _ in cells)]), saved)
     except MooncakeError:

@@ -55,6 +55,7 @@ class Run:
         "objects",
         "observer",
         "outer",
+        "rebinds",
         "touched",
         "wary",
         "written",
@@ -78,7 +79,7 @@ class Run:
         self.in_place = False  # was something changed that the pullback undoes?
         self.observer: Any = None  # is told what is derived and where a derivative stops; see diagnostics/dropped.py
         self.wary = Wary.NOTHING
-        self.written: tuple[CellType, ...] = ()  # variables of the functions around it that the function assigns
+        self.rebinds: tuple[CellType, ...] = ()  # variables of the functions around it that the function assigns
 
     def __enter__(self) -> Run:
         self.outer = outer = getattr(_local, "run", None)
@@ -151,7 +152,7 @@ def begin() -> Run | None:
     if outer is None:
         _local.run = _ABOUT_TO
     else:
-        if outer.wary or outer.written:
+        if outer.wary or outer.rebinds:
             raise WithinWary
         Run().__enter__()
     return outer

@@ -19,14 +19,14 @@ from mooncake_py.structure import constant_classes
 
 def refuse_written(f: Any, around: Run | None) -> None:
     """Refuse a gradient of f inside the run `around`, if f may read what that has written outside."""
-    if around is None or not (around.wary or around.written):
+    if around is None or not (around.wary or around.rebinds):
         return
     walk = Walk(notes=False)
     while isinstance(f, tuple(constant_classes)) and hasattr(f, "f"):
         f = f.f
     walk.value(f)
     read = [*walk.kept, *(c for g in (f, *walk.kept) for c in _cells(g))]
-    mine = set(map(id, around.written))
+    mine = set(map(id, around.rebinds))
     if (walk.rebinds and around.wary) or any(id(x) in mine or reads_met(x, around) for x in read):
         raise UnsupportedError(
             "a gradient, in a function, of what reads outside things that the function may have written",

@@ -283,7 +283,7 @@ class WarmCall(Signature):
 
     def _structured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any] | None:
         """The call with containers and objects: their cotangents are collected in shadows."""
-        if (around := current_run()).wary or around.written:
+        if (around := current_run()).wary or around.rebinds:
             return None
         if self.outside is not None and self.outside.has((*args, *kwargs.values())):
             return None
