@@ -69,7 +69,7 @@ def in_order(x: Any) -> Any:
 
 def is_own_namespace(x: Any) -> bool:
     """Is this a dict whose attributes are its items? (`self.__dict__ = self`)"""
-    return isinstance(x, dict) and getattr(x, "__dict__", None) is x
+    return isinstance(x, dict) and dict_of(x) is x
 
 
 def has_attributes_beside(x: Any) -> bool:
@@ -166,13 +166,22 @@ def attributes(x: Any) -> dict[str, Any]:
             out[name] = stored(x, name)
         except AttributeError:
             continue
-    out.update(getattr(x, "__dict__", ()))
+    out.update(dict_of(x) or ())
     return out
+
+
+def dict_of(x: Any) -> Any:
+    """The dict in which x keeps its attributes, whatever the `__getattribute__` of its class says, or None."""
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
 
 
 def reader(cls: type) -> Callable[[Any], dict[str, Any]]:
     """What gives the attributes of an object of the class, to be read only."""
-    return attributes if slot_names(cls) or not cls.__dictoffset__ else vars
+    own = slot_names(cls) or not cls.__dictoffset__ or type(cls.__getattribute__) is pytypes.FunctionType
+    return attributes if own else vars
 
 
 _ABSENT = object()
@@ -189,7 +198,7 @@ def slot_of(cls: type, name: str) -> Any:
 
 def stored(x: Any, name: str) -> Any:
     """The attribute as it is stored; AttributeError where there is none."""
-    d = getattr(x, "__dict__", None)
+    d = dict_of(x)
     if d is not None and name in d:
         return d[name]
     slot = slot_of(type(x), name)
@@ -202,8 +211,8 @@ def store(x: Any, name: str, value: Any) -> None:
     """Set an attribute of any object without asking its class."""
     if isinstance(x, type):
         type.__setattr__(x, name, value)
-    elif slot_of(type(x), name) is None and hasattr(x, "__dict__"):
-        x.__dict__[name] = value
+    elif slot_of(type(x), name) is None and dict_of(x) is not None:
+        dict_of(x)[name] = value
     else:
         object.__setattr__(x, name, value)
 
@@ -212,7 +221,7 @@ def unstore(x: Any, name: str) -> None:
     """Delete an attribute of any object without asking its class."""
     if isinstance(x, type):
         type.__delattr__(x, name)
-    elif slot_of(type(x), name) is None and hasattr(x, "__dict__"):
-        del x.__dict__[name]
+    elif slot_of(type(x), name) is None and dict_of(x) is not None:
+        del dict_of(x)[name]
     else:
         object.__delattr__(x, name)

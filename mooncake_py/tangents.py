@@ -30,7 +30,7 @@ from mooncake_py.errors import RuleError, UnsupportedError
 from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import NoDerivative, Shadow, shadow_of
-from mooncake_py.structure import attributes, in_order, is_user_class, items_of, stored
+from mooncake_py.structure import attributes, dict_of, in_order, is_user_class, items_of, stored
 from mooncake_py.unwinding import tangent_of
 
 
@@ -377,7 +377,7 @@ def zero_fdata(x: Any) -> Any:
     else:
         shadow = ObjectShadow(x)
         here.meet(x, shadow)
-        if here.wary and (held := getattr(x, "__dict__", None)) is not None:
+        if here.wary and (held := dict_of(x)) is not None:
             if type(known := here.shadow(held)) is DictShadow:  # which the run came to first
                 shadow.share(known)
             else:
@@ -388,10 +388,10 @@ def zero_fdata(x: Any) -> Any:
 def attributes_view(x: Any, shadow: ObjectShadow, here: run.Run) -> DictShadow:
     """The fdata of `x.__dict__`: that of x by another name."""
     shadow.viewed = True
-    for name in x.__dict__:
+    for name in dict_of(x):
         shadow.fdata(name)
     view = DictShadow(shadow.f, shadow.r)
-    here.put(x.__dict__, view)
+    here.put(dict_of(x), view)
     here.touch(x)
     return view
 

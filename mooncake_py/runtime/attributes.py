@@ -32,7 +32,7 @@ from mooncake_py.runtime.stored import (
     vars_shadow,
     write_stored,
 )
-from mooncake_py.structure import is_user_class, slot_of, stored
+from mooncake_py.structure import dict_of, is_user_class, slot_of, stored
 from mooncake_py.tangents import ObjectShadow, PartialShadow, add_any, has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
@@ -132,8 +132,8 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
     cls = type(x)
     d = class_attribute(cls, name)
     if name == "__dict__" and is_user_class(cls):
-        return x.__dict__, vars_shadow(x, fx), None
-    if d is _MISSING and name in getattr(x, "__dict__", ()):
+        return dict_of(x), vars_shadow(x, fx), None
+    if d is _MISSING and name in (dict_of(x) or ()):
         return read_stored(x, fx, name)
     if d is not _MISSING and (hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
         if type(d) is pytypes.MemberDescriptorType:
@@ -152,7 +152,7 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
                     y = getattr(x, name)
                     return y, run.current().shadow(y), None
             return None
-    if name in getattr(x, "__dict__", ()):
+    if name in (dict_of(x) or ()):
         return read_stored(x, fx, name)
     if isinstance(d, functools.cached_property):
         y, fy, pb = call(d.func, None, (x,), (fx,))

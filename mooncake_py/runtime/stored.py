@@ -13,7 +13,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.runtime.results import Call, Pull, Result
-from mooncake_py.structure import is_own_namespace, is_user_class, slot_names, slot_of, store, stored, unstore
+from mooncake_py.structure import dict_of, is_own_namespace, is_user_class, slot_names, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
@@ -235,7 +235,7 @@ def _dict_for(x: Any, name: str) -> dict[str, Any] | None:
     """The dict in which x keeps what is set by this name; None where that is a slot, or a class keeps it."""
     if isinstance(x, type) or slot_of(type(x), name) is not None:
         return None
-    held = getattr(x, "__dict__", None)
+    held = dict_of(x)
     return held if type(held) is dict else None
 
 

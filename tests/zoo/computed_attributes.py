@@ -197,3 +197,18 @@ def the_dict_of_a_namespace(x, y):
 def methods_of_a_numpy_number(x):
     s = x.sum()
     return s.T * s + s.tolist() * 2.0
+
+
+@case(0.7)
+def attributes_that_are_all_computed(x):
+    class Same:
+        def __init__(self):
+            self.v = x
+
+        def __getattribute__(self, name):
+            return x * x
+
+    class Other(Same):
+        pass
+
+    return sum(o.anything * (i + 1.0) for i, o in enumerate([Same(), Other()])) + Same().other
