@@ -1,10 +1,18 @@
-"""What `except*` does with a group of exceptions, as Python does it (`_PyExc_PrepReraiseStar` in CPython)."""
+"""What is raised by `raise x`, and what `except*` does with a group of exceptions, as Python does it
+(`_PyExc_PrepReraiseStar` in CPython)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _METADATA = ("__traceback__", "__cause__", "__context__")
+
+
+def exception_of(x: Any) -> Any:
+    """What `raise x` raises, where x may be a class."""
+    if isinstance(x, type):
+        return x()
+    return x
 
 
 def parted(exc: BaseException, kinds: Any) -> tuple[BaseException | None, BaseException | None]:

@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.exception_groups import exception_of
 from mooncake_py.ir.ops import check_length, check_unchanged
 
 F = TypeVar("F", bound=Callable)
@@ -371,7 +372,7 @@ def item_sent_for(it: Any, value: Any) -> Any:
 
 def item_thrown_for(it: Any, exc: Any) -> Any:
     """`it.throw(exc)`."""
-    for x in thrown_into(it, exc):
+    for x in thrown_into(it, exception_of(exc)):
         return x
     raise StopIteration
 

@@ -9,6 +9,7 @@ import operator
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.exception_groups import exception_of
 from mooncake_py.frontend.decode import Handler
 from mooncake_py.frontend.patterns import (
     adds,
@@ -40,6 +41,7 @@ NOT = Const(operator.not_)
 UNPACK = Const(ops.unpack)
 UNPACK_EX = Const(ops.unpack_ex)
 CELL_GET = Const(ops.cell_get)
+EXCEPTION_OF = Const(exception_of)
 LOAD_GLOBAL = Const(ops.load_global)
 CALL_EX = Const(ops.call_ex)
 FORMAT_VALUE = Const(ops.format_value)
@@ -349,7 +351,7 @@ def return_generator(ev: Evaluator, arg: int) -> None:
 
 
 def raise_varargs(ev: Evaluator, arg: int) -> None:
-    parts = popn(ev, arg)
+    parts = [ev.emit(EXCEPTION_OF, (v,)) if ev.may_be_class(v) else v for v in popn(ev, arg)]
     ev.raise_(parts[0] if arg else None, parts[1] if arg == 2 else None)
 
 
@@ -365,6 +367,7 @@ def yield_from(ev: Evaluator) -> Operand:
 
 def push_exc_info(ev: Evaluator, arg: int) -> None:
     exc = pop(ev)
+    ev.exceptions.add(exc)
     ev.stack += (ev.emit(_PUSH_EXC_INFO, (exc,)), exc)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import importlib
 import sys
@@ -80,6 +81,8 @@ class Evaluator:
         self.work: list[Site] = []
         self.bools: set[Operand] = set()  # values whose truth runs no user code
         self.supers: set[Operand] = set()  # what the global `super` gave
+        self.exceptions: set[Operand] = set()  # those that are no classes: what is handled, what calls gave
+        self.bodies: set[Operand] = set()  # what makes classes
         self.keywords: tuple[str, ...] = ()
         self.at = 0
         self.block = self.builder.entry
@@ -161,7 +164,18 @@ class Evaluator:
         self.block.stmts.append([out, fn, args, kwargs, self.pos()])
         if self.region is not None and can_raise(fn):
             self.split()
+        if type(fn) is Const and fn.value in _NAMING:
+            if fn.value is ops.load_build_class:
+                self.bodies.add(out)
+            elif fn.value is ops.load_global and args[0].value in _BUILTIN:  # type: ignore[union-attr]
+                self.exceptions.add(out)  # a class that computes nothing when it is called
+        elif fn not in self.bodies:
+            self.exceptions.add(out)
         return out
+
+    def may_be_class(self, value: Operand) -> bool:
+        """May what is raised be a class, which Python calls without arguments?"""
+        return type(value) is Var and value not in self.exceptions
 
     def truth(self, value: Operand) -> Operand:
         """The truth of a value, itself where finding it runs no user code."""
@@ -309,6 +323,14 @@ def _number(params: tuple[Var, ...], blocks: tuple[CFGBlock, ...]) -> None:
             s.out.id = k
             k += 1
 
+
+_NAMING = frozenset(
+    {
+        *(getattr, ops.load_global, ops.load_name, ops.cell_get, ops.classderef),
+        *(ops.load_dict_or_global, ops.load_dict_or_deref, ops.load_build_class),
+    }
+)
+_BUILTIN = frozenset(k for k, v in vars(builtins).items() if isinstance(v, type) and issubclass(v, BaseException))
 
 _cache: dict[int, tuple[weakref.ref[CodeType], Function]] = {}
 

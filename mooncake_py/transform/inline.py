@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.exception_groups import exception_of
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import sees_its_frame
@@ -57,6 +58,7 @@ from mooncake_py.tuples import MADE_OF_LISTS
 _STAND_INS: frozenset[Any] = STAND_INS | {
     ops.match_class,
     ops.match_keys,
+    exception_of,
     *WAYS_TO_COLUMNS,
     *MADE_OF_LISTS,
     tuple_as_list,
