@@ -16,12 +16,16 @@ from mooncake_py.ir.nodes import Pos
 
 
 class Origins:
-    """The position of every instruction, in the order of the code, for one with code taken in from other functions."""
+    """The position of every instruction, in the order of the code, for one with code taken in from other functions.
 
-    __slots__ = ("positions",)
+    `derived`: is it the code of a derived rule?
+    """
 
-    def __init__(self, positions: Sequence[Pos]):
+    __slots__ = ("derived", "positions")
+
+    def __init__(self, positions: Sequence[Pos], derived: bool = False):
         self.positions = tuple(positions)
+        self.derived = derived
 
     def at(self, code: CodeType, offset: int) -> Pos | None:
         """The position of the instruction at an offset; None where it is not known."""
@@ -29,6 +33,16 @@ class Origins:
         if len(offsets) != len(self.positions) or offset not in offsets:
             return None
         return self.positions[offsets.index(offset)]
+
+
+OF_RULE = "<code of a derived rule>"
+"""The last constant where no other function is taken into a derived rule."""
+
+
+def is_derived(code: CodeType) -> bool:
+    """Is this the code of a derived rule, its forward or its pullback function?"""
+    origins = code.co_consts[-1] if code.co_consts else None
+    return origins.derived if type(origins) is Origins else type(origins) is str and origins == OF_RULE
 
 
 def expanded(tb: TracebackType) -> list[TracebackType]:

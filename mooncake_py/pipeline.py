@@ -86,7 +86,8 @@ def derive_rule(
     heavy = {v for v, t in inferred.types.items() if isinstance(t, Arr)}
     if derived.captures_memory:
         heavy.add(derived.pullback.params[0])
-    codes = [lower(f, folding=options.stack_folding, heavy=heavy) for f in (derived.forward, derived.pullback)]
+    parts = derived.forward, derived.pullback
+    codes = [lower(f, folding=options.stack_folding, heavy=heavy, derived=True) for f in parts]
     forward = pytypes.FunctionType(codes[0], fn.__globals__, fn.__name__)
     pullback = pytypes.FunctionType(codes[1], fn.__globals__, fn.__name__ + "_pullback")
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")

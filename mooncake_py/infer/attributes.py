@@ -44,6 +44,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
 from mooncake_py.patterns import attribute_among, matcher
+from mooncake_py.raised import looked_at
 from mooncake_py.registry import called_as, find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS
@@ -55,7 +56,7 @@ OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
-_OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match}
+_OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match, looked_at}
 _DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None), itertools.count}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
@@ -362,6 +363,9 @@ class Attributes(State):
             return Known(None)
         if issubclass(t.cls, MooncakeError):
             return None
+        if f is looked_at:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(None)
         if f is ops.exc_match:
             classes = classes_given(types[1])
             caught = None if classes is None else fold_isinstance(t, classes)

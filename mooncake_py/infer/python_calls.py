@@ -250,6 +250,8 @@ class PythonCalls(Attributes):
         act = act or bool(self.wary)
         # What is not known may be a function or a generator, that reaches what others write to.
         late = act or written or not (may_be_returned(result) or is_library(target))
+        # What it raises is to be known for what derived code has raised, and holds constants (`raised.py`).
+        late = late or (target is not None and s.out in self.shape.protected and may_carry(target, set()))
         self.calls[s.out] = CallInfo("dynamic" if late else "plain", target, None, args, s.kwargs, types, "call")
         if target in infer_table:
             result = result_type(target, types, tuple([(k, t) for (k, _), t in zip(s.kwargs, kw, strict=True)]))

@@ -13,7 +13,7 @@ from mooncake_py.lowering.native import V
 from mooncake_py.lowering.release import release
 from mooncake_py.lowering.schedule import schedule
 from mooncake_py.lowering.slots import allocate
-from mooncake_py.origins import Origins
+from mooncake_py.origins import OF_RULE, Origins
 
 __all__ = ["lower"]
 
@@ -26,6 +26,7 @@ def lower(
     qualname: str | None = None,
     folding: bool = True,
     heavy: Set[Var] = frozenset(),
+    derived: bool = False,
 ) -> CodeType:
     """The code object of `fn`.
 
@@ -33,7 +34,7 @@ def lower(
     `like`, kinds and names of parameters and free variables, flags and qualified name are those of that code
     object. Cells of free variables are `co_freevars` in the order of `fn.free`. Without `folding` every value goes to a
     local slot, none waits on the stack for its consumer. Slots of `heavy`
-    variables are emptied by the last read.
+    variables are emptied by the last read. `derived` code is that of a rule, and can be told to be (`origins.py`).
     """
     if like is not None:
         n = like.co_argcount + like.co_kwonlyargcount
@@ -53,7 +54,7 @@ def lower(
     emitter.run()
     emptied = {slots.names[slots.of[v]] for v in heavy if v in slots.of} - set(slots.cell_names)
     emitter.code = release(emitter.code, emptied, emitter.const(None))
-    return _code(fn, emitter, like, free_names, qualname)
+    return _code(fn, emitter, like, free_names, qualname, derived)
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -70,7 +71,12 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def _code(
-    fn: Function, emitter: Emitter, like: CodeType | None, free_names: list[str], qualname: str | None
+    fn: Function,
+    emitter: Emitter,
+    like: CodeType | None,
+    free_names: list[str],
+    qualname: str | None,
+    derived: bool,
 ) -> CodeType:
     slots = emitter.slots
     parts = Assembled(emitter.code, slots.names, fn.firstline)
@@ -86,7 +92,9 @@ def _code(
         flags = like.co_flags
     consts = emitter.consts
     if any([pos.within is not None or pos.inner for pos, _ in parts.stretches]):
-        consts = [*consts, Origins(parts.places())]
+        consts = [*consts, Origins(parts.places(), derived)]
+    elif derived:
+        consts = [*consts, OF_RULE]
     return CodeType(
         *counts,
         len(slots.names),

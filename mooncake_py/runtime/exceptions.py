@@ -11,6 +11,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import ARGS
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.kinds import Constant
+from mooncake_py.raised import looked_at
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
 from mooncake_py.structure import is_user_class
@@ -40,6 +41,8 @@ def of_exception(exc: BaseException, name: str) -> Result | None:
     if shadow is None and name == "args" and type(exc) is KeyError and not isinstance(exc.args, Constant.cls):
         what = "reading back the key in a KeyError that Python raised, which may have a derivative,"
         raise UnsupportedError(what, "the call", None, "use the key itself")
+    if shadow is None and not name.startswith("__"):
+        looked_at(exc)  # it may be the one being handled, which nobody has caught in sight
     if shadow is None or type(class_attribute(type(exc), name)) not in _STORED:
         return None
     y, f, r = getattr(exc, name), shadow.f, shadow.r

@@ -34,8 +34,8 @@ from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import dict_kind
-from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_rdata
-from mooncake_py.unwinding import Raised, give_tangent, note_missing
+from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_any, add_rdata
+from mooncake_py.unwinding import Raised, give_tangent, note_missing, tangent_of
 
 Call = Callable[..., tuple[Any, Any, Any]]
 Values = tuple[Any, ...]
@@ -148,12 +148,20 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
         if type(y) is Raised and not isinstance(y.exc, StopIteration) and not protected:
             raise y.exc
 
+        ended = type(y) is Raised and isinstance(y.exc, StopIteration)
+        brought = tangent_of(y.exc) if ended else None
+
         def of_method(dy: Any) -> Any:
-            ds = None if pb is None else pb(None if dy is None else dy[1])
+            t = None if dy is None else dy[1]
+            if brought is not None and t is not None:
+                brought.r[0] = add_any(brought.r[0], brought.f[0], t)
+            ds = None if pb is None else pb(None if ended else t)
             return None if ds is None else (None, ds[1], None, None)[: n + 1]
 
+        if ended:
+            return (True, y.exc.value), None if brought is None or not brought.f else (None, brought.f[0]), of_method
         if type(y) is Raised:
-            return (True, y.exc.value) if isinstance(y.exc, StopIteration) else y, None, of_method
+            return y, None, of_method
         return (False, y), None if fy is None else (None, fy), of_method
     if fit is None and fsent is None and not isinstance(sent, (float, complex, np.inexact)):
         return advance(*args), None, None
@@ -192,6 +200,9 @@ def gives_keys(x: Any, fx: Any) -> bool:
 
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`next(it)` and `next(it, default)`."""
+    method = class_attribute(type(args[0]), "__next__")
+    if type(method) is pytypes.FunctionType and type(args[0]) not in ITERATORS and len(args) == 1:
+        return call(method, None, args, fargs, protected=protected)
     found = codual_advance(call, args[:1], fargs[:1], protected)
     if found is None and not hasattr(type(args[0]), "__next__"):
         next(args[0])  # raises

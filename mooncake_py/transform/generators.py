@@ -118,7 +118,12 @@ def _cleans_up(body: Function, handler: BlockId) -> bool:
     return at is not None
 
 
-_LOOKS = frozenset({ops.push_exc_info, ops.pop_except, ops.load_global, ops.build_tuple, ops.exc_match, getattr})
+_LOOKS = frozenset(
+    {
+        *(ops.push_exc_info, ops.pop_except, ops.exc_match),
+        *(ops.load_global, ops.cell_get, ops.build_tuple, getattr),
+    }
+)
 
 
 def _may_be_exit(classes: Operand, defs: dict[Var, Call]) -> bool:
@@ -126,7 +131,7 @@ def _may_be_exit(classes: Operand, defs: dict[Var, Call]) -> bool:
     d = defs.get(classes) if isinstance(classes, Var) else None
     if d is not None and is_const(d.fn, ops.build_tuple):
         return any(_may_be_exit(v, defs) for v in d.args)
-    if d is None or not (is_const(d.fn, ops.load_global) or is_const(d.fn, getattr)):
+    if d is None or not any(is_const(d.fn, f) for f in (ops.load_global, ops.cell_get, getattr)):
         return True
     name = d.args[-1]
     return not isinstance(name, Const) or name.value in ("GeneratorExit", "BaseException")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mooncake_py import unwinding
+from mooncake_py import raised, unwinding
 from mooncake_py.fields import delete_name, load_name, make_exception, narrow, store_name
 from mooncake_py.frontend.ssa import can_raise
 from mooncake_py.infer.inferred import CallInfo, Inferred
@@ -49,11 +49,15 @@ def explicit(fn: Function) -> Function:
 
 def for_users(fn: Function) -> Function:
     """The frontend's function with handlers that let pass what the engine refuses with."""
-    if all(b.handler is None for b in fn.blocks):
+    given = raised.given_to(fn)
+    if not given and all(b.handler is None for b in fn.blocks):
         return fn
     fresh = fresh_beside(fn)
     handled = {s.out: s.args[0] for b in fn.blocks for s in b.stmts if is_const(s.fn, ops.push_exc_info)}
-    blocks = tuple(CFGBlock(b.id, b.params, _for_users(b, handled, fresh), b.term, b.handler) for b in fn.blocks)
+    looking = raised.Looking(fn, (*handled.values(), *given))
+    blocks = tuple(
+        CFGBlock(b.id, b.params, _for_users(b, handled, looking, fresh), b.term, b.handler) for b in fn.blocks
+    )
     return Function(fn.name, fn.filename, fn.params, fn.free, blocks, fn.kind, fn.firstline)
 
 
@@ -95,8 +99,9 @@ def with_handlers(fn: Function) -> Function:
     return Function(fn.name, fn.filename, fn.params, fn.free, left, fn.kind, fn.firstline)
 
 
-def _for_users(b: CFGBlock, handled: dict[Var, Operand], fresh: Fresh) -> tuple[Call, ...]:
-    """A handler's statements, so that it neither catches nor swallows an error of the engine.
+def _for_users(b: CFGBlock, handled: dict[Var, Operand], looking: raised.Looking, fresh: Fresh) -> tuple[Call, ...]:
+    """A handler's statements, so that it neither catches nor swallows an error of the engine, and does not take what
+    an exception holds that was not derived for constants.
 
     Cleaning up (`finally`, `__exit__`) runs for those as well, so they come to handlers like any exception.
     """
@@ -112,6 +117,7 @@ def _for_users(b: CFGBlock, handled: dict[Var, Operand], fresh: Fresh) -> tuple[
             out.append(Call(kinds, Const(unwinding.users_kinds), s.args, (), s.pos))
             out.append(Call(s.out, s.fn, (s.args[0], kinds), (), s.pos))
             continue
+        out += [Call(fresh.var(), Const(raised.looked_at), (v,), (), s.pos) for v in looking.into(s)]
         out.append(s)
         if is_const(s.fn, ops.pop_except) and not (isinstance(b.term, Raise) and b.term.reraise):
             exc = handled[s.args[0]]  # type: ignore[index]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mooncake_py import unwinding
+from mooncake_py import raised, unwinding
 from mooncake_py.frontend.ssa import Draft
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir import ops
@@ -34,7 +34,7 @@ from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 MOST_STATEMENTS = 60  # of a handler that is copied
-_OF_HANDLING = frozenset({ops.push_exc_info, ops.pop_except, unwinding.end_handler})
+_OF_HANDLING = frozenset({ops.push_exc_info, ops.pop_except, unwinding.end_handler, raised.looked_at})
 
 
 def own_handlers(fn: Function, types: Mapping[Var, T]) -> Function | None:

@@ -15,6 +15,7 @@ from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
 from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar, Sequence_
+from mooncake_py.raised import looked_at
 from mooncake_py.registry import (
     asking_items,
     folds,
@@ -67,6 +68,7 @@ incurious.update(
         users_match,
         users_kinds,
         end_handler,
+        looked_at,
         ops.check_length,
         ops.check_least,
     }
@@ -359,12 +361,14 @@ infer_table[slice] = _slice
 # -- exceptions -------------------------------------------------------------------------------------------
 
 zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, users_kinds, end_handler)
+zero_derivative(looked_at)
 
 
 @rrule(ops.part_of_group)
 def part_of_group(exc: CoDual):
     """Each exception has its own tangent; what a `derive` of the user's gave the group itself is not seen."""
     group = exc.primal
+    looked_at(group)
     own = isinstance(group, BaseExceptionGroup) and type(group).derive is not BaseExceptionGroup.derive
     if own and run.current().shadow(group) is None:
         for name, value in vars(group).items():
@@ -398,7 +402,7 @@ for _f in (ops.part_of_group, ops.raised_again):
     infer_table[_f] = lambda args, kwargs: Top(True)
 for _f in (ops.exc_match, users_match):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
-for _f in (ops.pop_except, end_handler):
+for _f in (ops.pop_except, end_handler, looked_at):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
 for _f in (ops.check_length, ops.check_least, ops.check_fields, ops.check_arguments, ops.check_unchanged):

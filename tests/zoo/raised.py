@@ -245,3 +245,180 @@ def every_clause_of_a_try_in_a_loop(x):
         finally:
             total += 0.01 * x
     return total
+
+
+class Counts:
+    """Gives n times v, and ends with a value."""
+
+    def __init__(self, v, n=2):
+        self.v, self.n = v, n
+
+    def __next__(self):
+        self.n -= 1
+        if self.n < 0:
+            raise StopIteration(self.v * self.v)
+        return self.v
+
+
+class CountsMore(Counts):
+    def __next__(self):
+        raise StopIteration(self.v * 3.0, self.v)
+
+
+class Last(StopIteration):
+    def __init__(self, v):
+        self.v = v
+
+
+@case(1.3)
+def values_of_iterators_at_their_end(x):
+    class Ends:
+        def __next__(self):
+            raise StopIteration(x * x)
+
+    class EndsItsOwnWay:
+        def __next__(self):
+            raise Last(x * 2.0)
+
+    total = 0.0
+    for it in (Counts(x), CountsMore(x * x), Ends(), EndsItsOwnWay()):
+        try:
+            while True:
+                total += next(it) * x
+        except StopIteration as e:
+            total += sum(e.args) + (e.v if isinstance(e, Last) else e.value)
+    return total
+
+
+def results_of(it):
+    return (yield from it)
+
+
+class CountsOn(Counts):
+    def __iter__(self):
+        return self
+
+
+@case(1.3)
+def values_of_iterators_that_are_delegated_to(x):
+    def twice(it):
+        return (yield from it) * 2.0
+
+    total = 0.0
+    it = twice(CountsOn(x))
+    while True:
+        try:
+            total += next(it) * x
+        except StopIteration as e:
+            return total + e.value
+
+
+held = [0.0]
+
+
+class OfWhatIsHeld(Exception):  # noqa: N818
+    def __init__(self):
+        super().__init__(held[0])
+        self.v = held[0] * 2.0
+
+
+@case(1.3)
+def classes_that_are_raised(x):
+    class Found(Exception):  # noqa: N818
+        def __init__(self):
+            self.v = x * x
+
+    def raises():
+        raise Found
+
+    total = 0.0
+    try:
+        raise Found
+    except Found as e:
+        total += e.v
+    for i in range(3):
+        try:
+            if i:
+                raises()
+            total += x
+        except Found as e:
+            total += e.v * x
+    held[0] = x * x
+    try:
+        raise OfWhatIsHeld
+    except OfWhatIsHeld as e:
+        total += e.v + e.args[0]
+    held[0] = 0.0
+    return total
+
+
+@case(1.3)
+def classes_that_are_causes(x):
+    class Found(Exception):  # noqa: N818
+        def __init__(self):
+            self.v = x * x
+
+    try:
+        raise ValueError from Found
+    except ValueError as e:
+        return e.__cause__.v * x
+
+
+@case(1.3)
+def classes_that_are_thrown(x):
+    class Found(Exception):  # noqa: N818
+        def __init__(self):
+            self.v = x * x
+
+    def g():
+        try:
+            yield 1.0
+        except Found as e:
+            yield e.v
+
+    it = g()
+    next(it)
+    return it.throw(Found) * x
+
+
+@case(1.3)
+def classes_that_are_no_exceptions(x):
+    for kind in (int, 5):
+        try:
+            raise kind
+        except TypeError as e:
+            x *= len(str(e))
+    return x
+
+
+@case(1.3)
+def thrown_of_classes_that_are_made(x):
+    class Again(Exception):  # noqa: N818
+        pass
+
+    def g():
+        s = x
+        while True:
+            try:
+                yield s
+            except Again:
+                s *= x
+
+    it = g()
+    return next(it) * it.throw(Again()) + it.throw(Again)
+
+
+def checked(n):
+    for i in range(5):
+        if n > i + 1.5:
+            raise ValueError(n, i)
+    return n
+
+
+@case(1.3)
+def constants_that_are_raised(x):
+    """Nothing that the function is given has a derivative: what it raises holds constants."""
+    try:
+        checked(2.5)
+    except ValueError as e:
+        return e.args[0] * x
