@@ -144,6 +144,11 @@ def bare(x: Any) -> Any:
     return float.__pos__(x) if isinstance(x, float) else complex.__pos__(x)
 
 
+def one_like(x: Any) -> Any:
+    """The cotangent 1 of a number: one of the numbers themselves, whatever class x is of."""
+    return type(bare(x))(1.0)
+
+
 def get_number(x: Any, name: str) -> Any:
     """An attribute that holds nothing but numbers."""
     return getattr(x, name)

@@ -15,6 +15,7 @@ from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, NonScalarOutput
+from mooncake_py.fields import one_like
 from mooncake_py.forward import run_forward
 from mooncake_py.pullback import Pullback, restore
 from mooncake_py.run import WithinWary
@@ -163,7 +164,7 @@ def cotangent_of_one(f: Any, y: Any, pullback: Pullback, has_aux: bool) -> Any:
         )
     one: Any = None
     if has_tangent(value):
-        one = np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else type(value)(1.0)
+        one = np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else one_like(value)
     return (one, None) if has_aux else one
 
 

@@ -25,6 +25,7 @@ from mooncake_py.infer.types import (
     is_scalar,
     widen,
 )
+from mooncake_py.structure import HEAP
 
 
 class Kind:
@@ -47,12 +48,24 @@ RealScalar = Kind("RealScalar", (int, float, np.integer, np.floating, np.bool_))
 Array = Kind("Array", np.ndarray)
 
 
+def _has_operators(cls: type) -> bool:
+    """Does a class derived from that of a number say itself what adding or comparing its numbers gives?"""
+    if not cls.__flags__ & HEAP:
+        return False
+    return any(type(getattr(cls, name)) is pytypes.FunctionType for name in _OPERATORS if hasattr(cls, name))
+
+
+_OPERATORS = ("__add__", "__radd__", "__lt__", "__gt__")
+
+
 class _Numbers(type):
     def __instancecheck__(cls, x: object) -> bool:
         if isinstance(x, (np.ndarray, range)):
             return True
+        if not isinstance(x, (list, tuple, set, frozenset, deque)):
+            return False
         kinds = (int, float, complex, np.number, np.bool_, np.ndarray)
-        return isinstance(x, (list, tuple, set, frozenset, deque)) and all(isinstance(v, kinds) for v in x)
+        return all(issubclass(c, kinds) and not _has_operators(c) for c in set(map(type, x)))
 
 
 class _NumbersClass(metaclass=_Numbers):
@@ -163,6 +176,8 @@ def _are_numbers(t: T) -> bool | None:
         items = t.items
     else:
         return True if isinstance(t, Arr) or (isinstance(t, Inst) and t.cls is range) else None
+    if any(isinstance(x, Inst) and _has_operators(x.cls) for x in items):
+        return False
     if all(isinstance(x, (Arr, Bot)) or is_scalar(x) for x in items):
         return True
     if isinstance(t, Lst) and isinstance(t.elem, (Tup, Lst, Dct, Obj)):

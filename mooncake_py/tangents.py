@@ -27,6 +27,7 @@ import numpy as np
 
 from mooncake_py import layout, run
 from mooncake_py.errors import RuleError, UnsupportedError
+from mooncake_py.fields import bare
 from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import NoDerivative, Shadow, shadow_of
@@ -463,7 +464,7 @@ def _zero(v: Any) -> Any:
     """The zero cotangent of a number or array; None for anything else."""
     if isinstance(v, np.ndarray):
         return np.zeros(v.shape, v.dtype) if v.dtype.kind in "fc" else None
-    return type(v)(0) if isinstance(v, (float, complex, np.inexact)) else None
+    return type(bare(v))(0) if isinstance(v, (float, complex, np.inexact)) else None
 
 
 def add_rdata(a: Any, b: Any) -> Any:

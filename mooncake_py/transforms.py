@@ -13,6 +13,7 @@ from mooncake_py.api import check_arguments, check_chosen
 from mooncake_py.arguments import Argnums, choose, parse_argnums
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import ArgumentError, AuxError, HolomorphicError, NonScalarOutput, PullbackReuse
+from mooncake_py.fields import one_like
 from mooncake_py.forward import run_forward
 from mooncake_py.gradients import Wrapper, in_mode, real_scalar
 from mooncake_py.pullback import Pullback, restore
@@ -198,7 +199,7 @@ class ElementwiseGrad(Transform):
         if (not is_leaf(y) and not real_scalar(y)) or np.iscomplexobj(y):
             restore(pullback)
             raise NonScalarOutput(f"elementwise_grad needs a real array or number as result, got {describe(y)}")
-        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
+        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else one_like(y)
         return self.result(pullback.of_arguments(one if is_leaf(y) else None, [k for k, _ in chosen]))
 
 

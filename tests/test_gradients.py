@@ -266,3 +266,34 @@ def test_integers_alone_are_refused_as_before() -> None:
     for args, argnums in (([1, 2],), 0), ((2.0, 3), (0, 1)), (([1], [2]), (0, 1)):
         with pytest.raises(ArgumentError, match="no argument can have a derivative"):
             grad(lambda *xs: 1.0, argnums)(*args)
+
+
+class Odd(float):
+    def __add__(self, other: float) -> Odd:
+        return Odd(float(self) * 2.0 + float(other))
+
+    def __radd__(self, other: float) -> Odd:
+        return Odd(float(other) + float(self) * 3.0)
+
+    def __mul__(self, other: float) -> Odd:
+        return Odd(super().__mul__(other) * 3.0)
+
+    __rmul__ = __mul__
+
+
+def test_a_number_of_a_class_that_is_given_back_has_a_plain_cotangent() -> None:
+    def f(x: float, y: float) -> float:
+        a = Odd(x)
+        return 1.0 + (a + y) * (a if a else y) + Odd(y)
+
+    def minus(a: float, b: float) -> float:
+        return float(a) - float(b)
+
+    h = 1e-6
+    expected = [minus(f(0.7 + h, 1.3), f(0.7 - h, 1.3)) / (2 * h), minus(f(0.7, 1.3 + h), f(0.7, 1.3 - h)) / (2 * h)]
+    g = value_and_grad(f, argnums=(0, 1))
+    for _ in range(3):
+        assert g(0.7, 1.3)[1] == pytest.approx(expected)
+    _, pullback = value_and_pullback(f, 0.7, 1.3)
+    assert pullback(Odd(1.0)) == pytest.approx(expected)
+    assert grad(lambda x: x * x)(Odd(2.0)) == 12.0 and type(grad(lambda x: x * x)(Odd(2.0))) is float

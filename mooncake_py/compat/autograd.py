@@ -21,6 +21,7 @@ import numpy as np
 from mooncake_py.api import value_and_pullback
 from mooncake_py.arguments import Argnums
 from mooncake_py.errors import NonScalarOutput, RuleError, RuleResultError
+from mooncake_py.fields import one_like
 from mooncake_py.gradients import Wrapper, real_scalar
 from mooncake_py.pullback import restore
 from mooncake_py.registry import rrule
@@ -52,7 +53,7 @@ class _ValueAndGrad(Transform):
             )
         one = None
         if is_leaf(y):
-            one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
+            one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else one_like(y)
         return y, self.result([conjugate(d) for d in pullback.of_arguments(one, [k for k, _ in chosen])])
 
 
@@ -72,7 +73,7 @@ class _ElementwiseGrad(Transform):
             raise NonScalarOutput(
                 f"elementwise_grad only applies to functions with real arrays as results, got {describe(y)}"
             )
-        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
+        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else one_like(y)
         return self.result([conjugate(d) for d in pullback.of_arguments(one, [k for k, _ in chosen])])
 
 
@@ -97,7 +98,7 @@ class _GradAndAux(Transform):
         if np.size(value) != 1:
             restore(pullback)
             raise NonScalarOutput(f"grad_and_aux needs one element as the first result, got {describe(value)}")
-        one = np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else type(value)(1.0)
+        one = np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else one_like(value)
         return self.result([conjugate(d) for d in pullback.of_arguments((one, None), [k for k, _ in chosen])]), aux
 
 
@@ -159,7 +160,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., OrderedDict[str, An
         if np.size(y) != 1:
             restore(pullback)
             raise NonScalarOutput(f"multigrad_dict needs one element as result, got {describe(y)}")
-        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else type(y)(1.0)
+        one = np.ones(y.shape, y.dtype) if isinstance(y, np.ndarray) else one_like(y)
         positional, named = pullback.with_keywords(one)
         positional, named = conjugate(positional), conjugate(named)
         out: OrderedDict[str, Any] = OrderedDict()

@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.fields import bare
 from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.classes import share_cells
@@ -113,7 +114,7 @@ def _number(cls: Any, given: Given) -> Result | None:
         return None
     if not isinstance(given.args[0], (float, complex) if issubclass(cls, complex) else float):
         return None
-    return cls(*given.args), None, lambda dy: (None, dy)
+    return cls(*given.args), None, lambda dy: (None, bare(dy))
 
 
 def _named_tuple(cls: Any, given: Given) -> Result:

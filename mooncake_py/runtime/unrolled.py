@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.fields import ABSENT
+from mooncake_py.fields import ABSENT, one_like
 from mooncake_py.run import begin, end
 from mooncake_py.runtime.rule import seed_result
 from mooncake_py.runtime.user import Seen, report
@@ -119,9 +119,9 @@ def _maker(way: Way) -> Callable[..., Any]:
         not_valid="not valid()" if way.taken else "False",
         run=f"{run}; captures[0] = read_once(captures[0], stacks)" if way.stacks else run,
         captures="captures" if way.small else "captures.pop()",
-        seed="one if type(y) is one_type else type(y)(1.0)"
+        seed="one if type(y) is one_type else one_like(y)"
         if way.scalar
-        else "seed_result(tree, y, fy, (type(y[0])(1.0), None))",
+        else "seed_result(tree, y, fy, (one_like(y[0]), None))",
         cotangents=_unpack("d", chosen, way.total),
         twice=f"len({{{', '.join(f'id({d})' for d in arrays)}}}) < {len(arrays)}" if len(arrays) > 1 else "False",
         chosen=repr(chosen),
@@ -183,6 +183,7 @@ _ENGINE: dict[str, Any] = {
     "Seen": Seen,
     "begin": begin,
     "end": end,
+    "one_like": one_like,
     "read_once": read_once,
     "registry": registry,
     "report": report,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import CotangentError
+from mooncake_py.fields import bare
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import (
@@ -244,7 +245,7 @@ def _fitted(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> Any:
     kinds = (int, float, complex, np.number) if takes_complex else (int, float, np.number)
     if not isinstance(dy, kinds) or (isinstance(dy, np.complexfloating) and not takes_complex):
         raise _Misfit(f"{where} must be a number like {y!r}, got {_describe(dy)}")
-    return type(y)(dy)
+    return type(bare(y))(dy)
 
 
 def _fitted_parts(y: Any, dy: Any, where: str, seen: set[tuple[int, int]]) -> Any:
@@ -351,10 +352,10 @@ def _report(x: Any, fdata: Any, rdata: Any, seen: Seen, given: frozenset[int]) -
     if not has_tangent(x):
         return None
     if rdata is None:
-        return type(x)(0)
+        return type(bare(x))(0)
     if isinstance(rdata, (complex, np.complexfloating)) and not isinstance(x, (complex, np.complexfloating)):
         rdata = rdata.real
-    return type(x)(rdata)
+    return type(bare(x))(rdata)
 
 
 def _report_container(x: Any, fdata: Any, seen: Seen, given: frozenset[int]) -> Any:

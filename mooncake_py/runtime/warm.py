@@ -10,7 +10,7 @@ import numpy as np
 
 from mooncake_py import registry
 from mooncake_py.errors import MooncakeError
-from mooncake_py.fields import ABSENT
+from mooncake_py.fields import ABSENT, one_like
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.also_outside import Outside
 from mooncake_py.infer.brought import code_of
@@ -314,7 +314,7 @@ class WarmCall(Signature):
             if self.stacks:
                 captures[0] = read_once(captures[0], self.stacks)
             unlock(may_lock)
-            one = type(y)(1.0) if self.scalar else (type(y[0])(1.0), None)
+            one = one_like(y) if self.scalar else (one_like(y[0]), None)
             try:
                 ds = self.pullback(captures.pop(), seed_result(self.tree, y, fy, one))
             except BaseException:

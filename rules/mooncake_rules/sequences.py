@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.fields import bare
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.kinds import Kind
 from mooncake_py.registry import infer_table, pure, rrule
@@ -32,9 +33,9 @@ def unstack(t: Any, like: Any) -> Any:
             t = t.real
         return t if like.dtype.kind in "fc" else None
     if isinstance(like, (float, np.floating)):
-        return type(like)(np.real(t))
+        return type(bare(like))(np.real(t))
     if isinstance(like, (complex, np.complexfloating)):
-        return type(like)(t)
+        return type(bare(like))(t)
     if _says_what_it_holds(type(like)):
         return NoDerivative("an array", f"the {type(like).__name__} in it", "make it an array before: np.asarray(x)")
     return None

@@ -111,3 +111,47 @@ def made_by_a_method_of_their_own(x, y):
     found = {m.name: m for m in [Measured(x * x, "a"), Measured(y, "b")]}
     z = Phasor(x, y) * (2 + 1j)
     return a * a * len(a.unit) + found["a"] * found["b"] + max(found.values()) + z.real * z.imag
+
+
+class Odd(float):
+    """Its operators are not those of numbers: cotangents are none of these."""
+
+    def __add__(self, other):
+        return Odd(float(self) * 2.0 + float(other))
+
+    def __radd__(self, other):
+        return Odd(float(other) + float(self) * 3.0)
+
+    def __mul__(self, other):
+        return Odd(super().__mul__(other) * 3.0)
+
+    __rmul__ = __mul__
+
+    def __lt__(self, other):
+        return float(self) > float(other)
+
+    def __gt__(self, other):
+        return float(self) < float(other)
+
+
+@case(0.7, 1.3)
+def sums_by_their_operators(x, y):
+    d = {"a": Odd(x), "b": Odd(y)}
+    total = sum([Odd(x), Odd(y), Odd(x * y)]) * 1.0 + sum([Odd(x), Odd(y)], 1.0) * y
+    return float(total) + float(sum(Odd(v) for v in (x, y)) * x) + float(sum(d.values()))
+
+
+@case(0.7, 1.3)
+def the_largest_by_their_operators(x, y):
+    return float(max(Odd(x), Odd(y))) * 2.0 + float(min([Odd(x), Odd(y)])) * x
+
+
+@case(0.7, 1.3)
+def in_an_array(x, y):
+    return np.array([Odd(x), Odd(y)]).sum() * Odd(x) + np.array([Odd(y)])[0]
+
+
+@case(0.7, 1.3)
+def held_and_used_twice(x, y):
+    lengths = [Odd(y), Odd(x)]
+    return float(lengths[0] * 1.0 + lengths[1] * lengths[0] + lengths[1])
