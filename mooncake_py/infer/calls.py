@@ -15,7 +15,7 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_default, receiver_of
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import OF_NUMBERS, bare, make_object, narrow, surely
+from mooncake_py.fields import OF_NUMBERS, bare, make_exception, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.choices import (
@@ -61,6 +61,7 @@ from mooncake_py.infer.predicates import (
 )
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.python_calls import PythonCalls, is_empty_so_far
+from mooncake_py.infer.quiet import END, does_at_its_end
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
 from mooncake_py.infer.special_methods import asks
@@ -561,6 +562,13 @@ class Calls(PythonCalls):
                     self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                     return activate(t, False)
                 return self.dynamic(s, "None in an array: it may never come to that")
+            if (
+                (f is make_object or f is make_exception)
+                and isinstance(types[0], Known)
+                and does_at_its_end(types[0].value)
+            ):
+                what = f"making a {types[0].value.__name__}, which does something when it is no longer held,"
+                raise UnsupportedError(what, self.fn.filename, s.pos.line, END)
             if rule.fn is None:
                 kind, t = "dynamic" if asked else "plain", activate(t, False)
                 why = "the method of an object may be called"

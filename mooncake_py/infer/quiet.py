@@ -14,6 +14,7 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
+from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.special_methods import IN_PLACE
 from mooncake_py.ir import ops
@@ -69,6 +70,16 @@ def is_quiet(cls: type, names: Collection[str] | None = None, relied: list[Relie
             if type(d) is pytypes.FunctionType and not _looks(d, cls, _DEEPEST, relied):
                 return False
     return True
+
+
+END = "its __del__ may run later than in plain Python: do what it does in a method that you call, or in an `__exit__`"
+"""What to do about an object that does something at its end."""
+
+
+def does_at_its_end(cls: type) -> bool:
+    """Does an object of the class do something when nobody holds it any more, by a `__del__` of the user's?"""
+    end = getattr(cls, "__del__", None)
+    return type(end) is pytypes.FunctionType and not is_library(end) and not is_quiet(cls, {"__del__"})
 
 
 _MEASURING = frozenset({list, tuple, sorted, list.extend, ops.list_extend, operator.iadd, str.join, ops.call_ex})

@@ -8,8 +8,10 @@ from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from mooncake_py import run
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import bare
 from mooncake_py.infer.named import is_named_tuple
+from mooncake_py.infer.quiet import END, does_at_its_end
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.runtime.classes import share_cells
 from mooncake_py.runtime.exceptions import set_args
@@ -46,6 +48,7 @@ def type_call(
     given: Given,
 ) -> Result | None:
     """What `type.__call__` does: `__new__`, then `__init__`."""
+    _check_end(cls)
     args = given.args
     new = class_attribute(cls, "__new__")
     init = class_attribute(cls, "__init__")
@@ -108,6 +111,13 @@ def type_call(
     return (x, fx, pullback) if type(y) is not Raised else (y, None, pullback)
 
 
+def _check_end(cls: Any) -> None:
+    """Refuse to make an object that does something at its end: the run holds it for longer than plain Python."""
+    if hasattr(cls, "__del__") and does_at_its_end(cls):
+        what = f"making a {cls.__name__}, which does something when it is no longer held,"
+        raise UnsupportedError(what, "the call", None, END)
+
+
 def _number(cls: Any, given: Given) -> Result | None:
     """A number of a class derived from float or complex, made of a number."""
     if len(given.args) != 1 or given.names or not cls.__flags__ & HEAP or type(cls) is not type:
@@ -135,6 +145,8 @@ def _container(cls: type) -> Any:
 
 def handle_new(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
     """`object.__new__(cls)`."""
+    if args and isinstance(args[0], type):
+        _check_end(args[0])
     x = object.__new__(*args)
     fx = ObjectShadow(x)
     run.current().made[id(x)] = x, fx

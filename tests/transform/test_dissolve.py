@@ -56,10 +56,8 @@ class Segment:
 
 
 class Watched(Vec):
-    seen = 0
-
     def __del__(self) -> None:
-        Watched.seen += 1
+        pass
 
 
 def made(f: Any, *args: Any) -> int:
