@@ -76,6 +76,15 @@ PAUSED = object()
 """What such a generator returns that has nothing to give now, but may have when it is asked again."""
 
 
+def check_stop(exc: StopIteration) -> None:
+    """Refuse the value of a StopIteration that ends such a generator: what asks is not told of it."""
+    if exc.value is not None:
+        raise UnsupportedError(
+            "a StopIteration with a value out of a function that map, filter and the like call", "the call", None,
+            "end the items otherwise: with itertools.takewhile, or in a loop",
+        )  # fmt: skip
+
+
 def keep_place() -> None:
     """In such a generator: an exception leaves it here, not where it gave its last item."""
 
@@ -211,6 +220,7 @@ def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> t
             return it.resume(sent, thrown)
         except StopIteration as e:
             if it.resume.__code__ in lasting:
+                check_stop(e)
                 return True, None
             raise RuntimeError("generator raised StopIteration") from e
     try:

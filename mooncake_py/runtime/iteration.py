@@ -24,6 +24,7 @@ from mooncake_py.iterators import (
     IteratorShadow,
     SequenceIterator,
     advance,
+    check_stop,
     item_by_item,
     items_left,
     lasting,
@@ -92,9 +93,11 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
             y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown), protected=protected)
         except StopIteration as e:
             if it.resume.__code__ in lasting:
+                check_stop(e)
                 return (True, None), None, None
             raise RuntimeError("generator raised StopIteration") from e
         if type(y) is Raised and isinstance(y.exc, StopIteration) and it.resume.__code__ in lasting:
+            check_stop(y.exc)
             y = True, None
         elif type(y) is Raised and isinstance(y.exc, StopIteration):
             stop, y = y.exc, Raised(RuntimeError("generator raised StopIteration"))

@@ -41,7 +41,7 @@ from mooncake_py.ir.nodes import (
     Var,
     all_edges,
 )
-from mooncake_py.iterators import PAUSED, item_within
+from mooncake_py.iterators import PAUSED, check_stop, item_within
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 _UNSEEN: Any = object()
@@ -160,6 +160,8 @@ def _stopping(
     for b in body.blocks:
         for s in b.stmts:
             f = s.fn.value if isinstance(s.fn, Const) else names.get(s.fn, _UNSEEN)
+            if f is ops.call_ex:
+                f = s.args[0].value if isinstance(s.args[0], Const) else names.get(s.args[0], _UNSEEN)
             if f is ops.load_global and isinstance(s.args[0], Const):
                 names[s.out] = _meant(s.args[0].value, scope)
             elif f is ops.make_cell and body.kind == "iterator":  # whose cells keep what they are given
@@ -243,7 +245,7 @@ def _stops(f: Any, call: Call, scope: Mapping[str, Any], seen: Codes) -> bool:
     """May this call raise StopIteration, if no operand is an object of the user's?"""
     if f is next:
         return len(call.args) == 1
-    if isinstance(call.fn, Const) and not isinstance(f, pytypes.FunctionType):
+    if isinstance(call.fn, Const) and not is_const(call.fn, ops.call_ex) and not isinstance(f, pytypes.FunctionType):
         return False  # what the language itself does
     if f is item_within:
         return False
@@ -319,6 +321,7 @@ class _SeenTo(Rebuild):
         builder.branch(h, self.emit(h, pos, ops.exc_match, exc, Const(StopIteration)), stopped, other, pos)
         builder.raise_(other, exc, None, True, pos)
         if self.kind == "iterator":
+            self.emit(stopped, pos, check_stop, exc)
             builder.ret(stopped, Const(PAUSED), pos)
             return h
         error = self.emit(stopped, pos, RuntimeError, Const("generator raised StopIteration"))

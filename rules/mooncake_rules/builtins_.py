@@ -14,6 +14,7 @@ from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
+from mooncake_py.iterators import check_stop
 from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar, Sequence_
 from mooncake_py.raised import looked_at
 from mooncake_py.registry import (
@@ -69,6 +70,7 @@ incurious.update(
         users_kinds,
         end_handler,
         looked_at,
+        check_stop,
         ops.check_length,
         ops.check_least,
     }
@@ -361,7 +363,7 @@ infer_table[slice] = _slice
 # -- exceptions -------------------------------------------------------------------------------------------
 
 zero_derivative(ops.push_exc_info, ops.pop_except, ops.exc_match, users_match, users_kinds, end_handler)
-zero_derivative(looked_at)
+zero_derivative(looked_at, check_stop)
 
 
 @rrule(ops.part_of_group)
@@ -402,7 +404,7 @@ for _f in (ops.part_of_group, ops.raised_again):
     infer_table[_f] = lambda args, kwargs: Top(True)
 for _f in (ops.exc_match, users_match):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
-for _f in (ops.pop_except, end_handler, looked_at):
+for _f in (ops.pop_except, end_handler, looked_at, check_stop):
     infer_table[_f] = lambda args, kwargs: Known(None)
 
 for _f in (ops.check_length, ops.check_least, ops.check_fields, ops.check_arguments, ops.check_unchanged):

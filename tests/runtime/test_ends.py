@@ -35,7 +35,7 @@ class Slotted:
         living[0] -= 1
 
 
-class Raised(Exception):  # noqa: N818
+class Raised(Exception):
     def __del__(self) -> None:
         living[0] -= 1
 
@@ -86,7 +86,7 @@ def of_a_class_that_is_made(x):
 
 @pytest.mark.parametrize("f", [counted, slotted, raised, items, one_of_several, of_a_class_that_is_made])
 def test_what_does_something_at_its_end_is_not_made(f: Any) -> None:
-    with pytest.raises(UnsupportedError, match="making an? .* no longer held.*; its __del__") as e:
+    with pytest.raises(UnsupportedError, match=r"making an? .* no longer held.*; its __del__") as e:
         grad(f)(0.7)
     assert e.value.filename == __file__
     assert e.value.line is not None and f.__code__.co_firstlineno < e.value.line

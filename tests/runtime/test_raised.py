@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import operator
 import sys
@@ -166,3 +167,49 @@ def test_what_is_not_looked_at_is_handled() -> None:
         return x
 
     assert value_and_grad(f)(0.5) == (10.0, 20.0)
+
+
+def test_values_of_what_ends_map_and_its_like() -> None:
+    def asked(x: float, by: Any) -> Any:
+        def f(*v: Any) -> Any:
+            raise StopIteration(x * v[0])
+
+        try:
+            next(by(f))
+        except StopIteration as e:
+            return e.value
+
+    def listed(x: float, by: Any) -> Any:
+        def f(*v: Any) -> Any:
+            if v[0] > 1.0:
+                raise StopIteration
+            return v[0] * x
+
+        return sum(list(by(f))) * x
+
+    for by in (
+        lambda f: map(f, [1.0, 2.0]),
+        lambda f: map(f, [1.0, 2.0], [1, 2]),
+        lambda f: filter(f, [1.0, 2.0]),
+        lambda f: itertools.starmap(f, [(1.0, 2), (2.0, 2)]),
+    ):
+        with pytest.raises(UnsupportedError, match="a StopIteration with a value"):
+            grad(asked)(0.7, by)
+    for by in (
+        lambda f: map(f, [1.0, 2.0, 0.5]),
+        lambda f: itertools.starmap(f, [(1.0, 2), (2.0, 2)]),
+    ):
+        assert value_and_grad(listed)(0.7, by) == (pytest.approx(0.49), pytest.approx(1.4))
+
+
+def test_a_function_that_only_ends_starmap() -> None:
+    def f(x: float) -> float:
+        def ends(a: int, b: int) -> int:
+            raise StopIteration
+
+        try:
+            return len(list(itertools.starmap(ends, [(1, 2)]))) + x
+        except StopIteration:
+            return -100.0
+
+    assert value_and_grad(f)(0.7) == (0.7, 1.0)
