@@ -114,7 +114,7 @@ class Pullback:
             rdata = self._run(dy)
         except BaseException:
             self.reusable, self.again, self.why = False, None, "that call ended with an exception half way"
-            put_back(self.saved + kept)  # the arguments are as before the call, all else as after it
+            put_back(kept + self.saved)  # all else is as after the call, the arguments as before it
             raise
         finally:
             self.saved = []
