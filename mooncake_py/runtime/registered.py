@@ -16,7 +16,7 @@ from mooncake_py.runtime.results import Result
 from mooncake_py.shadows import Shadow
 from mooncake_py.tangents import CoDual, ObjectShadow, made_fdata, take_fdata
 from mooncake_py.transform import contract
-from mooncake_py.transform.helpers import add_any, cotangent, view_shadow_at
+from mooncake_py.transform.helpers import add_any, cotangent, filled, is_nothing, view_shadow_at
 from mooncake_py.transform.lanes import ANY, REF, Tree
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ def run_rule(
     else:
         own = True
         fy = _fdata_of_result(f, rule, y, args, fargs, kwargs, kwfdata, tree)
+    # A rule that gives fdata decides itself what there is to do; a number has none.
+    may_skip = not rule.mutates and (own or (fy is None and isinstance(y, (float, complex, np.inexact))))
+    # What a user's rule may be given too little of, for it to be filled up with zeros.
+    like = y if rule.user and own and (rule.mutates or isinstance(y, (tuple, list, dict))) else None
     if watch is not None:
         watch.after(y, fy, own, pb)
 
@@ -91,8 +95,10 @@ def run_rule(
             dy = fy.take()
         elif own and fy is not None:
             dy = take_fdata(fy, dy)
-        if dy is None and own and not rule.mutates:
+        if may_skip and is_nothing(dy):
             return None
+        if like is not None:
+            dy = filled(dy, like)
         result = pb(dy) if watch is None else watch.run(pb, dy)
         if check is not None:
             result = _checked(result, forms, args, fargs, check)

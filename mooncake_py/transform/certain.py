@@ -18,11 +18,12 @@ from mooncake_py.transform.lanes import NULL
 from mooncake_py.transform.pullback import PullbackBuilder
 
 _SUMS = {id(f) for f in (add_rdata, add_owned, helpers.accum_arr, helpers.accum_any, helpers.add_owned_maybe)}
+_SUMS.add(id(helpers.either))
 
 
 # What gives its second operand where the first is zero, and what gives its first where that is there.
 _ACCUMULATIONS = {id(f) for f in (helpers.accum_num, helpers.accum_arr, helpers.accum_any, add_rdata)}
-_SUMS_OR_ONE = _ACCUMULATIONS | {id(helpers.dense_zeros)}
+_SUMS_OR_ONE = _ACCUMULATIONS | {id(helpers.dense_zeros), id(helpers.either)}
 
 
 def fold(p: PullbackBuilder) -> None:

@@ -73,6 +73,28 @@ def dense_zeros(acc: Any, like: np.ndarray) -> np.ndarray:
     return np.zeros(like.shape, like.dtype) if acc is None else acc
 
 
+def either(a: Any, b: Any) -> Any:
+    """A cotangent that is there, where one of the two is; both may be None."""
+    return b if a is None else a
+
+
+def is_nothing(t: Any) -> bool:
+    """Is this the cotangent of a value, or of a tuple of values, none of which anybody used?"""
+    return t is None or (type(t) is tuple and all(map(is_nothing, t)))
+
+
+def filled(t: Any, y: Any) -> Any:
+    """A cotangent of y with zeros for every part that nobody used: what rules are given that need not know of None."""
+    if isinstance(y, np.ndarray):
+        return np.zeros(y.shape, y.dtype) if t is None and y.dtype.kind in "fc" else t
+    if isinstance(y, (tuple, list)) and (t is None or len(t) == len(y)):
+        items = [filled(None if t is None else t[i], v) for i, v in enumerate(y)]
+        return items if isinstance(y, list) else tuple(items)
+    if isinstance(y, dict) and (t is None or isinstance(t, dict)):
+        return {k: filled(None if t is None else t.get(k), v) for k, v in y.items()}
+    return type(y)(0) if t is None and isinstance(y, (float, complex, np.inexact)) else t
+
+
 def own_copy(acc: Any) -> Any:
     """A cotangent that may be somebody else's as one that may be written to."""
     return None if acc is None else acc.copy()

@@ -30,7 +30,15 @@ from mooncake_py.transform.lanes import (
 )
 from mooncake_py.transform.pullback import PullbackBuilder
 from mooncake_py.transform.specialise import Specialiser
-from mooncake_py.transform.spread import check_numbers, distribute, take_tree, unknown, with_cotangent
+from mooncake_py.transform.spread import (
+    Parts,
+    check_numbers,
+    distribute,
+    parts_of_result,
+    take_tree,
+    unknown,
+    with_cotangent,
+)
 from mooncake_py.transform.templates import Applied
 from mooncake_py.transform.values import AV, NotSpecialised, VClosure, VCoDual, VTuple
 
@@ -96,6 +104,7 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
         if value.name is None:
             value.name = s.out.name
     info.f[s.out] = value
+    whole = _whole(info, rule, s.out, tree) if not given else None
     known = info.types.get(s.out)
     if isinstance(value, Var) and known is not None and not isinstance(known, Top):
         info.types[value] = known
@@ -128,9 +137,20 @@ def rule_stmt(info: ADInfo, s: Call, call: CallInfo, rule: Rule) -> ADStmtInfo:
                 check_numbers(p, quick, dy, result, operands)
             distribute(p, result, operands, rule.deferred, check)
 
-        with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given)
+        with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=given, whole=whole)
 
     return ADStmtInfo(s, rvs)
+
+
+def _whole(info: ADInfo, rule: Rule, out: Var, tree: Tree) -> Parts | None:
+    """The parts of its result that a rule is given zeros for where nobody uses them.
+
+    A user's rule need not know of None; those that ship save the work.
+    """
+    several = isinstance(tree, tuple) or tree in (REF, ANY)
+    if not rule.user or not (several or rule.mutates):
+        return None
+    return parts_of_result(info, info.operand(out), info.types.get(out, TOP), tree)
 
 
 def _check_write(info: ADInfo, s: Call, t: Arr) -> None:
@@ -254,6 +274,7 @@ def _opaque_rule(
     info.types[y] = info.types.get(s.out, TOP)  # of the call as it stands, with its keywords
     info.types[pb] = Top()
     info.f[s.out] = y
+    whole = _whole(info, rule, s.out, tree)
     given = info.emit(helpers.is_codual, raw)
     if has_fdata(tree):
         info.set_lanes(s.out, info.emit(helpers.fdata_of, raw), tree)
@@ -263,9 +284,9 @@ def _opaque_rule(
             distribute(p, unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred, check)
 
         if rule.codual and has_fdata(tree):  # whether the rule gave the fdata is known when it has run
-            body(take_tree(info, p, s.out, tree, (), given))
+            body(take_tree(info, p, s.out, tree, given))
         else:
-            with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=False)
+            with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=False, whole=whole)
 
     return ADStmtInfo(s, rvs, f"the rule of {call.target!r} is called, not inlined: {why}")
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.types import TOP, Arr, Inst, Real, Top
+from mooncake_py.infer.types import TOP, Arr, Inst, Real, T, Top, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.transform import contract, helpers
@@ -31,6 +31,9 @@ from mooncake_py.transform.values import AV, VAt, VTuple
 if TYPE_CHECKING:
     from mooncake_py.diagnostics.quick import QuickSite
 
+Parts = Operand | tuple["Parts", ...]
+"""One operand for each part of a result, nested as its lanes are."""
+
 
 def with_cotangent(
     info: ADInfo,
@@ -40,36 +43,85 @@ def with_cotangent(
     body: Callable[[Operand], None],
     always: bool,
     given: bool,
+    whole: Parts | None = None,
 ) -> None:
-    """Take the result's cotangent and run the fragment with it, if it is there (or anyway, if it must run)."""
+    """Take the result's cotangent and run the fragment with it, if any of it is there (or anyway, if it must run).
+
+    `whole`: the parts of the result, where zeros are to stand for those that nobody used.
+    """
     if tree == NONE:
-        dy: Operand = NULL
-        if not always:
-            return
+        if always:
+            body(_packed(p, NULL, whole))
+        return
+    parts = take_parts(info, p, out, tree, (), given)
+    if always or (given and has_fdata(tree)):  # a rule that gives fdata decides itself what there is to do
+        body(_packed(p, parts, whole))
     else:
-        dy = take_tree(info, p, out, tree, (), given)
-        always = always or (given and has_fdata(tree))  # a rule that gives fdata decides itself what there is to do
-    if always:
-        body(dy)
-    else:
-        p.if_nonnull(dy, lambda: body(dy))
+        p.if_nonnull(_some(p, parts), lambda: body(_packed(p, parts, whole)))
 
 
-def take_tree(
+def parts_of_result(info: ADInfo, y: Operand, t: T, tree: Tree) -> Parts:
+    """The parts of a rule's result, as operands of the forward code; None for those that have no derivative."""
+    if not isinstance(tree, tuple):
+        return y
+    parts: list[Parts] = []
+    for i, sub in enumerate(tree):
+        item: Operand = NULL
+        t_item = part_of(t, (i,)) or TOP
+        if sub != NONE:
+            item = info.emit(operator.getitem, y, Const(i))
+            info.types[item] = t_item
+        parts.append(parts_of_result(info, item, t_item, sub))
+    return tuple(parts)
+
+
+def _some(p: PullbackBuilder, parts: Parts) -> Operand:
+    """A cotangent that is there if any of them is."""
+    if not isinstance(parts, tuple):
+        return NULL if p.is_zero(parts) else parts
+    some: Operand = NULL
+    for part in parts:
+        one = _some(p, part)
+        if one is NULL or some in p.nonnull:
+            continue
+        some = one if some is NULL or one in p.nonnull else p.call(helpers.either, some, one)
+    return some
+
+
+def _packed(p: PullbackBuilder, parts: Parts, whole: Parts | None) -> Operand:
+    """Cotangents as one value; with zeros for what nobody used, if `whole` has what they belong to."""
+    if isinstance(parts, tuple):
+        of = whole if isinstance(whole, tuple) else (whole,) * len(parts)
+        items = [_packed(p, part, w) for part, w in zip(parts, of, strict=True)]
+        if whole is None and all(p.is_zero(x) for x in items):
+            return NULL
+        v = p.call(ops.build_tuple, *items)
+        p.nonnull.add(v)
+        return v
+    t = p.types.get(whole, TOP) if isinstance(whole, Var) else TOP
+    if not isinstance(whole, Var) or is_scalar(t) or (isinstance(t, Arr) and parts in p.nonnull):
+        return parts
+    v = p.call(helpers.dense_zeros if isinstance(t, Arr) else helpers.filled, parts, p.forward_value(whole))
+    p.types[v] = t
+    p.nonnull.add(v)
+    return v
+
+
+def take_tree(info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, given: bool | Operand = False) -> Operand:
+    """The cotangent of a result as one value."""
+    return _packed(p, take_parts(info, p, out, tree, (), given), None)
+
+
+def take_parts(
     info: ADInfo, p: PullbackBuilder, out: Var, tree: Tree, path: Path, given: bool | Operand = False
-) -> Operand:
-    """The cotangent of a result as one value.
+) -> Parts:
+    """The cotangents of a result: of a tuple those of its parts.
 
     `given`: did the rule give the fdata? What is in there is then the rule's own business. An operand where that is
     known when it runs.
     """
     if isinstance(tree, tuple):
-        items = [take_tree(info, p, out, sub, (*path, i), given) for i, sub in enumerate(tree)]
-        if all(p.is_zero(x) for x in items):
-            return NULL
-        v = p.call(ops.build_tuple, *items)
-        p.nonnull.add(v)
-        return v
+        return tuple([take_parts(info, p, out, sub, (*path, i), given) for i, sub in enumerate(tree)])
     if tree == NONE:
         return NULL
     if tree not in (REF, ANY):

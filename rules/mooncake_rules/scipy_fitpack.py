@@ -304,7 +304,7 @@ def evaluate(self: CoDual, x, nu=0, ext=None):
     return CoDual(y, fy), pullback
 
 
-def _give(self: CoDual, dc: np.ndarray, dt: Any) -> None:
+def _give(self: CoDual, dc: np.ndarray | None, dt: Any) -> None:
     """Add the cotangents of the coefficients and of the knots."""
     if type(self.fdata) is ObjectShadow:
         Kept.add(self, c=dc, t=dt())
@@ -411,7 +411,8 @@ def _other_degree(name: str, formula: Any, step: int) -> None:
             size = len(t) - k - 1
             (cs, _), pull = run(made, None, (t, c[:size]))
             dknots, d = pull((dc[: len(cs)], dt))
-            _give(self, np.concatenate([d, np.zeros(len(c) - size)]), lambda: unknown or dknots)
+            d = None if d is None else np.concatenate([d, np.zeros(len(c) - size)])
+            _give(self, d, lambda: unknown or dknots)
             return None
 
         return CoDual(y, shadow), pullback

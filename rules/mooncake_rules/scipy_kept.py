@@ -28,11 +28,11 @@ class Kept:
 
     @staticmethod
     def add(obj: CoDual, **cotangents: Any) -> None:
-        """Add to them; nothing for an object from outside, which is a constant."""
+        """Add to them (None is zero); nothing for an object from outside, which is a constant."""
         if type(obj.fdata) is ObjectShadow:
             for name, d in cotangents.items():
                 shadow = Kept.find(obj.fdata, name)
-                if shadow is not None:
+                if shadow is not None and d is not None:
                     shadow.add(d if type(d) is NoDerivative else d.astype(shadow.dtype, copy=False))
 
     @staticmethod

@@ -262,7 +262,9 @@ def _other_degree(method: Any, formula: Any, step: int) -> None:
             found = []
             for p, d in parts:
                 _, pull = run(made, None, (t, p))
-                found.append(pull((d, dt)))
+                found.append(
+                    [np.zeros(x.shape) if v is None else v for v, x in zip(pull((d, dt)), (t, p), strict=True)]
+                )
                 dt = np.zeros(y.t.shape)
             dcs = found[0][1] if len(found) == 1 else found[0][1] + 1j * found[1][1]
             Kept.add(self, c=dcs, t=unknown or np.add.reduce([d[0] for d in found]))
