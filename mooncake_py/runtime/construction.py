@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import types as pytypes
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
@@ -97,14 +98,14 @@ def type_call(
         one = None if started is None else started(None)
         two = None if made is None else made(dy)
         if one is None:
-            return None if two is None else (None, *two[2:])
+            return None if two is None else (None, *two[2:], *(None for _ in given.names))
         if two is None:
             return (None, *one[2:])
         return (
             None,
             *(
                 add_any(None, None, a) if b is None else add_any(a, None, b)
-                for a, b in zip(one[2:], two[2:], strict=True)
+                for a, b in itertools.zip_longest(one[2:], two[2:])  # what is given by name is in no `args`
             ),
         )
 

@@ -16,6 +16,8 @@ from mooncake_py.ir import ops
 from mooncake_py.iterators import (
     KEYS_VIEWS,
     PAUSED,
+    DictItems,
+    DictValues,
     advance,
     as_in_c,
     check_closed,
@@ -141,6 +143,7 @@ def enumerate_(iterable, start=0):
 
 
 _OF_KEYS = (dict, MappingProxyType, *KEYS_VIEWS)
+_VIEWS = (DictValues, DictItems)
 
 
 @overlay(reversed)
@@ -159,6 +162,10 @@ def backwards(sequence: Any, last: int) -> Any:
 @overlay(backwards)
 @as_in_c
 def backwards_(sequence, last):
+    if isinstance(sequence, _VIEWS):  # where it was taken for the list of what it shows
+        for x in reversed(sequence):
+            yield x
+        return
     for i in range(last, -1, -1):
         if i >= len(sequence):
             return

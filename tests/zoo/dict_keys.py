@@ -500,3 +500,25 @@ def keys_put_together_with_dicts(x):
     words = {"p": x, "q": x * x}.keys() ^ {"q": x, "r": 2.0}
     total = sum(k * k * a.get(k, 3.0) for k in sorted(a.keys() ^ b))
     return total + sum(a.keys() & b) + sum(k * k for k in a.keys() - b) + len(words) * x
+
+
+@case(1.3)
+def values_backwards_taken_as_a_whole(x):
+    d = {"a": x, "b": x * x}
+    first = list(reversed({"a": x, "b": x * x}.values()))[0]  # noqa: RUF015
+    k, v = next(reversed(d.items()))
+    swapped = dict(reversed(d.items()))
+    return (
+        first * 2.0 + v * len(k) + swapped["a"] + max(reversed(d.values())) + [2.0 * w for w in reversed(d.values())][1]
+    )
+
+
+@case(1.3)
+def values_backwards_are_a_view(x):
+    d = {"a": x, "b": x * x}
+    values, items = reversed(d.values()), reversed(d.items())
+    d["a"] = 3.0 * x
+    total = list(values)[1] * x + dict(items)["a"]
+    view = d.values()
+    d["c"] = d.pop("a") * x
+    return total + next(reversed(view)) * 2.0 + sum(a * b for a, b in zip(reversed(view), view, strict=True))

@@ -1037,3 +1037,20 @@ def exceptions_that_are_being_handled(x):
         total = e.args[0] * x + the_one_being_handled() * by_its_attribute()
         text = traceback.format_exc()
     return total * keeps.found.value * before + (kind is Reported) * len(text.splitlines()[:1])
+
+
+@case(1.3)
+def arguments_of_an_exception_whose_class_is_made_here(x):
+    class Stop(Exception):
+        def __init__(self, v, w=1):
+            self.v = v
+
+    class Plain(Exception):
+        pass
+
+    e = Stop(x, w=2)
+    try:
+        raise Stop(x * x, w=x)
+    except Stop as caught:
+        total = caught.args[0] * len(caught.args)
+    return total + e.args[0] * e.v + Plain(x, 1).args[0]
