@@ -264,7 +264,7 @@ def test_beside_others_containers_may_happen_to_hold_no_number_with_a_derivative
 
 def test_integers_alone_are_refused_as_before() -> None:
     for args, argnums in (([1, 2],), 0), ((2.0, 3), (0, 1)), (([1], [2]), (0, 1)):
-        with pytest.raises(ArgumentError, match="no argument can have|no derivative by argument"):
+        with pytest.raises(ArgumentError, match=r"no argument can have|no derivative by argument"):
             grad(lambda *xs: 1.0, argnums)(*args)
 
 

@@ -383,7 +383,7 @@ class Vague:
         return self.v
 
 
-class Measured:
+class OfLength:
     """A length of a class of numbers, and a number that says that it is a float."""
 
     def __init__(self, v):
@@ -448,7 +448,7 @@ def what_they_give_is_converted_in_classes_that_are_made_here(x):
 @case(0.6)
 def what_they_give_is_converted_in_objects_of_several_classes(x):
     total = 0.0
-    for o in (Vague(x), Measured(x), Vague(x * x)):
+    for o in (Vague(x), OfLength(x), Vague(x * x)):
         total = total + (1 in o) * 3.0 * x + (1 not in o) * x * x
         total += _asked_in_every_way(o, x)
         try:
@@ -460,7 +460,7 @@ def what_they_give_is_converted_in_objects_of_several_classes(x):
 
 @case(0.6)
 def lengths_and_numbers_of_classes_of_their_own(x):
-    o = Measured(x)
+    o = OfLength(x)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return len(o) * x + float(o) * x + (3.0 if o else 2.0) * x + (1 in o) * x + (0 in o) * x * x
