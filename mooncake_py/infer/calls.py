@@ -18,6 +18,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, make_exception, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
+from mooncake_py.infer.called_back import keys_put, may_be_run, may_call_back
 from mooncake_py.infer.choices import (
     MOST_SPLITS,
     OF_REALS,
@@ -80,14 +81,12 @@ from mooncake_py.infer.types import (
     Meth,
     Obj,
     Real,
-    Rec,
     SetOf,
     T,
     Top,
     Tup,
     Union,
     is_scalar,
-    parts_of,
     widen,
 )
 from mooncake_py.infer.writers import may_write
@@ -132,41 +131,6 @@ _PUTS_TOGETHER = frozenset({operator.mul, operator.imul, operator.add, operator.
 _IN_C = frozenset({pytypes.BuiltinFunctionType, np.ufunc, type})
 _met: dict[tuple[Any, tuple[T, ...], int], tuple[str, Rule, T, str]] = {}
 """What calls with a rule and nothing but numbers mean, and why, by the rules there are: nothing else matters to it."""
-
-
-def _calls_back(info: CallInfo) -> bool:
-    """Is it a call of C code, or by a rule, that may call a function, or special methods, that it is given?"""
-    f = info.target
-    if type(f).__hash__ is None or f in incurious or f in OF_NAMES or f in _KEEP_ONLY:
-        return False
-    if info.kind == "rule":
-        assert info.rule is not None
-        return info.rule.fn in runs_given and any(map(_may_be_run, info.types))
-    if info.kind != "plain" or (getattr(f, "__module__", None) or "").startswith("mooncake_py."):
-        return False
-    return any(map(_may_be_run, info.types)) or any(map(_is_object, info.types))
-
-
-_KEEP_ONLY = frozenset({getattr, setattr, delattr, hasattr, iter, next, object.__setattr__, object.__getattribute__})
-"""What finds, or puts, a thing where its class says, which is looked into."""
-
-
-def _keys(f: Any, types: tuple[T, ...]) -> tuple[T, ...]:
-    """The types of what is put as a key into a dict or set."""
-    if f is ops.build_map:
-        return types[::2]
-    if f is ops.build_set:
-        return types
-    if f is ops.map_add or f is ops.set_add:
-        return types[1:2]
-    return types[1:2] if f in _PUT_KEY and isinstance(types[0], (Dct, SetOf)) else ()
-
-
-_PUT_KEY = frozenset({operator.setitem, dict.__setitem__, dict.setdefault, set.add})
-
-
-def _is_object(t: T) -> bool:
-    return isinstance(t, (Obj, Inst)) and is_user_class(t.cls)
 
 
 def _note_met(of_numbers: tuple[Any, tuple[T, ...], int] | None, kind: str, rule: Rule, t: T, why: str = "") -> None:
@@ -218,20 +182,6 @@ _WITHOUT_TANGENT = (type(None), int, str, bytes, np.dtype, type)
 def _holds_objects(t: T) -> TypeGuard[Arr]:
     """Is this an array of objects, not of numbers? Derivatives are not followed through these."""
     return isinstance(t, Arr) and t.dtype is not None and t.dtype.kind in "OV"
-
-
-def _may_be_run(t: T) -> bool:
-    """Is this a function of the user's, or something that may hold one?"""
-    match t:
-        case Known(value=v):
-            return callable(v) and not is_library(v)
-        case Tup() | Lst() | Dct():
-            return any(map(_may_be_run, parts_of(t)))
-        case Rec(cls=c):
-            return is_user_class(c)
-        case Inst(cls=c):
-            return c is pytypes.FunctionType or is_user_class(c)
-    return not isinstance(t, (Arr, Real, Bot))
 
 
 def _has_metaclass(t: T) -> bool:
@@ -295,7 +245,7 @@ class Calls(PythonCalls):
         self.read, self.looked_around = [], False
         t = self.split_or_not(s, self.meaning(s))
         info = self.calls.get(s.out)
-        if self.wary and info is not None and _calls_back(info):
+        if self.wary and info is not None and may_call_back(info):
             self.calls[s.out] = info = replace(info, kind="dynamic", why="it may call what reads outside")
             t = activate(t)
         if info is not None and self.may_be_known(s, info, t) and self.waits(s):
@@ -536,7 +486,7 @@ class Calls(PythonCalls):
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:
             if f in probed or f in asking_items or (of_numpy(f) and any(map(holds_objects, given))):
                 rule = False  # there may be an object that is asked for a number, or compared
-            elif not are_compared_quietly(self, f, _keys(f, types)):
+            elif not are_compared_quietly(self, f, keys_put(f, types)):
                 rule = False  # whose hash may change something
             elif f in _BY_INDEX and isinstance(types[0], (Arr, Lst, Tup)) and _may_be_index_of_class(types[1]):
                 rule = False  # it is asked for a whole number
@@ -622,7 +572,7 @@ class Calls(PythonCalls):
             self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
             return Top(True)
         writes_nothing = is_pure(f, len(types), [k for k, _ in kw]) or _only_keeps(f)
-        writes_nothing = writes_nothing or (constants and not any(map(_may_be_run, types)))
+        writes_nothing = writes_nothing or (constants and not any(map(may_be_run, types)))
         users = _is_users(f)  # it may keep functions and generators that it makes, or give them
         pure_call = not act and not users and (writes_nothing or not any(map(may_be_written, types)))
         if isinstance(t, Top) and python is not None and python.__code__.co_flags & 0x20 and not gives_known(f):

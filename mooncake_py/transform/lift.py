@@ -13,11 +13,10 @@ One behind `functools.cache` is given the dict of what it has returned as well, 
 from __future__ import annotations
 
 import functools
-import operator
 import types as pytypes
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mooncake_py.frontend import normalise
@@ -29,20 +28,17 @@ from mooncake_py.ir.graph import dominators, loop_depth
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
-    Branch,
     Call,
     CFGBlock,
     Const,
-    Edge,
-    Fresh,
     Function,
     Operand,
     Pos,
-    Return,
     Var,
     term_operands,
 )
 from mooncake_py.lowering import lower
+from mooncake_py.transform.lifted import Inner, bound_to, makes_with, only_calls, with_captured, with_memo
 from mooncake_py.transform.promote import writes_free
 
 
@@ -55,22 +51,6 @@ def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Func
 
 def _may_recur(s: Call) -> bool:
     return is_const(s.fn, ops.make_function) and isinstance(s.args[4], Var)
-
-
-@dataclass(slots=True)
-class _Inner:
-    """A function made in this one: what made it, its body, and its cells in the order of its free variables.
-
-    With a cache, `made` is what put that around it, and `memo` the dict that stands for it.
-    """
-
-    site: Call
-    made: Operand
-    memo: Var | None
-    code: pytypes.CodeType
-    body: Function
-    cells: tuple[Operand, ...]
-    defaults: tuple[Any, ...]
 
 
 class _Lifting:
@@ -86,7 +66,7 @@ class _Lifting:
         self.sets: dict[Operand, list[Call]] = {}
         self.rebound: set[Operand] = set()  # cells that inner functions write to, or hand on: given as cells
         self.fixed = self._fixed_cells()
-        self.inner: dict[Operand, _Inner] = {}  # by the cell that holds it
+        self.inner: dict[Operand, Inner] = {}  # by the cell that holds it
         for cell in self.fixed:
             found = self._inner(cell)
             if found is not None:
@@ -156,7 +136,7 @@ class _Lifting:
 
     # -- functions --
 
-    def _inner(self, cell: Operand) -> _Inner | None:
+    def _inner(self, cell: Operand) -> Inner | None:
         """The function that a cell holds, once it is bound, where that can be called without cells."""
         sets = self.sets.get(cell, [])
         if len(sets) != 1 or not is_const(self.defs[cell].args[0], ops.UNBOUND):
@@ -177,7 +157,7 @@ class _Lifting:
         if closure is None or defaults is None or body.suspends:
             return None
         memo = self.fresh.var("memo") if cached else None
-        return _Inner(site, made, memo, code, body, closure.args, defaults)
+        return Inner(site, made, memo, code, body, closure.args, defaults)
 
     def _puts_cache(self, s: Call) -> bool:
         """Does it put a cache around a function, that keeps everything?"""
@@ -195,7 +175,7 @@ class _Lifting:
         t = Known(v.value) if isinstance(v, Const) else self.types.get(v)
         return t.value if isinstance(t, Known) else None
 
-    def _is_seen(self, cell: Operand, f: _Inner) -> bool:
+    def _is_seen(self, cell: Operand, f: Inner) -> bool:
         """Are all its calls seen, and is it used otherwise by nobody? What has, and calls, no cache may well be."""
         if all(self.inner[c].memo is None for c in self._reached(cell)):
             return True
@@ -216,13 +196,13 @@ class _Lifting:
         held = {s.out for x, s in bodies if is_const(s.fn, ops.cell_get) and self._cell(x, s.args[0]) is cell}
         return not any(s.fn in held and s.kwargs for _, s in bodies)
 
-    def _cell(self, f: _Inner, v: Operand) -> Operand | None:
+    def _cell(self, f: Inner, v: Operand) -> Operand | None:
         return f.cells[f.body.free.index(v)] if v in f.body.free else None
 
     def _can_be_direct(self, cell: Operand, call: Call) -> bool:
         group = self._reached(cell)
         bound = [x for c in group for x in (c, *self.inner[c].cells)]
-        return _bound(self.inner[cell], call) is not None and all(self._is_bound(x, call.out) for x in bound)
+        return bound_to(self.inner[cell], call) is not None and all(self._is_bound(x, call.out) for x in bound)
 
     def _constants(self, v: Operand) -> tuple[Any, ...] | None:
         if isinstance(v, Const):
@@ -236,12 +216,12 @@ class _Lifting:
             items = tuple(a.value for a in made.args if isinstance(a, Const))
         return items if all(type(x) in (int, float, complex, bool, str, type(None)) for x in items) else None
 
-    def _only_reads(self, f: _Inner) -> bool:
+    def _only_reads(self, f: Inner) -> bool:
         """Does it do no more with its cells than to read the values, and to call the functions, in them?"""
         if any(c not in self.fixed and c not in self.rebound for c in f.cells):
             return False
         held: dict[Operand, Operand] = dict(zip(f.body.free, f.cells, strict=True))
-        called: dict[Operand, _Inner] = {}
+        called: dict[Operand, Inner] = {}
         for b in f.body.blocks:
             for s in b.stmts:
                 if is_const(s.fn, ops.cell_get) and s.args[0] in held:
@@ -261,19 +241,19 @@ class _Lifting:
             for s in b.stmts:
                 if any(v in called for v in (*s.args, *(v for _, v in s.kwargs))):
                     return False
-                if s.fn in called and _bound(called[s.fn], s) is None:
+                if s.fn in called and bound_to(called[s.fn], s) is None:
                     return False
         return True
 
-    def _hands_on(self, f: _Inner, s: Call) -> bool:
+    def _hands_on(self, f: Inner, s: Call) -> bool:
         """Does this statement gather cells for functions made in f that do no more with functions in them than f?"""
         makers = [x for b in f.body.blocks for x in b.stmts if s.out in x.operands()]
-        if not is_const(s.fn, ops.build_tuple) or not all(_makes_with(x, s.out) for x in makers):
+        if not is_const(s.fn, ops.build_tuple) or not all(makes_with(x, s.out) for x in makers):
             return False
         for k, v in enumerate(s.args):
             cell = self._cell(f, v)
             if cell in self.inner:
-                if not all(_only_calls(x.args[0].value, k, self.inner[cell]) for x in makers):  # type: ignore[union-attr]
+                if not all(only_calls(x.args[0].value, k, self.inner[cell]) for x in makers):  # type: ignore[union-attr]
                     return False
             elif cell is not None and self._holds_function(cell):
                 return False
@@ -319,7 +299,7 @@ class _Lifting:
     def _direct(self, cell: Operand, call: Call) -> list[Call] | None:
         """The call of a function in a cell, of one that calls itself, with what it captured as arguments."""
         group = self._reached(cell)
-        args = _bound(self.inner[cell], call)
+        args = bound_to(self.inner[cell], call)
         cached = self.inner[cell].memo is not None
         if args is None or not (cached or any(cell in self.inner[c].cells for c in group)):
             return None
@@ -357,7 +337,7 @@ class _Lifting:
             known = _lifted[key] = made[group[0]]
         return known
 
-    def _code(self, f: _Inner, values: Sequence[Var], made: dict[Operand, pytypes.FunctionType]) -> pytypes.CodeType:
+    def _code(self, f: Inner, values: Sequence[Var], made: dict[Operand, pytypes.FunctionType]) -> pytypes.CodeType:
         body = f.body
         fresh = fresh_beside(body)
         memos = {c: fresh.var("memo") for c in made if self.inner[c].memo is not None}
@@ -392,7 +372,7 @@ class _Lifting:
             whole = content.get(cell) or Const(made[cell])
             if cell in made and (extra or self.inner[cell].defaults):
                 cells = [x if x in shared else add(ops.make_cell, x, name=x.name) for x in extra]
-                none, code = Const(None), _with(made[cell], self.inner[cell], extra, shared)
+                none, code = Const(None), with_captured(made[cell], self.inner[cell], extra, shared)
                 closure = add(ops.build_tuple, *cells) if cells else none
                 defaults = Const(self.inner[cell].defaults or None)
                 whole = add(ops.make_function, Const(code), defaults, none, none, closure)
@@ -403,7 +383,7 @@ class _Lifting:
             if s in dead:
                 return []
             if s.fn in called:
-                args = _bound(self.inner[called[s.fn]], s)
+                args = bound_to(self.inner[called[s.fn]], s)
                 assert args is not None
                 return [Call(s.out, Const(made[called[s.fn]]), (*extra, *args), (), s.pos)]
             cells = {v: handed_on(v, s.pos) for v in s.args if v in held and v not in given}
@@ -417,93 +397,9 @@ class _Lifting:
         whole = Function(body.name, body.filename, params, (), blocks, body.kind, body.firstline)
         memo = next((memos[c] for c in memos if self.inner[c] is f), None)
         if memo is not None:
-            whole = _with_memo(whole, memo, body.params, fresh)
+            whole = with_memo(whole, memo, body.params, fresh)
         return lower(map_function(whole, lambda v: given.get(v, v)), qualname=f.code.co_qualname)
-
-
-def _with_memo(fn: Function, memo: Var, params: Sequence[Var], fresh: Fresh) -> Function:
-    """The function that looks first what it has returned for these arguments, and notes what it returns."""
-    pos = fn.entry.term.pos
-    key, hit, found = fresh.var(), fresh.var(), fresh.var()
-    blocks = Fresh(0, 1 + max(b.id for b in fn.blocks))
-    start, back = blocks.block(), blocks.block()
-    look = (
-        Call(key, Const(ops.build_tuple), tuple(params), (), pos),
-        Call(hit, Const(operator.contains), (memo, key), (), pos),
-    )
-    known = (Call(found, Const(operator.getitem), (memo, key), (), pos),)
-    first = CFGBlock(start, (), look, Branch(hit, Edge(back), Edge(fn.entry.id), pos))
-    again = CFGBlock(back, (), known, Return(found, pos))
-
-    def noted(b: CFGBlock) -> CFGBlock:
-        if not isinstance(b.term, Return):
-            return b
-        note = Call(fresh.var(), Const(operator.setitem), (memo, key, b.term.value), (), b.term.pos)
-        return replace(b, stmts=(*b.stmts, note))
-
-    return replace(fn, blocks=(first, again, *map(noted, fn.blocks)))
-
-
-def _with(lifted: pytypes.FunctionType, f: _Inner, extra: Sequence[Var], shared: Set[Operand]) -> pytypes.CodeType:
-    """Code of the lifted function as f was: one that captures what that is given first, of which some are cells."""
-    fresh = Fresh()
-    free = [fresh.var(x.name) for x in extra]
-    params = tuple([fresh.var(v.name) for v in f.body.params])
-    pos, out = f.body.entry.term.pos, fresh.var()
-    pairs = zip(free, extra, strict=True)
-    reads = [Call(fresh.var(), Const(ops.cell_get), (c, Const(c.name)), (), pos) for c, x in pairs if x not in shared]
-    contents = dict(zip([c for c, x in zip(free, extra, strict=True) if x not in shared], reads, strict=True))
-    first = [contents[c].out if c in contents else c for c in free]
-    block = CFGBlock(
-        fresh.block(), (), (*reads, Call(out, Const(lifted), (*first, *params), (), pos)), Return(out, pos)
-    )
-    whole = Function(f.body.name, f.body.filename, params, tuple(free), (block,), f.body.kind, f.body.firstline)
-    return lower(whole, argnames=f.code.co_varnames[: f.code.co_argcount], qualname=f.code.co_qualname)
 
 
 _EMPTY = (lambda: None).__code__
 _lifted: dict[Any, pytypes.FunctionType] = {}
-
-
-def _makes_with(s: Call, cells: Operand) -> bool:
-    """Does it make a function that captures these cells?"""
-    return is_const(s.fn, ops.make_function) and s.args[4] is cells and cells not in s.args[:4]
-
-
-def _only_calls(code: pytypes.CodeType, k: int, f: _Inner) -> bool:
-    """Does code do no more with what its free variable k holds, the function f, than to call it?"""
-    body = normalise(code)
-    cell = body.free[k]
-    stmts = [s for b in body.blocks for s in b.stmts]
-    held = {s.out for s in stmts if is_const(s.fn, ops.cell_get) and s.args[0] is cell}
-    for b in body.blocks:
-        if not held.isdisjoint(term_operands(b.term)) or (b.handler and not held.isdisjoint(b.handler.args)):
-            return False
-    for s in stmts:
-        if not held.isdisjoint((*s.args, *(v for _, v in s.kwargs))):
-            return False
-        if s.fn in held and (_bound(f, s) is None or (s.kwargs and f.memo is not None)):
-            return False
-        if cell in s.args and s.out not in held:
-            makers = [x for x in stmts if s.out in x.operands()]
-            if not is_const(s.fn, ops.build_tuple) or not all(_makes_with(x, s.out) for x in makers):
-                return False
-            if not all(_only_calls(x.args[0].value, s.args.index(cell), f) for x in makers):  # type: ignore[union-attr]
-                return False
-    return True
-
-
-def _bound(f: _Inner, call: Call) -> tuple[Operand, ...] | None:
-    """The arguments of a call in the order of the parameters; None where they do not simply fit."""
-    code, n = f.code, f.code.co_argcount
-    names = code.co_varnames[:n]
-    args: list[Operand] = list(call.args)
-    given = dict(call.kwargs)
-    for i in range(len(args), n):
-        if names[i] in given and i >= code.co_posonlyargcount:
-            args.append(given.pop(names[i]))
-        elif i >= n - len(f.defaults):
-            args.append(Const(f.defaults[i - n + len(f.defaults)]))
-        else:
-            return None
-    return tuple(args) if len(args) == n and not given else None

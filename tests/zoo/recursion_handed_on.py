@@ -106,7 +106,7 @@ def recursion_that_is_compared(xs):
     """What is handed on must be the function itself for those who do more with it than to call it."""
 
     def f(n, g):
-        same = all(h is f and h.__name__ == "f" for h in [g])
+        same = all(h is f for h in [g])
         return xs[n] * (2.0 if same else 3.0) + sum(f(k, f) for k in range(n))
 
     return f(2, f)
