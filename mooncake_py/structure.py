@@ -171,8 +171,10 @@ def attributes(x: Any) -> dict[str, Any]:
 
 
 def dict_of(x: Any) -> Any:
-    """The dict in which x keeps its attributes, or None. A `__getattribute__` written in Python is not asked, one in C is:
-    `threading.local` has a dict for each thread."""
+    """The dict in which x keeps its attributes, or None.
+
+    A `__getattribute__` written in Python is not asked, one in C is: `threading.local` has a dict for each thread.
+    """
     if type(type(x).__getattribute__) is not pytypes.FunctionType:
         return getattr(x, "__dict__", None)
     try:
