@@ -81,8 +81,6 @@ def run_rule(
     else:
         own = True
         fy = _fdata_of_result(f, rule, y, args, fargs, kwargs, kwfdata, tree)
-    # A rule that gives fdata decides itself what there is to do; a number has none.
-    may_skip = not rule.mutates and (own or (fy is None and isinstance(y, (float, complex, np.inexact))))
     # What a user's rule may be given too little of, for it to be filled up with zeros.
     like = y if rule.user and own and (rule.mutates or isinstance(y, (tuple, list, dict))) else None
     if watch is not None:
@@ -95,7 +93,7 @@ def run_rule(
             dy = fy.take()
         elif own and fy is not None:
             dy = take_fdata(fy, dy)
-        if may_skip and is_nothing(dy):
+        if own and not rule.mutates and is_nothing(dy):
             return None
         if like is not None:
             dy = filled(dy, like)

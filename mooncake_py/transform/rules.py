@@ -284,7 +284,10 @@ def _opaque_rule(
             distribute(p, unknown(p, p.call(p.forward_value(pb), dy)), operands, rule.deferred, check)
 
         if rule.codual and has_fdata(tree):  # whether the rule gave the fdata is known when it has run
-            body(take_tree(info, p, s.out, tree, given))
+            dy = take_tree(info, p, s.out, tree, given)
+            if whole is not None:
+                dy = p.call(helpers.filled_own, p.forward_value(given), dy, p.forward_value(y))
+            body(dy)
         else:
             with_cotangent(info, p, s.out, tree, body, always=bool(rule.mutates), given=False, whole=whole)
 

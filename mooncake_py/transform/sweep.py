@@ -29,7 +29,14 @@ ENGINE_PURE = frozenset(
         ),
         *(ops.load_global, getattr, operator.getitem, operator.is_, iter, range, reversed, slice),
         *(helpers.accum_num, helpers.accum_arr, helpers.accum_maybe, helpers.accum_any, add_rdata, helpers.cotangent),
-        *(helpers.zeros_like, helpers.dense_zeros, helpers.zeros_unless, helpers.either, helpers.filled),
+        *(
+            helpers.zeros_like,
+            helpers.dense_zeros,
+            helpers.zeros_unless,
+            helpers.either,
+            helpers.filled,
+            helpers.filled_own,
+        ),
         *(
             helpers.shadow_of,
             helpers.item_fdata,

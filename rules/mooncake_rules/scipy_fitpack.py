@@ -316,6 +316,8 @@ def integral(self: CoDual, a, b):
     y = spline.integral(a, b)
 
     def pullback(dy):
+        if dy is None:
+            return None
         t, c, k = _parts(spline)
         ends, free = _clipped(t, k, a, b)
         _, pull = run(formulas.integral, None, (t, c[: len(t) - k - 1], *ends, k), [True, True, True, True, False])

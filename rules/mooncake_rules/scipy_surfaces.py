@@ -163,6 +163,8 @@ def integral(self: CoDual, xa, xb, ya, yb):
     spline = self.primal
 
     def pullback(dv):
+        if dv is None:
+            return None
         tck, on = _tck(self)
         xs, ys = np.array([xa, xb], float), np.array([ya, yb], float)
         _, pull = run(volume, None, (*tck, xs, ys, spline.degrees), [*on, True, True, False])

@@ -79,6 +79,21 @@ def test_there_are_enough_of_them() -> None:
     assert len(SEVERAL) > 200
 
 
+def integrals_that_are_not_used(z):
+    interpolate = pytest.importorskip("scipy.interpolate")
+    t = np.arange(5.0)
+    surface = interpolate.RectBivariateSpline(t, t, np.outer(z, z + 1.0))
+    spline = interpolate.UnivariateSpline(t, z, s=0)
+    found = [s.integral(*ends) for s, ends in ((surface, (0.0, 1.0, 0.0, 2.0)), (spline, (0.0, 1.5)))]
+    return z[1] ** 2 if found[0] < 1e3 else sum(found)
+
+
+def test_an_integral_that_is_not_used_has_no_say() -> None:
+    """A cotangent of None is no number, as which it would be NaN."""
+    z = np.array([0.5, -0.3, 1.2, 0.4, 0.9])
+    assert np.array_equal(grad(integrals_that_are_not_used)(z), [0.0, -0.6, 0.0, 0.0, 0.0])
+
+
 # -- a user's rule ----------------------------------------------------------------------------------------
 
 
