@@ -44,7 +44,7 @@ def weigh(v: Any) -> Any:
 def places(case: RuleCase) -> list[int]:
     """Where in the value of a case there are numbers, where there are several."""
     with np.errstate(all="ignore"):
-        y = case.fn(*copy.deepcopy(case.args), **case.kwargs)
+        y = case.fn(*copy.deepcopy(case.args), **copy.deepcopy(case.kwargs))
     if not isinstance(y, (tuple, list)):
         return []
     return [i for i, v in enumerate(y) if is_number(v)] if len(y) > 1 else []
