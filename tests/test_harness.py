@@ -66,6 +66,7 @@ def placed(value: Any, path: tuple[int, ...], unit: Any) -> Any:
 
 def put_back(arg: Any, original: Any) -> None:
     if isinstance(arg, np.ndarray):
+        arg.flags.writeable = True
         arg[...] = original
     elif isinstance(arg, list):
         arg[:] = copy.deepcopy(original)
