@@ -54,17 +54,19 @@ def _of_function(f: Any, function: pytypes.FunctionType, fdata: Any) -> Any:
         return fdata
     here = run.current()
     functions: list[pytypes.FunctionType] = []
-    outside = []
+    outside, arrays = [], []
     for x in reached([function], functions):
         if isinstance(x, np.ndarray):
             if here.wary < run.ARRAYS or layout.owner_of(x) is not x:
-                if reaches_met(x, here):
-                    raise _refusal(f, "an array")
+                arrays.append(x)
                 continue
         elif not (isinstance(x, _CONTAINERS) or is_user_class(type(x))):
             continue
         if (fx := zero_fdata(x)) is not None:
             outside.append((x, fx))
+    held = {id(v) for x, _ in outside if not isinstance(x, np.ndarray) for v in _items(x)}
+    if any(id(x) not in held and reaches_met(x, here) for x in arrays):  # those in a container are in its fdata
+        raise _refusal(f, "an array")
     _refuse_names(f, functions, [x for x, _ in outside])
     if not outside:
         return fdata
@@ -114,8 +116,12 @@ def _data_in(x: Any) -> frozenset[int]:
         if id(v) not in found and (isinstance(v, (*_CONTAINERS, tuple, np.ndarray)) or is_user_class(type(v))):
             found[id(v)] = v
             if not isinstance(v, np.ndarray):
-                work += attributes(v).values() if is_user_class(type(v)) else held_items(v)
+                work += _items(v)
     return frozenset(found)
+
+
+def _items(x: Any) -> Iterable[Any]:
+    return attributes(x).values() if is_user_class(type(x)) else held_items(x)
 
 
 def refuse_written(f: Any, values: Iterable[Any], followed: Set[int] = frozenset()) -> None:

@@ -55,7 +55,7 @@ class AskedToo(Asked):
 
 def reset() -> None:
     TABLE.clear()
-    TABLE.update(k=0.0, other=1.5)
+    TABLE.update(k=0.0, other=1.5, weights=np.array([1.0, 2.0]))
     ITEMS[:] = [0.0]
     ARRAY[:] = 0.0
     LOG.clear()
@@ -81,6 +81,12 @@ def of_a_dict_twice(x):
 def of_a_dict_in_a_dict(x):
     TABLE["inner"] = {"k": x * x}
     return quad(lambda t: TABLE["inner"]["k"] * t, 0, 1)[0]
+
+
+def of_an_array_in_a_dict(x):
+    TABLE["k"] = x * x
+    TABLE["weights"][1] = x
+    return quad(lambda t: (TABLE["k"] + TABLE["weights"][1]) * t, 0, 1)[0]
 
 
 def as_a_default(x):
@@ -187,7 +193,8 @@ def of_several_classes(x):
 
 
 @pytest.mark.parametrize("f", [
-    of_a_dict, of_a_dict_twice, of_a_dict_in_a_dict, as_a_default, beside_arguments, by_another_function, of_a_list,
+    of_a_dict, of_a_dict_twice, of_a_dict_in_a_dict, of_an_array_in_a_dict, as_a_default, beside_arguments, by_another_function,
+    of_a_list,
     of_an_array, of_an_object, as_a_method, as_a_partial, of_an_equation, of_roots_and_minima, through_numpy, that_logs,
     that_reads_constants, called_back, asked_for_a_number, of_several_classes,
 ], ids=lambda f: f.__name__)  # fmt: skip
