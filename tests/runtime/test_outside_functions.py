@@ -193,10 +193,10 @@ def of_several_classes(x):
 
 
 @pytest.mark.parametrize("f", [
-    of_a_dict, of_a_dict_twice, of_a_dict_in_a_dict, of_an_array_in_a_dict, as_a_default, beside_arguments, by_another_function,
-    of_a_list,
-    of_an_array, of_an_object, as_a_method, as_a_partial, of_an_equation, of_roots_and_minima, through_numpy, that_logs,
-    that_reads_constants, called_back, asked_for_a_number, of_several_classes,
+    of_a_dict, of_a_dict_twice, of_a_dict_in_a_dict, of_an_array_in_a_dict, as_a_default, beside_arguments,
+    by_another_function, of_a_list, of_an_array, of_an_object, as_a_method, as_a_partial, of_an_equation,
+    of_roots_and_minima, through_numpy, that_logs, that_reads_constants, called_back, asked_for_a_number,
+    of_several_classes,
 ], ids=lambda f: f.__name__)  # fmt: skip
 def test_what_a_function_reads_outside_has_its_derivative(f: Callable[[Any], Any]) -> None:
     check_state(f, reset, state)
