@@ -38,10 +38,13 @@ from mooncake_py.infer.sources import Source
 from mooncake_py.infer.special_methods import (
     BINARY,
     COMPARING,
+    CONVERTED,
     IN_PLACE,
     SPECIAL,
     computed_or_asked,
     found_in,
+    is_empty,
+    is_filled,
     item_or_asked,
     item_or_made,
     item_or_zero,
@@ -386,10 +389,10 @@ class Classes:
             method = self.look(t.cls, SPECIAL[f]) if isinstance(t, (Tup, Dct)) and f in SPECIAL else MISSING
             return Plan(method, args) if is_function(method) else None
         if f is ops.truth or f is bool or f is operator.not_:
-            for name in ("__bool__", "__len__"):
+            for name, stand_ins in (("__bool__", (truth_of, no_truth_of)), ("__len__", (is_filled, is_empty))):
                 method = self.look(t.cls, name)
                 if method is not MISSING:
-                    stand_in = no_truth_of if f is operator.not_ else truth_of
+                    stand_in = stand_ins[f is operator.not_]
                     return Plan(stand_in, (Const(method), *args)) if is_function(method) else None
             return None
         if f is operator.contains:
@@ -399,6 +402,8 @@ class Classes:
             method = self.look(t.cls, SPECIAL[f])
             if f is next and len(args) == 2:
                 return Plan(next_of_object, args) if is_function(method) else None
+            if f in CONVERTED:
+                return Plan(CONVERTED[f], (Const(method), *args)) if is_function(method) else None
             return Plan(method, args) if is_function(method) else None
         return None
 

@@ -33,11 +33,45 @@ def two_answer(f, g, x, y, op, a, b):  # type: ignore[no-untyped-def]
 
 
 def truth_of(f, x):  # type: ignore[no-untyped-def]
-    return bool(f(x))
+    """What `__bool__` says, which must be True or False."""
+    y = f(x)
+    if type(y) is not bool:
+        return ops.said("__bool__", y, x)
+    return y
 
 
 def no_truth_of(f, x):  # type: ignore[no-untyped-def]
-    return not f(x)
+    y = f(x)
+    if type(y) is not bool:
+        return ops.said("__bool__", y, x)
+    return not y
+
+
+def measured(f, x):  # type: ignore[no-untyped-def]
+    """`len(x)`."""
+    n = f(x)
+    if type(n) is not int:
+        return ops.said("__len__", n, x)
+    return n
+
+
+def is_filled(f, x):  # type: ignore[no-untyped-def]
+    """The truth of what has a length."""
+    return measured(f, x) != 0
+
+
+def is_empty(f, x):  # type: ignore[no-untyped-def]
+    return measured(f, x) == 0
+
+
+def as_float(f, x):  # type: ignore[no-untyped-def]
+    """`float(x)`."""
+    y = f(x)
+    if type(y) is float:
+        return y
+    if isinstance(y, float):
+        return float(y)
+    return ops.said("__float__", y, x)
 
 
 def found_in(f, x, k):  # type: ignore[no-untyped-def]
@@ -120,6 +154,7 @@ def inner_attribute(x, a, b):  # type: ignore[no-untyped-def]
 STAND_INS = frozenset(
     {one_answers, two_answer, truth_of, no_truth_of, found_in, asked, iterating, items_left, next_of_object}
 )
+STAND_INS |= {measured, is_filled, is_empty, as_float}
 STAND_INS |= {two_items, three_items, two_attributes, three_attributes, inner_attribute}
 STAND_INS |= {
     started,
@@ -160,6 +195,9 @@ SPECIAL = {
     operator.setitem: "__setitem__",
     operator.delitem: "__delitem__",
 }
+
+CONVERTED = {len: measured, float: as_float}
+"""What Python makes of what some of these methods give."""
 
 
 def asks(f: Any) -> tuple[str, ...]:

@@ -312,6 +312,20 @@ def no_operator(op: Any, a: Any, b: Any) -> Any:
     raise TypeError(f"unsupported operand type(s) for {_SYMBOLS.get(op, op.__name__)}: {kinds}")
 
 
+def said(name: str, y: Any, x: Any) -> Any:
+    """What Python makes of what a special method of x has given: it converts that, or raises TypeError."""
+    ask, cls = _ASKED[name]
+    if type(y) is cls and (cls is not int or name == "__int__"):
+        return y
+    return ask(type(type(x).__name__, (), {name: lambda self, *_: y})())
+
+
+_ASKED: dict[str, tuple[Any, type]] = {
+    "__bool__": (bool, bool), "__len__": (len, int), "__contains__": (lambda x: None in x, bool),
+    "__hash__": (hash, int), "__int__": (int, int), "__index__": (operator.index, int), "__float__": (float, float),
+    "__complex__": (complex, complex), "__str__": (str, str), "__repr__": (repr, str), "__format__": (format, str),
+}  # fmt: skip
+"""What asks for a special method, and the class that its result should be of: -1 is no hash, and no length."""
 _COMPARISONS = {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
 _SYMBOLS = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",

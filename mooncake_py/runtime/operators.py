@@ -14,6 +14,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
+from mooncake_py.ir.ops import said
 from mooncake_py.runtime.asked import check_bounds
 from mooncake_py.runtime.coduals import is_active, is_new
 from mooncake_py.runtime.results import Call, Pull, Result, dropping
@@ -165,10 +166,21 @@ def _in_place(name: str, plain: Any, in_place: Any) -> Operation:
     return run_in_place
 
 
+_MUST_BE = {"__float__": float, "__complex__": complex}
+_ASKED = frozenset({"__len__", "__contains__", "__hash__", "__repr__", "__index__", "__int__"})
+
+
 def _special(name: str) -> Callable[[Call, tuple[Any, ...], tuple[Any, ...]], Result | None]:
     def run_special(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
         method = _method(type(args[0]), name)
-        return None if method is None else call(method, None, args, fargs)
+        if method is None:
+            return None
+        found = call(method, None, args, fargs)
+        if name in _ASKED:
+            return _converted(name, args[0], found)
+        if name in _MUST_BE and type(found[0]) not in (_MUST_BE[name], Raised):
+            return said(name, found[0], args[0]), None, found[2]
+        return found
 
     return run_special
 
@@ -239,6 +251,7 @@ def _by_index(
         i, _, asked = call(method, None, (k,), fargs[1:2])
         if type(i) is Raised:
             return dropping((i, None, asked))
+        i = said("__index__", i, k)
         y, fy, pb = call(f, None, (x, i, *args[2:]), (fargs[0], None, *fargs[2:]))
 
         def pullback(dy: Any) -> Any:
@@ -259,9 +272,16 @@ def _truth(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result 
     for name in ("__bool__", "__len__"):
         method = _method(type(args[0]), name)
         if method is not None:
-            y, _, pb = call(method, None, args, fargs)
-            return dropping((y if type(y) is Raised else bool(y), None, pb))
+            return _converted(name, args[0], call(method, None, args, fargs), bool)
     return None
+
+
+def _converted(name: str, x: Any, found: Result, last: Callable[[Any], Any] | None = None) -> Result:
+    """What Python makes of what a method of x gave, where that is no number with a derivative."""
+    y, _, pb = found
+    if type(y) is not Raised:
+        y = said(name, y, x) if last is None else last(said(name, y, x))
+    return dropping((y, None, pb))
 
 
 def _not(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -289,8 +309,12 @@ def _text(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result |
 
 
 def _first_of(names: tuple[str, ...], call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
-    method = next((m for m in (_method(type(args[0]), name) for name in names) if m is not None), None)
-    return None if method is None or len(args) != 1 else call(method, None, args, fargs)
+    if len(args) != 1:
+        return None
+    for name in names:
+        if (method := _method(type(args[0]), name)) is not None:
+            return _converted(names[0], args[0], call(method, None, args, fargs))
+    return None
 
 
 def _formatted(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
@@ -298,13 +322,13 @@ def _formatted(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Res
     x, spec, conversion = args
     found: Result | None
     if not conversion and (method := _method(type(x), "__format__")) is not None:
-        found = call(method, None, (x, spec), (fargs[0], None))
+        found = _converted("__format__", x, call(method, None, (x, spec), (fargs[0], None)))
     else:
         names = ("__str__", "__repr__") if conversion < 2 else ("__repr__",)
         found = _first_of(names, call, (x,), fargs[:1])
     if found is None:
         return None
-    y, _, pb = dropping(found)
+    y, _, pb = found
     return y if type(y) is Raised else format(y, spec if conversion else ""), None, pb
 
 

@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import warnings
 from collections import deque
 
 import numpy as np
@@ -352,3 +353,114 @@ def calls_that_do_not_take_the_object_of_any_class(x):
 
 for _c in _CALLED:
     add(f"call_of_{type(_c).__name__.strip('_').lower()}", _c, 0.7, area=AREA)
+
+
+class Vague:
+    """What special methods of it give is not what they should."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __contains__(self, k):
+        return self.v * k
+
+    def __bool__(self):
+        return self.v
+
+    def __len__(self):
+        return self.v
+
+    def __float__(self):
+        return 1
+
+    def __index__(self):
+        return self.v
+
+    def __repr__(self):
+        return self.v
+
+    def __hash__(self):
+        return self.v
+
+
+class OfLength:
+    """A length of a class of numbers, and a number that says that it is a float."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __len__(self):
+        return True
+
+    def __contains__(self, k):
+        return [] if k else "yes"
+
+    def __float__(self):
+        return np.float64(self.v)
+
+
+def _asked_in_every_way(o, x):
+    total = 0.0
+    for i, ask in enumerate((bool, len, float, repr, hash, lambda o: not o, lambda o: [1.0, 2.0][o], lambda o: f"{o}")):
+        try:
+            ask(o)
+        except TypeError as e:
+            total += (i + 1.0) * x * (len(str(e)) + ("float" in str(e)))
+        except ValueError:
+            total += x
+    return total
+
+
+@case(0.6)
+def what_special_methods_give_is_converted_or_refused(x):
+    o = Vague(x)
+    total = (1 in o) * 3.0 * x + (0 in o) * x + (1 not in o) * 5.0
+    try:
+        total += x if o else x * x
+    except TypeError as e:
+        total += len(str(e)) * x
+    try:
+        total += x * len(o)
+    except TypeError as e:
+        total += len(str(e)) * x
+    try:
+        total += x * float(o)
+    except TypeError as e:
+        total += ("__float__" in str(e)) * x
+    try:
+        total += 2.0 if not o else 1.0
+    except TypeError as e:
+        total += len(str(e)) * x
+    return total * x
+
+
+@case(0.6)
+def what_they_give_is_converted_in_classes_that_are_made_here(x):
+    class Here(Vague):
+        def __contains__(self, k):
+            return x
+
+    o = Here(x)
+    total = (1 in o) * 3.0 * x + (1 not in o) * 5.0
+    return total + _asked_in_every_way(o, x)
+
+
+@case(0.6)
+def what_they_give_is_converted_in_objects_of_several_classes(x):
+    total = 0.0
+    for o in (Vague(x), OfLength(x), Vague(x * x)):
+        total = total + (1 in o) * 3.0 * x + (1 not in o) * x * x
+        total += _asked_in_every_way(o, x)
+        try:
+            total += len(o) * float(o) * x if o else x
+        except TypeError as e:
+            total += len(str(e)) * x
+    return total
+
+
+@case(0.6)
+def lengths_and_numbers_of_classes_of_their_own(x):
+    o = OfLength(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return len(o) * x + float(o) * x + (3.0 if o else 2.0) * x + (1 in o) * x + (0 in o) * x * x

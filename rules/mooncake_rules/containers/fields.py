@@ -370,6 +370,11 @@ def _of_length(args: tuple[T, ...], kwargs: tuple[tuple[str, T], ...]) -> T:
     return Inst(bool)
 
 
+def _said(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
+    """`__bool__` and `__float__` are converted where they give what they should, so that it raises here."""
+    return Inst(int) if args[0] == Known("__len__") else BOT
+
+
 infer_table[fields.make_object] = _made
 infer_table[fields.items_of] = _items
 infer_table[fields.set_beside] = lambda args, kwargs: Known(None)
@@ -392,6 +397,9 @@ incurious.update({fields.is_code_of, fields.is_function, fields.is_method_of, fi
 incurious.add(fields.no_attribute)
 zero_derivative(ops.no_operator)
 incurious.add(ops.no_operator)
+zero_derivative(ops.said)
+incurious.add(ops.said)
+infer_table[ops.said] = _said
 infer_table[ops.no_operator] = lambda args, kwargs: Inst(bool) if args[0] == Known(operator.eq) else BOT
 for _f in (*fields.INITIAL, *fields.INITIAL.values()):
     infer_table[_f] = lambda args, kwargs: Known(None)
