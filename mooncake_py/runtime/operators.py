@@ -279,9 +279,10 @@ def _truth(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result 
 def _converted(name: str, x: Any, found: Result, last: Callable[[Any], Any] | None = None) -> Result:
     """What Python makes of what a method of x gave, where that is no number with a derivative."""
     y, _, pb = found
-    if type(y) is not Raised:
-        y = said(name, y, x) if last is None else last(said(name, y, x))
-    return dropping((y, None, pb))
+    if type(y) is Raised:
+        return found
+    y = said(name, y, x) if last is None else last(said(name, y, x))
+    return y, None, None if pb is None else lambda _: pb(None)  # it may have put its arguments somewhere
 
 
 def _not(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result | None:
