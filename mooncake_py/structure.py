@@ -11,6 +11,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 HEAP, IMMUTABLE, _NOT_MADE = 1 << 9, 1 << 8, 1 << 7  # flags of a class
 
 
@@ -43,6 +45,20 @@ def is_user_class(cls: type) -> bool:
             _found[pytypes.SimpleNamespace] = True
         known = _found[cls] = _looks_like_user_class(cls)
     return known
+
+
+def has_say(cls: type, name: str) -> bool:
+    """Has a class written in Python such a method, by which NumPy asks it what a function of its objects is?"""
+    known = _say.get((cls, name))
+    if known is None:
+        if len(_say) > 5000:
+            _say.clear()
+        own = bool(cls.__flags__ & HEAP) and not issubclass(cls, (np.ndarray, np.generic)) and hasattr(cls, name)
+        known = _say[(cls, name)] = own and not of_constant_package(cls)
+    return known
+
+
+_say: dict[tuple[type, str], bool] = {}
 
 
 KEYS: Any = type(functools.cmp_to_key(lambda a, b: 0))

@@ -58,6 +58,7 @@ from mooncake_py.infer.predicates import (
     may_be_told,
     may_be_written,
     may_change_as_index,
+    may_say,
     takes_items,
 )
 from mooncake_py.infer.protocol import Plan
@@ -456,6 +457,8 @@ class Calls(PythonCalls):
                     if self.classes is None:
                         return self.dynamic(s, "the class of a number decides")
                     return self.planned(s, Plan(bare, (args[k],), (), None, k - (len(args) - len(s.args))))
+        if act and any(map(may_say, types)) and (of_numpy(f) or isinstance(getattr(f, "__self__", None), np.ufunc)):
+            return self.dynamic(s, "the class of an object has a say in what a function of NumPy's is")
         rules = rules_of(f)
         rule = find_rule(f, types, [k for k, _ in kw]) if rules else None
         if isinstance(rule, Rule) and rule.fn in runs_given and may_write(self, (*types, *(t for _, t in kw))):

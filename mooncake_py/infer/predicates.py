@@ -45,7 +45,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
 from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
-from mooncake_py.structure import HEAP, constant_classes, is_user_class
+from mooncake_py.structure import HEAP, constant_classes, has_say, is_user_class
 
 if TYPE_CHECKING:
     from mooncake_py.infer.inferred import CallInfo
@@ -353,3 +353,12 @@ def is_native(t: T) -> bool:
         case Dct():
             return is_native(t.key) and all(map(is_native, parts_of(t)))
     return True
+
+
+def may_say(t: T) -> bool:
+    """Is this an object, or a list or tuple of such, whose class has a say in what NumPy's functions are?"""
+    if isinstance(t, (Lst, Tup)):
+        return any(not isinstance(x, (Lst, Tup)) and may_say(x) for x in parts_of(t))
+    if isinstance(t, Union):
+        return any(map(may_say, parts_of(t)))
+    return isinstance(t, (Obj, Inst)) and any(has_say(t.cls, k) for k in ("__array_ufunc__", "__array_function__"))

@@ -42,6 +42,7 @@ from mooncake_py.runtime.native import NoRule, native_attribute, native_method
 from mooncake_py.runtime.objects import NATIVE
 from mooncake_py.runtime.operators import PROTOCOL, decides, defines
 from mooncake_py.runtime.outside_functions import items_too, may_be_called_back, refuse_written, with_outside
+from mooncake_py.runtime.overrides import ASKS_ARRAYS, overridden
 from mooncake_py.runtime.plain import all_it_reaches, inert_parts, refuse_functions, run_plainly
 from mooncake_py.runtime.python import NotDerived, run_python
 from mooncake_py.runtime.registered import run_rule
@@ -84,6 +85,8 @@ def call(
         if found is not None:
             return found
     kwargs = given.kwargs
+    if type(f) in ASKS_ARRAYS and (found := overridden(alike, f, given)) is not None:
+        return found
     if isinstance(f, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         self = f.__self__
         if self is not None and not isinstance(self, pytypes.ModuleType) and _no_rule(f, args, names):

@@ -17,6 +17,7 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.ops import said
 from mooncake_py.runtime.asked import check_bounds
 from mooncake_py.runtime.coduals import is_active, is_new
+from mooncake_py.runtime.overrides import ufunc_between
 from mooncake_py.runtime.results import Call, Pull, Result, dropping
 from mooncake_py.runtime.stored import ABSENT, read_stored
 from mooncake_py.structure import is_user_class
@@ -83,6 +84,8 @@ def _binary(name: str, reflected: str) -> Operation:
         a, b = args
         left = _method(type(a), name)
         right = _method(type(b), reflected) if type(a) is not type(b) or reflected != f"__r{name[2:]}" else None
+        if left is None and (f := ufunc_between(name, a, b)) is not None:
+            return call(f, None, args, fargs)
         if left is None and right is None:
             return None
         first = right is not None and issubclass(type(b), type(a)) and type(b) is not type(a)

@@ -19,7 +19,7 @@ import numpy as np
 from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
-from mooncake_py.infer.predicates import uses_up
+from mooncake_py.infer.predicates import may_say, uses_up
 from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, SetOf, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import loops
@@ -402,7 +402,8 @@ class _Rewriter(Displays):
         if not outputs.can_be_split(f) or not outputs.writes_out(f, len(s.args) + method, [k for k, _ in s.kwargs]):
             return False
         args, keywords, out = outputs.split(f, (s.fn, *s.args) if method else s.args, dict(s.kwargs), Const(None))
-        if not any(self.type_of(v).active for v in (*args, *keywords.values())):
+        given = [self.type_of(v) for v in (*args, *keywords.values())]
+        if not any(t.active for t in given) or any(map(may_say, given)):  # what its class says is told of the place
             return False
         several = isinstance(f, np.ufunc) and f.nout > 1
         outs = out if isinstance(out, list) else self._items_of(out, s.pos)

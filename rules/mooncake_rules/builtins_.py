@@ -245,7 +245,7 @@ _extreme(min)
 _extreme(max)
 
 
-@rrule(math.fsum, deferred=(0,))
+@rrule(math.fsum, types=(Numbers,), deferred=(0,))
 def fsum(xs):
     n = len(xs)
 
@@ -253,6 +253,18 @@ def fsum(xs):
         return (At(slice(None), dy) if isinstance(xs, np.ndarray) else (dy,) * n,)
 
     return math.fsum(xs), pullback
+
+
+def real_number(x):
+    """What the functions of `math` make of an argument: they ask objects by `float()`, which takes texts as well."""
+    if isinstance(x, (str, bytes, bytearray, complex)):
+        raise TypeError(f"must be real number, not {type(x).__name__}")
+    return float(x)
+
+
+@overlay(math.fsum)
+def fsum_of_objects(xs):
+    return math.fsum([real_number(x) for x in xs])
 
 
 def like(xs: Any, ds: list[Any]) -> Any:
@@ -264,17 +276,17 @@ def conjugates(xs: Any) -> list[Any]:
     return [conj(x) for x in xs]
 
 
-def of_two(f: Any) -> Any:
-    """Registers a rule of f for two lists, tuples or arrays. Iterators are made lists before: they run once."""
-
-    def register(rule: Any) -> None:
-        for types in itertools.product((Sequence_, Array), repeat=2):
-            rrule(f, types=types)(rule)
-
-    return register
+def are_numbers(xs: Any) -> bool:
+    """Are all items numbers, of which there is nothing to be asked?"""
+    return isinstance(xs, Numbers.cls)
 
 
-@of_two(math.dist)
+zero_derivative(are_numbers)
+incurious.add(are_numbers)
+infer_table[are_numbers] = lambda args, kwargs: Inst(bool)
+
+
+@rrule(math.dist, types=(Numbers, Numbers))
 def dist(p, q):
     y = math.dist(p, q)
 
@@ -287,12 +299,12 @@ def dist(p, q):
 
 @overlay(math.dist)
 def dist_of_iterables(p, q):
-    return math.dist(list(p), list(q))
+    return math.dist([real_number(x) for x in p], [real_number(x) for x in q])
 
 
 if hasattr(math, "sumprod"):
 
-    @of_two(math.sumprod)
+    @rrule(math.sumprod, types=(Numbers, Numbers))
     def sumprod(p, q):
         def pullback(dy):
             dp = [summand(dy * b, a) for a, b in zip(p, conjugates(q), strict=True)]
@@ -303,7 +315,13 @@ if hasattr(math, "sumprod"):
 
     @overlay(math.sumprod)
     def sumprod_of_iterables(p, q):
-        return math.sumprod(list(p), list(q))
+        p, q = list(p), list(q)  # iterators run once
+        if are_numbers(p) and are_numbers(q):
+            return math.sumprod(p, q)
+        total = 0
+        for a, b in zip(p, q, strict=True):
+            total += a * b
+        return total
 
 
 def _product_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
@@ -326,7 +344,15 @@ def _multiplied_as_numbers(items: list[Any]) -> list[Any]:
     return items
 
 
-@rrule(math.prod)
+@overlay(math.prod)
+def product_of_objects(iterable, *, start=1):
+    y = start
+    for x in iterable:
+        y = y * x
+    return y
+
+
+@rrule(math.prod, types=(Numbers,))
 def prod(xs, *, start=1):
     items = _multiplied_as_numbers(list(xs))
     y = math.prod(items, start=start)

@@ -172,12 +172,15 @@ def asarray_of_sequence(a, dtype=None, order="K", *, copy=None, device=None):
     return y, pullback
 
 
+_OBJECT = np.array(object())
+
+
 def numbers_in(x):
     """What NumPy is told by an object of a class that has code of its own for it."""
     if hasattr(x, "__array__"):
         return x.__array__()
     if isinstance(x, dict) or not (hasattr(x, "__len__") and hasattr(x, "__getitem__")):
-        refuse_objects(np.array(None))
+        refuse_objects(_OBJECT)
     return [x[i] for i in range(len(x))]
 
 

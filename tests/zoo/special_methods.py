@@ -464,3 +464,137 @@ def lengths_and_numbers_of_classes_of_their_own(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return len(o) * x + float(o) * x + (3.0 if o else 2.0) * x + (1 in o) * x + (0 in o) * x * x
+
+
+class Twice:
+    """What NumPy's functions are of it, its class says."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        values = [x.v if isinstance(x, Twice) else x for x in inputs]
+        return getattr(ufunc, method)(*values, **options) * 2.0
+
+    def __array_function__(self, f, types, args, options):
+        if f is np.sum:
+            return self.v * 3.0
+        if f is np.interp:
+            return args[0] * self.v * len(types)
+        return NotImplemented
+
+
+class Reluctant(Twice):
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if ufunc is np.sin:
+            return self.v * self.v
+        if ufunc is np.cos:
+            return NotImplemented
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+
+class Unasked(Twice):
+    __array_ufunc__ = None
+
+    def __radd__(self, other):
+        return other * self.v
+
+
+class Operated(np.lib.mixins.NDArrayOperatorsMixin, Twice):
+    pass
+
+
+@case(0.6, np.array([0.5, 2.0]))
+def what_ufuncs_are_of_an_object_its_class_says(x, v):
+    o = Twice(x)
+    total = np.sin(o) + np.add(o, 1.0) + np.maximum(2.0, o)
+    total += np.sum(o + v) + np.sum(v - o) + np.sum(np.multiply(v, o)) + np.float64(x) / o + (v > o).sum() * x
+    total += np.sum(v + Unasked(x)) + Operated(x) * 3.0 - (1.0 + Operated(x)) + np.sum(v * Operated(x))
+    return total
+
+
+@case(0.6)
+def what_ufuncs_are_of_objects_that_are_known_late(x):
+    class Here(Twice):
+        pass
+
+    total = 0.0
+    for o in [Twice(x), x, Reluctant(x * x), Here(x)]:
+        total = total + np.sin(o) + np.add(o, 1.0) + np.sum(o + np.ones(2))
+    for f in (np.sin, np.exp, np.negative):
+        total = total + f(Twice(x)) * f(Here(x))
+    return total + np.add(Twice(x), Reluctant(x))
+
+
+@case(0.6)
+def what_objects_leave_to_others(x):
+    try:
+        total = np.cos(Reluctant(x))
+    except TypeError:
+        total = 3.0 * x
+    try:
+        return total + np.add(1.0, Unasked(x))
+    except TypeError as e:
+        return total * len(str(e))
+
+
+@case(0.6)
+def what_functions_of_arrays_are_of_an_object_its_class_says(x):
+    total = np.sum(Twice(x)) + np.interp(x * 2.0, Twice(x), Reluctant(x * x))
+    try:
+        return total + np.mean(Twice(x))
+    except TypeError as e:
+        return total * len(str(e))
+
+
+@case(0.6)
+def exceptions_caught_around_what_a_class_says(x):
+    try:
+        return np.exp(Twice(x)) + np.sum(Twice(x))
+    except Exception:
+        return x * 100.0
+
+
+class Weight:
+    """A number by `float()`, and by `*` and `+` another of its kind."""
+
+    def __init__(self, v):
+        self.v = v
+
+    def __float__(self):
+        return self.v
+
+    def __mul__(self, other):
+        return Weight(self.v * float(other))
+
+    def __add__(self, other):
+        return Weight(self.v + float(other))
+
+    __rmul__, __radd__ = __mul__, __add__
+
+
+@case(1.3)
+def sums_and_products_of_objects_that_are_numbers(x):
+    class Here(Weight):
+        pass
+
+    total = math.fsum([Weight(x), 1.0]) + math.fsum((Weight(x), Here(x * x))) + math.fsum(Weight(x * i) for i in (1, 2))
+    total += math.dist([Weight(x)], [1.0]) + math.dist([Weight(x), x], (Here(x * x), 3.0)) + math.hypot(Weight(x), 2.0)
+    total += math.prod([Weight(x), 2.0, Here(x)]).v + math.prod((Weight(x),), start=x).v + sum([Weight(x), 2.0]).v
+    if hasattr(math, "sumprod"):
+        total += math.sumprod([Weight(x), 2.0], [x, Weight(x)]).v + math.sumprod(iter([x, 2.0]), (x, 1.0))
+    for items in ([Here(x), "1.5"], [x, 1j], ["a"]):
+        try:
+            total += math.fsum(items)
+        except TypeError as e:
+            total += x * len(str(e))
+    return total
+
+
+@case(1.3)
+def sums_of_numbers_and_objects_from_a_list_that_is_filled(x):
+    items = []
+    for i in range(4):
+        items.append(Weight(x * i) if i % 2 else x * i)
+    keys = math.fsum({x: 1, x * x: 2}) + math.prod({x: 1, 2.0: 2}) + math.prod([]) * x
+    return math.fsum(items) + math.dist(items, items[::-1]) + keys + math.fsum([np.float64(x), np.array(x), 1])
