@@ -18,9 +18,9 @@ from mooncake_py.infer.abstraction import FEW
 from mooncake_py.run import Run
 from mooncake_py.runtime.calls import call
 from mooncake_py.runtime.user import seed
-from mooncake_py.tangents import FunctionShadow, made_fdata, take_fdata, zero_fdata
+from mooncake_py.tangents import FunctionShadow, ObjectShadow, made_fdata, take_fdata, zero_fdata
 from mooncake_rules.captured import Captured
-from mooncake_rules.copies import Copies, flatten, unflatten
+from mooncake_rules.copies import Copies, Named, flatten, unflatten
 
 
 def number_part(fy: Any, dy: Any) -> Any:
@@ -240,6 +240,11 @@ class Dependence:
             flatten(x, fx, _own_cotangent(fx, fa, d), parts)
         copies.flatten(parts)
         return np.concatenate([np.ravel(p) for p in parts]) if parts else np.zeros(0)
+
+    def made_of_arrays(self) -> list[Any]:
+        """The objects among what it depends on whose tangents are those of arrays they were made of: interpolants."""
+        _, _, copies = self._beside()
+        return [x for x, fx, _ in copies.pairs.values() if type(fx) is ObjectShadow and type(fx.f) is Named]
 
     def give(self, vector: np.ndarray) -> tuple[Any, ...]:
         """Add a cotangent to what was captured; those of the extra arguments are returned, as a rule returns them."""

@@ -31,7 +31,7 @@ from mooncake_py.tangents import (
     zero_fdata,
 )
 from mooncake_py.trees import leaves
-from mooncake_rules.copies import Copies, content
+from mooncake_rules.copies import Copies, Named, content
 
 _ABSENT = object()
 
@@ -131,7 +131,7 @@ def _held(x: Any, fx: Any) -> dict[Any, Any] | None:
         return dict(x)
     if type(fx) is CellShadow:
         return {0: content(x)}
-    return dict(attributes(fx.owner)) if type(fx) is ObjectShadow else None
+    return dict(attributes(fx.owner)) if type(fx) is ObjectShadow and type(fx.f) is not Named else None
 
 
 def _changed(new: dict[Any, Any], old: dict[Any, Any]) -> bool:

@@ -10,7 +10,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.layout import owner_of
 from mooncake_py.run import ARRAYS, NOTHING, Run
 from mooncake_py.runtime.coduals import BOUND
-from mooncake_py.shadows import Shadow, shadow_of
+from mooncake_py.shadows import NoDerivative, Shadow
 from mooncake_py.structure import attributes
 from mooncake_py.tangents import (
     CellShadow,
@@ -67,6 +67,17 @@ class Part:
         raise NotImplementedError
 
 
+class Named(dict):
+    """What an ObjectShadow has by names that are no attributes: fdata of the arrays that an object was made of."""
+
+
+def _stand_in(fx: Any) -> Any:
+    """Something of the shape and dtype of what this fdata belongs to."""
+    if type(fx) is Shadow:
+        return np.broadcast_to(np.zeros((), fx.dtype), fx.shape)
+    return tuple(map(_stand_in, fx)) if type(fx) is tuple else None
+
+
 class Copies:
     """Fdata of the same structure as other fdata, shared where that is shared, with cotangents of its own."""
 
@@ -91,7 +102,7 @@ class Copies:
 
     def _blank(self, x: Any, fx: Any) -> Any:
         if type(fx) is Shadow:
-            return shadow_of(x)
+            return Shadow(fx.shape, fx.dtype, fx.order)
         if type(fx) is ListShadow:
             return ListShadow([], [None] * len(fx.f))
         if type(fx) is DictShadow:
@@ -103,7 +114,7 @@ class Copies:
         if type(fx) is FunctionShadow:
             return FunctionShadow((), None, None)
         if type(fx) is ObjectShadow:
-            return ObjectShadow(x)
+            return ObjectShadow(x, Named() if type(fx.f) is Named else None)
         if type(fx) is PartialShadow:
             return PartialShadow(None, ListShadow([], []), DictShadow({}))
         if isinstance(fx, Part):
@@ -124,6 +135,8 @@ class Copies:
             copy.outside = tuple([(v, self.of(v, fv)) for v, fv in fx.outside])
             copy.wary = fx.wary
             self.wary = max(self.wary, fx.wary)
+        elif type(fx) is ObjectShadow and type(fx.f) is Named:
+            copy.f.update({k: self.of(_stand_in(f), f) for k, f in fx.f.items() if type(f) in (Shadow, tuple)})
         elif type(fx) is ObjectShadow:
             copy.f.update({k: self.of(v, fx.fdata(k)) for k, v in attributes(x).items()})
             copy.f.update({k: self.of(None, f) for k, f in fx.f.items() if isinstance(f, Part)})
@@ -145,9 +158,12 @@ class Copies:
 
     def flatten(self, parts: list[Any]) -> None:
         """What was added to the copies, as numbers; zero again afterwards."""
-        for x, _, copy in self.pairs.values():
+        for x, fx, copy in self.pairs.values():
             if type(copy) is Shadow:
-                data = copy.take()
+                data: Any = copy.take()
+                if type(data) is NoDerivative:  # which is no number: who asks for it is told
+                    fx.add(data)
+                    data = None
                 parts.append(np.zeros(x.size) if data is None else data)
             elif type(copy) is ListShadow:
                 for v, f, r in zip(x, copy.f, copy.r, strict=True):
@@ -159,7 +175,7 @@ class Copies:
                         flatten(x[k], None, copy.r.get(k), parts)
             elif type(copy) is CellShadow and copy.f is None:
                 flatten(content(x), None, copy.r, parts)
-            elif type(copy) is ObjectShadow:
+            elif type(copy) is ObjectShadow and type(copy.f) is not Named:
                 for k, v in attributes(x).items():
                     if copy.f[k] is None:
                         flatten(v, None, copy.r.get(k), parts)
@@ -183,7 +199,7 @@ class Copies:
                 for k, f in fx.f.items():
                     if f is None:
                         fx.add_item(k, unflatten(x[k], None, numbers))
-            elif type(fx) is ObjectShadow:
+            elif type(fx) is ObjectShadow and type(fx.f) is not Named:
                 for k, v in attributes(x).items():
                     if fx.fdata(k) is None:
                         fx.add_item(k, unflatten(v, None, numbers))

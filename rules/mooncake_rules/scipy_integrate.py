@@ -23,6 +23,7 @@ from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
 from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_adjoint import Motion
+from mooncake_rules.scipy_kept import knots_of
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.sequences import unstack
 
@@ -198,6 +199,9 @@ def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel:
         y, pull = d.weighted(ws.tolist(), xs.tolist())
         return pull(dy(y))
 
+    knots = [p for x in d.made_of_arrays() for p in knots_of(x).tolist() if min(a, b) < p < max(a, b)]
+    if knots:  # the slopes of an interpolant by what it was made of have kinks there, or jumps
+        points = [*(() if points is None else points), *(knots if len(knots) < _MOST // 4 else ())]
     return adaptive(by, a, b, epsabs, epsrel, points)
 
 
@@ -241,7 +245,7 @@ def first_pieces(a: float, b: float, points: Any) -> list[tuple[float, float]]:
     if not (np.isfinite(a) and np.isfinite(b)):
         return [(0.0, 1.0)]
     inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
-    return list(itertools.pairwise([float(a), *sorted(inside, reverse=bool(b < a)), float(b)]))
+    return list(itertools.pairwise([float(a), *sorted({*inside}, reverse=bool(b < a)), float(b)]))
 
 
 def _greatest(x: Any) -> float:

@@ -10,6 +10,7 @@ from mooncake_py import run
 from mooncake_py.errors import NotDifferentiated
 from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
+from mooncake_rules.copies import Named
 
 
 class Kept:
@@ -22,7 +23,7 @@ class Kept:
     @staticmethod
     def of(obj: Any, **arrays: Any) -> ObjectShadow:
         """The fdata of an object that was just made."""
-        shadow = ObjectShadow(obj, {k: zero_fdata(v) for k, v in arrays.items()})
+        shadow = ObjectShadow(obj, Named({k: zero_fdata(v) for k, v in arrays.items()}))
         run.current().made[id(obj)] = obj, shadow
         return shadow
 
@@ -60,3 +61,12 @@ class Kept:
 
 
 _NAMES = frozenset({"c", "points", "t", "values", "x"})
+
+
+def knots_of(obj: Any) -> np.ndarray:
+    """Where the pieces of an interpolating function of one variable meet; empty where it does not say."""
+    for name in ("x", "t"):
+        x = getattr(obj, name, None)
+        if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind == "f":
+            return x
+    return np.asarray(obj.get_knots()) if hasattr(obj, "get_knots") and not hasattr(obj, "tck") else np.zeros(0)
