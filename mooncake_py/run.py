@@ -105,12 +105,12 @@ class Run:
         `parts`: the arrays, containers and objects in it, where that is known.
         """
         self.put(x, shadow)
-        self.before[id(x)] = {id(v) for v in (_parts(x) if parts is None else parts)}
+        self.before[id(x)] = {id(v) for v in (parts_of(x) if parts is None else parts)}
 
     def newcomers(self) -> list[Any]:
         """What the run has put into containers and objects from outside."""
         found = self.outside()
-        put = [v for k, held in self.before.items() if k in found for v in _parts(found[k]) if id(v) not in held]
+        put = [v for k, held in self.before.items() if k in found for v in parts_of(found[k]) if id(v) not in held]
         put += [vars(module)[name] for (_, name), module in self.assigned.items() if name in vars(module)]
         return [*put, *[v for x in self.touched.values() if isinstance(x, type) for v in vars(x).values()]]
 
@@ -124,7 +124,8 @@ class Run:
         return {**{k: x for k, (x, _) in self.objects.items()}, **self.touched}
 
 
-def _parts(x: Any) -> list[Any]:
+def parts_of(x: Any) -> list[Any]:
+    """What a container, cell or object holds, but for numbers and text."""
     if type(x) is CellType:
         try:
             return [x.cell_contents]

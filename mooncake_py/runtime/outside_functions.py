@@ -65,7 +65,7 @@ def _of_function(f: Any, function: pytypes.FunctionType, fdata: Any) -> Any:
         if (fx := zero_fdata(x)) is not None:
             outside.append((x, fx))
     held = {id(v) for x, _ in outside if not isinstance(x, np.ndarray) for v in _items(x)}
-    if any(id(x) not in held and reaches_met(x, here) for x in arrays):  # those in a container are in its fdata
+    if any(id(x) not in held and _may_be_written(x, here) for x in arrays):  # those in a container are in its fdata
         raise _refusal(f, "an array")
     _refuse_names(f, functions, [x for x, _ in outside])
     if not outside:
@@ -120,6 +120,25 @@ def _data_in(x: Any) -> frozenset[int]:
     return frozenset(found)
 
 
+def _may_be_written(x: Any, here: run.Run) -> bool:
+    """May the run have written numbers with a derivative to x, which is from outside?"""
+    if not isinstance(x, np.ndarray):
+        return id(x) in here.touched and reaches_met(x, here)
+    return reaches_met(x, here) and (here.wary >= run.ARRAYS or _is_held(layout.owner_of(x), here))
+
+
+def _is_held(owner: np.ndarray, here: run.Run) -> bool:
+    """Has something from outside that the run came to an array that lies in the memory of this one?"""
+    work = [v for x, _ in here.objects.values() for v in run.parts_of(x)]
+    while work:
+        v = work.pop()
+        if isinstance(v, tuple):
+            work += v
+        elif isinstance(v, np.ndarray) and layout.owner_of(v) is owner:
+            return True
+    return False
+
+
 def _items(x: Any) -> Iterable[Any]:
     return attributes(x).values() if is_user_class(type(x)) else held_items(x)
 
@@ -135,9 +154,7 @@ def refuse_written(f: Any, values: Iterable[Any], followed: Set[int] = frozenset
         functions: list[pytypes.FunctionType] = []
         objects = reached([*_special_methods(cls), *attributes(x).values()] if own else [x], functions)
         for v in objects:
-            if id(v) in followed:
-                continue
-            if (id(v) in here.touched or isinstance(v, np.ndarray)) and has_derivative(v) and reaches_met(v, here):
+            if id(v) not in followed and has_derivative(v) and _may_be_written(v, here):
                 raise _refusal(f, f"a {type(v).__name__}")
         _refuse_names(f, functions, [*objects, x])
 
