@@ -40,10 +40,12 @@ class T:
     """Base of all abstract types.
 
     They are compared by what they hold. A type of objects may be deep, and inference compares and looks up all the
-    time: so it keeps its hash, and types with different hashes are told apart by these.
+    time: so it keeps its hash, and types with different hashes are told apart by these. Two that were found to be equal
+    hold the very same from then on, which is seen at once the next time.
     """
 
-    __slots__ = ("_free", "_hash")
+    __slots__ = ("_content", "_free", "_hash")
+    _content: Any
     _hash: int
     _free: frozenset[tuple[Any, ...]]  # see `types.free`
 
@@ -55,7 +57,8 @@ class T:
         try:
             return self._hash
         except AttributeError:
-            self._hash = h = hash((type(self), self._held()))
+            self._content = content = self._held()
+            self._hash = h = hash((type(self), content))
             return h
 
     def __eq__(self, other: object) -> bool:
@@ -70,7 +73,13 @@ class T:
         except AttributeError:  # one of them was not asked for it yet
             if hash(self) != hash(other):
                 return False
-        return bool(self._held() == other._held())
+        mine, others = self._content, other._content
+        if mine is others:
+            return True
+        if mine != others:
+            return False
+        other._content = mine
+        return True
 
     def __getstate__(self) -> Any:
         """Without the hash, which is another one in another process."""

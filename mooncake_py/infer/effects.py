@@ -287,7 +287,7 @@ def _put_into_object(t: Obj, e: Effect, around: Around) -> T:
     forms: list[T] = []
     inner = {**around, ("a", t.cls): forms}
     fields = tuple([(k, x if k in e.spared else _put(x, e, around=inner)) for k, x in t.fields])
-    whole: T = replace(t, act=t.act or any(x.active for _, x in fields), fields=fields)
+    whole: T = t.with_fields(fields, t.act or any(x.active for _, x in fields))
     if isinstance(e.put, Obj) and isinstance(e.target, Obj) and e.put.cls is t.cls and may_be(t, e.target):
         whole = join(whole, folded_in(e.put, inner))
     return with_forms(whole, forms, inner)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import itertools
+import operator
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from mooncake_py.infer.types import (
     Bot,
     Cell,
     Dct,
+    Display,
     Fn,
     Inst,
     Known,
@@ -64,19 +66,28 @@ def unseen(t: T) -> T:
 
 
 def with_parts(t: T, f: Callable[[T], T]) -> T:
-    """The type with f of what it consists of: items, attributes, options."""
+    """The type with f of what it consists of: items, attributes, options. It is t itself where all of that stays."""
     match t:
         case Obj(fields=fields):
-            return replace(t, fields=tuple([(k, f(x)) for k, x in fields]))
+            parts = [f(x) for _, x in fields]
+            if _are_the_same(parts, [x for _, x in fields]):
+                return t
+            return t.with_fields(tuple([(k, x) for (k, _), x in zip(fields, parts, strict=True)]))
         case Tup():
-            return tuple_of(tuple([f(x) for x in t.raw]), t.cls)
+            parts = [f(x) for x in t.raw]
+            return t if _are_the_same(parts, t.raw) else tuple_of(tuple(parts), t.cls)
         case Lst() | Cell():
-            return t.holding(f(t.raw), t.active)
+            elem = f(t.raw)
+            return t if elem is t.raw and type(t) is not Display else t.holding(elem, t.active)
         case Dct() | Union():
             return t.mapped(f)
         case SetOf(elem=e) if not is_plain(e):
             return set_of(f(e))
     return t
+
+
+def _are_the_same(new: Sequence[T], old: Sequence[T]) -> bool:
+    return all(map(operator.is_, new, old))
 
 
 def with_act(t: T, act: bool) -> T:

@@ -18,6 +18,7 @@ from mooncake_py.infer.base import remembered
 from mooncake_py.infer.parts import with_act, with_parts
 from mooncake_py.infer.types import (
     BOT,
+    COMPOSED,
     LINKED,
     NESTED,
     Cell,
@@ -60,8 +61,11 @@ def unfold(t: T, whole: T) -> T:
 
     What holds something with a derivative has one.
     """
-    if bound(whole) not in free(t):
-        return t
+    return t if bound(whole) not in free(t) else _unfolded(t, whole)
+
+
+@remembered
+def _unfolded(t: T, whole: T) -> T:
     if isinstance(t, Rec):
         return whole
     if isinstance(t, Union):  # however deep it may be, it is to be folded
@@ -78,6 +82,20 @@ def fold(t: T, around: Around, width: int = EXACT) -> T:
     """
     if around or width:  # a constant tuple is one of these
         t = widen(t)
+    if not isinstance(t, COMPOSED):
+        return t
+    if width == EXACT and around.keys().isdisjoint(_kinds_within(t)):
+        return _folded_alone(t, len(around))  # what it is in says nothing of it
+    return _folded(t, around, width)
+
+
+@remembered
+def _folded_alone(t: T, around: int) -> T:
+    """The same of a type that has nothing in common with what it is in, which is `around` so many kinds."""
+    return _folded(t, {("apart", i): [] for i in range(around)}, EXACT)
+
+
+def _folded(t: T, around: Around, width: int) -> T:
     kind = bound(t)
     if kind is None:
         return with_parts(t, lambda x: fold(x, around, width))
@@ -180,6 +198,14 @@ def canonical(t: T) -> T:
 def holds_linked(t: T) -> bool:
     """Is there a container in it that leads to others of its kind?"""
     return isinstance(t, LINKED) or any(map(holds_linked, parts_of(t)))
+
+
+@remembered
+def _kinds_within(t: T) -> frozenset[Kind]:
+    """The kinds of all containers and objects in a type, itself included, and of what it leads back to."""
+    found = frozenset().union(*map(_kinds_within, parts_of(t)))
+    kind = t.kind if isinstance(t, Rec) else bound(t)
+    return found if kind is None else found | {kind}
 
 
 @remembered

@@ -99,6 +99,10 @@ class Obj(Inst):
     def of(cls, c: type, act: bool, fields: dict[str, T], sure: Iterable[str] = ()) -> Obj:
         return cls(c, act, tuple(sorted(fields.items())), frozenset(sure))
 
+    def with_fields(self, fields: tuple[tuple[str, T], ...], act: bool | None = None) -> Obj:
+        """The same with other attributes."""
+        return Obj(self.cls, self.act if act is None else act, fields, self.sure, self.new)
+
     @property
     def items(self) -> T | None:
         """The type of what is in an object of a class derived from a container (`infer/own_containers.py`)."""
@@ -556,7 +560,7 @@ def free(t: T) -> frozenset[Kind]:
     found = _NO_KINDS
     if isinstance(t, Rec):
         found = frozenset([t.kind])
-    elif isinstance(t, _COMPOSED):
+    elif isinstance(t, COMPOSED):
         for x in parts_of(t):
             if kinds := free(x):
                 found |= kinds
@@ -604,7 +608,8 @@ MOST_LENGTHS = 4  # of tuples: there is no end to one that grows in a loop
 MOST_NESTED_OPTIONS = 2  # how deep options in options are told apart
 MOST_TOLD = 64  # of what types an option consists, at most
 _NO_KINDS: frozenset[Kind] = frozenset()
-_COMPOSED = (Tup, Lst, Cell, SetOf, Dct, Obj, Union)
+COMPOSED = (Tup, Lst, Cell, SetOf, Dct, Obj, Union)
+"""The types that consist of others."""
 REAL: Kind = ("real",)
 
 
