@@ -38,6 +38,7 @@ from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Starred
 from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.many import of_items
+from mooncake_py.infer.matched import MATCHES, matches
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.partials import dispatched, found_outside, made_there
@@ -439,6 +440,9 @@ class Calls(PythonCalls):
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)
+        if f in MATCHES and (tried := matches(f, types[0], self.guards)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
+            return Known(tried)
         if f is hasattr and len(types) == 2 and isinstance(types[1], Known):
             if (there := self.has_attribute(args[0], types[0], types[1].value)) is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)

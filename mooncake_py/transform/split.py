@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType
@@ -20,6 +20,7 @@ from types import FunctionType
 from mooncake_py.fields import is_code_of, is_function, is_local_function, is_method_of, is_of_length, narrow
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.matched import MATCHES, matches
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
 from mooncake_py.infer.types import BOT, Kind, Known, Meth, T, Union, kind_of
 from mooncake_py.ir import ops
@@ -137,17 +138,13 @@ def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Va
         if found is not None and f is operator.not_:
             return replace(found, holds=found.fails, fails=found.holds)
         return found
+    if type(f) is FunctionType and f in MATCHES:
+        return _question(x, types, lambda t: matches(f, t))
     if len(s.args) != 2 or not _stands(s.args[1], fn, defs):
         return None
     if f is isinstance:
         classes = classes_given(_type(s.args[1], types))
-        if classes is None:
-            return None
-        options = types[x].options if isinstance(x, Var) and isinstance(types.get(x), Union) else ()  # type: ignore[attr-defined]
-        answers = [(kind_of(o), fold_isinstance(o, classes)) for o in options]
-        holds = frozenset(k for k, a in answers if a is not False and k is not None)
-        fails = frozenset(k for k, a in answers if a is not True and k is not None)
-        return _Question(x, holds, fails) if isinstance(x, Var) and answers else None
+        return None if classes is None else _question(x, types, lambda t: fold_isinstance(t, classes))
     other = _known(s.args[1], types)
     if other is None or f not in (operator.is_, operator.is_not, operator.eq, operator.ne):
         return None
@@ -168,6 +165,17 @@ def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Va
         return None
     kind = next(iter(yes)) if len(yes) == 1 and by is not len else None
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
+
+
+def _question(x: Operand, types: Mapping[Var, T], answer: Callable[[T], bool | None]) -> _Question | None:
+    """One that is answered by the class of a value of one of several types."""
+    t = types.get(x) if isinstance(x, Var) else None
+    if not isinstance(x, Var) or not isinstance(t, Union):
+        return None
+    answers = [(kind_of(o), answer(o)) for o in t.options]
+    holds = frozenset(k for k, a in answers if a is not False and k is not None)
+    fails = frozenset(k for k, a in answers if a is not True and k is not None)
+    return _Question(x, holds, fails)
 
 
 def _is_tuple(kind: Kind) -> bool:
