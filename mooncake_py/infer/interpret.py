@@ -24,6 +24,7 @@ from mooncake_py.infer.parts import depth
 from mooncake_py.infer.predicates import raises_natively
 from mooncake_py.infer.protocol import WRITES, Plan, written
 from mooncake_py.infer.recursive import ended
+from mooncake_py.infer.results import went_through
 from mooncake_py.infer.types import BOT, Bot, Inst, Known, Native, Obj, T, Top, join
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -215,7 +216,9 @@ class Inference(Calls):
             queued.discard(b)
             self.reached.add(b)
             rounds[b] = rounds.get(b, 0) + 1
-            for target in self.block(self._shape.blocks[b], rounds[b]):
+            block = self._shape.blocks[b]
+            went_through(len(block.stmts))
+            for target in self.block(block, rounds[b]):
                 if target not in queued:
                     queued.add(target)
                     heapq.heappush(work, (order[target], target))

@@ -12,7 +12,7 @@ from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.base import until_forgotten
 from mooncake_py.infer.parts import depth, elsewhere, holds_passed, unseen
-from mooncake_py.infer.readers import changes, gives, in_place
+from mooncake_py.infer.readers import changes, gives, in_place, may_be_returned
 from mooncake_py.infer.recursive import ended
 from mooncake_py.infer.types import BOT, Known, T, Tup, is_scalar, join, widen
 
@@ -29,6 +29,12 @@ _SPECIAL = (
 MOST_NESTED = 30  # calls in calls that are looked into
 MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
+MOST_IN_VAIN = 20_000
+"""Statements that one derivation goes through for results of one function that turn out to be of no use.
+
+The types that a recursive function is given may be others at each level, of an expression that is written down in
+tuples say, and each would be looked into: what is left then is decided when it runs.
+"""
 
 
 def only_numbers(t: T) -> bool:
@@ -75,8 +81,22 @@ _of_derivation: dict[Any, Result | None] = until_forgotten({})
 """Those for what the code that is derived makes, functions say, whose types hold on to that code."""
 _running: dict[Any, _Running] = {}
 _runs: list[pytypes.CodeType] = []  # of functions that are inferred for the outermost one of these
+_in_vain: dict[tuple[pytypes.CodeType, bool], int] = until_forgotten({})
+"""The statements gone through in this derivation for results of a function, simplified or not, that are of no use."""
+_gone_through = 0  # statements, all in all
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
 """Results that hold for what is known so far of the running function at this place, and of those above it."""
+
+
+def went_through(statements: int) -> None:
+    """Note what an inference does."""
+    global _gone_through
+    _gone_through += statements
+
+
+def _is_of_use(result: Result, simplified: bool) -> bool:
+    """Is what was found of a function enough to know its calls by it?"""
+    return may_be_returned(result.type) and not (simplified and (result.changes is None or result.gives is None))
 
 
 def result_of(
@@ -109,8 +129,10 @@ def result_of(
             return result
     if not _running:
         _runs.clear()
-    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS:
+    kind = f.__code__, simplified
+    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS or _in_vain.get(kind, 0) > MOST_IN_VAIN:
         return None
+    since = _gone_through
     nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
     before = set(_as_yet)
     me = _running[key] = _Running(len(_running), nothing, len(_running) + 1)
@@ -140,6 +162,8 @@ def result_of(
         del _running[key]
         if result is None:
             _give_up(before)
+    if result is None or not _is_of_use(result, simplified):
+        _in_vain[kind] = _in_vain.get(kind, 0) + _gone_through - since
     _as_yet[key] = result, me.outer
     for k, (found, outer) in list(_as_yet.items()):
         if outer >= me.at and me.outer >= me.at:  # it relied on nothing but what is settled now

@@ -172,3 +172,30 @@ def test_what_relies_on_code_that_is_derived_goes_with_the_derivation() -> None:
     mooncake_py.inspect(f, 0.3)
     assert not results._of_derivation
     assert not any(results.holds_passed(t) for key in results._results for t in key[2])
+
+
+EVALUATOR = """
+def value_of(e, env):
+    if isinstance(e, str):
+        return env[e]
+    if not isinstance(e, tuple):
+        return e
+    if e[0] == "let":
+        return value_of(e[3], {**env, e[1]: value_of(e[2], env)})
+    return sum([value_of(a, env) for a in e[1:]])
+
+def f(x):
+    return value_of(("let", "a", ("+", "x", 1.0), ("+", "a", ("+", "x", ("+", "a", 3.0)))), {"x": x})
+"""
+
+
+def test_work_for_results_that_are_of_no_use_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone_through(most: int) -> int:
+        monkeypatch.setattr(results, "MOST_IN_VAIN", most)
+        scope: dict[str, Any] = {}
+        exec(compile(EVALUATOR, f"<bound of {most}>", "exec"), scope)  # derived anew for each bound
+        before = results._gone_through
+        assert value_and_grad(scope["f"])(0.5) == (pytest.approx(6.5), 3.0)
+        return results._gone_through - before
+
+    assert gone_through(100) < 0.8 * gone_through(10**9)
