@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import typing
 
-from mooncake_py.registry import overlay
+from mooncake_py.registry import overlay, zero_derivative
 
 
 class Compared:
@@ -51,3 +52,7 @@ def bound_by_class(self, obj, cls=None):
         return self.dispatcher.dispatch(args[0].__class__).__get__(obj, cls)(*args, **kwargs)
 
     return method
+
+
+# What classes and annotations say has no derivative, whatever function or class it is asked of.
+zero_derivative(functools._compose_mro, typing.get_type_hints)  # type: ignore[attr-defined]
