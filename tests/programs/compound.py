@@ -126,7 +126,7 @@ class Compound(Statements):
             self.nested = True
             growing, self.growing, inside, self.inside = self.growing, False, self.inside, ""
             with self.block(f"def {name}({', '.join(params)}):"):
-                self.fixed = {x for x in self.kinds if "." not in x}  # attributes may be set
+                self.fixed = self.fixed | {x for x in self.kinds if "." not in x}  # attributes may be set
                 self.helpers, self.local = [], {}
                 self.kinds |= dict.fromkeys(params, "f")
                 if rebound and self.maybe(0.5):

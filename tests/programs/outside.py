@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from tests.programs.expressions import Forms as Choices
-from tests.programs.forms import Forms
+from tests.programs.given import Given
 
 HEADER = """
 
@@ -29,12 +29,16 @@ def reset():
     TOTAL = 0.25
 
 
+def level(t):
+    return TABLE["p"] * t + BOX.v * LOG[0] - BOX.l[0] * STORE[0]
+
+
 def state():
     return [LOG, TABLE, STORE, BOX.v, BOX.l, TOTAL]
 """
 
 
-class Outside(Forms):
+class Outside(Given):
     """What a run leaves behind."""
 
     def __init__(self, seed: int):

@@ -8,6 +8,7 @@ import numpy as np
 
 from tests.programs.check import Program
 from tests.programs.forms import HEADER as FORMS
+from tests.programs.given import HEADER as GIVEN
 from tests.programs.outside import HEADER as OUTSIDE
 from tests.programs.outside import Outside
 
@@ -24,6 +25,8 @@ import math
 import typing
 
 import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
 
 K = np.array([0.3, -0.8, 1.1, 0.5, -0.4, 0.9])
 
@@ -163,5 +166,5 @@ def program(seed: int, short: bool = False) -> Program:
     for i in range(writer.rng.randrange(2 if short else 3)):
         writer.helper(f"g{i}")
     args = writer.main(writer.rng.randrange(2, 6) if short else writer.rng.randrange(4, 10))
-    header = HEADER + FORMS + (OUTSIDE.format(n=writer.n) if writer.outside else "")
+    header = HEADER + FORMS + GIVEN + (OUTSIDE.format(n=writer.n) if writer.outside else "")
     return Program(seed, header + "\n\n" + "\n".join(writer.lines) + "\n", args)
