@@ -17,8 +17,11 @@ from mooncake_py.infer.types import Many, T, Tup, widen
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
 
-_WALK = frozenset({iter, zip, enumerate, reversed, map, filter, sum, sorted, any, all, math.fsum, math.prod, math.dist})
-_WALK |= {ops.unpack, ops.unpack_ex, ops.call_ex, operator.contains, np.array, np.asarray}
+_WALK = frozenset({iter, enumerate, reversed, sum, sorted, any, all, math.fsum, math.prod, min, max})
+_WALK |= {ops.unpack, ops.unpack_ex, operator.contains, np.array, np.asarray}
+"""These go through their first argument. What comes after it, to look for or to begin with, is a tuple."""
+_WALK_ALL = {zip: 0, math.dist: 0, map: 1, filter: 1, ops.call_ex: 1}
+"""These go through every argument from this one on."""
 
 
 def of_items(f: Any, given: tuple[Operand, ...], args: tuple[Operand, ...], types: tuple[T, ...]) -> Plan | None:
@@ -37,7 +40,7 @@ def of_items(f: Any, given: tuple[Operand, ...], args: tuple[Operand, ...], type
         return Plan(tuples.times, args)
     if f is ops.call_ex and code_of_rest(types[0]) is not None:
         return None
-    walked = f in _WALK or f in (min, max) or takes_items(f, types) == at
-    if not walked or f in (list, tuple) or (f is ops.call_ex and at != 1) or (f in (min, max) and len(types) > 1):
+    walked = at >= _WALK_ALL[f] if f in _WALK_ALL else takes_items(f, types) == at or (f in _WALK and at == 0)
+    if not walked or f in (list, tuple) or (f in (min, max) and len(types) > 1):
         return None
     return Plan(tuples.items, (args[at],), argument=at - (len(args) - len(given))) if types[at].active else None

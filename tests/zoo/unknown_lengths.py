@@ -165,3 +165,41 @@ def one_list_of_two_kinds(x, y):
     world.springs[1].push(both[0].a.force)
     world.springs[-1].step(0.5)
     return both[1].position[0] * both[0].b.force[1]
+
+
+@case([0.4, 0.7, 1.2])
+def states_that_were_seen(xs):
+    seen, memo, order = set(), {}, []
+    total = 0.0
+    for p in ((1, 1), (1, 2), (1, 1), (2, 2)):
+        k = tuple(v * 2 for v in p)
+        if k in seen:
+            continue
+        seen.add(k)
+        if k not in memo:
+            memo[k] = xs[len(memo) % 3]
+        if k not in order:
+            order.append(k)
+        total += memo[k] * len(order)
+    return total * ((2, 4) in seen) + ((1, 2) in tuple(tuple(v for v in p) for p in ((1, 2), (3, 4)))) * xs[0]
+
+
+KEPT = [(2, 3)]
+
+
+@case(0.7)
+def a_tuple_that_a_list_from_outside_has(x):
+    t = tuple([i + 1 for i in (1, 2)])
+    there = t in KEPT
+    if not there:
+        KEPT.append(t)
+    return x * x if there else x
+
+
+@case([0.4, 0.7, 1.2])
+def tuples_to_begin_and_to_end_with(xs):
+    t = tuple(x * x for x in xs)
+    whole = sum([t, (xs[0],)], t[:1])
+    pairs = iter([(1, 2), (3, 4), (5, 6)])
+    end = tuple(i + 2 for i in (1, 2))
+    return sum(v * w for v, w in zip(whole, xs + xs, strict=False)) + len(list(iter(lambda: next(pairs), end))) * xs[1]
