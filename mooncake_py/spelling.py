@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
+import types as pytypes
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mooncake_py.registry import is_declared, replaced, rules_of
@@ -38,3 +39,9 @@ def _names_required(f: Any) -> tuple[str, ...]:
     least = len(list(itertools.takewhile(lambda p: p.default is p.empty, some)))
     n = max([least, *(len(r.pattern) for r in rules_of(f))])
     return tuple([p.name if p.kind == p.POSITIONAL_OR_KEYWORD else "" for p in some[:n]])
+
+
+def takes_others(code: pytypes.CodeType, names: Iterable[str]) -> bool:
+    """Do the named arguments that are left go into `**kwargs`? No parameter is given twice, by position and by name."""
+    own = code.co_varnames[code.co_posonlyargcount : code.co_argcount]
+    return bool(code.co_flags & inspect.CO_VARKEYWORDS) and not any(name in own for name in names)

@@ -20,6 +20,7 @@ from mooncake_py.infer.types import BOT, Bot, Fn, Known, Meth, Obj, T, Top, Tup,
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
+from mooncake_py.spelling import takes_others
 
 if TYPE_CHECKING:
     from mooncake_py.infer.state import State
@@ -94,7 +95,7 @@ def in_order(state: State, fn: Fn, s: Call, in_sight: bool) -> Held | None:
             args.append(Default(i - first))
         else:
             return None
-    if keywords and not code.co_flags & CO_VARKEYWORDS:
+    if keywords and not takes_others(code, keywords):
         return None
     return Held(fn, (*args, *rest, *keywords.values()), len(rest), tuple(keywords))
 

@@ -192,9 +192,9 @@ class PythonCalls(Attributes):
             return False
         if not s.kwargs and is_plain(code) and len(args) == code.co_argcount:
             return False
+        self.looked_around = True  # next time it may be known that the arguments do not fit
         if not act:
             return True  # what it gives is found out, and it is called
-        self.looked_around = True
         return self.is_apart(f) or may_come_back(f)
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:

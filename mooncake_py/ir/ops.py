@@ -83,11 +83,15 @@ def map_add(d: dict, k: Any, v: Any) -> None:
 
 def dict_update(d: dict, other: Any) -> None:
     """`{**other}` inside a dict display."""
+    if not hasattr(other, "keys"):
+        raise TypeError(f"{type(other).__name__!r} object is not a mapping")
     d.update(other)
 
 
 def dict_merge(d: dict, other: Any) -> None:
     """`f(**other)`: as dict_update, but a repeated key is a TypeError."""
+    if not hasattr(other, "keys"):
+        raise TypeError(f"argument after ** must be a mapping, not {type(other).__name__}")
     as_dict = isinstance(other, dict) and type(other).__iter__ is dict.__iter__  # then its brackets are not asked
     for k in dict.keys(other) if as_dict else other.keys():
         if k in d:

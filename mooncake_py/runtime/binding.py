@@ -11,6 +11,7 @@ import numpy as np
 
 from mooncake_py.errors import ArgumentError, UnsupportedError
 from mooncake_py.infer.resolve import called_alone, class_attribute
+from mooncake_py.spelling import takes_others
 from mooncake_py.tangents import DictShadow, ListShadow
 
 _ITSELF = (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc, type)
@@ -63,11 +64,7 @@ def bind(
         else:
             missing.append(name)
     extra = args[n:]
-    if (
-        missing
-        or (extra and not code.co_flags & inspect.CO_VARARGS)
-        or (rest and not code.co_flags & inspect.CO_VARKEYWORDS)
-    ):
+    if missing or (extra and not code.co_flags & inspect.CO_VARARGS) or (rest and not takes_others(code, rest)):
         fn(*args, **kwargs)  # raises the TypeError that says what is wrong, before any of its code runs
         raise ArgumentError(f"{fn.__qualname__}() cannot take these arguments")
     if code.co_flags & inspect.CO_VARARGS:

@@ -22,6 +22,7 @@ from mooncake_py.ir.mapping import fresh_beside, is_const
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Pos, Var
 from mooncake_py.lowering import lower
 from mooncake_py.run import Wary
+from mooncake_py.spelling import takes_others
 from mooncake_py.transform.answered import known_empty
 from mooncake_py.transform.doubts import doubt
 
@@ -56,7 +57,7 @@ def bound(
                 kept[i] = Default(f, name if i >= n else i - n)
         else:
             return None
-    if keywords and not code.co_flags & CO_VARKEYWORDS:
+    if keywords and not takes_others(code, keywords):
         return None
     body = with_rest(_with_kept(body, code, kept), code, len(rest), tuple(keywords))
     return body, (*args, *rest, *keywords.values())

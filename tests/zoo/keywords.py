@@ -1,5 +1,7 @@
 """Keyword arguments that are put together, and written to, before they are handed on."""
 
+import functools
+
 from tests.zoo.registry import case
 
 
@@ -197,3 +199,69 @@ def no_options_for_a_function_made_here(x):
         return a * options.get("scale", 2.0)
 
     return either(x) * either(x, scale=x)
+
+
+def _doubled(a):
+    return a * 2
+
+
+def _with_others(a, **others):
+    return a + sum(others.values())
+
+
+class _OfKeywords:
+    def __init__(self, v, **others):
+        self.v, self.others = v, others
+
+    def scaled(self, k, **others):
+        return self.v * k + sum(others.values())
+
+    @staticmethod
+    def plain(a, *rest, k=0.5):
+        return a * k + sum(rest)
+
+
+def _or(f, x):
+    try:
+        return f()
+    except TypeError:
+        return f(x)
+
+
+@case(1.3)
+def calls_that_lack_an_argument(x):
+    total = _or(_doubled, x) + _or(_with_others, x) + _or(_OfKeywords.plain, x)
+    for f in (_doubled, _with_others, lambda a, *, b=2.0: a * b):
+        total += _or(f, x)
+    if x > 5:
+        return _doubled()
+    try:
+        return total * _doubled(**{})
+    except TypeError:
+        return total
+
+
+@case(1.3)
+def arguments_given_twice(x):
+    total, o = x, _OfKeywords(x)
+    calls = [
+        lambda: _with_others(x, a=x),
+        lambda: _with_others(x, **{"a": x}),
+        lambda: _OfKeywords(x, v=1).v,
+        lambda: o.scaled(x, self=1),
+        lambda: o.scaled(x, k=x),
+        lambda: functools.partial(_with_others, a=x)(x),
+        lambda: (lambda a, **k: a)(x, a=x),
+        lambda: _doubled(**[x]),
+        lambda: len({**[(1, x)]}),
+        lambda: _with_others(x, b=x),
+    ]
+    for i, call in enumerate(calls):
+        try:
+            total += call() * i
+        except TypeError:
+            total = total * x + i
+    try:
+        return total * _with_others(x, a=x)
+    except TypeError:
+        return total * total
