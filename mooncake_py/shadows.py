@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import layout
-from mooncake_py.errors import MissingRule, UnsupportedError
+from mooncake_py.errors import MissingRule, UnsupportedError, user_position
 
 
 class At:
@@ -29,16 +29,30 @@ class NoDerivative:
     """The cotangent of an argument by which a function's derivative is not known.
 
     A pullback returns it in the argument's place. Where the argument is a constant nobody looks at it; a sum with it is
-    as unknown, and whoever calculates with it otherwise or asks for its number gets MissingRule.
+    as unknown, and whoever calculates with it otherwise or asks for its number gets MissingRule. `place` is the line of
+    the call, known where derived code has it from the pullback.
     """
 
-    __slots__ = ("function", "parameter", "remedy")
+    __slots__ = ("function", "parameter", "place", "remedy")
 
     def __init__(self, function: str, parameter: str, remedy: str = "hold it constant, or register a rule that has it"):
         self.function, self.parameter, self.remedy = function, parameter, remedy
+        self.place: tuple[str, int] | None = None
+
+    def here(self) -> NoDerivative:
+        """The same, of the call whose derived code is running."""
+        if self.place is not None:
+            return self
+        t = NoDerivative(self.function, self.parameter, self.remedy)
+        t.place = user_position()
+        return t
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
-        raise MissingRule(f"the derivative of {self.function} by {self.parameter} is not known: {self.remedy}")
+        place = "" if self.place is None else f" (of the call in {self.place[0]}:{self.place[1]})"
+        e = MissingRule(f"the derivative of {self.function} by {self.parameter} is not known: {self.remedy}{place}")
+        if self.place is not None:
+            e.filename, e.line = self.place
+        raise e
 
     def __repr__(self) -> str:
         return f"<no derivative of {self.function} by {self.parameter}>"
@@ -175,9 +189,8 @@ class Shadow:
                 whole += t
             return
         if type(t) is NoDerivative or type(data) is NoDerivative:
-            if self.shared:  # views look into this memory: NaN, where it cannot be refused
-                self.dense()[...] = np.nan
-                return
+            if self.shared:  # views look into this memory, in which numbers are all there is
+                t.refuse()
             self.data, self.owned = (t if type(t) is NoDerivative else data), False  # type: ignore[assignment]
             return
         if data is None:
@@ -198,7 +211,9 @@ class Shadow:
         if not self.owned:
             if self.spread is not None:
                 return Spread(*self.spread)
-            data = self.data
+            data: Any = self.data
+            if type(data) is NoDerivative:
+                data.refuse()
             order = self.order
             self.data = layout.zeros(self.shape, self.dtype, order) if data is None else layout.copy(data, order)
             self.owned = True

@@ -107,7 +107,8 @@ def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
         rows = [] if caller is None else [(caller.f_code, caller.f_lineno)]
         rows += [(tb.tb_frame.f_code, tb.tb_lineno) for tb in tbs]
         e.chain = tuple((c.co_filename, n, c.co_name) for c, n in rows)
-        e.filename, e.line = code.co_filename, line
+        if e.line is None:
+            e.filename, e.line = code.co_filename, line
         steps = "".join(f"\n    {name}, {file}:{n}" for file, n, name in e.chain)
         e.args = (f"{e.args[0]}\n\nThe calls that led there:{steps}",)
     elif e.line is None:  # an error that did not ask for its position when it was made

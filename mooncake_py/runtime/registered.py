@@ -13,7 +13,7 @@ from mooncake_py.errors import UnsupportedError
 from mooncake_py.registry import name_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.results import Result
-from mooncake_py.shadows import Shadow
+from mooncake_py.shadows import NoDerivative, Shadow
 from mooncake_py.tangents import CoDual, ObjectShadow, made_fdata, take_fdata
 from mooncake_py.transform import contract
 from mooncake_py.transform.helpers import add_any, cotangent, filled, is_nothing, view_shadow_at
@@ -102,6 +102,8 @@ def run_rule(
             result = _checked(result, forms, args, fargs, check)
         if type(result) is not tuple:
             result = (result,)
+        if NoDerivative in map(type, result):
+            result = tuple([cotangent(result, i) for i in range(len(result))])  # which notes the line of the call
         out: list[Any] = [None]
         if len(result) == n:  # as it mostly is
             for fx, t in zip(fargs, result, strict=True):

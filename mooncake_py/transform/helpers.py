@@ -15,7 +15,7 @@ from mooncake_py import layout
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup, is_scalar
 from mooncake_py.shadows import At as At
-from mooncake_py.shadows import Shadow
+from mooncake_py.shadows import NoDerivative, Shadow
 from mooncake_py.shadows import add_at as add_at
 from mooncake_py.shadows import shadow_of as shadow_of
 from mooncake_py.tangents import (
@@ -335,9 +335,16 @@ def fdata_of(x: Any) -> Any:
 
 def cotangent(result: Any, i: int) -> Any:
     """The i-th cotangent of what a pullback returned: a tuple has one per argument, anything else is the first."""
-    if type(result) is tuple:
-        return result[i] if i < len(result) else None
-    return result if i == 0 else None
+    if type(result) is not tuple:
+        t = result if i == 0 else None
+    else:
+        t = result[i] if i < len(result) else None
+    return t.here() if type(t) is NoDerivative else t
+
+
+def not_known(t: NoDerivative) -> NoDerivative:
+    """A cotangent that is not known, with the line of the call that derived code is at."""
+    return t.here()
 
 
 def run_pullback(pb: Any, dy: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mooncake_py.infer.types import TOP, Arr, Inst, Real, T, Top, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Operand, Var
+from mooncake_py.shadows import NoDerivative
 from mooncake_py.transform import contract, helpers
 from mooncake_py.transform.adinfo import ADInfo
 from mooncake_py.transform.contract_checks import ContractChecks
@@ -166,7 +167,7 @@ def distribute(
                 if check is not None:
                     t = check.fit(p, i, t)
                 _mark(p, t)
-                p.accumulate(v, t)
+                p.accumulate(v, _placed(p, v, t))
     elif isinstance(result, Const) and result.value is None:
         return
     elif isinstance(result, Var) and not isinstance(p.specialiser.type_of(result), (Arr, Inst, Real)):
@@ -189,7 +190,14 @@ def distribute(
                 contract.bare(rest[0], check.call)
             result = check.fit(p, 0, result)
         _mark(p, result)
-        p.accumulate(operands[0], result)
+        p.accumulate(operands[0], _placed(p, operands[0], result))
+
+
+def _placed(p: PullbackBuilder, v: Operand, t: AV) -> AV:
+    """A cotangent that a rule says is not known, with the line of the call where anybody asks for it."""
+    if isinstance(t, Const) and type(t.value) is NoDerivative and p.lanes.tree(v) != NONE:
+        return p.call(helpers.not_known, t)
+    return t
 
 
 def _mark(p: PullbackBuilder, t: AV) -> None:
@@ -238,6 +246,6 @@ def run_pullback(
             if i in late and p.lanes.tree(v) == ARR:
                 p.accumulate_deferred(v, t)
             else:
-                p.accumulate(v, t)
+                p.accumulate(v, _placed(p, v, t))
 
     p.if_nonnull(result, spread)

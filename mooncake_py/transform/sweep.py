@@ -48,7 +48,7 @@ ENGINE_PURE = frozenset(
             helpers.fdata_of_numbers_by_key,
         ),
         *(helpers.view_shadow, helpers.CoDual, helpers.At, helpers.with_keywords, helpers.fdata_of, helpers.primal_of),
-        helpers.is_codual,
+        *(helpers.is_codual, helpers.not_known),
     }
 )
 

@@ -198,8 +198,8 @@ pure.add(back)
 def transpose(a, axes=None):
     def pullback(dy):
         if axes is None:
-            return np.ndarray.transpose(dy)
-        return np.ndarray.transpose(dy, back(axes, dy.ndim))
+            return dy.transpose()
+        return dy.transpose(back(axes, dy.ndim))
 
     return np.ndarray.transpose(a, axes), pullback
 
@@ -209,13 +209,13 @@ def transpose_method(a, *axes):
     if len(axes) == 0:
 
         def pullback(dy):
-            return np.ndarray.transpose(dy)
+            return dy.transpose()
 
         return np.ndarray.transpose(a), pullback
     order = axes[0] if len(axes) == 1 else axes
 
     def pullback_axes(dy):
-        return np.ndarray.transpose(dy, back(range(dy.ndim - 1, -1, -1) if order is None else order, dy.ndim))
+        return dy.transpose(back(range(dy.ndim - 1, -1, -1) if order is None else order, dy.ndim))
 
     return np.ndarray.transpose(a, order), pullback_axes
 
@@ -223,7 +223,7 @@ def transpose_method(a, *axes):
 @rrule(np.ndarray.T, alias=(0,))
 def transposed(a):
     def pullback(dy):
-        return np.ndarray.transpose(dy)
+        return dy.transpose()
 
     return np.ndarray.transpose(a), pullback
 
@@ -243,7 +243,7 @@ if hasattr(np.ndarray, "mT"):
     @rrule(np.ndarray.mT, alias=(0,))
     def matrix_transposed(a):
         def pullback(dy):
-            return np.ndarray.swapaxes(dy, -1, -2)
+            return dy.swapaxes(-1, -2)
 
         return np.ndarray.swapaxes(a, -1, -2), pullback
 
@@ -252,7 +252,7 @@ if hasattr(np.ndarray, "mT"):
 @rrule(np.ndarray.swapaxes, alias=(0,))
 def swapaxes(a, axis1, axis2):
     def pullback(dy):
-        return np.ndarray.swapaxes(dy, axis1, axis2)
+        return dy.swapaxes(axis1, axis2)
 
     return np.ndarray.swapaxes(a, axis1, axis2), pullback
 

@@ -14,7 +14,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from scipy import linalg, stats
+from scipy import linalg, sparse, special, stats
 
 from mooncake_py import MissingRule, UnsupportedError, grad
 from mooncake_py.errors import NotDifferentiated
@@ -283,3 +283,78 @@ def test_products_of_numbers_that_multiply_themselves() -> None:
         grad(products)(1.3)
     check(caught.value, products)
     assert grad(lambda x: math.prod([Plain(x), 2.0, x]))(1.3) == pytest.approx(5.2)
+
+
+def unknown_of_a_buffer(v):
+    z = np.zeros(3)
+    z[:] = v
+    z[1:] += v[:-1]
+    return np.sum(special.struve(z, 1.3)) + np.sum(z)  # HERE
+
+
+def unknown_of_a_view(v):
+    z = np.zeros(3)
+    b = z[1:]
+    b[...] = v[:1]
+    return np.sum(special.struve(z, 1.3))  # HERE
+
+
+def unknown_of_padded(v):
+    w = np.pad(v, 1, constant_values=0.5)
+    return np.sum(special.struve(w, 1.0))  # HERE
+
+
+def unknown_of_a_part(v):
+    w = np.split(v, 3)[1]
+    return np.sum(special.struve(w, 1.0)) + np.sum(v)  # HERE
+
+
+def unknown_of_transposed(v):
+    w = np.outer(v, v).T
+    return np.sum(special.struve(w, 1.3))  # HERE
+
+
+def unknown_of_swapped(v):
+    w = np.outer(v, v).swapaxes(0, 1)
+    return np.sum(special.struve(w, 1.3))  # HERE
+
+
+def unknown_of_an_item(v):
+    d = {"a": v * 2.0}
+    w = np.concatenate([d["a"], v])
+    return (lambda t: np.sum(special.struve(t, 1.0)))(w)  # HERE
+
+
+def zeros_of_transposed(v):
+    a = np.triu(np.outer(v, v)).T
+    return (sparse.csr_array(special.struve(np.zeros((3, 3)) + a, 1.0)) @ np.ones(3)).sum()  # HERE
+
+
+@pytest.mark.parametrize("debug_mode", [False, True])
+@pytest.mark.parametrize(
+    "f",
+    [
+        unknown_of_a_buffer,
+        unknown_of_a_view,
+        unknown_of_padded,
+        unknown_of_a_part,
+        unknown_of_transposed,
+        unknown_of_swapped,
+        unknown_of_an_item,
+        zeros_of_transposed,
+    ],
+)
+def test_unknown_derivatives_are_told_by_the_line_of_the_call(f: Callable[..., Any], debug_mode: bool) -> None:
+    with pytest.raises(MissingRule, match="is not known: hold it constant") as caught:
+        grad(f, debug_mode=debug_mode)(np.array([0.5, 1.0, 1.5]))
+    check(caught.value, f)
+
+
+def test_unknown_derivatives_of_constants_are_nobodys_business() -> None:
+    def f(x, model):
+        model["calls"] += 1
+        return np.sum(special.struve(model["orders"], x))
+
+    model = {"calls": 0, "orders": np.array([0.5, 1.0, 1.5])}
+    a, b = (np.sum(special.struve(model["orders"], x)) for x in (0.7 + 1e-6, 0.7 - 1e-6))
+    assert grad(lambda x: f(x, model))(0.7) == pytest.approx((a - b) / 2e-6)
