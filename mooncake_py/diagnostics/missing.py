@@ -22,9 +22,11 @@ def missing_rule(f: Any, args: Sequence[Any], names: Sequence[str], active: int,
     if args:
         x = args[active]
         given = f"number {active + 1}, {describe(x) if isinstance(x, np.ndarray) else type(x).__name__}"
+    what = f"{called} has no rule{f' ({why})' if why else ''} and was given an active argument ({given}), in {where}."
+    if not all(map(str.isidentifier, _in_scope(f).split("."))):  # what Fortran code gives, say
+        return f"{what} It has no name by which code could register one: register a rule of the function that calls it"
     return (
-        f"{called} has no rule{f' ({why})' if why else ''} and was given an active argument ({given}), "
-        f"in {where}. Register one:\n\n"
+        f"{what} Register one:\n\n"
         + "".join(f"    {line}".rstrip() + "\n" for line in skeleton(f, args, names).splitlines())
         + f"\nor mooncake_py.zero_derivative({_in_scope(f)}) where the derivative is zero"
     )

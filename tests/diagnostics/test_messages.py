@@ -28,7 +28,7 @@ from mooncake_py import (
     value_and_grad,
     value_and_pullback,
 )
-from mooncake_py.diagnostics.missing import skeleton
+from mooncake_py.diagnostics.missing import missing_rule, skeleton
 from tests.diagnostics import elsewhere
 from tests.diagnostics.faults import FAULTS, run
 
@@ -275,6 +275,12 @@ def test_skeleton(f: Any, args: tuple[Any, ...], names: tuple[str, ...], head: s
     text = skeleton(f, args, names)
     compile(text, "skeleton", "exec")
     assert f"\ndef {head}:\n    value = {call}\n" in text
+
+
+def test_what_has_no_name_gets_no_skeleton() -> None:
+    lapack = pytest.importorskip("scipy.linalg").lapack
+    text = missing_rule(lapack.dorcsd, (np.eye(2),) * 4, (), 0, "here.py:1", None)
+    assert "in here.py:1" in text and "a rule of the function that calls it" in text and "rrule" not in text
 
 
 # -- words --
