@@ -7,6 +7,7 @@ differentiated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import comb
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.stats as st
 from scipy.stats import _distn_infrastructure as infrastructure
 
-from mooncake_py.registry import rrule
+from mooncake_py.registry import rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run
 from mooncake_rules.scipy_library import fitted, is_constant
@@ -24,6 +25,29 @@ Base = infrastructure.rv_generic
 # -- of the distribution with location 0 and scale 1 --------------------------------------------------------
 
 
+def _about_zero(dist, n, *shapes):
+    """The moment of order n.
+
+    SciPy's own integrates the quantile function. Where that is a search itself, along an integral of the density, an
+    integral of the density gives the same: the derivative of the other would be one of three of them in each other.
+    """
+    if not _of_density_alone(dist):
+        return dist._munp(n, *shapes)
+    with np.errstate(all="ignore"):
+        return np.vectorize(dist._mom0_sc, otypes="d")(n, *shapes)
+
+
+def _of_density_alone(dist: Any) -> bool:
+    """Are the quantiles of this distribution found by search, in an integral?"""
+    cls, general = type(dist), st.rv_continuous
+    return isinstance(dist, general) and all(
+        getattr(cls, k) is getattr(general, k) for k in ("_munp", "_ppf", "_cdf", "_mom0_sc", "_mom1_sc")
+    )
+
+
+zero_derivative(_of_density_alone)
+
+
 def standard(dist, letters, *shapes):
     """The statistics of the letters in "mvsk", in this order, as `rv_generic.stats` computes them."""
     if dist._stats_has_moments:
@@ -31,13 +55,13 @@ def standard(dist, letters, *shapes):
     else:
         mu, mu2, g1, g2 = dist._stats(*shapes)
     if mu is None and (mu2 is None or g1 is None or g2 is None or "m" in letters):
-        mu = dist._munp(1, *shapes)
+        mu = _about_zero(dist, 1, *shapes)
     if mu2 is None and letters != "m":
-        mu2 = dist._munp(2, *shapes) - mu**2
+        mu2 = _about_zero(dist, 2, *shapes) - mu**2
     if (g1 is None and "s" in letters) or (g2 is None and "k" in letters):
-        mu3 = dist._munp(3, *shapes) - (mu * mu + 3.0 * mu2) * mu if g1 is None else g1 * mu2**1.5
+        mu3 = _about_zero(dist, 3, *shapes) - (mu * mu + 3.0 * mu2) * mu if g1 is None else g1 * mu2**1.5
         if g2 is None and "k" in letters:
-            g2 = (dist._munp(4, *shapes) - ((mu**2 + 6.0 * mu2) * mu + 4.0 * mu3) * mu) / mu2**2 - 3.0
+            g2 = (_about_zero(dist, 4, *shapes) - ((mu**2 + 6.0 * mu2) * mu + 4.0 * mu3) * mu) / mu2**2 - 3.0
         g1 = mu3 / mu2**1.5
     out = []
     if "m" in letters:
@@ -59,7 +83,7 @@ def raw(dist, order, *shapes):
             mu, mu2, g1, g2 = dist._stats(*shapes, moments=["m", "v", "vs", "mvsk"][order - 1])
         else:
             mu, mu2, g1, g2 = dist._stats(*shapes)
-    return infrastructure._moment_from_stats(order, mu, mu2, g1, g2, dist._munp, shapes)
+    return infrastructure._moment_from_stats(order, mu, mu2, g1, g2, partial(_about_zero, dist), shapes)
 
 
 # -- the rules --------------------------------------------------------------------------------------------

@@ -546,3 +546,17 @@ def test_integrators_have_their_work_back_for_what_ran_before_them(name: str) ->
 
     _, pullback = value_and_pullback(solved, 0.7, debug_mode=True)
     assert np.isclose(pullback(1.0)[0], -np.exp(-0.7), rtol=1e-4)
+
+
+class OfDensity(stats.rv_continuous):
+    """A distribution of which only the density is written."""
+
+    def _pdf(self, x: Any, a: Any) -> Any:
+        return a * np.exp(-a * x)
+
+
+def test_moments_of_a_distribution_that_has_a_density_only() -> None:
+    dist = OfDensity(a=0.0, name="of_density")
+    assert grad(lambda a: dist.mean(a))(1.3) == pytest.approx(-1.0 / 1.3**2)
+    assert grad(lambda a: dist.moment(2, a, loc=0.5))(1.3) == pytest.approx(-4.0 / 1.3**3 - 1.0 / 1.3**2)
+    assert grad(lambda s: dist.mean(1.3, scale=s))(2.0) == pytest.approx(1.0 / 1.3)
