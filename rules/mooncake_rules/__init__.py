@@ -142,6 +142,7 @@ for _module, _packs in {
         "scipy_hypergeometric",
         "scipy_samples",
         "scipy_draws",
+        "scipy_sobol",
         "scipy_distributions",
         "scipy_density",
         "scipy_expect",

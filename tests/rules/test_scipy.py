@@ -560,3 +560,15 @@ def test_moments_of_a_distribution_that_has_a_density_only() -> None:
     assert grad(lambda a: dist.mean(a))(1.3) == pytest.approx(-1.0 / 1.3**2)
     assert grad(lambda a: dist.moment(2, a, loc=0.5))(1.3) == pytest.approx(-4.0 / 1.3**3 - 1.0 / 1.3**2)
     assert grad(lambda s: dist.mean(1.3, scale=s))(2.0) == pytest.approx(1.0 / 1.3)
+
+
+def test_numbers_of_a_sobol_engine_from_outside() -> None:
+    engine = stats.qmc.Sobol(2, seed=3)
+
+    def f(x: float) -> Any:
+        return np.exp(x * engine.random(4)).sum()
+
+    d = grad(f)(0.3)
+    assert engine.num_generated == 4
+    sample = engine.reset().random(4)
+    assert d == pytest.approx(np.sum(sample * np.exp(0.3 * sample)))
