@@ -179,11 +179,19 @@ OPERATORS: dict[str, Any] = {
 """The ufuncs that operators of arrays are, by the names of their methods."""
 
 
+_COMPARISONS = frozenset({"__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"})
+"""These have an answer in every class."""
+
+
 def ufunc_between(name: str, a: Any, b: Any) -> Any:
-    """The ufunc that an operator is between an array and an object that has a say in it; None for others."""
+    """The ufunc that an operator is between an array and an object that is asked in it, for its say or an array."""
     f = OPERATORS.get(name)
     arrays = isinstance(a, (np.ndarray, np.generic)), isinstance(b, (np.ndarray, np.generic))
     if f is None or arrays[0] is arrays[1]:
         return None
     x = b if arrays[0] else a
-    return f if getattr(type(x), UFUNC, None) is not None and has_say(type(x), UFUNC) else None
+    if getattr(type(x), UFUNC, None) is not None and has_say(type(x), UFUNC):
+        return f
+    own = name if x is a or name in _COMPARISONS else f"__r{name[2:]}"
+    asked = class_attribute(type(x), "__array__")
+    return f if type(asked) is pytypes.FunctionType and not hasattr(type(x), own) else None

@@ -598,3 +598,26 @@ def sums_of_numbers_and_objects_from_a_list_that_is_filled(x):
         items.append(Weight(x * i) if i % 2 else x * i)
     keys = math.fsum({x: 1, x * x: 2}) + math.prod({x: 1, 2.0: 2}) + math.prod([]) * x
     return math.fsum(items) + math.dist(items, items[::-1]) + keys + math.fsum([np.float64(x), np.array(x), 1])
+
+
+class AsArray:
+    def __init__(self, v):
+        self.v = v
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([self.v, self.v**2])
+
+
+class AsArrayTimes(AsArray):
+    def __mul__(self, other):
+        return np.sum(other) * self.v
+
+
+@case(1.3)
+def arrays_beside_objects_that_give_arrays(x):
+    o, a = AsArray(x), np.arange(2.0)
+    b = a + o
+    b += o
+    b *= AsArray(2 * x)
+    total = (o * np.ones(2) - a / o).sum() + b.sum() + np.ones(2) @ o + ((np.ones(2) < o) * x).sum()
+    return total + (np.float64(2.0) * o).sum() + AsArrayTimes(x) * np.ones(2) + (a * AsArrayTimes(x)).sum()

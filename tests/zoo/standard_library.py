@@ -14,11 +14,13 @@ import json
 import logging
 import pathlib
 import pprint
+import queue
 import re
 import statistics
 import sys
 import tempfile
 import textwrap
+import threading
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -254,3 +256,25 @@ def constants_packed_in_bytes(x):
     packed = array.array("d", [1.0, 2.0, 3.0])
     text = np.frombuffer(np.arange(3.0).tobytes())
     return np.frombuffer(packed) @ x + text @ (x * x) + packed[0] * x[0] + sum(packed) * x[1]
+
+
+@case(0.7)
+def queues(x):
+    q, ordered = queue.Queue(), queue.PriorityQueue()
+    for i in range(3):
+        q.put(x * (i + 1))
+        ordered.put((-i, x**i))
+    total = q.get() * q.get()
+    while not ordered.empty():
+        total = total * x + ordered.get()[1]
+    try:
+        for _ in range(3):
+            total += q.get_nowait()
+    except queue.Empty:
+        total *= x
+    lock = threading.RLock()
+    try:
+        with lock:
+            raise ValueError(x)
+    except ValueError as e:
+        return total * e.args[0]
