@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import types as pytypes
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,10 +23,8 @@ from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.results import is_plain
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import dominators, loop_depth
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import (
-    BlockId,
     Call,
     CFGBlock,
     Const,
@@ -38,8 +35,8 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.lowering import lower
+from mooncake_py.transform.fixed_cells import Cells
 from mooncake_py.transform.lifted import Inner, bound_to, makes_with, only_calls, with_captured, with_memo
-from mooncake_py.transform.promote import writes_free
 
 
 def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:
@@ -53,19 +50,10 @@ def _may_recur(s: Call) -> bool:
     return is_const(s.fn, ops.make_function) and isinstance(s.args[4], Var)
 
 
-class _Lifting:
+class _Lifting(Cells):
     def __init__(self, fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]):
-        self.fn, self.globals, self.types = fn, globals_, types
-        self.defs: dict[Operand, Call] = {s.out: s for b in fn.blocks for s in b.stmts}
-        self.where: dict[Operand, tuple[CFGBlock, int]] = {
-            s.out: (b, i) for b in fn.blocks for i, s in enumerate(b.stmts)
-        }
-        self.idom = dominators(fn)
-        self.depth = loop_depth(fn)
-        self.fresh = fresh_beside(fn)
-        self.sets: dict[Operand, list[Call]] = {}
-        self.rebound: set[Operand] = set()  # cells that inner functions write to, or hand on: given as cells
-        self.fixed = self._fixed_cells()
+        super().__init__(fn)
+        self.globals, self.types = globals_, types
         self.inner: dict[Operand, Inner] = {}  # by the cell that holds it
         for cell in self.fixed:
             found = self._inner(cell)
@@ -74,65 +62,11 @@ class _Lifting:
         for f in self.inner.values():
             captured = {n for k in f.code.co_consts if isinstance(k, pytypes.CodeType) for n in k.co_freevars}
             shared = {c for c, n in zip(f.cells, f.code.co_freevars, strict=True) if n in captured}
-            self.rebound |= {c for c in shared & self.fixed if c not in self.inner and not self._is_settled(c)}
+            self.rebound |= {c for c in shared & self.fixed if c not in self.inner and not self.is_settled(c)}
         self.fixed -= self.rebound
         while dropped := [c for c, f in self.inner.items() if not self._only_reads(f) or not self._is_seen(c, f)]:
             for c in dropped:
                 del self.inner[c]
-
-    # -- cells --
-
-    def _fixed_cells(self) -> set[Operand]:
-        """The cells of this function that nobody else writes to; the others that only inner functions see are noted."""
-        cells: set[Operand] = {v for v, s in self.defs.items() if is_const(s.fn, ops.make_cell)}
-        tuples: dict[Operand, list[Call]] = {}
-        for b in self.fn.blocks:
-            for s in b.stmts:
-                if is_const(s.fn, ops.build_tuple):
-                    tuples[s.out] = []
-                    continue
-                reads = is_const(s.fn, ops.cell_get) or is_const(s.fn, ops.cell_set)
-                cells.difference_update(s.args[1:] if reads else s.operands())
-                if is_const(s.fn, ops.cell_set):
-                    self.sets.setdefault(s.args[0], []).append(s)
-                elif is_const(s.fn, ops.make_function) and s.args[4] in tuples:
-                    tuples[s.args[4]].append(s)
-            cells.difference_update(term_operands(b.term), b.handler.args if b.handler is not None else ())
-        uses = Counter(v for b in self.fn.blocks for s in b.stmts for v in s.operands() if v in tuples)
-        for tup, made in tuples.items():
-            for k, cell in enumerate(self.defs[tup].args):
-                if cell in cells:
-                    codes = [s.args[0].value for s in made if isinstance(s.args[0], Const)]
-                    if uses[tup] != len(made):
-                        cells.discard(cell)
-                    elif any(writes_free(c, c.co_freevars[k]) for c in codes):
-                        self.rebound.add(cell)
-        self.rebound &= cells
-        return cells - self.rebound
-
-    def _before(self, a: Operand, b: Operand) -> bool:
-        """Has statement a run whenever b runs?"""
-        (block, i), (other, j) = self.where[a], self.where[b]
-        if block is other:
-            return i < j
-        node: BlockId | None = self.idom.get(other.id)
-        while node is not None and node != block.id:
-            node = self.idom.get(node)
-        return node is not None
-
-    def _is_bound(self, cell: Operand, at: Operand) -> bool:
-        """Does the cell surely hold something when this statement runs?"""
-        made = self.defs[cell]
-        if not is_const(made.args[0], ops.UNBOUND):
-            return True
-        return any(self._before(s.out, at) for s in self.sets.get(cell, ()))
-
-    def _is_settled(self, cell: Operand) -> bool:
-        """Does it hold, once it holds something, the same for good? Functions that are made may outlive a call."""
-        sets = self.sets.get(cell, [])
-        if not sets or not is_const(self.defs[cell].args[0], ops.UNBOUND):
-            return not sets
-        return len(sets) == 1 and not self.depth[self.where[sets[0].out][0].id]
 
     # -- functions --
 
@@ -152,7 +86,7 @@ class _Lifting:
         if not is_plain(code) or sees_its_frame(code) or not is_const(site.args[2], None):
             return None
         closure = self.defs.get(site.args[4])
-        defaults = self._constants(site.args[1])
+        defaults = self.constants(site.args[1])
         body = normalise(code)
         if closure is None or defaults is None or body.suspends:
             return None
@@ -202,19 +136,7 @@ class _Lifting:
     def _can_be_direct(self, cell: Operand, call: Call) -> bool:
         group = self._reached(cell)
         bound = [x for c in group for x in (c, *self.inner[c].cells)]
-        return bound_to(self.inner[cell], call) is not None and all(self._is_bound(x, call.out) for x in bound)
-
-    def _constants(self, v: Operand) -> tuple[Any, ...] | None:
-        if isinstance(v, Const):
-            items = v.value or ()
-        else:
-            made = self.defs.get(v)
-            if made is None or not is_const(made.fn, ops.build_tuple):
-                return None
-            if not all(isinstance(a, Const) for a in made.args):
-                return None
-            items = tuple(a.value for a in made.args if isinstance(a, Const))
-        return items if all(type(x) in (int, float, complex, bool, str, type(None)) for x in items) else None
+        return bound_to(self.inner[cell], call) is not None and all(self.is_bound(x, call.out) for x in bound)
 
     def _only_reads(self, f: Inner) -> bool:
         """Does it do no more with its cells than to read the values, and to call the functions, in them?"""
@@ -282,7 +204,7 @@ class _Lifting:
                 cell = of_site.get(s.fn)
                 got = self.defs.get(s.fn)
                 if cell is None and got is not None and is_const(got.fn, ops.cell_get) and got.args[0] in self.inner:
-                    cell = got.args[0] if self._is_bound(got.args[0], got.out) else None
+                    cell = got.args[0] if self.is_bound(got.args[0], got.out) else None
                 new = None if cell is None else self._direct(cell, s)
                 changed = changed or new is not None
                 if s.out in memos:  # nobody is left who asks for what has the cache
@@ -306,7 +228,7 @@ class _Lifting:
         values = list(
             dict.fromkeys(self.defs[x].out for c in group for x in self.inner[c].cells if x not in self.inner)
         )
-        if not all(self._is_bound(x, call.out) for x in (*values, *group) if x not in self.rebound):
+        if not all(self.is_bound(x, call.out) for x in (*values, *group) if x not in self.rebound):
             return None
         reads = {
             x: Call(self.fresh.var(), Const(ops.cell_get), (x, Const(x.name)), (), call.pos)

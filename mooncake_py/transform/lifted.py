@@ -115,15 +115,20 @@ def only_calls(code: pytypes.CodeType, k: int, f: Inner) -> bool:
 
 def bound_to(f: Inner, call: Call) -> tuple[Operand, ...] | None:
     """The arguments of a call in the order of the parameters; None where they do not simply fit."""
-    code, n = f.code, f.code.co_argcount
+    return in_order(f.code, f.defaults, call)
+
+
+def in_order(code: pytypes.CodeType, defaults: tuple[Any, ...], call: Call) -> tuple[Operand, ...] | None:
+    """The same by the code, and the default values, of a plain function."""
+    n = code.co_argcount
     names = code.co_varnames[:n]
     args: list[Operand] = list(call.args)
     given = dict(call.kwargs)
     for i in range(len(args), n):
         if names[i] in given and i >= code.co_posonlyargcount:
             args.append(given.pop(names[i]))
-        elif i >= n - len(f.defaults):
-            args.append(Const(f.defaults[i - n + len(f.defaults)]))
+        elif i >= n - len(defaults):
+            args.append(Const(defaults[i - n + len(defaults)]))
         else:
             return None
     return tuple(args) if len(args) == n and not given else None

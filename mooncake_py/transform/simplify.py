@@ -23,6 +23,7 @@ from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.fixed import fixed_lists
+from mooncake_py.transform.given import without_given
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import MOST_TOTAL, inline_calls, take_in, take_in_awaited
 from mooncake_py.transform.kept import keep_views
@@ -157,6 +158,9 @@ def simplify(
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)
+    direct = without_given(inferred, fn.__globals__)
+    if direct is not None:
+        return settle_cells(direct)
     sure = without_idle(inferred, fn.__globals__)
     if sure is not None:
         return sure
