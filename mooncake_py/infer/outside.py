@@ -24,6 +24,7 @@ from mooncake_py.infer.codes import looks_into_only, names_of_values
 from mooncake_py.infer.held import (
     CONSTANTS_ONLY,
     DEEPEST,
+    INHERITED,
     holds_arrays,
     holds_classes,
     holds_plainly,
@@ -62,6 +63,8 @@ _ANY_NAME = frozenset(
     {"getattr", "setattr", "delattr", "vars", "__dict__", "attrgetter", "methodcaller", "__getattribute__"}
 )
 
+# Modules whose classes call none of the user's methods by names of their own, or whose code is looked into.
+_ASK_NOTHING = INHERITED | {"builtins", "abc", "typing", "enum", "types", "numpy"}
 _OF_NEW = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 """Methods that Python calls for objects and classes when they are made."""
 _MAKE_ANOTHER = _ANY_NAME | _OF_NEW | {"type", "__class__", "replace", "copy", "deepcopy"}
@@ -380,6 +383,7 @@ class Walk:
     def methods(self, cls: type, outside: bool, made: bool = True) -> None:
         """The methods that may run: `outside` of an object from there, `made` where objects of the class may be."""
         made = made or any(of_library(k.__module__) for k in cls.__mro__ if k is not object)
+        libraries = [k for k in cls.__mro__ if is_library(k) and k.__module__ not in _ASK_NOTHING]
         for k in (*cls.__mro__, *type.mro(type(cls))):
             if of_library(k.__module__):
                 continue
@@ -395,12 +399,15 @@ class Walk:
                     self.unmade.append(f)
                 elif isinstance(f, pytypes.FunctionType):
                     of_class = isinstance(d, classmethod) or issubclass(k, type) or name in _OF_CLASS
-                    self._method(name, f, inner, of_class=of_class)
+                    asked = any(name in b.__dict__ for b in libraries)
+                    self._method(name, f, inner, of_class=of_class, asked=asked)
                 else:
                     self.value(d)
 
-    def _method(self, name: str, f: Any, outside: bool, stores: bool = False, of_class: bool = False) -> None:
-        """A method, which runs if some code asks for its name, or Python does."""
+    def _method(
+        self, name: str, f: Any, outside: bool, stores: bool = False, of_class: bool = False, asked: bool = False
+    ) -> None:
+        """A method, which runs if some code asks for its name, or Python does, or (`asked`) a library that has it."""
         if not isinstance(f, pytypes.FunctionType):
             return
         self.method_names.add(name)
@@ -409,7 +416,7 @@ class Walk:
         names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
         special = name.startswith("__") and name.endswith("__") and name not in _OF_NEW_CLASS
         any_name = name not in _OF_NEW_CLASS and not names.isdisjoint(_ANY_NAME)
-        if not (special or name in names or any_name):
+        if not (special or asked or name in names or any_name):
             waiting.setdefault(name, []).append((f, outside))
             return
         c = self.function(f)

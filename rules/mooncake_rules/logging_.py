@@ -17,6 +17,7 @@ from mooncake_py.tracebacks import is_engine
 _KEEPS = (logging.handlers.BufferingHandler, logging.handlers.QueueHandler)
 """Handlers that keep records, and so what the messages are made of."""
 _RECORD = logging.LogRecord
+_DEFAULT = vars(logging)["_defaultFormatter"]
 _FOR_TESTS = "_pytest.logging"
 """The module of pytest's handlers, which stand at every logger while a test runs: what they keep is for the test."""
 
@@ -98,9 +99,65 @@ def find_caller(self, stack_info=False, stacklevel=1):
     return _find_caller(self, stack_info, stacklevel)
 
 
-zero_derivative(
-    _only_writes, _write, _find_caller, logging.Logger.isEnabledFor, logging.Logger.getEffectiveLevel,
-    logging.basicConfig,
+def _handlers(logger: logging.Logger, level: int) -> list[logging.Handler]:
+    """The handlers that get a record of this level, as `Logger.callHandlers` finds them."""
+    found, at, any_there = [], logger, False
+    while at:
+        any_there = any_there or bool(at.handlers)
+        found += [x for x in at.handlers if level >= x.level]
+        at = at.parent if at.propagate else None
+    return found if any_there else _without_handlers(logger, level)
+
+
+def _without_handlers(logger: logging.Logger, level: int) -> list[logging.Handler]:
+    last = logging.lastResort
+    if last is not None:
+        return [last] if level >= last.level else []
+    logging.Logger.callHandlers(logger, logging.makeLogRecord({"levelno": level}))  # which says so, once
+    return []
+
+
+def _only_writes_record(handler: logging.Handler, record: logging.LogRecord) -> bool:
+    return _writes(handler) and _is_plain_record(record)
+
+
+def _is_plain_record(record: logging.LogRecord) -> bool:
+    return type(record) is _RECORD and _is_plain(vars(record))
+
+
+def _handle(handler: logging.Handler, record: logging.LogRecord) -> None:
+    handler.handle(record)
+
+
+@overlay(logging.Logger.callHandlers)
+def call_handlers(self, record):
+    for handler in _handlers(self, record.levelno):
+        if _only_writes_record(handler, record):
+            _handle(handler, record)
+        else:
+            handler.handle(record)
+
+
+def _only_formats(handler: logging.Handler, record: logging.LogRecord) -> bool:
+    return (handler.formatter is None or _is_of_library(handler.formatter)) and _is_plain_record(record)
+
+
+def _formatted(handler: logging.Handler, record: logging.LogRecord) -> str:
+    return logging.Handler.format(handler, record)
+
+
+@overlay(logging.Handler.format)
+def format_record(self, record):
+    if _only_formats(self, record):
+        return _formatted(self, record)
+    formatter = _DEFAULT if self.formatter is None else self.formatter
+    return formatter.format(record)
+
+
+_ASKED = (
+    _only_writes, _write, _find_caller, _handlers, _only_writes_record, _handle, _only_formats, _formatted,
+    logging.Logger.isEnabledFor, logging.Logger.getEffectiveLevel, logging.basicConfig, logging.Handler.handleError,
+    logging.Formatter.formatTime, logging.Formatter.formatException,
 )  # fmt: skip
-incurious.update({_only_writes, _write, _find_caller, logging.Logger.isEnabledFor, logging.basicConfig})
-incurious.add(logging.Logger.getEffectiveLevel)
+zero_derivative(*_ASKED)
+incurious.update(_ASKED)

@@ -112,6 +112,77 @@ def test_handlers_of_the_users_are_looked_into(stream: io.StringIO) -> None:
         log.removeHandler(kept)
 
 
+def test_what_hands_records_to_handlers_is_not_looked_into(stream: io.StringIO) -> None:
+    class Lines(Kept):
+        def emit(self, record: logging.LogRecord) -> None:
+            self.found.append((self.format(record), 0, ""))
+
+    kept, heard = Lines(), Kept()
+    of_engine = logging.getLogger("mooncake_py")
+    log.addHandler(kept)
+    of_engine.addHandler(heard)
+    of_engine.setLevel(logging.INFO)
+    try:
+        assert grad(lambda x: one_message(x) * x)(0.7) == pytest.approx(3 * 0.7**2)
+    finally:
+        log.removeHandler(kept)
+        of_engine.removeHandler(heard)
+        of_engine.setLevel(logging.NOTSET)
+    derived = [text.split()[1] for _, _, text in heard.found]
+    assert not {"Logger.callHandlers", "Handler.format", "StreamHandler.flush"}.intersection(derived) and derived
+    assert [text for text, _, _ in kept.found] == ["y is 0.490"]
+
+
+class OfArguments(logging.Handler):
+    """A handler that keeps what the message is made of."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = record.args
+
+
+numbers, of_numbers = logging.getLogger("a.numbers"), OfArguments()
+numbers.addHandler(of_numbers)
+numbers.setLevel(logging.INFO)
+numbers.propagate = False
+
+
+def read_again(x: float) -> float:
+    numbers.info("x is %s", x * x)
+    return of_numbers.last[0] * x  # type: ignore[index, operator, return-value]
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_what_a_handler_keeps_has_its_derivative(checked: bool) -> None:
+    for x in (2.0, 3.0):
+        assert value_and_grad(read_again, debug_mode=checked)(x) == (x**3, 3 * x**2)
+
+
+class Marked(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"<{super().format(record)}>"
+
+
+def test_formatters_of_the_users_are_looked_into(stream: io.StringIO) -> None:
+    log.handlers[-1].setFormatter(Marked("%(asctime)s y: %(message)s", datefmt="at"))
+    assert grad(one_message)(0.7) == 1.4
+    assert stream.getvalue() == "<at y: y is 0.490>\n"
+
+
+def test_no_handlers_at_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = logging.Logger("alone")
+
+    def f(x: float) -> float:
+        alone.warning("x is %s", x)
+        alone.addFilter(lambda record: True)  # looked into from here on
+        alone.warning("again: %s", x)
+        return x * x
+
+    assert grad(f)(1.5) == 3.0
+    monkeypatch.setattr(logging, "lastResort", None)
+    assert grad(f)(1.5) == 3.0
+    assert capsys.readouterr().err.splitlines()[:2] == ["x is 1.5", "again: 1.5"]
+
+
 def test_rows_of_csv() -> None:
     def f(x: float) -> float:
         text = io.StringIO()
