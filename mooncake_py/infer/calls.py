@@ -631,6 +631,8 @@ class Calls(PythonCalls):
     def result_type(self, f: Any, args: tuple[Operand, ...], types: tuple[T, ...], kw: tuple[tuple[str, T], ...]) -> T:
         """The result type of a primitive. An array made of a list has the dtype of just these items."""
         t = result_type(f, types, kw)
+        if f is sorted and t == Top() and len(args) == 1:
+            t = Lst(Top())
         if isinstance(t, Lst) and t.elem == Top() and (f is list or f is sorted) and len(args) == 1:
             e = self.element_type(args[0])  # of a `zip` of constants, say
             return t if e.active or isinstance(e, Bot) else replace(t, elem=e)

@@ -31,6 +31,7 @@ from mooncake_py.infer.types import (
     T,
     Top,
     Tup,
+    Union,
     is_scalar,
     join,
 )
@@ -215,6 +216,8 @@ def _choices(t: T) -> tuple[T, ...]:
     """What a value of the type may be, where one sample says too little."""
     if isinstance(t, Real):
         return tuple([Inst(c) for c in _REALS if t.classes is None or c in t.classes])
+    if isinstance(t, Union) and not t.act:
+        return t.options
     return (Known(True), Known(False)) if isinstance(t, Inst) and t.cls is bool else ()
 
 

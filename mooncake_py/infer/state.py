@@ -213,8 +213,8 @@ class State:
         if d is not None and callee == Known(zip) and all(name == "strict" for name, _ in d.kwargs):
             return Tup(tuple(self.element_type(a) for a in d.args))
         if d is not None and isinstance(callee, Known):
-            if callee.value is enumerate and len(d.args) == 1 and not d.kwargs:
-                return Tup((Inst(int), self.element_type(d.args[0])))
+            if callee.value is enumerate and (pair := self._numbered(d)) is not None:
+                return pair
             items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
             if items_of is not None:
                 named = {k: self.type_of(v) for k, v in d.kwargs}
@@ -237,6 +237,10 @@ class State:
                 return Inst(str)
             case Known(value=v) if isinstance(v, str):
                 return Inst(str)
+            case Inst(cls=c) if c is bytes:
+                return Inst(int)
+            case Known(value=v) if isinstance(v, bytes):
+                return Inst(int)
             case Arr():
                 return row_of(t)
             case Lst(elem=e) | SetOf(elem=e):
@@ -257,6 +261,16 @@ class State:
             case Top() if x in self.shape.joining:
                 return self.of_any(x, self.element_type)
         return Top(t.active)
+
+    def _numbered(self, s: Call) -> T | None:
+        """What `enumerate` gives: ints, from whatever whole number on, beside the items."""
+        start = [*s.args[1:], *(v for name, v in s.kwargs if name == "start")]
+        if not s.args or len(start) != len(s.args) - 1 + len(s.kwargs):
+            return None
+        if any(widen(self.type_of(v)) not in _WHOLE for v in start):
+            return None
+        item = self.element_type(s.args[0])
+        return Tup((Inst(int), item))
 
     def active(self) -> bool:
         """Does the function get anything with a derivative?"""
@@ -284,6 +298,7 @@ class State:
 _OF_ITEMS = ("__iter__", "__getitem__")
 """What Python asks an object for that something goes over."""
 _SLICE = Inst(slice)
+_WHOLE = (Inst(int), Inst(bool))
 
 
 def gives_known(f: Any) -> bool:

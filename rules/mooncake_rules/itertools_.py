@@ -509,6 +509,12 @@ def _of_each(gives: Sequence[T], given: Sequence[T], named: dict[str, T]) -> T |
     return Tup(tuple(map(widen, gives)) * n.value) if isinstance(n, Known) and type(n.value) is int else None
 
 
+def _to_the_longest(gives: Sequence[T], given: Sequence[T], named: dict[str, T]) -> T:
+    """What `zip_longest` gives."""
+    fill = widen(named.get("fillvalue", Known(None)))
+    return Tup(tuple([join(widen(t), fill) for t in gives]))
+
+
 def _count_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:
     whole = all(type(widen(t)) is Inst and widen(t).cls is int for t in (*args, *kwargs.values()))  # type: ignore[attr-defined]
     return COUNTS if whole else Top(any(t.active for t in (*args, *kwargs.values())))
@@ -518,6 +524,7 @@ infer_table[itertools.count] = _count_type
 for _f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations):
     item_types[_f] = _several
 item_types[itertools.product] = _of_each
+item_types[itertools.zip_longest] = _to_the_longest
 item_types[itertools.pairwise] = lambda gives, given, named: Tup((widen(gives[0]), widen(gives[0])))
 item_types[itertools.islice] = item_types[itertools.cycle] = lambda gives, given, named: widen(gives[0])
 item_types[itertools.chain] = lambda gives, given, named: functools.reduce(join, map(widen, gives)) if gives else None

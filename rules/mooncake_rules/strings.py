@@ -12,6 +12,7 @@ _OF_NAMES: dict[T, str] = {
     Inst(bool): "endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace "
     "istitle isupper startswith",
     Inst(int): "count find index rfind rindex",
+    Inst(bytes): "encode",
     Lst(_TEXT): "split rsplit splitlines",
     Tup((_TEXT, _TEXT, _TEXT)): "partition rpartition",
 }

@@ -119,6 +119,8 @@ def test_lists_beside_arrays_and_powers_of_their_items_are_seen_through(f) -> No
         "simulations.reactions_written_as_text",
         "simulations.amounts_by_words_of_a_text",
         "simulations.objects_from_a_generator_method",
+        "iteration.counted_from_one",
+        "iteration.letters_in_order_and_once",
         "simulations.stars_of_as_many_as_are_taken",
         "number_lists.starred_parts_of_lists",
         "copies.copies_of_settings",

@@ -770,3 +770,41 @@ def chains_of_what_comes_in_several_ways(x):
     it = itertools.chain(powers(x[0], 3), x)
     first = next(it) + next(it)
     return total * first + sum(it) + sum(itertools.chain(x, [1.0]))
+
+
+@case(1.1, 0.93, "kitten", name="counted_from_one")
+def letters_are_counted_from_one(change, insert, word):
+    table = [[0.0] * 8 for _ in range(7)]
+    for i, a in enumerate(word, 1):
+        for j, b in enumerate("sitting", start=1):
+            cost = 0.0 if a == b else change
+            table[i][j] = min(table[i - 1][j] + insert * j, table[i][j - 1] + insert, table[i - 1][j - 1] + cost)
+    return table[6][7] + table[3][2]
+
+
+@case(1.3, "kitten")
+def letters_in_order_and_once(x, word):
+    at = [0.0] * 130
+    for i, c in enumerate(sorted(word, key=lambda c: -ord(c)), 1):
+        at[i] = at[i - 1] * x + x * (c == "t")
+    for c in sorted(set(word)):
+        at[ord(c)] += x * x
+    for c in set(word):
+        at[20] += x * (c == "k")
+    for b in word.encode():
+        at[b] = at[b] * x + b
+    for i, b in enumerate(b"abc", 1):
+        at[i] += b * x
+    return sum(at)
+
+
+@case(1.3, "kitten")
+def letters_beside_others(x, word):
+    at = [x] * 10
+    for i, (a, b) in enumerate(itertools.zip_longest(word, "kid"), 1):
+        at[i] = at[i - 1] * x + x * (a == b)
+    for i, (a, b) in enumerate(itertools.zip_longest(word, "kit", fillvalue="t"), start=2):
+        at[i] += at[i - 1] * x * (a == b)
+    for i, (letter, group) in enumerate(itertools.groupby(word), 1):
+        at[i] += x * len(list(group)) * (letter != "n")
+    return sum(at)

@@ -351,11 +351,16 @@ def list_iadd(xs: CoDual, ys: CoDual):
     return CoDual(xs.primal, xs.fdata), pullback
 
 
+_ITEMS: dict[type, type] = {range: int, bytes: int, str: str}
+
+
 def elements(t: T) -> T:
     """The join of the types of a sequence's items."""
     if isinstance(t, (Lst, Many, SetOf)):
         return t.elem
-    if isinstance(t, Known) and isinstance(t.value, (tuple, list, range, str, frozenset)):
+    if isinstance(t, Known) and isinstance(t.value, (str, bytes, range)):
+        t = widen(t)
+    if isinstance(t, Known) and isinstance(t.value, (tuple, list, frozenset)):
         t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
     if isinstance(t, Tup):
         e: T = BOT
@@ -364,8 +369,8 @@ def elements(t: T) -> T:
         return e
     if isinstance(t, Arr) and t.ndim == 1 and t.dtype is not None:
         return Inst(t.dtype.type, t.act)
-    if isinstance(t, Inst) and t.cls is range:
-        return Inst(int)
+    if isinstance(t, Inst) and t.cls in _ITEMS:
+        return Inst(_ITEMS[t.cls])
     return keys_of(t) if isinstance(t, Dct) else Top(t.active)
 
 
