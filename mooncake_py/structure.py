@@ -6,6 +6,7 @@ import builtins
 import enum
 import functools
 import gc
+import sys
 import types as pytypes
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -122,9 +123,9 @@ def _looks_like_user_class(cls: type) -> bool:
     return cls is not object and bool(cls.__flags__ & HEAP)
 
 
-MANY, MANY_BY_HAND = 6, 60
+MANY, MANY_BY_HAND, _IN_RUNS = 6, 60, 2
 """So many classes of one name and module are one that a function makes each time it runs. At the top of a module it may
-be the user who defines it again and again; but there named tuples have their names, too, which functions make."""
+be the user who defines it again and again. Named tuples that functions make have such names, too, but are not there."""
 _made: dict[type, bool] = {}
 _of_one_name: dict[tuple[str, str], int] = {}
 
@@ -135,12 +136,32 @@ def is_made_anew(cls: type) -> bool:
     if known is None:
         if not cls.__flags__ & HEAP:
             return False
-        if len(_made) > 5000:
-            _made.clear()
-        name = cls.__module__, cls.__qualname__
-        _of_one_name[name] = n = _of_one_name.get(name, 0) + 1
-        known = _made[cls] = n > (MANY if "<locals>" in cls.__qualname__ else MANY_BY_HAND)
+        known = _is_one_of_many(cls, MANY_BY_HAND if _is_by_hand(cls) else MANY)
     return known
+
+
+def note_made(cls: type) -> None:
+    """A class statement has run in a run, as it will in the next one: of its classes two are looked into."""
+    _is_one_of_many(cls, _IN_RUNS)
+
+
+def _is_one_of_many(cls: type, most: int) -> bool:
+    if len(_made) > 5000:
+        _made.clear()
+    name = cls.__module__, cls.__qualname__
+    _of_one_name[name] = n = _of_one_name.get(name, 0) + 1
+    _made[cls] = n > most
+    return n > most
+
+
+def _is_by_hand(cls: type) -> bool:
+    """Does a class stand at the top of its module? A named tuple has such a name, but is found there if it does."""
+    if "<locals>" in cls.__qualname__ or not issubclass(cls, tuple):
+        return "<locals>" not in cls.__qualname__
+    found: Any = sys.modules.get(cls.__module__)
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found is cls
 
 
 def items_of(x: tuple[Any, ...]) -> tuple[Any, ...]:

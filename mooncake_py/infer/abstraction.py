@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.fields import is_local_function
 from mooncake_py.infer.named import is_named_tuple
 from mooncake_py.infer.own_containers import base_of, kept_as
 from mooncake_py.infer.types import (
@@ -57,6 +58,8 @@ _TOLD_WHEN_READ = frozenset({KeyError, staticmethod})
 _OF_WHOLE_NUMBERS = re.compile(r"count\(-?\d+(, -?\d+)?\)")
 """As an `itertools.count` shows itself, which tells in no other way where it stands."""
 _CARRYING = (list, dict, deque, set, frozenset, tuple, np.ndarray, np.inexact, float, complex)
+_CONSTANT = frozenset({int, bool, float, complex, str, bytes, tuple, type(None), type, pytypes.ModuleType,
+                       pytypes.BuiltinFunctionType})  # fmt: skip
 
 
 class Met:
@@ -161,8 +164,19 @@ def _is_another_each_time(f: pytypes.BuiltinFunctionType) -> bool:
 
 
 def is_of_its_own(f: pytypes.FunctionType, act: bool) -> bool:
-    """Has a function cells, or default values with derivatives? Each is another then, and known by its class only."""
-    return f.__closure__ is not None or (act and bool(f.__defaults__ or f.__kwdefaults__))
+    """Has a function cells, or default values with derivatives? Each is another then, and known by its class only.
+
+    So is one that a function makes anew with default values that are objects, as those of a weak dict are told of what
+    has gone.
+    """
+    if f.__closure__ is not None or (act and bool(f.__defaults__ or f.__kwdefaults__)):
+        return True
+    return f.__defaults__ is not None and is_local_function(f) and not all(map(_is_constant, f.__defaults__))
+
+
+def _is_constant(x: Any) -> bool:
+    """Is a default value the same in each run?"""
+    return type(x) in _CONSTANT or (type(x) is pytypes.FunctionType and not is_local_function(x))
 
 
 def is_of_class_made_anew(x: Any) -> bool:

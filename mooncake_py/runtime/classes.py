@@ -27,12 +27,20 @@ from mooncake_py.ir.nodes import Const, Operand
 from mooncake_py.runtime.asked import watched
 from mooncake_py.runtime.python import run_python
 from mooncake_py.runtime.results import Call, Given, Pull, Result
-from mooncake_py.structure import is_user_class
+from mooncake_py.structure import is_user_class, note_made
 from mooncake_py.tangents import DictShadow, FunctionShadow, ListShadow, ObjectShadow, has_tangent
 
 
 def handle_build_class(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
-    """A class statement. Its methods find the cells they share with the function.
+    """A class statement, which each run makes a class by."""
+    found = _build_class(call, args, fargs, kwargs)
+    if isinstance(found[0], type):
+        note_made(found[0])
+    return found
+
+
+def _build_class(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
+    """What a class statement makes. Its methods find the cells they share with the function.
 
     A body that does no more than to make functions and constants runs as it is.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import run
-from mooncake_py.infer.abstraction import abstract, is_item_by_item
+from mooncake_py.infer.abstraction import abstract, is_item_by_item, is_of_class_made_anew
 from mooncake_py.infer.types import Obj, Tup
 from mooncake_py.structure import items_of
 from mooncake_py.tangents import met_fdata
@@ -69,7 +69,7 @@ def abstract_codual(x: Any, fx: Any, most: int = MOST) -> Any:
 
     `most`: up to how many items of a list are looked at.
     """
-    if isinstance(x, tuple) and is_item_by_item(x):
+    if isinstance(x, tuple) and is_item_by_item(x) and not is_of_class_made_anew(x):
         fs = fx if fx is not None else (None,) * len(x)
         return Tup(tuple([abstract_codual(v, fv, most) for v, fv in zip(x, fs, strict=True)]), type(x))
     t = abstract(x, is_active(x, fx), most)
