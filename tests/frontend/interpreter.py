@@ -51,6 +51,9 @@ class _Frame:
         values.update(zip(names[count - len(defaults) : count], defaults, strict=True))
         values.update(zip(names, args[:count], strict=False))
         values.update({k: v for k, v in kwargs.items() if k in names})
+        twice = kwargs.keys() & names[code.co_posonlyargcount : min(count, len(args))]
+        if twice or not values.keys() >= {*names}:
+            raise TypeError(f"{self.f.__name__}() cannot take these arguments")
         out = [values[name] for name in names]
         if code.co_flags & 0x04:
             out.append(args[count:])
