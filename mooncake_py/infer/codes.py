@@ -110,10 +110,14 @@ def may_carry(f: pytypes.FunctionType, seen: set[pytypes.CodeType]) -> bool:
     if f.__code__ in seen:
         return False
     seen.add(f.__code__)
-    if raises_something(f.__code__):
+    codes = [f.__code__]
+    for code in codes:  # with those of the functions that it makes
+        codes += [k for k in code.co_consts if isinstance(k, pytypes.CodeType)]
+    if any(map(raises_something, codes)):
         return True
-    named = (f.__globals__.get(name) for name in f.__code__.co_names)
-    return any(isinstance(g, pytypes.FunctionType) and may_carry(g, seen) for g in (*named, *f.__code__.co_consts))
+    named = [f.__globals__.get(name) for code in codes for name in code.co_names]
+    own = [k for code in codes for k in code.co_consts]
+    return any(isinstance(g, pytypes.FunctionType) and may_carry(g, seen) for g in (*named, *own))
 
 
 @functools.cache

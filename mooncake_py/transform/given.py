@@ -92,10 +92,8 @@ def _function(inferred: Inferred, s: Call) -> pytypes.FunctionType | None:
 
 
 def _in_order(g: pytypes.FunctionType, s: Call) -> tuple[Operand, ...] | None:
-    """The arguments of a call of g, one for each parameter; None where they do not simply fit."""
-    defaults = g.__defaults__ or ()
-    fixed = all(type(x) in (int, float, complex, bool, str, type(None)) for x in defaults)
-    return in_order(g.__code__, defaults if fixed else (), s)
+    """The arguments of a call of g, one for each parameter; None where one is left to its default, which may change."""
+    return in_order(g.__code__, (), s)
 
 
 def _given(cells: Cells, site: Call, call: Call, depth: int = 0) -> _Given | None:

@@ -37,3 +37,17 @@ def test_the_name_by_which_it_calls_itself_may_change(monkeypatch):
     monkeypatch.setitem(globals(), "halved", lambda f, a, n: a * f(a) * f(a))
     value = by_another_name(0.7)
     assert value_and_grad(by_another_name)(0.7) == pytest.approx((value, slope(by_another_name, 0.7)))
+
+
+def powered(f, a, n, k=2):
+    return f(a) * k if n == 0 else powered(f, a / 2, n - 1) + f(a) * k
+
+
+def of_a_default(x):
+    return powered(lambda t: math.sin(x * t), 0.5, 2)
+
+
+def test_default_values_may_change(monkeypatch):
+    assert value_and_grad(of_a_default)(0.7)[1] == pytest.approx(slope(of_a_default, 0.7))
+    monkeypatch.setattr(powered, "__defaults__", (5,))
+    assert value_and_grad(of_a_default)(0.7)[1] == pytest.approx(slope(of_a_default, 0.7))
