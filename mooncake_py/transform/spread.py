@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING
 
-from mooncake_py.infer.types import TOP, Arr, Inst, Real, T, Top, is_scalar
+from mooncake_py.infer.types import TOP, Arr, Inst, Known, Real, T, Top, is_scalar, join
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Const, Operand, Var
 from mooncake_py.shadows import NoDerivative
@@ -56,9 +56,19 @@ def with_cotangent(
         return
     parts = take_parts(info, p, out, tree, (), given)
     if always or (given and has_fdata(tree)):  # a rule that gives fdata decides itself what there is to do
+        _note_absent(p, parts)
         body(_packed(p, parts, whole))
     else:
         p.if_nonnull(_some(p, parts), lambda: body(_packed(p, parts, whole)))
+
+
+def _note_absent(p: PullbackBuilder, parts: Parts) -> None:
+    """Cotangents that may be None: their types are those of the values they belong to, and would deny it."""
+    if isinstance(parts, tuple):
+        for part in parts:
+            _note_absent(p, part)
+    elif isinstance(parts, Var) and parts not in p.nonnull:
+        p.types[parts] = join(p.types.get(parts, TOP), Known(None))
 
 
 def parts_of_result(info: ADInfo, y: Operand, t: T, tree: Tree) -> Parts:

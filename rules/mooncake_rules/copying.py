@@ -276,7 +276,8 @@ def give_back(x: Any, fx: Any, y: Any, fy: Any, r: Any, seen: set[int], copies: 
         copied = attributes(y)
         for k, a in attributes(x).items():
             t = give_back(a, beside.fdata(k), copied[k], own.fdata(k), own.r.pop(k, None), seen, copies)
-            beside.r[k] = add_any(beside.r.get(k), None, t)
+            if t is not None:
+                beside.r[k] = add_any(beside.r.get(k), None, t)
     if fx is None or type(fx) in (PartialShadow, FunctionShadow):
         return r if isinstance(x, (float, complex, np.inexact)) else None
     seen.add(id(y))

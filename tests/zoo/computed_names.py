@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 
@@ -176,3 +178,27 @@ def handlers_of_several_methods(x, y):
             for handler in handlers.get(name, []):
                 handler(x * y + i)
     return accounts[0].balance + accounts[1].balance * y
+
+
+class Dropout:
+    def __init__(self, rate, rng):
+        self.rate, self.rng = rate, rng
+
+    def look(self):
+        return sum(isinstance(v, list) for v in vars(self).values())
+
+    def look_at_each(self):
+        for v in vars(self).values():
+            isinstance(v, list)
+
+    def __call__(self, x):
+        return x * self.rate
+
+
+@case(0.7)
+def attributes_that_are_looked_at_by_a_method_of_any_name(x):
+    layer = Dropout(x, np.random.default_rng(1))
+    y = np.mean(layer(np.ones(3) * x))
+    for name in ("look", "look_at_each"):
+        getattr(layer, "".join([name]))()
+    return y
