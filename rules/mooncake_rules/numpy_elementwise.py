@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.kinds import Array, Scalar
-from mooncake_py.registry import inline, overlay, probed, pure, rrule, zero_derivative
+from mooncake_py.registry import infer_table, inline, overlay, probed, pure, rrule, zero_derivative
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.common import conj, is_complex, is_number
 from mooncake_rules.operators import binary, down, shapes_of
@@ -198,10 +198,39 @@ def apart_from_zero(y: Any) -> Any:
     return y if np.count_nonzero(y) == y.size else np.where(y == 0, 1, y)
 
 
+_LOWEST = {np.dtype(c): np.array(np.finfo(c).min) for c in "efdg"}  # arrays: numbers would be made such
+
+
+def bounded(y: Any) -> Any:
+    """What to subtract from the terms of the sum that y is the logarithm of: they have no share in a sum of zero.
+
+    Infinity minus infinity would be no number, and NumPy warn of it.
+    """
+    return np.maximum(y, _LOWEST[y.dtype])
+
+
+pure.add(bounded)
+infer_table[bounded] = lambda args, kwargs: args[0]
+
+
+def _logaddexp(f: Any) -> Any:
+    power = np.exp if f is np.logaddexp else np.exp2
+
+    def logaddexp(a, b):
+        y = f(a, b)
+        shapes = shapes_of(a, b)
+
+        def pullback(dy):
+            z = (y if y > -math.inf else 0.0) if is_number(y) else bounded(y)
+            return down(dy * power(a - z), a, shapes, 0, b), down(dy * power(b - z), b, shapes, 1, a)
+
+        return y, pullback
+
+    return logaddexp
+
+
 _BINARY: list[tuple[Callable, Callable, Callable]] = [
     (np.hypot, lambda a, b, y: a / apart_from_zero(y), lambda a, b, y: b / apart_from_zero(y)),
-    (np.logaddexp, lambda a, b, y: np.exp(a - y), lambda a, b, y: np.exp(b - y)),
-    (np.logaddexp2, lambda a, b, y: np.exp2(a - y), lambda a, b, y: np.exp2(b - y)),
     (np.fmax, lambda a, b, y: above_or_alone(a, b), lambda a, b, y: above_or_alone(b, a)),
     (np.fmin, lambda a, b, y: below_or_alone(a, b), lambda a, b, y: below_or_alone(b, a)),
     (np.fmod, lambda a, b, y: 1.0, lambda a, b, y: -np.trunc(over(a, b))),
@@ -228,6 +257,11 @@ def _of_two(df_da: Callable, df_db: Callable) -> Callable:
 
 for _f, _a, _b in _BINARY:
     binary(_of_two(_a, _b), _f)
+    probed.add(_f)
+
+
+for _f in (np.logaddexp, np.logaddexp2):
+    binary(_logaddexp, _f)
     probed.add(_f)
 
 

@@ -53,3 +53,12 @@ def compared_with_views_of_infinite_ends(s):
 
 def test_nothing_comes_through_a_view_that_is_only_compared() -> None:
     assert grad(compared_with_views_of_infinite_ends)(0.7) == 2.0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("f", [np.logaddexp, np.logaddexp2])
+def test_terms_of_a_sum_of_zero_have_no_share_in_its_logarithm(f: Any) -> None:
+    assert grad(f, (0, 1))(-np.inf, -np.inf) == (0.0, 0.0)
+    xs = np.array([-np.inf, 0.0, -np.inf], np.float32)
+    by_xs, by_y = grad(lambda xs, y: f(xs, y).sum(), (0, 1))(xs, -np.inf)
+    assert list(by_xs) == [0.0, 1.0, 0.0] and by_y == 0.0

@@ -290,3 +290,12 @@ def asarray_of_array(a):
 @case(V)
 def array_attributes(a):
     return a * a.size + a.shape[0] * a / a.ndim + a.real + a.itemsize
+
+
+@case(0.3, V)
+def logarithms_of_sums_that_are_zero(x, a):
+    none = -math.inf + x
+    nothing = np.array([-np.inf, 0.0, -np.inf, 1.0])
+    y = np.logaddexp(np.logaddexp(none, 2.0 * none), x) + np.logaddexp2(np.logaddexp2(none, none), x)
+    y = y + np.logaddexp(np.logaddexp(nothing + a, nothing * 2.0 + x), a)
+    return y + np.logaddexp2(np.logaddexp2(nothing + a, none), a)
