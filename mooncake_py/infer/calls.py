@@ -396,6 +396,8 @@ class Calls(PythonCalls):
                 return of_object
             if (of_its_items := self.classes.of_items(f, args, types, s.kwargs)) is not None:
                 return self.planned(s, of_its_items)
+            if f is ops.call_ex and (plan := by_columns(self, s) or spread_out(self, s)) is not None:
+                return self.planned(s, plan)
             if not s.kwargs and (way := of_items(f, s.args, args, types)) is not None:
                 return self.planned(s, way)
             places = placed(self.classes, f, args, types, s.kwargs, self.type_of)
@@ -404,8 +406,6 @@ class Calls(PythonCalls):
                 return places.type
             if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
                 return self.dynamic(s, "the class of a named tuple decides")
-            if f is ops.call_ex and (plan := by_columns(self, s) or spread_out(self, s)) is not None:
-                return self.planned(s, plan)
             if f is ops.call_ex and self.is_spread(s, types):
                 return self.planned(s, Starred())
         if f is empty_default:

@@ -92,6 +92,24 @@ MADE = Const(_Made())
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """The arguments of a call: the items of a sequence of any length between others, `taken` of them by code or by a
+    class of named tuples. `display` is the tuple of them all, where there is one that is made for this call alone."""
+
+    sequence: Operand
+    by: pytypes.CodeType | type
+    taken: int
+    before: tuple[Operand, ...] = ()
+    after: tuple[Operand, ...] = ()
+    display: Var | None = None
+
+    @property
+    def length(self) -> int:
+        """How long the sequence has to be."""
+        return self.taken - len(self.before) - len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The calls that an operation is: of `function`, whose result is the operation's.
 
@@ -101,8 +119,7 @@ class Plan:
     the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
     function gets as keyword arguments, too. `lacks`: an object, its class, and the name of an attribute that the
     object is taken not to have itself. Of the arguments at the places `items`, objects of classes derived from
-    containers, `function` gets what holds their items. `spread`: a sequence whose items are the arguments, the code
-    that takes them, and how many that takes.
+    containers, `function` gets what holds their items. With `spread`, what that says are the arguments.
     """
 
     function: Any
@@ -113,7 +130,7 @@ class Plan:
     reads: tuple[str, ...] = ()
     lacks: tuple[Operand, Operand, Operand] | None = None
     items: tuple[int, ...] = ()
-    spread: tuple[Operand, pytypes.CodeType, int] | None = None
+    spread: Spread | None = None
 
 
 _HEAP = 1 << 9  # flag of a class that can be changed

@@ -1,4 +1,5 @@
-"""`f(*xs)` of a list or array whose length is not known, where f takes one number of arguments: xs has that many."""
+"""`f(*xs)` and `f(a, *xs)` of a list or array whose length is not known, where f takes one number of arguments: xs has
+as many as are left."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.lookup import Lookup, is_function
+from mooncake_py.infer.named import takes_all
 from mooncake_py.infer.parts import many
-from mooncake_py.infer.protocol import MADE, Plan
-from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Many, Meth, Obj, T, is_scalar
+from mooncake_py.infer.protocol import MADE, Plan, Spread
+from mooncake_py.infer.types import Arr, Bot, Fn, Known, Lst, Many, Meth, Obj, T, Tup, is_scalar
+from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, Const, Operand
-from mooncake_py.registry import is_declared
+from mooncake_py.ir.nodes import Call, Const, Operand, Var
+from mooncake_py.registry import is_declared, is_pure
 from mooncake_py.structure import is_user_class
 from mooncake_py.tuples import OF_NUMBERS
 
@@ -36,13 +39,59 @@ def spread_out(state: State, s: Call) -> Plan | None:
         of_numbers = OF_NUMBERS.get(f.value) if type(f.value).__hash__ is not None else None
         if of_numbers is not None:
             return Plan(Const(of_numbers), (xs,))
-    if not isinstance(t, (Arr, Lst)) or (isinstance(t, Arr) and not t.fewest) or not is_const(kwargs, None):
+    if not is_const(kwargs, None) or isinstance(f, Bot):
         return None
-    code = _code_of(f)
-    if code is None or isinstance(f, Bot):
+    if _has_any_length(t):
+        taken = _taken_by(f)
+        return None if taken is None else Plan(callee, (), spread=Spread(xs, *taken))
+    spread = None if isinstance(t, (Tup, Known)) else _between_others(state, s)
+    return None if spread is None else Plan(callee, (), spread=spread)
+
+
+def _has_any_length(t: T) -> bool:
+    return isinstance(t, Lst) or (isinstance(t, Arr) and bool(t.fewest))
+
+
+def _between_others(state: State, s: Call) -> Spread | None:
+    """The arguments of `f(a, *xs, b)`, one of which is starred; None for other calls, or where a may change xs."""
+    taken = _taken_by(state.type_of(s.args[0]), named=True)
+    shape = state.shape
+    d = shape.defs.get(s.args[1])  # type: ignore[arg-type]
+    made = shape.defs.get(d.args[0]) if d is not None and is_const(d.fn, ops.list_to_tuple) else None  # type: ignore[arg-type]
+    if taken is None or d is None or made is None or not is_const(made.fn, ops.build_list):
         return None
-    bound = 1 if isinstance(f, Meth) or (isinstance(f, Known) and isinstance(f.value, type)) else 0
-    return Plan(callee, (), spread=(xs, code, code.co_argcount - bound))
+    stmts = shape.blocks[shape.block_of[s.out]].stmts
+    if made not in stmts:
+        return None
+    before: list[Operand] = list(made.args)
+    after: list[Operand] = []
+    xs: Operand | None = None
+    for x in stmts[stmts.index(made) + 1 : stmts.index(d)]:
+        if x.args[:1] != (made.out,):
+            if xs is not None and not _changes_nothing(state, x):
+                return None
+        elif is_const(x.fn, ops.list_append):
+            (before if xs is None else after).append(x.args[1])
+        elif not is_const(x.fn, ops.list_extend) or xs is not None or not _has_any_length(state.type_of(x.args[1])):
+            return None
+        else:
+            xs = x.args[1]
+    if xs is None or any(made.out in x.operands() for x in stmts[stmts.index(d) + 1 :]):
+        return None
+    spread = Spread(xs, *taken, tuple(before), tuple(after), d.out)
+    return spread if spread.length >= 0 else None
+
+
+def _changes_nothing(state: State, s: Call) -> bool:
+    """Is this surely no call of a function of the user's, nor of one that writes, as far as is known by now?"""
+    info = state.calls.get(s.out)
+    state.read += [v for v in s.operands() if isinstance(v, Var)]  # what it is follows from their types
+    if info is None:
+        return True
+    if info.kind not in ("rule", "plain", "op"):
+        return False
+    reads = is_const(s.fn, getattr) or is_const(s.fn, ops.load_global)
+    return reads or is_pure(info.target, len(s.args), [k for k, _ in s.kwargs])
 
 
 def code_of_rest(t: T) -> FunctionType | None:
@@ -88,18 +137,21 @@ def _given(f: FunctionType) -> FunctionType:
 MOST_KEPT = 1000
 
 
-def _code_of(t: T) -> CodeType | None:
-    """What a call of such a function, method or class runs, where that takes no more and no fewer arguments."""
+def _taken_by(t: T, named: bool = False) -> tuple[CodeType | type, int] | None:
+    """What a call of such a function, method or class runs, where that takes no more and no fewer arguments, and how
+    many; `named`: for a class of named tuples as well, which is what takes them."""
     if isinstance(t, Fn):
         plain = all(is_const(v, None) for s in t.sites for v in s.args[1:3])
-        return t.code if plain and _is_exact(t.code) else None
-    f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
+        return (t.code, t.code.co_argcount) if plain and _is_exact(t.code) else None
+    f, bound = (t.func, 1) if isinstance(t, Meth) else (t.value if isinstance(t, Known) else None, 0)
     if isinstance(f, type):
+        if named and takes_all(f) and not is_declared(f):
+            return f, len(f._fields)  # type: ignore[attr-defined]
         made = is_user_class(f) and Lookup(f).get("__new__", None) is object.__new__
-        f = Lookup(f).get("__init__", None) if made else None
-    if not isinstance(f, FunctionType) or f.__defaults__ or f.__kwdefaults__:
+        f, bound = Lookup(f).get("__init__", None) if made else None, 1
+    if not isinstance(f, FunctionType) or f.__defaults__ or f.__kwdefaults__ or not _is_exact(f.__code__):
         return None
-    return f.__code__ if _is_exact(f.__code__) else None
+    return f.__code__, f.__code__.co_argcount - bound
 
 
 def _is_exact(code: CodeType) -> bool:

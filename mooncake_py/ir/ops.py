@@ -117,10 +117,11 @@ def check_unchanged(d: Any, n: int) -> None:
         raise RuntimeError(f"{what} during iteration")
 
 
-def check_fields(cls: Any, xs: Any, whole: bool) -> None:
-    """Raise what `cls(*xs)` or `cls._make(xs)` raises where xs are not as many as the named tuple has fields."""
-    if len(xs) != len(cls._fields):
-        cls._make(xs) if whole else cls(*xs)
+def check_fields(cls: Any, xs: Any, whole: bool, beside: int = 0) -> None:
+    """Raise what `cls(*xs)` (or with arguments `beside` it) or `cls._make(xs)` raises where xs are not as many as the
+    named tuple has fields."""
+    if len(xs) + beside != len(cls._fields):
+        cls._make(xs) if whole else cls(*[None] * beside, *xs)
 
 
 def check_arguments(code: CodeType, xs: Any, n: int) -> None:

@@ -148,7 +148,7 @@ class Displays:
                 given.add(s.args[2])
             blocks.append(replace(b, stmts=tuple(self.out)))
         if any(isinstance(v, Var) for v in given):
-            blocks = [replace(b, stmts=tuple([s for s in b.stmts if not _puts_together(s, given)])) for b in blocks]
+            blocks = [replace(b, stmts=tuple([s for s in b.stmts if not puts_together(s, given)])) for b in blocks]
         return replace(fn, blocks=tuple(blocks))
 
     def _mixed(self, s: Call) -> bool:
@@ -241,7 +241,7 @@ class Displays:
             blocks.append(replace(b, stmts=tuple(self.out)))
         if not lists:
             return None
-        blocks = [replace(b, stmts=tuple([s for s in b.stmts if not _puts_together(s, lists)])) for b in blocks]
+        blocks = [replace(b, stmts=tuple([s for s in b.stmts if not puts_together(s, lists)])) for b in blocks]
         return replace(self.fn, blocks=tuple(blocks))
 
     def _display(self, s: Call) -> bool:
@@ -305,6 +305,6 @@ class Displays:
 _PUT_IN = (ops.dict_merge, ops.list_append, ops.list_extend)
 
 
-def _puts_together(s: Call, containers: Set[Operand]) -> bool:
+def puts_together(s: Call, containers: Set[Operand]) -> bool:
     """Does the statement make one of these containers, or put something into it?"""
     return s.out in containers or (any(is_const(s.fn, f) for f in _PUT_IN) and s.args[0] in containers)

@@ -14,13 +14,14 @@ from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup, is_function
 from mooncake_py.infer.own_containers import is_of_base
 from mooncake_py.infer.partials import partials
-from mooncake_py.infer.protocol import MADE, Keywords, Plan, exact_class
+from mooncake_py.infer.protocol import MADE, Keywords, Plan, Spread, exact_class
 from mooncake_py.infer.shape import only_called
 from mooncake_py.infer.special_methods import STAND_INS
 from mooncake_py.infer.types import BOT, Bot, Dct, Known, Lst, Meth, Obj, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_function
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
+from mooncake_py.transform.displays import puts_together
 from mooncake_py.transform.doubts import doubt, note
 
 
@@ -44,18 +45,20 @@ def as_calls(inferred: Inferred) -> Function | None:
     gone: set[Var] = set()
     while len(gone) < len(more := {v for v in only_called(fn, bound, gone) if _calls_of(fn, v) <= plans.keys()}):
         gone = more
+    shown = _displays(inferred, plans)
     blocks = []
     for b in fn.blocks:
         stmts: list[Call] = []
         for s in b.stmts:
             if s.out in plans:
                 plan = plans[s.out]
-                for v in s.args[:2] if is_const(s.fn, ops.call_ex) else (s.fn,):
+                given = s.args[1:2] if plan.spread is None else (plan.spread.sequence,)
+                for v in (s.args[0], *given) if is_const(s.fn, ops.call_ex) else (s.fn,):
                     stmts += [] if v in gone else doubt(inferred, v, fresh, s.pos)
                 if plan.lacks is not None:
                     stmts.append(Call(fresh.var(), Const(fields.lacks), plan.lacks, (), s.pos))
                 stmts += _direct(s, plan, fresh, inferred)
-            elif s.out not in gone:
+            elif s.out not in gone and s not in shown:
                 stmts.append(s)
         blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
@@ -98,10 +101,7 @@ def _filled(
 def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]:
     types, shape = inferred.types, inferred.memory.shape
     if plan.spread is not None:
-        xs, code, n = plan.spread
-        check = Call(fresh.var(), Const(ops.check_arguments), (Const(code), xs, Const(n)), (), s.pos)
-        each = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
-        return [check, *each, Call(s.out, plan.function, tuple([x.out for x in each]), (), s.pos)]
+        return _one_by_one(s, plan.function, plan.spread, fresh)
     if is_const(plan.function, object.__setattr__):
         names = [(plan.args[0], Const(k), v) for k, v in plan.kwargs]
         outs = [*(fresh.var() for _ in names[1:]), s.out]
@@ -159,6 +159,28 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]
         if filled is not None:
             return [*filled[0], made, *filled[1]]
     return [made, Call(fresh.var(), Const(plan.function), given, plan.kwargs, s.pos)]
+
+
+def _one_by_one(s: Call, f: Operand, spread: Spread, fresh: Fresh) -> list[Call]:
+    """The call with the items of a sequence, whose length is checked, between other arguments."""
+    xs, n, beside = spread.sequence, spread.length, len(spread.before) + len(spread.after)
+    if isinstance(spread.by, type):
+        args: tuple[Operand, ...] = (Const(spread.by), xs, Const(False), Const(beside))
+        check = Call(fresh.var(), Const(ops.check_fields), args, (), s.pos)
+    else:
+        check = Call(fresh.var(), Const(ops.check_arguments), (Const(spread.by), xs, Const(n)), (), s.pos)
+    each = [Call(fresh.var(), Const(operator.getitem), (xs, Const(i)), (), s.pos) for i in range(n)]
+    given = (*spread.before, *[x.out for x in each], *spread.after)
+    return [check, *each, Call(s.out, f, given, (), s.pos)]
+
+
+def _displays(inferred: Inferred, plans: Mapping[Var, Plan]) -> set[Call]:
+    """What puts tuples together of which these plans say the items."""
+    tuples = {p.spread.display for p in plans.values() if p.spread is not None and p.spread.display is not None}
+    if not tuples:
+        return set()
+    lists = {inferred.memory.shape.defs[v].args[0] for v in tuples}
+    return {s for b in inferred.fn.blocks for s in b.stmts if s.out in tuples or puts_together(s, lists)}
 
 
 def hidden(inferred: Inferred) -> set[tuple[type, str]]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from mooncake_py import grad, primitive, rrule, substitute, zero_derivative
+from tests.derive import all_sites
+from tests.zoo import unknown_lengths
 
 
 def by_rule(*p):
@@ -88,3 +90,16 @@ def test_the_rule_of_what_takes_any_number_of_arguments(call, f, d) -> None:
     g = eval(f"lambda l: {call.format(f=f)} + l[1]", globals())
     for xs in ([1.0, 2.0], (1.0, 2.0), np.array([1.0, 2.0]))[: None if call == CALLS[0] else 1]:
         np.testing.assert_allclose(grad(g)(xs), (d, 1.0))
+
+
+@pytest.mark.parametrize("by", ["function", "named tuple", "attribute"])
+def test_arguments_between_which_one_is_starred_are_known_one_by_one(by):
+    def f(xs, v):
+        o = unknown_lengths.Scaled(0.5, *v[1:])
+        if by == "function":
+            return unknown_lengths.product_and_sum(*v, xs[0] * 2.0)
+        if by == "named tuple":
+            return unknown_lengths.Sides(0.9, *xs).c
+        return unknown_lengths.Scaled.apply(o, *xs, o.v)
+
+    assert all_sites(f, [0.4, 0.7], np.array([0.3, 1.1])) == []

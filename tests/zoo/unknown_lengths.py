@@ -1,6 +1,7 @@
 """Tuples of which it is not known how long they are, and calls with the items of such and of lists."""
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -203,3 +204,60 @@ def tuples_to_begin_and_to_end_with(xs):
     pairs = iter([(1, 2), (3, 4), (5, 6)])
     end = tuple(i + 2 for i in (1, 2))
     return sum(v * w for v, w in zip(whole, xs + xs, strict=False)) + len(list(iter(lambda: next(pairs), end))) * xs[1]
+
+
+def product_and_sum(p, q, r):
+    return p * q + r
+
+
+class Scaled:
+    def __init__(self, k, v):
+        self.k, self.v = k, v
+
+    def apply(self, a, b, c):
+        return self.k * a + self.v * b * c
+
+    def times(self, v, w):
+        return self.v * v + w.sum()
+
+
+class Sides(NamedTuple):
+    a: Any
+    b: Any
+    c: Any
+
+
+@case([0.4, 0.7], np.array([0.3, 1.1]))
+def stars_between_others(xs, v):
+    o = Scaled(0.5, *v[1:])
+    s = Sides(0.9, *xs)
+    t = Sides(*v, xs[0] * 2.0)
+    by_name = Scaled.apply(o, *xs, s.b)
+    y = product_and_sum(0.9, *xs) + product_and_sum(*v, math.exp(xs[1])) + by_name + o.times(*xs[:1], v)
+    return y + s.a * s.c + t.b * t.c + (lambda p, q: p - q * q)(*xs[1:], o.k) + product_and_sum(o.v, xs[0], *v[:1])
+
+
+@case([0.4, 0.7])
+def a_list_that_the_argument_behind_its_star_changes(xs):
+    ys = [x * x for x in xs]
+    return product_and_sum(*ys, ys.pop(0)) + product_and_sum(xs[0], *ys, ys[0])
+
+
+@case([0.4, 0.7, 1.2, 0.3])
+def stars_of_another_length(xs):
+    said = []
+    for f in (product_and_sum, Sides, Scaled(1.0, 2.0).apply):
+        for n in (1, 4):
+            try:
+                said.append(str(f(0.5, *xs[:n])))
+            except TypeError as e:
+                said.append(str(e))
+    try:
+        said.append(str(product_and_sum(0.5, *xs)))
+    except TypeError as e:
+        said.append(str(e))
+    try:
+        said.append(str(Sides(0.5, *xs[3:])))
+    except TypeError as e:
+        said.append(str(e))
+    return xs[0] * sum(len(s) for s in said) + xs[1] * sum(ord(c) for c in said[-1]) + sum(ord(c) for c in said[-2])
