@@ -43,7 +43,7 @@ from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
 from mooncake_py.infer.partials import dispatched, found_outside, made_there
 from mooncake_py.infer.parts import activate, keys_of, may_be_complex
-from mooncake_py.infer.places import placed
+from mooncake_py.infer.places import listed, placed
 from mooncake_py.infer.predicates import (
     ITERATORS,
     class_made,
@@ -404,6 +404,8 @@ class Calls(PythonCalls):
             if places is not None:
                 self.calls[s.out] = CallInfo("op", places.does, None, places.args, places.kwargs, types)
                 return places.type
+            if (items := listed(f, s.args, types, s.kwargs)) is not None:
+                return self.planned(s, items)
             if any(isinstance(t, Tup) and answers(t.cls, asks(f)) for t in types[:2]):
                 return self.dynamic(s, "the class of a named tuple decides")
             if f is ops.call_ex and self.is_spread(s, types):

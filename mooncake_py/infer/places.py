@@ -1,4 +1,4 @@
-"""Calls that make a named tuple of values in sight: nothing is computed, every value gets its place."""
+"""Calls that make a named tuple: of values in sight nothing is computed, every value gets its place."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mooncake_py.infer.named import in_places, is_named_tuple, makes, replaces
-from mooncake_py.infer.protocol import Classes, Keywords
-from mooncake_py.infer.types import Known, T, Tup
+from mooncake_py.infer.protocol import Classes, Keywords, Plan
+from mooncake_py.infer.types import Bot, Known, Lst, T, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
 from mooncake_py.registry import rules_of
@@ -54,3 +54,12 @@ def placed(
         new = [type_of(given[k]) if k in given else x for k, x in zip(names, t.items, strict=True)]
         return Places(f, tuple(args), kwargs, Tup(tuple(new), t.cls))
     return None
+
+
+def listed(f: Any, given: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
+    """`cls._make(xs)` of what is no sequence, a generator say: with the list of the items, whose types are known."""
+    if not makes(f) or kwargs or len(types) != 2 or not isinstance(types[0], Known):
+        return None
+    if not is_named_tuple(types[0].value) or isinstance(types[1], (Tup, Lst, Bot)) or not types[1].active:
+        return None
+    return Plan(list, given[-1:], argument=len(given) - 1)

@@ -11,11 +11,13 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 from mooncake_py.fields import narrow, surely
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.types import Dct, Fn, Known, Lst, Meth, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
@@ -215,6 +217,9 @@ class _Uses:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
         f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
         f = f if type(f).__hash__ is not None else None
+        plan = info.target if (info := self.inferred.calls.get(s.out)) is not None else None
+        if isinstance(plan, Plan) and plan.argument is not None:
+            f = plan.function  # which is to take it
         if f is operator.getitem and not self.checked:  # views have no such items: it is what Python raises of them
             self.escapes = True
         elif f in _TAKES_ALL or self._takes_items(s, f, isinstance(t, Meth), names):
@@ -255,9 +260,12 @@ class _Uses:
         return self.order.leads_past(b, i, c, j, (self.block.id, self.at))
 
     def _only_starts(self, s: Call) -> bool:
-        """Is this a call of a generator function that is made here, which runs nothing of it yet?"""
+        """Is this a call of a generator function that is made here or stands for what C has, which runs nothing yet?"""
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
-        return isinstance(t, Fn) and bool(t.code.co_flags & inspect.CO_GENERATOR)
+        info = self.inferred.calls.get(s.out)
+        f = info.target if info is not None and isinstance(t, Known) else None
+        code = t.code if isinstance(t, Fn) else f.__code__ if isinstance(f, FunctionType) else None
+        return code is not None and bool(code.co_flags & inspect.CO_GENERATOR)
 
     def _may_write(self, s: Call, d: Var) -> bool:
         if changes_nothing(s, self.inferred) or self._only_starts(s):

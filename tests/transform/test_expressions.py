@@ -10,7 +10,8 @@ from mooncake_py.frontend import normalise
 from mooncake_py.ir.verify import verify
 from mooncake_py.transform.expressions import before_use
 from tests.derive import all_sites
-from tests.zoo import expressions
+from tests.zoo import expressions, lazily, named_tuples
+from tests.zoo.registry import CASES
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,12 @@ from tests.zoo import expressions
 )
 def test_nothing_is_decided_late(fn: Any) -> None:
     assert all_sites(fn, 0.7) == []
+
+
+@pytest.mark.parametrize("fn", [lazily.functions_mapped_over_views, named_tuples.made_of_what_is_no_sequence])
+def test_nothing_is_decided_late_of_what_is_used_up_at_once(fn: Any) -> None:
+    (case,) = (c for c in CASES if c.fn is fn)
+    assert all_sites(fn, *case.fresh_args()) == []
 
 
 def test_it_moves_next_to_its_user() -> None:

@@ -298,3 +298,44 @@ def views_of_a_dict_unpacked(x):
     d["b"] = a * 3.0
     c, e = shown
     return v * w * a + b * first + rest[0] * c + e
+
+
+@case({"a": 0.3, "b": -0.5})
+def functions_mapped_over_views(d):
+    own = {k: v * v for k, v in d.items()}
+    y = (
+        sum(map(math.exp, d.values()))
+        + max(map(abs, own.values()))
+        + sum(map(lambda kv: kv[1] * len(kv[0]), d.items()))
+    )
+    return y + sum(filter(lambda v: v > 0.0, d.values())) + math.fsum(map(lambda v: v * d["a"], own.values()))
+
+
+@case({"a": 0.3, "b": -0.5})
+def functions_mapped_over_views_that_change_what_is_shown(d):
+    own = {k: v * v for k, v in d.items()}
+
+    def doubled(v):
+        own["b"] = own["b"] * 2.0
+        return v * v
+
+    y = sum(map(doubled, own.values()))
+    later = map(math.exp, own.values())
+    own["a"] = d["b"] * 3.0
+    y += sum(later)
+    for v in map(doubled, own.values()):
+        own["a"] = v
+    return y + own["a"] + own["b"]
+
+
+def squares(values):
+    for v in values:
+        yield v * v
+
+
+@case({"a": 0.3, "b": -0.5})
+def generators_given_views(d):
+    own = {k: v * v for k, v in d.items()}
+    first, later = squares(d.values()), squares(own.values())
+    own["a"] = d["b"] * 3.0
+    return sum(first) + sum(later) + sum(squares(own.values()))

@@ -484,3 +484,37 @@ def items_of_fields_in_a_list(x):
         t.d["h"] = t.d["h"] * x
         t.n[0] = x
     return sum([t.d["h"] * t.n[0] for t in ts])
+
+
+class Colour(namedtuple("Colour", "r g b")):
+    def __add__(self, other):
+        return Colour._make(a + b for a, b in zip(self, other, strict=True))
+
+    def scaled(self, k):
+        return Colour._make(k * c for c in self)
+
+    def doubled(self):
+        return self._make(2.0 * c for c in self)
+
+    @classmethod
+    def read(cls, v):
+        return cls._make(v)
+
+
+@case([0.3, -0.2, 0.7], np.array([0.5, 1.5, -0.4]))
+def made_of_what_is_no_sequence(xs, v):
+    c = Colour(0.5, *xs[1:]) + Colour.read(v)
+    for k in xs:
+        c += c.scaled(k)
+    d = Colour._make(map(math.exp, {"r": xs[0], "g": xs[1], "b": xs[2]}.values()))
+    return c.r * c.g + c.b + d.r * d.g - d.doubled().b
+
+
+@case([0.3, -0.2, 0.7])
+def made_of_too_few(xs):
+    c = Colour(0.5, *xs[1:])
+    try:
+        Colour._make(x * x for x in xs[1:])
+    except TypeError as e:
+        c = c.scaled(float(len(str(e))))
+    return c.r + c.b
