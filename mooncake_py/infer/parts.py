@@ -184,7 +184,8 @@ def activate(t: T, act: bool = True) -> T:
         case Union():
             return t.mapped(lambda x: activate(x, act))
         case Many(elem=e):
-            return Many(act, activate(e, act))
+            e = activate(e, act)
+            return Many(e.active, e)
         case Top():
             return Top(act)
         case Fn() | Meth():
@@ -196,7 +197,7 @@ def activate(t: T, act: bool = True) -> T:
 
 def keys_of(t: Dct) -> T:
     """The type of the keys as the dict gives them back: what an object among them carries is found when it runs."""
-    return t.key if is_plain(t.key) else Top(t.act or t.key.active)
+    return t.key if is_plain(t.key) or isinstance(t.key, Many) else Top(t.act or t.key.active)
 
 
 def is_held_by_key(t: T) -> bool:

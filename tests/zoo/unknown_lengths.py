@@ -261,3 +261,27 @@ def stars_of_another_length(xs):
     except TypeError as e:
         said.append(str(e))
     return xs[0] * sum(len(s) for s in said) + xs[1] * sum(ord(c) for c in said[-1]) + sum(ord(c) for c in said[-2])
+
+
+@case(np.array([[0.5, 0.5], [2.7, 0.6], [0.6, 2.8], [2.9, 2.9]]))
+def keys_of_any_length(x):
+    cells = {}
+    for i, row in enumerate(x):
+        cells[tuple(int(c // 2.0) for c in row)] = i
+    y = 0.0
+    for (a, b), i in cells.items():
+        y += x[i, 0] * a + x[i, 1] * b
+        for k in cells:
+            if k == (b, a):
+                y += x[cells[k], 0] * len(k)
+    return y + x[cells[0, 1], 0] * x[cells.get((7, 7), 0), 1]
+
+
+@case([0.4, 0.7, 1.2])
+def keys_of_any_length_that_have_derivatives(xs):
+    found = {tuple(x * k for x in xs): xs[k] for k in range(3)}
+    y = 0.0
+    for k, v in found.items():
+        y += k[0] * v + sum(k)
+    (first, *rest), *_ = found
+    return y + first + len(rest) * xs[0]
