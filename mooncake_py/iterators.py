@@ -16,53 +16,119 @@ from typing import Any, TypeVar
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.exception_groups import exception_of
+from mooncake_py.fields import make_object
 from mooncake_py.ir.ops import check_length, check_unchanged
 
 F = TypeVar("F", bound=Callable)
 
 
 class Generator(collections.abc.Generator):
-    """A generator over `resume(sent, thrown)`, which runs to the next item and returns `(done, value)`."""
+    """A generator: what it knows between two items are attributes, `place` says where it stands.
 
-    __slots__ = ("resume",)
+    There is a class for each generator function (`transform/generators.py`). Its `resume(sent, thrown)` runs to the
+    next item and returns `(done, value)`: an item, or the return value with the end.
+    """
 
-    def __init__(self, resume: Callable[[Any, Any], tuple[bool, Any]]):
-        self.resume = resume
+    __slots__ = ("place",)
+    cleans_up: frozenset[int] = frozenset()
+    """Where it has to clean up if it is left there, after a `try` or `with` around a `yield`."""
+
+    writes: frozenset[str] = frozenset()
+    """The attributes whose items it sets itself."""
+    place: int
+    resume: Callable[..., tuple[bool, Any]]
+
+    def resumed(self, sent: Any, thrown: BaseException | None) -> tuple[bool, Any]:
+        """What it comes to when it goes on."""
+        return goes_on(type(self).resume, self, sent, thrown)
 
     def __iter__(self) -> Generator:
         return self
 
     def __next__(self) -> Any:
-        return self.send(None)
+        done, item = self.resumed(None, None)
+        if done:
+            raise ended(item)
+        return item
 
     def send(self, value: Any) -> Any:
-        done, item = advance(self, value)
+        done, item = self.resumed(value, None)
         if done:
-            raise _ended(item)
+            raise ended(item)
         return item
 
     def throw(self, exc: Any, value: Any = None, tb: Any = None) -> Any:
-        done, item = advance(self, None, exc() if isinstance(exc, type) else exc)
+        done, item = self.resumed(None, exc() if isinstance(exc, type) else exc)
         if done:
-            raise _ended(item)
+            raise ended(item)
         return item
 
     def close(self) -> None:
         try:
-            done, _ = advance(self, None, GeneratorExit())
+            done, _ = self.resumed(None, GeneratorExit())
         except GeneratorExit:
             return
         if not done:
             raise RuntimeError("generator ignored GeneratorExit")
 
 
-def _ended(value: Any) -> StopIteration:
+def goes_on(resume: Any, it: Generator, sent: Any, thrown: BaseException | None) -> Any:
+    """What a generator with this code comes to."""
+    try:
+        return resume(it, sent, thrown)
+    except StopIteration as e:
+        raise RuntimeError("generator raised StopIteration") from e
+
+
+def goes_on_as_in_c(resume: Any, it: Generator, sent: Any, thrown: BaseException | None) -> Any:
+    """The same for a `Lasting` one."""
+    try:
+        return resume(it, sent, thrown)
+    except StopIteration as e:
+        check_stop(e)
+        return True, None
+
+
+def item_of(go_on: Any, resume: Any, it: Generator) -> Any:
+    """`next(it)`, where `go_on` is one of these two."""
+    done, item = go_on(resume, it, None, None)
+    if done:
+        raise ended(item)
+    return item
+
+
+def item_of_or(go_on: Any, resume: Any, it: Generator, default: Any) -> Any:
+    """`next(it, default)`."""
+    done, item = go_on(resume, it, None, None)
+    return default if done else item
+
+
+def items_of_generator(go_on: Any, resume: Any, it: Generator) -> Iterator[Any]:
+    """What a loop over it gets."""
+    while True:
+        done, item = go_on(resume, it, None, None)
+        if done:
+            return
+        yield item
+
+
+def ended(value: Any) -> StopIteration:
+    """What tells that there are no more items."""
     return StopIteration() if value is None else StopIteration(value)
 
 
+class Lasting(Generator):
+    """One that stands for an iterator written in C: an exception leaves it as it was when it gave its last item, and a
+    StopIteration ends no more than what asked."""
+
+    __slots__ = ()
+
+    def resumed(self, sent: Any, thrown: BaseException | None) -> tuple[bool, Any]:
+        return goes_on_as_in_c(type(self).resume, self, sent, thrown)
+
+
 lasting: set[CodeType] = set()
-"""Generators that stand for iterators written in C: an exception leaves them as they were when they gave their last
-item, and a StopIteration ends no more than what asked. Also the codes of `resume` that are made for them."""
+"""Generator functions that stand for iterators written in C."""
 
 
 def as_in_c(generator: F) -> F:
@@ -89,16 +155,10 @@ def keep_place() -> None:
     """In such a generator: an exception leaves it here, not where it gave its last item."""
 
 
-cleaning: dict[CodeType, tuple[int, frozenset[int]]] = {}
-"""For the code of `resume`: which of its cells says where the generator stands, and where it has to clean up if it is
-left there, after a `try` or `with` around a `yield`."""
-
-
 def check_closed(generator: Generator) -> None:
     """Refuse a generator that its run has left where Python would have it clean up, nobody knows when."""
-    code = generator.resume.__code__
-    cell, states = cleaning[code]
-    if generator.resume.__closure__[cell].cell_contents in states:  # type: ignore[index]
+    if generator.place in generator.cleans_up:
+        code = generator.resume.__code__
         raise UnsupportedError(
             f"leaving the generator {code.co_qualname.split('.')[-1]} inside its try or with",
             code.co_filename,
@@ -107,9 +167,8 @@ def check_closed(generator: Generator) -> None:
         )
 
 
-def make_generator(resume: Callable[[Any, Any], tuple[bool, Any]]) -> Generator:
-    """The generator that `resume` drives."""
-    return Generator(resume)
+def watched(generator: Generator) -> None:
+    """Note that the run is to check, at its end, where it has left a generator."""
 
 
 class SequenceIterator:
@@ -126,36 +185,52 @@ class SequenceIterator:
         return self
 
     def __next__(self) -> Any:
-        i = self.place()
-        if i is None:
+        i = self.position
+        if self.length is not None:
+            check_unchanged(self.sequence, self.length)
+        if i < 0 or i >= len(self.sequence):
+            self.position = -1  # where it stays, whatever is appended then
             raise StopIteration
+        self.position = i + 1
         return self.sequence[i]
 
     def place(self) -> int | None:
-        """The place of the next item, which is given; None at the end, where the iterator stays."""
+        """The place of the next item, which is given; None at the end."""
         i = self.position
-        if self.sequence is None:
-            return None
         if self.length is not None:
             check_unchanged(self.sequence, self.length)
-        if i >= len(self.sequence):
-            self.sequence = None
+        if i < 0 or i >= len(self.sequence):
+            self.position = -1
             return None
         self.position = i + 1
         return i
 
     def __length_hint__(self) -> int:
-        return 0 if self.sequence is None else max(len(self.sequence) - self.position, 0)
+        return 0 if self.position < 0 else max(len(self.sequence) - self.position, 0)
 
 
-class IteratorShadow:
-    """The tangent of a `SequenceIterator`: the sequence's fdata; for a tuple, `r` its items' cotangents."""
+def kept_iterator(x: Any) -> Any:
+    """`iter(x)`, where the iterator is not only looped over: in derived code an object, as far as x is a sequence."""
+    return iter(x)
 
-    __slots__ = ("f", "r")
 
-    def __init__(self, f: Any, r: list | None):
-        self.f = f
-        self.r = r
+def over_sequence(xs: Any, length: int | None = None) -> SequenceIterator:
+    """The iterator over a list or array, made attribute by attribute: all of it is known at once."""
+    it: SequenceIterator = make_object(SequenceIterator)
+    it.sequence = xs
+    it.position = 0
+    it.length = length
+    return it
+
+
+def over_deque(xs: deque) -> SequenceIterator:
+    """The same for a deque."""
+    return over_sequence(xs, len(xs))
+
+
+def over_tuple(xs: tuple) -> SequenceIterator:
+    """The same for a tuple."""
+    return over_sequence(list(xs))
 
 
 class DictValues(collections.abc.ValuesView):
@@ -215,14 +290,8 @@ def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> t
 
     `sent` and `thrown` are what a generator's `send` and `throw` bring.
     """
-    if type(it) is Generator:
-        try:
-            return it.resume(sent, thrown)
-        except StopIteration as e:
-            if it.resume.__code__ in lasting:
-                check_stop(e)
-                return True, None
-            raise RuntimeError("generator raised StopIteration") from e
+    if isinstance(it, Generator):
+        return it.resumed(sent, thrown)
     try:
         if thrown is not None:
             if isinstance(thrown, GeneratorExit):

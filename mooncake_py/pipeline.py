@@ -52,7 +52,7 @@ def derive_rule(
     body = normalise(fn.__code__)
     observe("normalised", body)
     if body.suspends:
-        body = as_function(body, fn.__code__)
+        body = as_function(body, fn.__code__, fn.__globals__)
     elif is_class_body(fn.__code__):
         body = body_as_function(body, fn.__globals__)
     primal = prepare(body)

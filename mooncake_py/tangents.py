@@ -28,7 +28,6 @@ import numpy as np
 from mooncake_py import layout, run
 from mooncake_py.errors import RuleError, UnsupportedError
 from mooncake_py.fields import bare
-from mooncake_py.iterators import Generator
 from mooncake_py.mirrors import Tangent, constant_attributes, declaration, declared_tangent, tangent_fields
 from mooncake_py.shadows import NoDerivative, Shadow, shadow_of
 from mooncake_py.structure import attributes, dict_of, in_order, is_user_class, items_of, stored
@@ -331,8 +330,7 @@ def zero_fdata(x: Any) -> Any:
     if isinstance(x, tuple):
         f = tuple([zero_fdata(v) for v in items_of(x)])
         return f if any(v is not None for v in f) else None
-    if cls is Generator or (cls is not CellType and not isinstance(x, _CONTAINERS) and not is_user_class(cls)):
-        # as that of a function, what a generator can come to is found in its cells
+    if cls is not CellType and not isinstance(x, _CONTAINERS) and not is_user_class(cls):
         return tangent_of(x) if isinstance(x, BaseException) else None
     if cls is dict and "__builtins__" in x:  # the variables of a module: what is assigned to them has no derivative
         return None

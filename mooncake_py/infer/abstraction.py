@@ -37,7 +37,7 @@ from mooncake_py.infer.types import (
     dict_of,
     join,
 )
-from mooncake_py.iterators import KEY_ITERATORS, Generator, SequenceIterator
+from mooncake_py.iterators import KEY_ITERATORS, Generator
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import HEAP, attributes, held_items, is_made_anew, is_own_namespace, is_user_class, stored
 from mooncake_py.switches import current
@@ -51,8 +51,6 @@ NARROW = 16
 
 FILLED = frozenset({defaultdict, Counter})
 """Dicts that a look may put something into, which only `infer/protocol.py` sees: without it they are not known."""
-OF_THE_ENGINE: tuple[type, ...] = (Generator, SequenceIterator)
-"""Classes whose objects have a tangent of another kind."""
 _TOLD_WHEN_READ = frozenset({KeyError, staticmethod})
 """Classes of what may hold something with a derivative, which nothing beside it tells of."""
 _OF_WHOLE_NUMBERS = re.compile(r"count\(-?\d+(, -?\d+)?\)")
@@ -132,7 +130,7 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         if not depth:
             return Dct(cls, Top(), (), Top(act), act, factory)
         return replace(_dict_type(value, act, most, depth - 1, within), cls=cls, factory=factory)
-    typed = is_user_class(cls) and not issubclass(cls, (BaseException, *OF_THE_ENGINE))
+    typed = is_user_class(cls) and not issubclass(cls, BaseException)
     if not typed and base_of(cls) is not None and not is_own_namespace(value):
         typed = depth > 0 and (act or (most is None and len(held_items(value)) <= FEW and depth > DEEP - NESTED))
     if typed and cls in within and most is None:
@@ -140,6 +138,8 @@ def abstract(value: Any, act: bool, most: int | None = None, depth: int = DEEP, 
         return Rec(("a", cls))
     if typed and most == NARROW and within:
         return Top(act)
+    if typed and within and issubclass(cls, Generator):
+        return Inst(cls, act)  # generators that ask generators are many, and looked at for every item
     if typed and cls not in within and len(within) < NESTED:
         return _object(value, act, most, depth, within)
     return Inst(cls, act)

@@ -95,6 +95,7 @@ class Inference(Calls):
                 memory = self.memory = Memory(
                     self.fn, self.types, calls, self.aliased, False, self.wary, self._shape, self.outermost
                 )
+                memory.running = self.running
                 changed = self.grow(memory.written_back(self.types, calls, patience=2), times, round_)
                 waits = changed or self.is_to_be_simpler() or self.is_early()
                 if not waits and any(map(is_blank, self.types.values())):

@@ -96,6 +96,7 @@ class Memory:
         shape: Shape | None = None,
         outermost: bool = False,
     ):
+        self.running: Var | None = None  # an object whose attributes nobody sets who is not seen
         self.parent: dict[Var, Var] = {}
         self._identity: dict[Operand, bool] = {}  # asked of every operand, and a type stays what it is
         self.types = types
@@ -281,7 +282,10 @@ class Memory:
                 if key not in told:
                     each = [e.to(key[1], origins.spared(v, e.origin)) for e in effects[root]]
                     told[key] = _together(tuple(dict.fromkeys(each)))
-                new = _after_all(t, told[key], of_global, v in private, v in found.foreign, patience)
+                if v is self.running and isinstance(t, Obj):
+                    new = _held_after_all(t, told[key], of_global, patience)
+                else:
+                    new = _after_all(t, told[key], of_global, v in private, v in found.foreign, patience)
                 numbers = of_numbers[root]
                 if numbers and isinstance(t, (Tup, Union)) and key[1].elsewhere and (True in numbers or not of_global):
                     new = with_arrays_awake(new)
@@ -501,6 +505,13 @@ def _after_all(t: T, writes: _Writes, of_global: bool, private: bool, foreign: b
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t
+
+
+def _held_after_all(t: Obj, writes: _Writes, of_global: bool, patience: int) -> T:
+    """The type of an object that has its attributes, whatever is called, but for what is put into what they hold."""
+    attributes = [(k, _after_all(x, writes, of_global, False, True, patience)) for k, x in t.fields]
+    act = t.act or any(x.active for _, x in attributes)
+    return t if attributes == list(t.fields) and act == t.act else t.with_fields(tuple(attributes), act)
 
 
 def _is_empty(t: Lst | Dct) -> bool:

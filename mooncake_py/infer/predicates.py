@@ -43,7 +43,6 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
-from mooncake_py.iterators import Generator, SequenceIterator
 from mooncake_py.registry import drained
 from mooncake_py.structure import HEAP, constant_classes, has_say, is_user_class
 
@@ -186,7 +185,7 @@ def tells_content(t: T) -> bool:
 def may_be_iterator(t: T) -> bool:
     if isinstance(t, Inst):
         by_class = (class_attribute(t.cls, name) for name in ("__iter__", "__getitem__"))
-        return t.cls in (Generator, SequenceIterator) or any(type(d) is pytypes.FunctionType for d in by_class)
+        return any(type(d) is pytypes.FunctionType for d in by_class)
     return any(map(may_be_iterator, t.options)) if isinstance(t, Union) else t == Top(True)
 
 

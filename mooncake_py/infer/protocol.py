@@ -57,14 +57,18 @@ from mooncake_py.infer.special_methods import (
 from mooncake_py.infer.types import (
     BOT,
     MOST_FIELDS,
+    Arr,
+    Bot,
     Dct,
     Fn,
     Inst,
     Known,
+    Lst,
     Meth,
     Obj,
     Real,
     T,
+    Top,
     Tup,
     dict_of,
     is_scalar,
@@ -73,7 +77,20 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import next_of_object
+from mooncake_py.iterators import (
+    Generator,
+    Lasting,
+    advance,
+    goes_on,
+    goes_on_as_in_c,
+    item_of,
+    item_of_or,
+    kept_iterator,
+    next_of_object,
+    over_deque,
+    over_sequence,
+    over_tuple,
+)
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.structure import is_user_class, slot_names
@@ -190,6 +207,7 @@ class Classes:
         # Of these, generator functions that are to be looked at again, and how often they have been.
         self.postponed: set[pytypes.CodeType] = set()
         self.asked: Counter[pytypes.CodeType] = Counter()
+        self.kept: set[Var] = set()  # iterators over what may be a sequence, which something keeps
         self.misfits: set[Var] = set()  # calls whose arguments do not simply fit the function
 
     def with_more_told(self, own: Set[tuple[type, str]], patched: Set[str]) -> Classes | None:
@@ -384,6 +402,10 @@ class Classes:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
         if isinstance(f, type) and f not in SPECIAL:
             return self._construct(f, args, kwargs)
+        if f is kept_iterator:
+            return _kept(args, types[0])
+        if (f is advance or f is next) and isinstance(types[0], Obj) and issubclass(types[0].cls, Generator):
+            return _of_generator(f, args, types[0].cls)
         if f is dataclasses.replace and len(types) == 1 and isinstance(types[0], Obj):
             return self._replaced(types[0].cls, kwargs)
         if f is operator.getitem and isinstance(types[0], Dct):
@@ -567,6 +589,30 @@ class Classes:
         if is_function(init):
             return Plan(init, (MADE, *args), kwargs, cls)
         return Plan(None, (MADE, *args), (), cls) if init in KEEP_ARGUMENTS and not kwargs else None
+
+
+def going_on(cls: type[Generator]) -> tuple[Operand, Operand]:
+    """What lets a generator of this class go on, and its code."""
+    return Const(goes_on_as_in_c if issubclass(cls, Lasting) else goes_on), Const(cls.resume)
+
+
+def _of_generator(f: Any, args: tuple[Operand, ...], cls: type[Generator]) -> Plan:
+    go_on, resume = going_on(cls)
+    if f is next:
+        return Plan(item_of if len(args) == 1 else item_of_or, (go_on, resume, *args))
+    assert isinstance(go_on, Const)
+    return Plan(go_on.value, (resume, *(*args, Const(None), Const(None))[:3]))
+
+
+def _kept(args: tuple[Operand, ...], t: T) -> Plan | None:
+    """What makes an iterator over a value of this type."""
+    if isinstance(t, Lst):
+        return Plan(over_deque if t.cls is deque else over_sequence, args)
+    if isinstance(t, Arr) and t.fewest:
+        return Plan(over_sequence, args)
+    if isinstance(t, Tup) and t.cls is tuple:
+        return Plan(over_tuple, args)
+    return None if isinstance(t, (Bot, Top)) else Plan(Const(iter), args)
 
 
 _REPEAT = (tuple.__mul__, tuple.__rmul__)

@@ -104,6 +104,7 @@ class State:
         self.unseen: set[Var] = set()  # and those that would be decided late, by what is known so far
         self.aliased = aliased
         self.outermost = outermost
+        self.running: Var | None = None  # the generator that runs: its attributes are set by nobody else
         self.patient = patient  # do calls wait for what plans give?
         self.wary = wary  # what is outside may be written to: `infer/outside.py`
         self.fn = fn

@@ -14,9 +14,11 @@ import numpy as np
 from mooncake_py.fields import is_function, is_local_function
 from mooncake_py.infer.abstraction import FEW, NARROW, abstract, is_of_class_made_anew, is_of_its_own
 from mooncake_py.infer.types import (
+    BOT,
     ITEMS,
     Arr,
     Bot,
+    Cell,
     Dct,
     Inst,
     Kind,
@@ -113,6 +115,8 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
             return lambda x, w: type(x) is np.ndarray and x.ndim == ndim and (x.dtype is dtype or x.dtype == dtype)
         case Arr(dtype=np.dtype() as dtype, least=least):
             return lambda x, w: type(x) is np.ndarray and x.ndim >= least and (x.dtype is dtype or x.dtype == dtype)
+        case Cell(elem=elem):
+            return _cell(elem is BOT, _part(elem, around, most))
         case Tup(items=items, cls=cls):
             return _tuple(cls, [_part(x, around, most) for x in items])
         case Top(act=act) if most == NARROW and type(t) is Top:  # what holds it says whether it has a derivative
@@ -139,6 +143,22 @@ def _part(t: T, around: Around, most: int | None) -> Part | None:
         case Top(act=True) if most is not None and type(t) is Top:
             return lambda x, w: is_of_class_made_anew(x)
     return None
+
+
+def _cell(empty: bool, fits: Part | None) -> Part | None:
+    if fits is None and not empty:
+        return None
+
+    def part(x: Any, w: Walk) -> bool:
+        if type(x) is not pytypes.CellType:
+            return False
+        try:
+            held = x.cell_contents
+        except ValueError:
+            return empty
+        return fits is not None and fits(held, w)
+
+    return part
 
 
 def _later(kind: Kind, meet: Part) -> Part:

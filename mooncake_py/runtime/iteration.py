@@ -21,13 +21,13 @@ from mooncake_py.iterators import (
     DictItems,
     DictValues,
     Generator,
-    IteratorShadow,
+    Lasting,
     SequenceIterator,
     advance,
     check_stop,
     item_by_item,
     items_left,
-    lasting,
+    kept_iterator,
 )
 from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
@@ -35,7 +35,7 @@ from mooncake_py.runtime.registered import run_rule
 from mooncake_py.runtime.results import Given
 from mooncake_py.shadows import Shadow
 from mooncake_py.structure import dict_kind
-from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_any, add_rdata
+from mooncake_py.tangents import WHOLE, DictShadow, ListShadow, ObjectShadow, SetShadow, add_any
 from mooncake_py.unwinding import Raised, give_tangent, note_missing, tangent_of
 
 Call = Callable[..., tuple[Any, Any, Any]]
@@ -52,24 +52,26 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         return None
     (x,), (fx,) = args, fargs
     cls = type(x)
-    if cls in (Generator, SequenceIterator) or cls in KEY_ITERATORS:
+    if issubclass(cls, (Generator, SequenceIterator)) or cls in KEY_ITERATORS:
         return x, fx, None
     if cls is np.flatiter and type(fx) is Shadow:
         return x, fx, None
     array = cls is np.ndarray and x.ndim
     if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
-        return SequenceIterator(x), IteratorShadow(fx, None), None
+        it = SequenceIterator(x)
+        return it, ObjectShadow(it, {"sequence": fx}), None
     if isinstance(x, (list, deque)) and cls.__iter__ in (list.__iter__, deque.__iter__):
         return call(cls.__iter__, None, args, fargs, protected=protected)  # whatever x[i] means
     if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
-        shadow = IteratorShadow(fx, [None] * len(x))
+        n = tuple.__len__(x)
+        items = ListShadow([None] * n if fx is None else list(fx), [None] * n)
+        it = SequenceIterator(list(tuple.__iter__(x)))
 
         def pullback(_: Any) -> Any:
-            r, shadow.r = shadow.r, [None] * len(x)
-            assert r is not None
+            r, items.r = items.r, [None] * n
             return (None, tuple(r)) if any(t is not None for t in r) else None
 
-        return SequenceIterator(tuple.__getitem__(x, slice(None))), shadow, pullback  # whatever x[i] means
+        return it, ObjectShadow(it, {"sequence": items}), pullback
     if cls in KEYS_VIEWS or (isinstance(x, _KEYED) and cls.__iter__ in _OVER_KEYS):
         return iter(x), fx, None  # whose tangents are found in the shadow of the dict or set
     method = _method_of_iteration(cls)
@@ -88,26 +90,29 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
     fsent, fthrown = (*fargs[1:], None, None)[:2]
     cls = type(it)
     n = len(args)
-    if cls is Generator:
+    if issubclass(cls, Generator):
+        # as `resumed` does, which is the code of all of them
         try:
-            y, fy, pb = call(it.resume, fit, (sent, thrown), (fsent, fthrown), protected=protected)
+            y, fy, pb = call(cls.resume, None, (it, sent, thrown), (fit, fsent, fthrown), protected=protected)
         except StopIteration as e:
-            if it.resume.__code__ in lasting:
+            if issubclass(cls, Lasting):
                 check_stop(e)
                 return (True, None), None, None
             raise RuntimeError("generator raised StopIteration") from e
-        if type(y) is Raised and isinstance(y.exc, StopIteration) and it.resume.__code__ in lasting:
-            check_stop(y.exc)
-            y = True, None
-        elif type(y) is Raised and isinstance(y.exc, StopIteration):
-            stop, y = y.exc, Raised(RuntimeError("generator raised StopIteration"))
-            y.exc.__cause__ = y.exc.__context__ = stop
+        if type(y) is Raised and isinstance(y.exc, StopIteration):
+            stop = y.exc
+            if issubclass(cls, Lasting):
+                check_stop(stop)
+                y = True, None
+            else:
+                y = Raised(RuntimeError("generator raised StopIteration"))
+                y.exc.__cause__ = y.exc.__context__ = stop
         if pb is None:
             return y, fy, None
 
         def resumed(dy: Any) -> Any:
             ds = pb(dy)
-            return None if ds is None else (None, *ds)[: n + 1]
+            return None if ds is None else ds[: n + 1]
 
         return y, fy, resumed
     if cls is np.flatiter and type(fit) is Shadow and sent is None and thrown is None:
@@ -124,21 +129,11 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
         return (False, y), None, of_element
     if cls in KEY_ITERATORS and isinstance(fit, SetShadow) and sent is None and thrown is None:
         return _next_key(it, fit)
-    if cls is SequenceIterator and type(fit) is IteratorShadow and sent is None and thrown is None:
+    if cls is SequenceIterator and type(fit) is ObjectShadow and sent is None and thrown is None:
         i = it.place()
         if i is None:
             return (True, None), None, None
-        sequence, r = it.sequence, fit.r
-        if r is not None:
-            f = None if fit.f is None else fit.f[i]
-
-            def of_tuple(dy: Any) -> None:
-                if dy is not None and dy[1] is not None:
-                    assert fit.r is not None
-                    fit.r[i] = add_rdata(fit.r[i], dy[1])
-
-            return (False, sequence[i]), None if f is None else (None, f), of_tuple
-        y, fy, item = call(operator.getitem, None, (sequence, i), (fit.f, None))
+        y, fy, item = call(operator.getitem, None, (it.sequence, i), (fit.fdata("sequence"), None))
 
         def of_item(dy: Any) -> None:
             if item is not None:
@@ -204,7 +199,7 @@ def gives_keys(x: Any, fx: Any) -> bool:
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`next(it)` and `next(it, default)`."""
     method = class_attribute(type(args[0]), "__next__")
-    if type(method) is pytypes.FunctionType and type(args[0]) not in ITERATORS and len(args) == 1:
+    if type(method) is pytypes.FunctionType and not isinstance(args[0], ITERATORS) and len(args) == 1:
         return call(method, None, args, fargs, protected=protected)
     found = codual_advance(call, args[:1], fargs[:1], protected)
     if found is None and not hasattr(type(args[0]), "__next__"):
@@ -322,11 +317,11 @@ def dict_view(cls: type) -> Callable[[Call, Values, Values], tuple[Any, Any, Any
     return handle
 
 
-ITERATORS = frozenset({Generator, SequenceIterator})
+ITERATORS = Generator, SequenceIterator
 ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any] | None]] = {
     iter: codual_iter,
     next: codual_next,
-    SequenceIterator.__next__: codual_next,
+    kept_iterator: codual_iter,
     advance: codual_advance,
     **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__, set.__iter__, frozenset.__iter__)},
     **{cls.__next__: codual_next for cls in KEY_ITERATORS},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types as pytypes
 import weakref
 from collections.abc import Sequence
-from inspect import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
+from inspect import CO_GENERATOR, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
+from mooncake_py.iterators import Generator
 from mooncake_py.layout import owner_of
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import abstract_codual, known
@@ -87,8 +88,12 @@ def run_python(
         run.changed_in_place()
     if rule.has_lanes:
         fdatas = _with_constants(f, rule, inputs, fdatas, constant)
+    if f.__code__.co_flags & CO_GENERATOR and not constant:  # which keeps them
+        _note_outside([x for x, fx in zip(inputs, fdatas, strict=True) if fx is None])
     if rule.derived.written_cells:
-        _check_cells(f, rule, cells)
+        _check_held(f, [cells[i].cell_contents for i in rule.derived.written_cells])
+    if inputs and isinstance(inputs[0], Generator) and inputs[0].writes:
+        _check_held(inputs[0].resume, [getattr(inputs[0], name, None) for name in inputs[0].writes])
     if wary:
         rule.touch_outside(cells)
     try:
@@ -161,17 +166,21 @@ def _with_constants(
     if not constant:
         if written := kept.intersection(rule.derived.written_args):
             raise _outside(f, f"argument {min(written)} of {f.__name__}")
-        for i in kept:  # a generator may hold on to it
-            base = owner_of(inputs[i])
-            run.current().from_outside[id(base)] = weakref.ref(base)
+        _note_outside([inputs[i] for i in kept])  # a function that is made there may hold on to it
     return [zero_fdata(x) if i in kept else fx for i, (x, fx) in enumerate(zip(inputs, fdatas, strict=True))]
 
 
-def _check_cells(f: pytypes.FunctionType, rule: DerivedRule, cells: Sequence[pytypes.CellType]) -> None:
+def _note_outside(xs: Sequence[Any]) -> None:
+    for x in xs:
+        if type(x) is np.ndarray:
+            base = owner_of(x)
+            run.current().from_outside[id(base)] = weakref.ref(base)
+
+
+def _check_held(f: Any, written: Sequence[Any]) -> None:
     """Refuse to write to an array from outside that a generator, or another function that was made here, holds."""
     held = run.current().from_outside
-    for i in rule.derived.written_cells if held else ():
-        x = cells[i].cell_contents
+    for x in written if held else ():
         if type(x) is np.ndarray and (base := owner_of(x)) is held.get(id(base), _nobody)():
             raise _outside(f, f"held by {f.__name__}")
 
@@ -180,7 +189,7 @@ def _nobody() -> None:
     return None
 
 
-def _outside(f: pytypes.FunctionType, which: str) -> UnsupportedError:
+def _outside(f: Any, which: str) -> UnsupportedError:
     return UnsupportedError(
         f"writing a value with a derivative into an array from outside the run ({which})",
         f.__code__.co_filename,

@@ -96,7 +96,11 @@ def settled_for(f: Any, args: tuple[Any, ...], classes: tuple[type, ...]) -> Set
     if key in _settled:
         return _settled[key]
     found = None
-    if f not in _ELSEWHERE and ITERATORS.isdisjoint(classes) and not _goes_through_keys(f, classes):
+    if (
+        f not in _ELSEWHERE
+        and not any(issubclass(c, ITERATORS) for c in classes)
+        and not _goes_through_keys(f, classes)
+    ):
         rule = find_rule_for_values(f, args)
         asked = args[: _KEEP[f]] if classes and classes[0] in _KEEPERS and f in _KEEP else args
         given_away = rule is not None and rule.fn in registry.runs_given

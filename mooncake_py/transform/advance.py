@@ -7,11 +7,25 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.protocol import going_on
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import fresh_beside, map_terminator
-from mooncake_py.ir.nodes import BlockId, Branch, Call, CFGBlock, Const, Edge, ForNext, Function, Goto, Var, all_edges
-from mooncake_py.iterators import advance, asked
+from mooncake_py.ir.nodes import (
+    BlockId,
+    Branch,
+    Call,
+    CFGBlock,
+    Const,
+    Edge,
+    ForNext,
+    Function,
+    Goto,
+    Try,
+    Var,
+    all_edges,
+)
+from mooncake_py.iterators import Generator, advance, asked, items_of_generator
 
 
 def ask_objects(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:
@@ -19,31 +33,53 @@ def ask_objects(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> 
 
     None where there is none.
     """
+    protected = {b.term.body.target: b for b in fn.blocks if isinstance(b.term, Try)}
     for header in fn.blocks:
         v = header.term.iterator if isinstance(header.term, ForNext) else None
         if header.id not in reached or not isinstance(v, Var) or not isinstance(types.get(v), Obj):
             continue
-        if header is not fn.entry and v not in header.params and all(s.out is not v for s in header.stmts):
-            return _asked_before(fn, header, v)
+        first = protected.get(header.id, header)
+        made = {*header.params, *first.params, *(s.out for b in (header, first) for s in b.stmts)}
+        if first is fn.entry or v in made:
+            return _asked_there(fn, header, v, types[v])
+        return _asked_before(fn, first, header, v, types[v])
     return None
 
 
-def _asked_before(fn: Function, header: CFGBlock, v: Var) -> Function:
-    """The function with what asks v for items made each time the loop is entered."""
-    inside = loops(fn).get(header.id, {header.id})
+def _asks(fn: Function, header: CFGBlock, v: Var, t: T) -> Call:
+    """What asks an object of this type for items."""
+    out, pos = fresh_beside(fn).var(), header.term.pos
+    assert isinstance(t, Obj)
+    if issubclass(t.cls, Generator):
+        return Call(out, Const(items_of_generator), (*going_on(t.cls), v), (), pos)
+    return Call(out, Const(asked), (v,), (), pos)
+
+
+def _asked_there(fn: Function, header: CFGBlock, v: Var, t: T) -> Function:
+    """The function with what asks v for items made for each item, where v may be another one."""
+    assert isinstance(header.term, ForNext)
+    asks = _asks(fn, header, v, t)
+    asking = replace(header, stmts=(*header.stmts, asks), term=replace(header.term, iterator=asks.out))
+    return replace(fn, blocks=tuple([asking if b is header else b for b in fn.blocks]))
+
+
+def _asked_before(fn: Function, first: CFGBlock, header: CFGBlock, v: Var, t: T) -> Function:
+    """The function with what asks v for items made each time the loop is entered, at its first block: that of the `try`
+    which the header is the body of, if it is one."""
+    inside = loops(fn).get(first.id, {first.id, header.id})
     fresh = fresh_beside(fn)
-    it, pos = fresh.var(), header.term.pos
-    params = tuple([fresh.var(p.name) for p in header.params])
-    asks = Call(it, Const(asked), (v,), (), pos)
-    before = CFGBlock(fresh.block(), params, (asks,), Goto(Edge(header.id, params), pos))
+    asks = replace(_asks(fn, header, v, t), out=fresh.var())
+    pos = header.term.pos
+    params = tuple([fresh.var(p.name) for p in first.params])
+    before = CFGBlock(fresh.block(), params, (asks,), Goto(Edge(first.id, params), pos))
 
     def led(b: CFGBlock) -> CFGBlock:
         if b is header:
             assert isinstance(b.term, ForNext)
-            return replace(b, term=replace(b.term, iterator=it))
+            return replace(b, term=replace(b.term, iterator=asks.out))
         if b.id in inside:
             return b
-        to = {e: replace(e, target=before.id) for e in all_edges(b) if e.target == header.id}
+        to = {e: replace(e, target=before.id) for e in all_edges(b) if e.target == first.id}
         return replace(b, term=map_terminator(b.term, lambda x: x, lambda e: to.get(e, e))) if to else b
 
     return replace(fn, blocks=(*map(led, fn.blocks), before))

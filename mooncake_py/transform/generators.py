@@ -1,25 +1,32 @@
-"""Generator functions as ordinary ones: what lives across a `yield` moves into cells, and the body becomes a function
-that is called for every item.
+"""Generator functions as classes: what lives across a `yield` is an attribute, and the body a method that is called for
+every item.
 
     def g(x):                        def g(x):
-        for i in range(3):               state, it = <cells>
-            yield x * i       ->         def resume(sent, thrown):
-                                             <go where state says>; ...; return False, x * i
-                                         return make_generator(resume)
+        for i in range(3):               self = <an object of the class of g>
+            yield x * i       ->         self.place, self.x = START, x
+                                         return self
 
-`resume` returns `(done, value)`: an item, or the return value with the end. Functions, cells and branches are what
+                                     def resume(self, sent, thrown):
+                                         <go where self.place says>; ...; return False, self.x * i
+
+`resume` returns `(done, value)`: an item, or the return value with the end. Objects, attributes and branches are what
 the engine differentiates anyway, so generators need no reverse of their own.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import types as pytypes
+from collections.abc import Iterator
+from typing import Any
 
+from mooncake_py.fields import make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.frontend.reducible import make_reducible
 from mooncake_py.frontend.ssa import Draft
+from mooncake_py.infer.special_methods import IN_PLACE
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
@@ -37,29 +44,30 @@ from mooncake_py.ir.nodes import (
     Return,
     Var,
 )
-from mooncake_py.iterators import PAUSED, advance, cleaning, lasting, make_generator
+from mooncake_py.iterators import PAUSED, Generator, Lasting, advance, kept_iterator, watched
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
 from mooncake_py.transform.suspended import FINISHED, START, gives_back, keeps_place, live_after, made_early, names_of
 
-_made: dict[pytypes.CodeType, Function] = {}
+_made: dict[tuple[Any, ...], tuple[Function, Function]] = {}
+_MOST = 2000
 
 
-def as_function(body: Function, code: pytypes.CodeType) -> Function:
-    """The function that makes the generator, for the normal form of a generator function's code."""
-    found = _made.get(code)
-    if found is None:
-        found = _made[code] = _maker(body, code)
-    return found
+def as_function(body: Function, code: pytypes.CodeType, globals_: dict) -> Function:
+    """The function that makes the generator, for the normal form of a generator function's code, or of more known of
+    it."""
+    held = tuple([id(v.value) for b in body.blocks for s in b.stmts for v in s.operands() if isinstance(v, Const)])
+    key = code, id(globals_), repr(body), held  # all of which the function and the class keep
+    if key not in _made:
+        if len(_made) >= _MOST:
+            _made.clear()
+        _made[key] = body, _maker(body, code, globals_)
+    return _made[key][1]
 
 
-def _maker(body: Function, code: pytypes.CodeType) -> Function:
+def _maker(body: Function, code: pytypes.CodeType, globals_: dict) -> Function:
     resume = _Resume(body)
-    compiled = lower(resume.function(), argnames=("sent", "thrown"), qualname=code.co_qualname)
-    if resume.cleaning:
-        cleaning[compiled] = len(body.free), frozenset(resume.cleaning)
-    if body.kind == "iterator":
-        lasting.add(compiled)
+    cls = _class(resume, code, globals_)
     fresh = Fresh()
     params = tuple(fresh.var(p.name) for p in body.params)
     free = tuple(fresh.var(v.name) for v in body.free)
@@ -71,18 +79,51 @@ def _maker(body: Function, code: pytypes.CodeType) -> Function:
         stmts.append(Call(out, Const(fn), args, (), pos))
         return out
 
-    given = dict(zip(body.params, params, strict=True))
-    cells: list[Operand] = [*free, call(ops.make_cell, Const(START), name="state")]
-    held: dict[Var, Operand] = {**given}
+    made = call(make_object, Const(cls), name=body.name)
+    call(setattr, made, Const("place"), Const(START))
+    for v, x in zip((*body.free, *body.params), (*free, *params), strict=True):
+        call(setattr, made, Const(resume.names[v]), x)
     for s, k in resume.early.items():
-        held[s.out] = call(iter, params[k])
-    for v, cell in resume.cells.items():
-        cells.append(call(ops.make_cell, held.get(v, Const(ops.UNBOUND)), name=cell.name))
-    none = Const(None)
-    fn = call(ops.make_function, Const(compiled), none, none, none, call(ops.build_tuple, *cells))
-    out = Return(call(make_generator, fn), pos)
-    block = CFGBlock(fresh.block(), (), tuple(stmts), out)
+        call(setattr, made, Const(resume.names[s.out]), call(kept_iterator, params[k]))
+    if resume.cleaning:
+        call(watched, made)
+    block = CFGBlock(fresh.block(), (), tuple(stmts), Return(made, pos))
     return Function(body.name, body.filename, params, free, (block,), "function", body.firstline)
+
+
+def _class(resume: _Resume, code: pytypes.CodeType, globals_: dict) -> type[Generator]:
+    """The class of the generators."""
+    compiled = lower(resume.function(), argnames=("self", "sent", "thrown"), qualname=code.co_qualname)
+    scope = {
+        "__slots__": tuple(resume.names.values()),
+        "__module__": Generator.__module__,
+        "__qualname__": f"{code.co_qualname}.{next(_serial)}",  # it is no class that each run makes anew
+        "resume": pytypes.FunctionType(compiled, globals_, code.co_name),
+        "cleans_up": frozenset(resume.cleaning),
+        "writes": frozenset(_written(resume)),
+    }
+    return type(code.co_name, (Lasting if resume.lasts else Generator,), scope)
+
+
+def _written(resume: _Resume) -> Iterator[str]:
+    """The attributes whose items are set, or those of what is looked at in them."""
+    made = {s.out: s for b in resume.body.blocks for s in b.stmts}
+    for s in made.values():
+        v = s.args[0] if isinstance(s.fn, Const) and s.fn.value in _SET else None
+        while isinstance(v, Var):
+            if v in resume.names:
+                yield resume.names[v]
+            look = made.get(v)
+            v = look.args[0] if look is not None and is_const(look.fn, operator.getitem) else None
+
+
+_SET = frozenset({operator.setitem, *IN_PLACE})
+_serial = itertools.count()
+
+
+def _attribute(v: Var, k: int) -> str:
+    """What the k-th value that is kept is called."""
+    return f"{v.name if v.name is not None and v.name.isidentifier() else 'v'}_{k}"
 
 
 @functools.cache
@@ -150,13 +191,12 @@ class _Resume(Rebuild):
         self.pauses = names_of(body, PAUSED)
         early = [s.out for s in self.early]
         self.live = {v: [*early, *(x for x in live if x not in early)] for v, live in live_after(body).items()}
-        self.sent, self.thrown = self.fresh.var("sent"), self.fresh.var("thrown")
+        self.me, self.sent, self.thrown = (self.fresh.var(name) for name in ("self", "sent", "thrown"))
         self.free = {v: self.fresh.var(v.name) for v in body.free}
-        self.state = self.fresh.var("state")
         kept = dict.fromkeys([*body.params, *early])
         kept.update(dict.fromkeys(sorted({v for vs in self.live.values() for v in vs}, key=lambda v: v.id)))
         kept = {v: None for v in kept if v not in self.handled}
-        self.cells = {v: self.fresh.var(v.name or f"v{v.id}") for v in kept}
+        self.names = {v: _attribute(v, k) for k, v in enumerate((*body.free, *kept))}
         self.resumes: list[Draft] = []
         self.cleaning: set[int] = set()  # where something is to be done when the generator is left
 
@@ -166,17 +206,24 @@ class _Resume(Rebuild):
         self.copy(body)
         self._dispatch()
         make_reducible(self.builder)
-        free = (*self.free.values(), self.state, *self.cells.values())
-        blocks = self.builder.finish()
-        return Function(body.name, body.filename, (self.sent, self.thrown), free, blocks, "function", body.firstline)
+        params = self.me, self.sent, self.thrown
+        return Function(body.name, body.filename, params, (), self.builder.finish(), "function", body.firstline)
+
+    def get(self, d: Draft, pos: Pos, name: str, of: Var | None = None) -> Var:
+        return self.emit(d, pos, getattr, self.me, Const(name), name=None if of is None else of.name)
+
+    def set(self, d: Draft, pos: Pos, name: str, value: Operand) -> None:
+        self.emit(d, pos, setattr, self.me, Const(name), value)
 
     def _dispatch(self) -> None:
         """From the entry to where the generator stands."""
         pos = Pos(self.body.firstline)
         entry, start = self.builder.entry, self.builder.new_block()
-        where = self.emit(entry, pos, ops.cell_get, self.state, Const("state"))
+        where = self.get(entry, pos, "place")
         if not self.lasts:
-            self.emit(entry, pos, ops.cell_set, self.state, Const(FINISHED))  # so it stays where an exception leaves it
+            self.set(entry, pos, "place", Const(FINISHED))  # so it stays where an exception leaves it
+        for v, cell in self.free.items():
+            entry.stmts.append([cell, Const(getattr), (self.me, Const(self.names[v])), (), pos])
         here = entry
         for k, target in enumerate([start, *self.resumes]):
             onward = self.builder.new_block()
@@ -186,7 +233,7 @@ class _Resume(Rebuild):
         self.builder.ret(ended, self.emit(ended, pos, ops.build_tuple, Const(True), Const(None)), pos)
         self._throw_or(here, pos, None, ended)
         for p in (*self.body.params, *(s.out for s in self.early)):
-            self.builder.write(start, p, self.emit(start, pos, ops.cell_get, self.cells[p], Const(p.name), name=p.name))
+            self.builder.write(start, p, self.get(start, pos, self.names[p], p))
         self._throw_or(start, pos, None, self._begun(pos))
 
     def _begun(self, pos: Pos) -> Draft:
@@ -197,7 +244,7 @@ class _Resume(Rebuild):
         begun, refused = self.builder.new_block(), self.builder.new_block()
         given = self.emit(begun, pos, operator.is_not, self.sent, Const(None))
         self.builder.branch(begun, given, refused, first, pos)
-        self.emit(refused, pos, ops.cell_set, self.state, Const(START))
+        self.set(refused, pos, "place", Const(START))
         message = Const("can't send non-None value to a just-started generator")
         self.builder.raise_(refused, self.emit(refused, pos, TypeError, message), None, False, pos)
         return begun
@@ -216,13 +263,13 @@ class _Resume(Rebuild):
 
     def define(self, d: Draft, v: Var, value: Operand, pos: Pos) -> None:
         super().define(d, v, value, pos)
-        if v in self.cells and not self.lasts:
-            self.emit(d, pos, ops.cell_set, self.cells[v], value)
+        if v in self.names and not self.lasts:
+            self.set(d, pos, self.names[v], value)
 
     def leave(self, fn: Function, d: Draft, term: Return) -> None:
         pausing = self.lasts and (is_const(term.value, PAUSED) or term.value in self.pauses)
         if self.lasts and not pausing:
-            self.emit(d, term.pos, ops.cell_set, self.state, Const(FINISHED))
+            self.set(d, term.pos, "place", Const(FINISHED))
         value = Const(None) if pausing else self.read(d, term.value)
         pair = self.emit(d, term.pos, ops.build_tuple, Const(True), value)
         self.builder.ret(d, pair, term.pos)
@@ -247,7 +294,9 @@ class _Resume(Rebuild):
         if is_const(s.fn, ops.yield_from):
             return self._delegate(fn, d, s, handler)
         if is_const(s.fn, ops.get_yield_from_iter):
-            s = Call(s.out, Const(iter), s.args, (), s.pos)
+            s = Call(s.out, Const(kept_iterator), s.args, (), s.pos)
+        if is_const(s.fn, iter) and s.out in self.names:
+            s = Call(s.out, Const(kept_iterator), s.args, s.kwargs, s.pos)
         return super().statement(fn, d, s, handler)
 
     def _suspend(self, d: Draft, value: Operand, s: Call) -> Draft:
@@ -270,16 +319,15 @@ class _Resume(Rebuild):
     def _keep(self, d: Draft, s: Call, back: Draft) -> None:
         """Note that the generator is to go on there, and with what."""
         self.resumes.append(back)
-        self.emit(d, s.pos, ops.cell_set, self.state, Const(len(self.resumes)))
+        self.set(d, s.pos, "place", Const(len(self.resumes)))
         for v in self.live[s.out] if self.lasts else ():
             if v not in self.handled:
-                self.emit(d, s.pos, ops.cell_set, self.cells[v], self.read(d, v))
+                self.set(d, s.pos, self.names[v], self.read(d, v))
 
     def _read_kept(self, back: Draft, s: Call) -> None:
         for v in self.live[s.out]:
             if v not in self.handled:
-                content = self.emit(back, s.pos, ops.cell_get, self.cells[v], Const(v.name), name=v.name)
-                self.builder.write(back, v, content)
+                self.builder.write(back, v, self.get(back, s.pos, self.names[v], v))
 
     def _delegate(self, fn: Function, d: Draft, s: Call, handler: Handler) -> Draft:
         """`yield from`: the other's items one by one, with what `send` and `throw` bring handed on."""

@@ -13,8 +13,9 @@ from mooncake_py.infer.parts import is_exact
 from mooncake_py.infer.protocol import Classes
 from mooncake_py.infer.sources import Source
 from mooncake_py.infer.state import Before
-from mooncake_py.infer.types import T
+from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.nodes import BlockId, Function, Var
+from mooncake_py.iterators import Generator
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
 from mooncake_py.transform.asking import fuse, fuse_awaited
@@ -26,6 +27,7 @@ from mooncake_py.transform.fixed import fixed_lists
 from mooncake_py.transform.given import without_given
 from mooncake_py.transform.held_functions import take_in_held
 from mooncake_py.transform.inline import MOST_TOTAL, inline_calls, take_in, take_in_awaited
+from mooncake_py.transform.iterator_objects import as_objects
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.lift import lift
@@ -58,6 +60,9 @@ def infer_simplified(
 ) -> tuple[Inferred, set[pytypes.FunctionType]]:
     """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
 
+    first = arg_types[0] if arg_types else None
+    is_resumed = isinstance(first, Obj) and issubclass(first.cls, Generator) and first.cls.resume is fn
+
     def attempt(classes: Classes | None) -> tuple[Inferred, set[pytypes.FunctionType]] | Classes:
         """What is found, or what is to be taken to be so by another attempt."""
         before = Before()
@@ -67,6 +72,8 @@ def infer_simplified(
             new = Inference(
                 f, arg_types, fn.__globals__, free_types, aliased, wary, classes, before, outermost, patient
             )
+            if is_resumed:
+                new.running = f.params[0]
             if latest is not None:  # what is written, as far as that is sure: found anew, it takes rounds
                 guessed = latest.guessed
                 new.forced |= {v: t for v, t in latest.forced.items() if v not in guessed and is_exact(t)}
@@ -236,7 +243,10 @@ def simplify(
     if drawn is not None:
         return drawn
     dissolved = dissolve(inferred)  # an iterator that an object holds may be one that is known
-    return dissolved if dissolved is not None else advance_iterators(inferred)
+    if dissolved is not None:
+        return dissolved
+    objects = None if classes is None else as_objects(inferred, fn.__globals__, taken, classes)
+    return objects if objects is not None else advance_iterators(inferred)
 
 
 def awaited_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:

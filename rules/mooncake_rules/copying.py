@@ -14,7 +14,6 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
-from mooncake_py.iterators import IteratorShadow
 from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
 from mooncake_py.structure import attributes, is_user_class
@@ -115,7 +114,7 @@ def _beside(x: Any, fx: Any, y: Any, fy: Any) -> tuple[Any, Any]:
 def _same_parts(x: Any, fx: Any, y: Any) -> Any:
     if y is x or fx is None or type(fx) is tuple:
         return fx
-    if isinstance(x, functools.partial) or type(fx) is IteratorShadow:
+    if isinstance(x, functools.partial):
         return fx  # both hold the same values, and neither can be given others
     if type(fx) is ListShadow:
         return ListShadow(list(fx.f), [None] * len(fx.f))

@@ -18,39 +18,32 @@ from mooncake_py.iterators import (
     PAUSED,
     DictItems,
     DictValues,
+    SequenceIterator,
     advance,
     as_in_c,
     check_closed,
     check_same_length,
-    cleaning,
-    make_generator,
     shortest,
+    watched,
 )
-from mooncake_py.registry import drained, incurious, infer_table, overlay, rrule, zero_derivative
-from mooncake_py.tangents import CoDual, FunctionShadow, zero_fdata
+from mooncake_py.registry import drained, incurious, infer_table, overlay, overlay_modules, rrule, zero_derivative
+from mooncake_py.tangents import CoDual
 
+overlay_modules.add(SequenceIterator.__module__)  # its methods are differentiated like the user's
 _f: Any  # what a table registers, one at a time
 
 
-@rrule(make_generator, mutates=(0,))
-def _make_generator(resume: CoDual):
+@rrule(watched)
+def _watched(generator: CoDual):
+    run.current().at_end.append(functools.partial(check_closed, generator.primal))
+
     def pullback(_):
         return None
 
-    made = make_generator(resume.primal)
-    if resume.primal.__code__ in cleaning:
-        run.current().at_end.append(functools.partial(check_closed, made))
-    return CoDual(made, frame_fdata(resume.primal, resume.fdata)), pullback
+    return CoDual(None, None), pullback
 
 
-def frame_fdata(resume: Any, shadow: FunctionShadow | None) -> FunctionShadow:
-    """fdata for every cell of a generator's frame: what is in them may become active while it runs."""
-    cells = resume.__closure__
-    given = (None,) * len(cells) if shadow is None else shadow.cells
-    return FunctionShadow(tuple([zero_fdata(c) if f is None else f for c, f in zip(cells, given)]), None, None)
-
-
-infer_table[make_generator] = lambda args, kwargs: Top(True)
+infer_table[watched] = lambda args, kwargs: Known(None)
 
 
 def _advance_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T:

@@ -39,14 +39,20 @@ def chosen_by_an_item_of_a_sorted_list(x, k):
     return sum(g(x=x, a=STORE)) * STORE[0]
 
 
-@pytest.mark.parametrize("f", [through_a_partial, chosen_by_an_item_of_a_sorted_list])
-def test_a_write_that_was_not_seen_before_the_run_is_refused(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_was_not_seen_before_the_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outside_arrays._Arrays, "answer", lambda self: False)
     STORE[:] = 1.0
     with pytest.raises(UnsupportedError, match="held by writing"):
-        value_and_grad(f)(1.5, 0)
+        value_and_grad(through_a_partial)(1.5, 0)
     STORE[:] = 1.0
-    assert value_and_grad(f)(1.5, 1) == (4.5, 3.0)
+    assert value_and_grad(through_a_partial)(1.5, 1) == (4.5, 3.0)
+
+
+def test_what_a_generator_writes_outside_is_read_with_its_derivative() -> None:
+    STORE[:] = 1.0
+    assert value_and_grad(chosen_by_an_item_of_a_sorted_list)(1.5, 0) == (2.25, 3.0)
+    STORE[:] = 1.0
+    assert value_and_grad(chosen_by_an_item_of_a_sorted_list)(1.5, 1) == (4.5, 3.0)
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from mooncake_py.transform.generators import as_function
 
 def split(f: types.FunctionType) -> Callable[..., Any]:
     """f with its generators run by the function they are split into."""
-    maker = as_function(normalise(f.__code__), f.__code__)
+    maker = as_function(normalise(f.__code__), f.__code__, f.__globals__)
     verify(maker)
     code = lower(maker, argnames=f.__code__.co_varnames[: f.__code__.co_argcount])
     return types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
@@ -151,7 +151,7 @@ def drive(g: Any, sends: tuple[Any, ...]) -> list[Any]:
 def test_split_generator_does_the_same(f: types.FunctionType, args: tuple[Any, ...], sends: tuple[Any, ...]) -> None:
     mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
     got, want = split(f)(*mine), f(*theirs)
-    assert type(got) is Generator
+    assert isinstance(got, Generator)
     assert drive(got, sends) == drive(want, sends)
     assert sys.exc_info()[1] is None, "an exception that a generator handles is nobody else's"
     assert mine == theirs
