@@ -122,8 +122,8 @@ _serial = itertools.count()
 
 
 def _attribute(v: Var, k: int) -> str:
-    """What the k-th value that is kept is called."""
-    return f"{v.name if v.name is not None and v.name.isidentifier() else 'v'}_{k}"
+    """What the k-th value that is kept is called. (Python has names of its own for slots that begin as `__x`.)"""
+    return f"v{k}_{v.name}" if v.name is not None and v.name.isidentifier() else f"v{k}"
 
 
 @functools.cache

@@ -269,6 +269,17 @@ def kept_and_delegated_to(xs):
     return total
 
 
+def of_private_names(__xs, __k=2.0):
+    for __x in __xs:
+        yield __x * __k
+
+
+@case(XS)
+def names_with_underscores(xs):
+    held = [of_private_names(xs), of_private_names(xs, xs[0])]
+    return sum(held[0]) * next(held[1])
+
+
 def late(xs, flag):
     if flag:
         extra = xs[0] * 3.0
