@@ -453,6 +453,8 @@ for _f in (*(f for f, _ in _UNARY), np.log, np.absolute, np.fabs, np.negative, n
         CASES += [case(_f, _Z), case(_f, 0.5 + 0.25j), case(_f, _Z.astype(np.complex64))]
 for _f in (
     *(f for f, _, _ in _BINARY),
+    np.logaddexp,
+    np.logaddexp2,
     np.add,
     np.subtract,
     np.multiply,
