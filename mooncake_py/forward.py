@@ -120,7 +120,7 @@ def _run_wary(
     rule, shadows = _with_shadows(g, rule, types, cells, all_args, act)
     result = _by_rule(rule, cells, all_args, shadows, args, extra)
     if all(active) and not wary:
-        _remember(f, g, rule, all_args, types, extra)
+        _remember(f, g, rule, all_args, types, extra, len(all_args))
     return result
 
 
@@ -153,10 +153,16 @@ _warm: dict[pytypes.CodeType, WarmRun] = {}
 
 
 def _remember(
-    f: Any, g: pytypes.FunctionType, rule: DerivedRule, params: tuple[Any, ...], types: tuple[T, ...], extra: int
+    f: Any,
+    g: pytypes.FunctionType,
+    rule: DerivedRule,
+    params: tuple[Any, ...],
+    types: tuple[T, ...],
+    extra: int,
+    given: int,
 ) -> None:
     if debug_frame() is None and (f.__func__ if type(f) is pytypes.MethodType else f) is g:
-        warm = WarmRun.after(g, rule, params, types, extra)
+        warm = WarmRun.after(g, rule, params, types, extra, given)
         if warm is not None:
             if len(_warm) > 1000:
                 _warm.clear()
@@ -306,7 +312,7 @@ def _forward_bound(call: _Call) -> tuple[Any, Pullback]:
 
     fd = [fdata[i] for i in mine]
     if all(call.act[m - len(call.own) :]) and not call.kwargs and not is_wary():
-        _remember(call.f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(call.own))
+        _remember(call.f, g, rule, tuple(inputs), tuple(map(typed, params)), m - len(call.own), m)
     pullback = _pullback(rule, cells, y, values, fd, run, tuple(call.own_kwargs))
     pullback.saved, pullback.writeable = saved, may_lock
     return y, pullback

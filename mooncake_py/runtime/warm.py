@@ -84,27 +84,37 @@ class Signature:
 class WarmRun(Signature):
     """A forward run by a rule that needs no fdata: for functions of one code, called without keywords."""
 
-    __slots__ = ("defaults", "extra", "globals")
+    __slots__ = ("defaults", "extra", "given", "globals")
     defaults: tuple[Any, ...] | None
     extra: int
+    given: int
     globals: dict[str, Any]
 
     @classmethod
     def after(
-        cls, g: pytypes.FunctionType, rule: DerivedRule, params: tuple[Any, ...], types: tuple[T, ...], extra: int
+        cls,
+        g: pytypes.FunctionType,
+        rule: DerivedRule,
+        params: tuple[Any, ...],
+        types: tuple[T, ...],
+        extra: int,
+        given: int,
     ) -> WarmRun | None:
-        """For calls like the one that has just been made; `extra` is 1 for a method's, whose object comes first."""
+        """For calls like the one that has just been made; `extra` is 1 for a method's, whose object comes first.
+
+        `given` is how many of the parameters the call gave: there is no derivative by the default values of others.
+        """
         code = g.__code__
         if rule.has_lanes or rule.derived.touched_args or code.co_kwonlyargcount or code.co_flags & 0x0C:
             return None
         known, fits = fits_of(params, types)
         warm = cls(rule, params, tuple([abstract(c, False) for c in cells_of(g)]), fits)
-        warm.globals, warm.defaults, warm.extra = g.__globals__, g.__defaults__, extra
+        warm.globals, warm.defaults, warm.extra, warm.given = g.__globals__, g.__defaults__, extra, given
         return warm if known else None
 
     def parameters(self, g: pytypes.FunctionType, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """What is given and default values, as parameters of g; None where this is another kind of call."""
-        if g.__globals__ is not self.globals:
+        if g.__globals__ is not self.globals or len(given) > self.given:
             return None
         if (missing := self.n - len(given)) > 0:
             defaults = self.defaults
