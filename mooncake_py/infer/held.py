@@ -205,6 +205,19 @@ def assigns_values(scope: dict[str, Any]) -> bool:
     return not all(_rebound.get(id(scope), {}).values())
 
 
+_cells_set: set[str] = set()
+
+
+def note_cell_set(name: str) -> None:
+    """Note that some code assigns a variable of this name of a function around it."""
+    _cells_set.add(name)
+
+
+def is_cell_set(name: str) -> bool:
+    """Does code that was looked at assign such a variable? Functions of one code have cells of their own each."""
+    return name in _cells_set
+
+
 _opened: weakref.WeakSet[functools.partial[Any]] = weakref.WeakSet()
 
 

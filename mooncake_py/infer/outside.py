@@ -35,6 +35,7 @@ from mooncake_py.infer.held import (
     may_be_given,
     may_hold_data,
     nesting,
+    note_cell_set,
     note_opened,
     note_rebound,
     of_library,
@@ -460,6 +461,17 @@ class Walk:
                 self.assigns = self.assigns or not counted
                 if self.notes:
                     note_rebound(c.globals, name, counted)
+            elif isinstance(s.fn, Const) and s.fn.value is ops.cell_set and s.args[0] in c.body.free:
+                note_cell_set(str(s.args[0].name))  # type: ignore[union-attr]
+
+    def _also_captured(self, c: Code, free: dict[str, Any]) -> None:
+        """What another function of this code holds, or the first one, where only what makes it was met so far."""
+        for name, x in free.items():
+            if name not in c.free or (self.leads_to_data(x) and not self.leads_to_data(c.free[name])):
+                c.free[name] = x
+        for k in c.code.co_consts if free else ():
+            if isinstance(k, pytypes.CodeType):
+                self.code(k, c.globals, {n: v for n, v in free.items() if n in k.co_freevars})
 
     def function(self, f: pytypes.FunctionType) -> Code | None:
         if of_library(f.__module__ or ""):
@@ -488,6 +500,7 @@ class Walk:
     def code(self, code: pytypes.CodeType, globals_: dict[str, Any], free: dict[str, Any]) -> Code | None:
         key = code, id(globals_)
         if key in self.codes:
+            self._also_captured(self.codes[key], free)
             return self.codes[key]
         try:
             from mooncake_py.frontend import normalise  # slow to import, and not needed before

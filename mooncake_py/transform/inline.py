@@ -17,7 +17,7 @@ from mooncake_py.exception_groups import exception_of
 from mooncake_py.fields import ABSENT, make_object
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import sees_its_frame
-from mooncake_py.infer.held import is_library, may_be_given, module_of
+from mooncake_py.infer.held import is_cell_set, is_library, is_rebound, module_of
 from mooncake_py.infer.inferred import Awaited, Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
@@ -420,7 +420,10 @@ def _from_elsewhere(
     for b in body.blocks:
         for s in b.stmts:
             if is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
-                cell = f.__closure__[body.free.index(s.args[0])]  # type: ignore[index]
+                i = body.free.index(s.args[0])  # type: ignore[arg-type]
+                cell = f.__closure__[i]  # type: ignore[index]
+                if inferred.wary and is_cell_set(code.co_freevars[i]):
+                    return None
                 try:
                     x = cell.cell_contents
                 except ValueError:
@@ -430,8 +433,8 @@ def _from_elsewhere(
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:
                 name = s.args[0].value  # type: ignore[union-attr]
-                if inferred.wary and may_be_given(scope, name):
-                    return None
+                if inferred.wary and is_rebound(scope, name):
+                    return None  # by constants too: what it holds is known when it runs
                 if name in scope:
                     x = scope[name]
                     guards.append(Guard(scope, name, x))

@@ -126,3 +126,47 @@ def visitors_of_another_module_asked_by_a_generator(x):
         yield None
 
     return next(items())
+
+
+@case(1.3)
+def names_that_another_module_sets_to_constants(x):
+    tables.fast()
+    a = tables.paced(x)
+    tables.fast()
+    a += tables.paced(x * x)
+    tables.slow()
+    return a
+
+
+READ, WRITE, WRITES = tables.moded()
+READ_TOO, WRITE_TOO, WRITES_TOO = tables.moded()
+
+
+@case(1.3)
+def variables_of_functions_that_others_set_to_constants(x):
+    a = READ(x)
+    WRITE("b", None)
+    b = READ(x)
+    WRITE("a", 1)
+    c = READ(x)
+    WRITE("a", None)
+    return a + 2.0 * b + 3.0 * c
+
+
+@case(1.3)
+def variables_of_functions_that_functions_made_there_set(x):
+    a = READ_TOO(x)
+    WRITES_TOO()
+    b = READ_TOO(x)
+    WRITE_TOO("a", None)
+    return a + 2.0 * b
+
+
+@case(1.3)
+def variables_of_functions_whose_maker_is_met_first(x):
+    if tables.moded is None:
+        return x
+    WRITES()
+    b = READ(x)
+    WRITE("a", None)
+    return READ(x) + 2.0 * b

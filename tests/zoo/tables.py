@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 SCALE = 1.5
@@ -68,3 +70,46 @@ def remember(v):
 
 def recalled():
     return REMEMBERED
+
+
+RATE = 2.0
+ACT = math.sin
+CALLS = 0
+
+
+def fast():
+    """Sets a name to a constant."""
+    global RATE, ACT, CALLS
+    RATE, ACT, CALLS = 5.0, math.cos, CALLS + 1
+
+
+def slow():
+    """Sets it back."""
+    global RATE, ACT, CALLS
+    RATE, ACT, CALLS = 2.0, math.sin, 0
+
+
+def paced(x):
+    """Reads it."""
+    return RATE * ACT(x) * CALLS
+
+
+def moded():
+    """Functions that read and set a variable of the function around them."""
+    mode, scale = "a", None
+
+    def read(x):
+        return x * x if mode == "a" and scale is None else x**3
+
+    def write(m, s):
+        nonlocal mode, scale
+        mode, scale = m, s
+
+    def writes():
+        def inner():
+            nonlocal mode
+            mode = "c"
+
+        inner()
+
+    return read, write, writes
