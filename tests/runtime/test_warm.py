@@ -400,15 +400,15 @@ def test_arguments_that_an_earlier_call_left_at_their_default() -> None:
         return x * x * k
 
     class Scaled:
-        def times(self, x, k=np.ones(2)):
-            return np.sum(x * k)
+        def times(self, x, k=(1.0, 1.0)):
+            return x * k[0] + x * k[1]
 
     for _ in range(2):
         assert gradient(f, 2.0) == 16.0
         assert value_and_grad(f, (0, 1))(2.0, 1.0) == (4.0, (4.0, 4.0))
         assert value_and_pullback(f, 2.0, 3.0)[1](1.0) == (12.0, 4.0)
         assert gradient(Scaled().times, 2.0) == 2.0
-        assert value_and_pullback(Scaled().times, 2.0, np.ones(2))[1](1.0)[1].tolist() == [2.0, 2.0]
+        assert value_and_pullback(Scaled().times, 2.0, (1.0, 1.0))[1](1.0)[1] == (2.0, 2.0)
 
 
 def test_a_method_is_not_taken_for_its_function() -> None:
