@@ -11,13 +11,14 @@ import collections.abc
 import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from inspect import CO_GENERATOR
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.exception_groups import exception_of
 from mooncake_py.fields import make_object
-from mooncake_py.ir.ops import check_length, check_unchanged
+from mooncake_py.ir.ops import check_least, check_length, check_unchanged, unpack_ex
 
 F = TypeVar("F", bound=Callable)
 
@@ -500,7 +501,36 @@ def _add_to_deque(xs: Any, it: Any) -> Any:
     return xs
 
 
-_ITEM_BY_ITEM: dict[Any, Callable[[Any, Any], Any]] = {
+def _unpack_ex(xs: Any, before: int, after: int) -> Any:
+    """`a, *b, c = xs`: an iterator gives the first ones; the others are in a list of that, which is asked for one."""
+    it = iter(xs)
+    first = []
+    for _ in range(before):
+        try:
+            first.append(next(it))
+        except StopIteration:
+            check_least(first, before + after)
+    rest = list(it)
+    cut = len(rest) - after
+    if cut < 0:
+        check_least(first + rest, before + after)
+    return (*first, rest[:cut], *rest[cut:])
+
+
+def _itself(self: Any) -> Any:
+    return self
+
+
+def _gives_one_iterator(method: Any) -> bool:
+    """Does an `__iter__` surely give what is its own iterator: is it a generator function, or one that gives `self`?"""
+    if type(method) is not FunctionType:
+        return True
+    code = method.__code__
+    return bool(code.co_flags & CO_GENERATOR) or code.co_code == _itself.__code__.co_code
+
+
+_ITEM_BY_ITEM: dict[Any, Callable[..., Any]] = {
+    unpack_ex: _unpack_ex,
     list.extend: _extend,
     list.__iadd__: _add,
     deque.extend: _extend_deque,
@@ -509,9 +539,11 @@ _ITEM_BY_ITEM: dict[Any, Callable[[Any, Any], Any]] = {
 }
 
 
-def item_by_item(f: Any, cls: type | None) -> Callable[[Any, Any], Any] | None:
-    """What f does to an object of this class, where it puts items there one by one: those that came before the iterator
-    raised stay there."""
+def item_by_item(f: Any, cls: type | None) -> Callable[..., Any] | None:
+    """What f does to an object of this class, where it takes items one by one: those that came before the iterator
+    raised stay where they were put."""
+    if f is unpack_ex and (cls is None or _gives_one_iterator(getattr(cls, "__iter__", None))):
+        return None
     if f is operator.iadd and cls is not None:
         f = cls.__dict__.get("__iadd__") if cls in (list, deque) else None
     return _ITEM_BY_ITEM.get(f)

@@ -556,3 +556,58 @@ def a_running_sum_in_every_round(x, a):
             yield a[-1] + next(sums, x)
 
     return sum(firsts()) * x
+
+
+class FromTheStart:
+    def __init__(self, x, n):
+        self.x, self.n = x, n
+
+    def __iter__(self):
+        self.i = 0
+        return self
+
+    def __next__(self):
+        self.i += 1
+        if self.i > self.n:
+            raise StopIteration
+        return self.x * self.i
+
+
+class OfAnother(FromTheStart):
+    def __iter__(self):
+        self.i = 0
+        return iter([self.x * 3.0, 2.0, self.x])
+
+
+@case(1.3)
+def rest_of_what_begins_again_when_it_is_asked(x):
+    a, *b = FromTheStart(x, 3)
+    c, *d, e = FromTheStart(x * x, 4)
+    *f, g = FromTheStart(x, 2)
+    h, *i = OfAnother(x, 2)
+    return a + 2.0 * sum(b) + c * sum(d) * e + f[0] * g + h * i[0] * i[1]
+
+
+@case(1.3)
+def too_few_for_a_starred_name(x):
+    y = 0.0
+    for n in (1, 0):
+        try:
+            a, *b, c, d = FromTheStart(x, n)
+        except ValueError as e:
+            y += len(str(e)) * x
+    try:
+        a, c, *b = FromTheStart(x, 1)
+    except ValueError as e:
+        y += len(str(e)) * x * x
+    return y
+
+
+@case(1.3)
+def rest_of_an_iterator_from_a_list(x):
+    objects = [FromTheStart(x, 3), OfAnother(x, 1), [x, 2.0, x * x]]
+    y = x
+    for o in objects:
+        a, *b = o
+        y += a * sum(b) * len(b)
+    return y
