@@ -10,16 +10,18 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import deque
-from collections.abc import Callable
-from types import CellType
+from collections.abc import Callable, Iterable, Mapping
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.registry import runs_given
+from mooncake_py.run import current, note_written
+from mooncake_py.runtime.asked import names_in, reached
 from mooncake_py.shadows import Shadow
-from mooncake_py.structure import attributes, store, unstore
+from mooncake_py.structure import attributes, is_user_class, store, unstore
 from mooncake_py.tangents import (
     CellShadow,
     CoDual,
@@ -97,6 +99,44 @@ class Captured:
             if _differ(x, was).any():
                 x[...] = was
 
+    def tell(self) -> None:
+        """Let the run know of what is changed, so that what is from outside is left as after a plain call."""
+        here = current()
+        for x, fx, old in self.parts:
+            new = _held(x, fx)
+            if new is not None and _changed(new, old):
+                here.touch(x)
+        for x, _, was in self.arrays:
+            if _differ(x, was).any():
+                note_written(x)
+
+
+class Names:
+    """The global variables that functions name, and what classes and functions keep: what each of them is."""
+
+    def __init__(self, functions: Iterable[Any]):
+        found: list[FunctionType] = []
+        reached(functions, found)
+        self.scopes = {id(f.__globals__): (f.__globals__, f.__globals__.copy()) for f in found}
+        named = [f.__globals__.get(name) for f in found for name in names_in(f.__code__)]
+        holders = {id(x): x for x in (*found, *[x for x in named if isinstance(x, type) and is_user_class(x)])}
+        self.kept = [(x, dict(vars(x))) for x in holders.values()]
+
+    def put_back(self) -> None:
+        """Name again what they named, where something was assigned since."""
+        for scope, then in self.scopes.values():
+            _put_names(then, scope, scope.__setitem__, scope.__delitem__)
+        for x, then in self.kept:
+            _put_names(then, vars(x), functools.partial(setattr, x), functools.partial(delattr, x))
+
+
+def _put_names(then: Mapping[str, Any], now: Mapping[str, Any], put: Callable, remove: Callable) -> None:
+    for k in [k for k in now if k not in then]:
+        remove(k)
+    for k, v in then.items():
+        if now.get(k, _ABSENT) is not v:
+            put(k, v)
+
 
 def watched(rule: Callable) -> Callable:
     """The rule of a function that calls those it is given: what these change in what they captured is looked after."""
@@ -106,17 +146,23 @@ def watched(rule: Callable) -> Callable:
         given = [a for a in (*args, *kwargs.values()) if isinstance(a, CoDual) and a.fdata is not None]
         captured = Captured([(a.primal, a.fdata) for a in given])
         result, pullback = rule(*args, **kwargs)
-        if not captured.note():
-            return result, pullback
+        functions = [f for a in (*args, *kwargs.values()) if callable(f := a.primal if isinstance(a, CoDual) else a)]
+        changed = captured.note()
+        if changed:
+            captured.tell()
 
         def pullback_of_the_rest(dy):
-            captured.take_back()
+            names = Names(functions)
+            if changed:
+                captured.take_back()
             try:
                 return pullback(dy)
             finally:
-                captured.put_back()
+                if changed:
+                    captured.put_back()
+                names.put_back()
 
-        return result, pullback_of_the_rest
+        return result, pullback_of_the_rest if changed or functions else pullback
 
     rule_that_looks.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
     runs_given.add(rule_that_looks)

@@ -12,7 +12,7 @@ import pytest
 from scipy.integrate import odeint, quad, solve_ivp
 from scipy.optimize import brentq, least_squares, minimize, minimize_scalar
 
-from mooncake_py import value_and_grad
+from mooncake_py import value_and_grad, value_and_pullback
 from mooncake_py.errors import UnsupportedError
 from tests.runtime.outside import check_state
 
@@ -240,3 +240,72 @@ def test_what_it_reads_otherwise_is_refused(f: Callable[[Any], Any], why: str) -
     with pytest.raises(UnsupportedError, match=why):
         value_and_grad(f)(0.7)
     Model.shared, decay.__dict__["k"] = 0.0, 0.0
+
+
+COUNT = 0
+
+
+class Counted:
+    n = 0
+
+
+def count() -> None:
+    global COUNT
+    COUNT += 1
+    Counted.n += 1
+    count.calls = getattr(count, "calls", 0) + 1  # type: ignore[attr-defined]
+    LOG.append(1)
+    TABLE["n"] = TABLE.get("n", 0) + 1
+    ARRAY[0] += 1.0
+
+
+def counted_in_an_integral(x):
+    def g(t):
+        count()
+        return math.exp(-x * t)
+
+    return quad(g, 0, 1)[0]
+
+
+def counted_at_a_root(x):
+    def g(t):
+        count()
+        return t**3 - x
+
+    return brentq(g, 0.0, 10.0)
+
+
+def counted_in_a_minimum(x):
+    return minimize(lambda t: ((t - x) ** 2).sum(), np.zeros(2), callback=lambda t: count()).x.sum()
+
+
+def counted_in_an_equation(x):
+    def g(t, y):
+        count()
+        return -x * y
+
+    return solve_ivp(g, (0.0, 1.0), [1.0]).y[0, -1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [counted_in_an_integral, counted_at_a_root, counted_in_a_minimum, counted_in_an_equation],
+    ids=lambda f: f.__name__,
+)
+def test_what_given_functions_count_is_as_after_a_plain_call(f: Callable[..., Any]) -> None:
+    def begin() -> None:
+        global COUNT
+        reset()
+        COUNT, Counted.n, count.calls = 0, 0, 0  # type: ignore[attr-defined]
+
+    def counted() -> tuple[Any, ...]:
+        return COUNT, Counted.n, count.calls, len(LOG), TABLE["n"], ARRAY[0]  # type: ignore[attr-defined]
+
+    begin()
+    f(1.3)
+    expected = counted()
+    begin()
+    _, pullback = value_and_pullback(f, 1.3)
+    assert counted() == expected
+    pullback(1.0)
+    assert counted() == expected
