@@ -32,9 +32,11 @@ class Wary(IntEnum):
     """Arrays that are reached directly, too: by a name, a cell, a default value or an attribute of a class."""
     NAMES = 3
     """The names of modules, too: what they stand for is looked up when it runs."""
+    ATTRIBUTES = 4
+    """Whatever modules and classes hold, by names that are not seen before the run."""
 
 
-NOTHING, OBJECTS, ARRAYS, NAMES = Wary
+NOTHING, OBJECTS, ARRAYS, NAMES, ATTRIBUTES = Wary
 
 
 class Run:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import sysconfig
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ _ENGINE = os.path.dirname(os.path.realpath(__file__))
 _BESIDE = os.path.dirname(_ENGINE)
 _PACKS = (os.path.join(_BESIDE, "rules", "mooncake_rules"), os.path.join(_BESIDE, "mooncake_rules"))  # checkout, wheel
 _HIDDEN = (*[d + os.sep for d in (_ENGINE, *_PACKS)], "<mooncake_py.")  # the last: code that it writes
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_INSTALLED = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")} | {_LIBRARY + "site-packages"})
 _engine: dict[str, bool] = {}
 _full = os.environ.get("MOONCAKE_TRACEBACK", "").lower() == "full"
 
@@ -37,6 +40,11 @@ def is_engine(filename: str) -> bool:
     if found is None:
         found = _engine[filename] = filename.startswith(_HIDDEN)
     return found
+
+
+def _is_of_python(filename: str) -> bool:
+    """Is this a file of Python's own library, whose lines tell a user little?"""
+    return filename.startswith(_LIBRARY) and not filename.startswith(_INSTALLED)
 
 
 def tidy(e: BaseException) -> None:
@@ -102,6 +110,10 @@ def _place(e: MooncakeError, tbs: list[TracebackType]) -> None:
     else:
         return
     if isinstance(e, UnsupportedError) and e.line is None:
+        mine = next((tb for tb in reversed(tbs) if not _is_of_python(tb.tb_frame.f_code.co_filename)), None)
+        if mine is not None and mine is not tbs[-1]:
+            e.construct = f"{e.construct.rstrip(',')} (by {os.path.basename(code.co_filename)}:{line})"
+            code, line = mine.tb_frame.f_code, mine.tb_lineno
         e.at(code.co_filename, line)
     elif isinstance(e, MissingRule):
         rows = [] if caller is None else [(caller.f_code, caller.f_lineno)]

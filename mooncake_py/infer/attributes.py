@@ -22,13 +22,17 @@ from mooncake_py.infer.computed_names import attribute_named, name_of_class
 from mooncake_py.infer.descriptors import constant_of, describes
 from mooncake_py.infer.held import (
     assigns_values,
+    attribute_of,
     is_kept_by,
     is_library,
+    is_namespace,
     is_opened,
     is_rebound,
+    is_set,
     may_be_given,
     may_change,
     module_of,
+    of_library,
 )
 from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
@@ -44,10 +48,11 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
 from mooncake_py.patterns import attribute_among, matcher
+from mooncake_py.printing import printed
 from mooncake_py.raised import looked_at
 from mooncake_py.registry import called_as, find_rule, rules_of
 from mooncake_py.rule import Rule
-from mooncake_py.run import ARRAYS
+from mooncake_py.run import ARRAYS, ATTRIBUTES
 from mooncake_py.structure import is_user_class, of_constant_package
 from mooncake_py.unwinding import users_match
 
@@ -62,6 +67,11 @@ _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 
 
 GIVE_NAMES = frozenset({globals, vars, getattr})
+
+
+def is_of_users(scope: Any) -> bool:
+    """Are these the variables of a module of the user's?"""
+    return isinstance(scope, dict) and is_namespace(scope) and not of_library(scope.get("__name__") or "")
 
 
 def keeps_names(t: T) -> bool:
@@ -99,6 +109,8 @@ class Attributes(State):
         """The type of what a name of a module stands for, which is relied on."""
         if self.wary and type(value) not in _NUMBERS and is_rebound(scope, name):
             return Top()
+        if self.wary >= ATTRIBUTES and is_of_users(scope) and not isinstance(value, pytypes.ModuleType):
+            return Top()
         if is_code_like(value) and not self._is_typed(value) and not may_change(value, self.wary):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
@@ -115,7 +127,7 @@ class Attributes(State):
 
     def of_module(self, module: pytypes.ModuleType, name: str) -> T | None:
         """The type of an attribute of a module; None where it has none, or decides itself what it is."""
-        scope, value = vars(module), getattr(module, name, ABSENT)
+        scope, value = vars(module), attribute_of(module, name, ABSENT)
         if (is_code_like(value) and not self._is_typed(value)) or isinstance(value, (int, float, str)):
             self.guards[(id(scope), name)] = Guard(scope, name, value)
             return Known(value)
@@ -185,6 +197,9 @@ class Attributes(State):
         cls = t.cls if isinstance(t, Obj) and t.field(name) is None else t.value if isinstance(t, Known) else None
         if isinstance(cls, type) and name in self.shape.set_on_classes and self._is_code(cls, name):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "it is set in this function")
+            return Top(True)
+        if self.wary and self.is_set_late(t, name):
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "it may be set in the run")
             return Top(True)
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
         if made is not None and (carries(made, name) or of_metaclass(made, name)):
@@ -275,6 +290,13 @@ class Attributes(State):
         """Is it a function, class or property that a class of the user's has by this name?"""
         d = None if is_library(cls) or self.classes is None else self.classes.look(cls, name)
         return is_code_like(d) or isinstance(d, (property, classmethod, staticmethod))
+
+    def is_set_late(self, t: T, name: str) -> bool:
+        """May the run set this name of a module, a class or the class of an object, whatever it holds by it?"""
+        holder = t.value if isinstance(t, Known) else t.cls if isinstance(t, (Obj, Inst)) else None
+        if isinstance(t, Obj) and t.field(name) is not None:
+            return False
+        return isinstance(holder, (type, pytypes.ModuleType)) and is_set(holder, name, self.wary)
 
     def is_missing(self, t: Obj, name: str) -> bool:
         """Has neither the class nor any object of this type such an attribute?"""
@@ -404,6 +426,12 @@ class Attributes(State):
             return (
                 self.found(s, Meth(method, (s,), t.active), None, args[:1], types[:1]) if is_function(method) else None
             )
+        elif f is print and (file := dict(s.kwargs).get("file")) is not None:
+            to = self.type_of(file)
+            if isinstance(to, Obj) and is_function(classes.look(to.cls, "write")):
+                return self.planned(s, Plan(printed, args, s.kwargs))
+            if not isinstance(to, (Known, Obj)):
+                return self.dynamic(s, "what is printed to is known when it runs")
         elif f is ops.match_class:
             names = _names_matched(classes, types)
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))

@@ -14,13 +14,15 @@ import numpy as np
 
 from mooncake_py.infer.outside_arrays import kinds
 from mooncake_py.registry import changed, rules_of
-from mooncake_py.run import ARRAYS, NAMES, OBJECTS, Wary
+from mooncake_py.run import ARRAYS, ATTRIBUTES, NAMES, OBJECTS, Wary
 from mooncake_py.structure import attributes, constant_packages, is_builtin, is_user_class, of_constant_package
 
 _LIBRARIES = frozenset({"numpy", "scipy", "mooncake_py", "mooncake_rules", *sys.stdlib_module_names}) - {"__main__"}
 _PLAIN = frozenset({int, float, complex, bool, str, type(None)})
 _PLAIN_CONTAINERS = frozenset({list, dict, deque})
 DEEPEST = 3
+ANY = ""
+"""Stands for every name there is."""
 MOST_NESTED = 64
 """Items of a container in which others are looked for, and of those: it is asked at every call."""
 CONSTANTS_ONLY = (set, bytearray)
@@ -32,6 +34,12 @@ def summary(x: Any) -> Any:
     if isinstance(x, (pytypes.ModuleType, functools.partial, pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         return x
     return (nesting(x), kinds(x)) if isinstance(x, (np.ndarray, list, dict, tuple, deque)) else None
+
+
+def attribute_of(x: Any, name: str, default: Any = None) -> Any:
+    """An attribute, but for what a module makes when it is asked: that may warn, or do more."""
+    asks = isinstance(x, pytypes.ModuleType) and name not in x.__dict__ and "__getattr__" in x.__dict__
+    return default if asks and name not in dir(x) else getattr(x, name, default)
 
 
 INHERITED = frozenset({"collections", "_collections_abc", "collections.abc"})
@@ -215,7 +223,28 @@ def note_cell_set(name: str) -> None:
 
 def is_cell_set(name: str) -> bool:
     """Does code that was looked at assign such a variable? Functions of one code have cells of their own each."""
-    return name in _cells_set
+    return name in _cells_set or ANY in _cells_set
+
+
+_set: dict[int, set[str]] = {}
+
+
+def note_set(holder: Any, name: str) -> None:
+    """Note that some code sets this attribute of a class or module; of one that is not known: None."""
+    _set.setdefault(id(holder), set()).add(name)
+
+
+def is_set(holder: Any, name: str, wary: Wary) -> bool:
+    """May a run set a method of the user's class, or an attribute of the module, that is this wary?"""
+    if isinstance(holder, pytypes.ModuleType):
+        known = _set.get(id(holder), set())
+        by_any = ANY in known or not of_library(holder.__name__)
+        return name in known or (by_any and wary >= ATTRIBUTES and not isinstance(vars(holder).get(name), type(sys)))
+    owner = next((k for k in holder.__mro__ if name in k.__dict__), None)
+    if owner is None or is_library(owner):
+        return False
+    known = set().union(*[_set.get(id(k), ()) for k in (None, *holder.__mro__)])
+    return not known.isdisjoint((name, ANY)) or wary >= ATTRIBUTES
 
 
 _opened: weakref.WeakSet[functools.partial[Any]] = weakref.WeakSet()

@@ -20,11 +20,14 @@ from typing import Any, TypeVar
 
 from mooncake_py.closures import captured
 from mooncake_py.errors import MooncakeError, WritesOutside
+from mooncake_py.infer.attributes_set import attributes_set, holders_passed, sets_by_itself
 from mooncake_py.infer.codes import looks_into_only, names_of_values
 from mooncake_py.infer.held import (
+    ANY,
     CONSTANTS_ONLY,
     DEEPEST,
     INHERITED,
+    attribute_of,
     holds_arrays,
     holds_classes,
     holds_plainly,
@@ -38,6 +41,7 @@ from mooncake_py.infer.held import (
     note_cell_set,
     note_opened,
     note_rebound,
+    note_set,
     of_library,
     summary,
 )
@@ -55,7 +59,7 @@ from mooncake_py.infer.outside_writes import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var
-from mooncake_py.run import ARRAYS, NAMES, NOTHING, OBJECTS, Wary
+from mooncake_py.run import ARRAYS, ATTRIBUTES, NAMES, NOTHING, OBJECTS, Wary
 from mooncake_py.structure import KEYS, attributes, compared_by, is_user_class
 from mooncake_py.undisturbed import undisturbed
 
@@ -94,7 +98,7 @@ def may_write_outside(f: pytypes.FunctionType, receivers: Iterable[Any] = (), br
     receivers = [x for x in receivers if is_data(x) or holds_arrays(x)]
     key = _call(f, receivers, brought)
     known = _answers.get(key)
-    if known is None or not (known[0] is NAMES or _are_as_then(known[1])):
+    if known is None or not (known[0] >= NAMES or _are_as_then(known[1])):
         known = undisturbed(_walked, f, receivers, brought)
         if len(_answers) > 5000:
             _answers.clear()
@@ -231,7 +235,7 @@ class Code:
         if s.fn.value is getattr and isinstance(s.args[1], Const):
             x = self.known(s.args[0], defs)
             if isinstance(x, (pytypes.ModuleType, type)):
-                return getattr(x, s.args[1].value, None)
+                return attribute_of(x, str(s.args[1].value))
         if s.fn.value is ops.import_name and s.args[2].value == 0:  # type: ignore[union-attr]
             name, names, _ = [v.value for v in s.args]  # type: ignore[union-attr]
             return sys.modules.get(name if names else name.partition(".")[0])
@@ -239,7 +243,7 @@ class Code:
             x = self.captured_names.get(s.args[0])
             return x if isinstance(x, NAMESPACES) else None
         if s.fn.value is ops.import_from:
-            return getattr(self.known(s.args[0], defs), str(s.args[1].value), None)  # type: ignore[union-attr]
+            return attribute_of(self.known(s.args[0], defs), str(s.args[1].value))  # type: ignore[union-attr]
         return None
 
 
@@ -262,6 +266,9 @@ class Walk:
         self.partials: list[functools.partial[Any]] = []
         self.namespaces = False  # are there modules and classes that may be written to?
         self.sets_names = False  # are names of modules set?
+        self.sets_any = False  # are attributes set by names that are not seen?
+        self.passed: list[Any] = []  # classes and modules that these may be set on
+        self.of_objects: set[pytypes.CodeType] = set()  # methods, which are given an object first
         self.rebinds = False  # are global variables assigned, or read that may be?
         self.assigns = False  # and what they get is not just counted?
         self.writers = NOTHING  # what callables write to that hold on to it
@@ -283,6 +290,11 @@ class Walk:
         if self.partials and "keywords" in self.names:
             self.sources = True
             note_opened(self.partials)
+        if self.sets_any and self.passed:
+            for x in self.passed if self.notes else ():
+                if isinstance(x, pytypes.ModuleType):
+                    note_set(x, ANY)
+            return ATTRIBUTES
         if self.sets_names:
             return NAMES
         closed = not self.unseen and all(map(comes_to_nothing, self.codes.values()))
@@ -351,6 +363,9 @@ class Walk:
         """A function with arguments that it will be called with."""
         for part in (f, *args, *keywords.values()):
             self.value(part)
+            if isinstance(part, (type, pytypes.ModuleType)) or part is setattr or part is delattr:
+                self.passed.append(part)
+                self.sets_any = self.sets_any or not isinstance(part, (type, pytypes.ModuleType))
         if isinstance(f, pytypes.MethodType):
             f, args = f.__func__, (f.__self__, *args)
         c = self.function(f) if isinstance(f, pytypes.FunctionType) else None
@@ -370,6 +385,7 @@ class Walk:
             parts: Iterable[Any] = attributes(x).values()
         else:
             parts = list(x.values() if isinstance(x, dict) else x)[:200]
+        self.passed += [p for p in parts if isinstance(p, type) and is_user_class(p)]
         for p in parts:
             if not isinstance(p, (float, int, str)):
                 self.value(p)
@@ -412,6 +428,8 @@ class Walk:
         if not isinstance(f, pytypes.FunctionType):
             return
         self.method_names.add(name)
+        if not of_class:
+            self.of_objects.add(f.__code__)
         if of_class:
             self.class_places.add((f.__code__, 0))
         names, waiting = (self.stores, self.waiting_to_store) if stores else (self.names, self.waiting)
@@ -451,6 +469,15 @@ class Walk:
             self.sets_names = True
             if self.notes:
                 note_rebound(vars(module), name, False)
+        for holder, name in attributes_set(c, defs, c.code in self.of_objects):
+            if self.notes and (name != ANY or holder is not None):
+                note_set(holder, name)
+            if name == "cell_contents":
+                self.writers = max(self.writers, OBJECTS)
+                note_cell_set(ANY)
+            self.sets_any = self.sets_any or (holder is None and name == ANY)
+            self.sets_names = self.sets_names or isinstance(holder, pytypes.ModuleType)
+        self.passed += holders_passed(c, defs, (c.code, 0) in self.class_places)
         for s in defs.values():
             if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
                 name = str(s.args[0].value)  # type: ignore[union-attr]
@@ -462,7 +489,7 @@ class Walk:
                 if self.notes:
                     note_rebound(c.globals, name, counted)
             elif isinstance(s.fn, Const) and s.fn.value is ops.cell_set and s.args[0] in c.body.free:
-                note_cell_set(str(s.args[0].name))  # type: ignore[union-attr]
+                note_cell_set(str(s.args[0].name))
 
     def _also_captured(self, c: Code, free: dict[str, Any]) -> None:
         """What another function of this code holds, or the first one, where only what makes it was met so far."""
@@ -478,6 +505,9 @@ class Walk:
             return None
         held = captured(f)
         wraps = of_library(f.__globals__.get("__name__") or "")  # a function of the user's, and looks after itself
+        if wraps and sets_by_itself(f):
+            self.sets_any = True
+            self.passed.append(None)
         if wraps:
             held = {name: x for name, x in held.items() if not isinstance(x, CONSTANTS_ONLY)}
         c = self.code(f.__code__, f.__globals__, held)
@@ -513,11 +543,14 @@ class Walk:
         if not code.co_flags & CO_OPTIMIZED:
             self.of_classes.update(dict.fromkeys(made_in_class_body(c.body), DEEPEST + 1))
         self._rebound_by(c)
+        self.passed += [x for x in free.values() if isinstance(x, type) and is_user_class(x)]
         for name in names_of_values(c.body, code):
             self.rebinds = self.rebinds or may_be_given(globals_, name)
             if name in globals_:
                 x = globals_[name]
                 self.relied.append(_name(globals_, name, x))
+                if holds_classes(x):
+                    self.passed.append(None)
                 if isinstance(x, type) and id(x) not in self.seen and looks_into_only(c.body, name):
                     self.kept.append(x)
                     self.namespaces = self.namespaces or not is_library(x)

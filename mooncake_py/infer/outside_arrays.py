@@ -99,6 +99,9 @@ def writes_arrays(walk: Walk) -> bool:
     return found.answer()
 
 
+_OF_NUMPY = frozenset(dir(np)) | frozenset(dir(np.ufunc))
+
+
 def _writes_something(c: Code) -> bool:
     """Is there a statement in this code that may write to an array, whichever?"""
     for b in c.body.blocks:
@@ -108,7 +111,7 @@ def _writes_something(c: Code) -> bool:
                 return True
             if f is getattr and isinstance(s.args[1], Const):
                 name = str(s.args[1].value)
-                if name in WRITING_METHODS or hasattr(np, name) or hasattr(np.ufunc, name):
+                if name in WRITING_METHODS or name in _OF_NUMPY:
                     return True
     return False
 
@@ -242,7 +245,7 @@ class _Arrays:
             kind = (_ARRAY if given[0] & _ARRAY else NOTHING) | (ANY if given[0] & HOLDER else NOTHING)
             holder = c.known(s.args[0], defs)
             if isinstance(holder, pytypes.ModuleType):
-                kind |= kinds(getattr(holder, name, None))
+                kind |= kinds(vars(holder).get(name))
             self.hold(c, s.out, kind | self.attributes.get(name, NOTHING))
             return False
         if any(given):

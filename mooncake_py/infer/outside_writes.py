@@ -20,6 +20,7 @@ import numpy as np
 
 from mooncake_py.infer.held import (
     DEEPEST,
+    attribute_of,
     holds_arrays,
     holds_classes,
     is_data,
@@ -372,7 +373,7 @@ class Writes:
         word = str(name.value)
         if word in self.attributes or word == "cell_contents":
             tracks.add(s.out, self.attributes.get(word, False))
-        held = getattr(holder, word, None) if isinstance(holder, NAMESPACES) else None
+        held = attribute_of(holder, word) if isinstance(holder, NAMESPACES) else None
         if word in self.walk.of_classes or self.walk.leads_to_data(held):
             by_name = self.walk.of_classes.get(word, DEEPEST + 1 if held is None else 1)
             tracks.add_container(s.out, by_name if held is None else max(by_name, nesting(held)))

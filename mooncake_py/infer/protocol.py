@@ -27,7 +27,7 @@ from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.asked_items import asks_items
 from mooncake_py.infer.descriptors import read_by, written_by
-from mooncake_py.infer.held import INHERITED, is_library
+from mooncake_py.infer.held import INHERITED, is_library, is_set
 from mooncake_py.infer.lookup import DECIDED_LATE, MISSING, Lookup, carries, is_function
 from mooncake_py.infer.named import answers, field_index, makes, replaces
 from mooncake_py.infer.own_containers import BASES, CORE, base_of, is_in_c, is_of_base
@@ -93,6 +93,7 @@ from mooncake_py.iterators import (
 )
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
+from mooncake_py.run import NOTHING, Wary
 from mooncake_py.structure import is_user_class, slot_names
 
 Keywords = tuple[tuple[str, Operand], ...]
@@ -190,7 +191,7 @@ class Classes:
         self,
         globals_: dict[str, Any] | None = None,
         cautious: bool = False,
-        wary: bool = False,
+        wary: Wary = NOTHING,
         own: Set[tuple[type, str]] = frozenset(),
         told: Mapping[Source, T] = MappingProxyType({}),
         patched: Set[str] = frozenset(),
@@ -221,7 +222,8 @@ class Classes:
         key = cls, name
         if key not in self.looked:
             self.looked[key] = Lookup(cls).get(name, MISSING)
-        return DECIDED_LATE if carries(cls, name) or name in self.patched else self.looked[key]
+        late = carries(cls, name) or name in self.patched or (self.wary and is_set(cls, name, self.wary))
+        return DECIDED_LATE if late else self.looked[key]
 
     def scope(self, cls: type) -> Lookup:
         """The attributes of a class, always as the same scope."""

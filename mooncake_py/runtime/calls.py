@@ -26,6 +26,7 @@ from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import called_alone, class_attribute
 from mooncake_py.ir import ops
 from mooncake_py.iterators import found_among
+from mooncake_py.printing import printed, writes_in_python
 from mooncake_py.registry import find_rule_for_values, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.runtime.asked import asked as asked_by
@@ -93,6 +94,8 @@ def call(
             d = native_method(type(self), f)
             if callable(d):
                 return of_bound(call(d, None, *given.after(self, ff), protected))
+    if f is print and "file" in names and writes_in_python(kwvalues[names.index("file")]):
+        return call(printed, None, args, fargs, names, kwvalues, kwfdata, protected)
     if f is operator.contains and len(args) == 2 and _is_searched(args[0], fargs[0]):
         return call(found_among, None, args, fargs, protected=protected)
     k = _takes_items(f, args) if type(f).__hash__ is not None else None

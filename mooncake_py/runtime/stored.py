@@ -12,11 +12,14 @@ from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
 from mooncake_py.infer.held import may_be_given, module_of, of_library
+from mooncake_py.registry import rules_of
 from mooncake_py.runtime.results import Call, Pull, Result
 from mooncake_py.structure import dict_of, is_own_namespace, is_user_class, slot_names, slot_of, store, stored, unstore
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
+_COMPUTE = frozenset({"math", "cmath", "numpy", "scipy"})
+"""Libraries whose functions rules use, by their names."""
 
 
 def _apart(x: Any) -> bool:
@@ -89,7 +92,13 @@ def met(y: Any) -> Any:
 
 def _check_module(x: Any, name: str) -> None:
     """That a name of a module is set was seen before the run, or what it stands for was relied on."""
-    if not isinstance(x, pytypes.ModuleType) or of_library(x.__name__):
+    if not isinstance(x, pytypes.ModuleType):
+        return
+    if of_library(x.__name__):
+        old = vars(x).get(name)
+        if x.__name__.partition(".")[0] in _COMPUTE and type(old).__hash__ is not None and rules_of(old):
+            what = f"setting {x.__name__}.{name}, which derivatives are computed with,"
+            raise UnsupportedError(what, "the call", None, "call another function, by a name of your own")
         return
     if run.is_wary() < run.NAMES and not _is_expected(x, name):
         raise UnsupportedError(

@@ -42,7 +42,7 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into, tuple_as_list
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
-from mooncake_py.run import NOTHING
+from mooncake_py.run import ATTRIBUTES, NOTHING
 from mooncake_py.transform.answered import answered
 from mooncake_py.transform.bound import bound, with_rest
 from mooncake_py.transform.doubts import doubted
@@ -420,7 +420,7 @@ def _from_elsewhere(
     for b in body.blocks:
         for s in b.stmts:
             if is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
-                i = body.free.index(s.args[0])  # type: ignore[arg-type]
+                i = body.free.index(s.args[0])
                 cell = f.__closure__[i]  # type: ignore[index]
                 if inferred.wary and is_cell_set(code.co_freevars[i]):
                     return None
@@ -433,7 +433,7 @@ def _from_elsewhere(
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:
                 name = s.args[0].value  # type: ignore[union-attr]
-                if inferred.wary and is_rebound(scope, name):
+                if inferred.wary and (is_rebound(scope, name) or inferred.wary >= ATTRIBUTES):
                     return None  # by constants too: what it holds is known when it runs
                 if name in scope:
                     x = scope[name]

@@ -118,15 +118,15 @@ def infer_simplified(
             classes = found
         return found
 
-    found = with_classes(Classes(fn.__globals__, wary=bool(wary)) if objects else None)
+    found = with_classes(Classes(fn.__globals__, wary=wary) if objects else None)
     told: dict[Source, T] = {}
     for _ in range(MOST_ATTEMPTS if outermost else 0):  # others are inferred many times for one derivation
         if not (more := better_told(found[0], told)):
             break
         told |= more
-        found = with_classes(Classes(fn.__globals__, wary=bool(wary), told=told))
+        found = with_classes(Classes(fn.__globals__, wary=wary, told=told))
     if doubts(found[0].fn):
-        found = with_classes(Classes(fn.__globals__, cautious=True, wary=bool(wary)))
+        found = with_classes(Classes(fn.__globals__, cautious=True, wary=wary))
     return found
 
 

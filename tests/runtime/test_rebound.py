@@ -10,10 +10,11 @@ import threading
 import types
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from mooncake_py import value_and_grad
+from mooncake_py import UnsupportedError, value_and_grad
 
 Setup = Callable[[], Any]
 previous: Any = None
@@ -204,3 +205,34 @@ def test_a_rule_is_used_again_when_a_name_means_again_what_it_meant(caplog: pyte
             log.clear()
             assert gradient(3.0) == gradient(3.0) == (9.0, 6.0)
     assert len([r for r in caplog.records if "logged" in r.getMessage()]) == 2
+
+
+def sets_a_function_of_a_rule(x):
+    math.cos = abs
+    return math.cos(x)
+
+
+def patches_a_function_of_a_rule(x):
+    with mock.patch("math.cos", abs):
+        return math.cos(x)
+
+
+@pytest.mark.parametrize("f", [sets_a_function_of_a_rule, patches_a_function_of_a_rule], ids=lambda f: f.__name__)
+def test_functions_that_rules_compute_with_are_not_set(f: Callable[..., Any]) -> None:
+    before = math.cos
+    with pytest.raises(UnsupportedError) as e:
+        value_and_grad(f)(1.3)
+    assert math.cos is before
+    assert str(e.value).startswith("setting math.cos, which derivatives are computed with")
+    assert f"in {__file__}:{f.__code__.co_firstlineno + 1};" in str(e.value)
+
+
+class Store:
+    def object(self, k):
+        return k * 2.0
+
+
+def test_names_that_numpy_warns_of(recwarn: pytest.WarningsRecorder) -> None:
+    store = Store()
+    assert value_and_grad(lambda x: store.object(x))(1.5) == (3.0, 2.0)
+    assert not recwarn.list

@@ -1,0 +1,217 @@
+"""Attributes of classes and modules that code sets which does not name them: by helpers, managers, callbacks."""
+
+import colorsys
+import contextlib
+import functools
+import re
+from unittest import mock
+
+from tests.zoo import tables
+from tests.zoo.registry import case
+
+
+class Shape:
+    scale = 2.0
+
+    def go(self, x):
+        return self.scale * x * x
+
+
+class Other:
+    def go(self, x):
+        return x
+
+
+SHAPE = Shape()
+SQUARE = Shape.go
+
+
+def cube(self, x):
+    return x**3
+
+
+def put(o, name, value):
+    old = getattr(o, name)
+    setattr(o, name, value)
+    return old
+
+
+class Patched:
+    def __init__(self, o, name, value):
+        self.o, self.name, self.value = o, name, value
+
+    def __enter__(self):
+        self.old = put(self.o, self.name, self.value)
+
+    def __exit__(self, *_):
+        put(self.o, self.name, self.old)
+
+
+@contextlib.contextmanager
+def patched(o, name, value):
+    old = put(o, name, value)
+    try:
+        yield
+    finally:
+        put(o, name, old)
+
+
+@case(1.3)
+def method_set_by_a_helper(x):
+    a = SHAPE.go(x)
+    old = put(Shape, "go", cube)
+    a += 2.0 * SHAPE.go(x)
+    put(Shape, "go", old)
+    return a + 3.0 * SHAPE.go(x)
+
+
+@case(1.3)
+def number_of_a_class_set_by_a_helper(x):
+    old = put(Shape, "scale", 5.0)
+    a = Shape.scale * x + SHAPE.go(x)
+    put(Shape, "scale", old)
+    return a + SHAPE.go(x)
+
+
+@case(1.3)
+def number_with_a_derivative_set_on_a_class_by_a_helper(x):
+    old = put(Shape, "scale", x * x)
+    a = Shape.scale * x + SHAPE.go(x)
+    put(Shape, "scale", old)
+    return a + SHAPE.go(x)
+
+
+@case(1.3)
+def method_set_by_a_context_manager(x):
+    with Patched(Shape, "go", cube):
+        a = SHAPE.go(x)
+    with patched(Shape, "go", cube), patched(Shape, "scale", 3.0):
+        a += SHAPE.go(x) * SHAPE.scale
+    return a + SHAPE.go(x)
+
+
+@case(1.3)
+def method_set_by_a_partial_and_by_map(x):
+    functools.partial(setattr, Shape, "go")(cube)
+    a = SHAPE.go(x)
+    list(map(setattr, [Shape], ["go"], [SQUARE]))
+    return a + 2.0 * SHAPE.go(x)
+
+
+@case(1.3)
+def method_set_by_a_function_that_is_called_back(x):
+    def set_it(m):
+        Shape.go = cube
+        return "z"
+
+    def set_back(v):
+        Shape.go = SQUARE
+        return v
+
+    a = SHAPE.go(x)
+    re.sub("a", set_it, "banana")
+    a += 2.0 * SHAPE.go(x)
+    sorted([2, 1], key=set_back)
+    return a + 3.0 * SHAPE.go(x)
+
+
+@case(1.3)
+def method_patched_by_mock(x):
+    with mock.patch.object(Shape, "go", cube):
+        a = SHAPE.go(x)
+    with mock.patch.object(Shape, "scale", 5.0):
+        a += SHAPE.go(x)
+    return a + SHAPE.go(x)
+
+
+@case(1.3)
+def function_of_a_module_patched_by_mock(x):
+    with mock.patch("tests.zoo.tables.weighted", lambda x, i: x**3):
+        a = tables.weighted(x, 0)
+    return a + tables.weighted(x, 1)
+
+
+@case(1.3)
+def attribute_of_a_library_module(x):
+    colorsys.gain = x * 2.0
+    a = colorsys.gain * x
+    colorsys.gain = 3.0
+    return a + colorsys.gain * x
+
+
+@case(1.3)
+def method_set_on_the_class_of_an_object(x):
+    type(SHAPE).go = cube
+    a = SHAPE.go(x)
+    SHAPE.__class__.go = SQUARE
+    return a + SHAPE.go(x) + Other().go(x)
+
+
+def keeper(k):
+    def times(x):
+        return k * x
+
+    return times
+
+
+TIMES = keeper(2.0)
+
+
+@case(1.3)
+def variable_of_a_function_set_through_its_cell(x):
+    a = TIMES(x)
+    TIMES.__closure__[0].cell_contents = x * x
+    a += TIMES(x)
+    TIMES.__closure__[0].cell_contents = 5.0
+    a += TIMES(x)
+    TIMES.__closure__[0].cell_contents = 2.0
+    return a + TIMES(x)
+
+
+class Tee:
+    def __init__(self):
+        self.lines, self.text, self.sum = 0, [], 0.0
+
+    def write(self, text):
+        self.lines += 1
+        self.text.append(text)
+
+    def flush(self):
+        self.lines *= 10
+
+
+class Summed(Tee):
+    def __init__(self, x):
+        super().__init__()
+        self.x = x
+
+    def __str__(self):
+        self.sum += self.x
+        return "summed"
+
+
+@case(1.3)
+def printed_to_an_object(x):
+    tee = Tee()
+    print("hello", 3, "there", file=tee)
+    y = x * tee.lines * len(tee.text[0])
+    print(file=tee, end="", flush=True)
+    print("a", "b", file=tee, sep="--", end=None)
+    return y + x * x * tee.lines * len("".join(tee.text))
+
+
+@case(1.3)
+def what_is_printed_is_asked_for_its_text(x):
+    tee, summed = Tee(), Summed(x * x)
+    for _ in range(2):
+        print(summed, summed, file=tee)
+    return summed.sum * tee.lines
+
+
+@case(1.3)
+def printed_to_one_of_several_objects(x):
+    y = 0.0
+    for tee in [Tee(), Summed(x), Tee()]:
+        print("hello", file=tee)
+        y += x * tee.lines * len(tee.text)
+    return y
