@@ -68,7 +68,7 @@ def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
 def named(x: Any) -> str:
     """An object as messages name it."""
     name = type(x).__name__
-    return f"{name} {x.__name__}" if isinstance(x, (type, pytypes.FunctionType)) else f"a {name}"
+    return f"{name} {x.__name__}" if isinstance(x, (type, pytypes.FunctionType, pytypes.ModuleType)) else f"a {name}"
 
 
 def _carries(x: Any, fx: Any) -> bool:
@@ -167,11 +167,12 @@ def write_stored(x: Any, fx: Any, name: str, v: Any, fv: Any, constant: bool = F
     if shadow is None and not constant and _carries(v, fv):
         outside = fx is None and run.current().shadow(x) is None and not isinstance(x, BaseException)
         if outside and not run.is_wary() and not _numberless(v):
+            keep = isinstance(x, (type, pytypes.FunctionType, pytypes.ModuleType))
             raise UnsupportedError(
                 f"writing a value with a derivative into an attribute of {named(x)} from outside the function",
                 "the call",
                 None,
-                "pass the object as an argument",
+                "keep it in an object that is an argument" if keep else "pass the object as an argument",
             )
         shadow = writable_shadow(x, fx)
     held = _dict_for(x, name)

@@ -3,6 +3,7 @@ and it stays."""
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging
 import math
@@ -236,3 +237,24 @@ def test_names_that_numpy_warns_of(recwarn: pytest.WarningsRecorder) -> None:
     store = Store()
     assert value_and_grad(lambda x: store.object(x))(1.5) == (3.0, 2.0)
     assert not recwarn.list
+
+
+class Text:
+    def __init__(self):
+        self.parts = []
+
+    def write(self, text):
+        self.parts.append(text)
+
+
+def redirected(x):
+    text = Text()
+    with contextlib.redirect_stdout(text):
+        print("hello")
+    return x * len(text.parts)
+
+
+def test_a_module_is_no_argument() -> None:
+    with pytest.raises(UnsupportedError, match=r"an attribute of module sys .*; keep it in an object") as e:
+        value_and_grad(redirected)(1.3)
+    assert f"in {__file__}:{redirected.__code__.co_firstlineno + 2};" in str(e.value)
