@@ -12,7 +12,7 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from inspect import CO_GENERATOR
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, GeneratorType
 from typing import Any, TypeVar
 
 from mooncake_py.errors import UnsupportedError
@@ -23,7 +23,7 @@ from mooncake_py.ir.ops import check_least, check_length, check_unchanged, unpac
 F = TypeVar("F", bound=Callable)
 
 
-class Generator(collections.abc.Generator):
+class Generator:
     """A generator: what it knows between two items are attributes, `place` says where it stands.
 
     There is a class for each generator function (`transform/generators.py`). Its `resume(sent, thrown)` runs to the
@@ -38,6 +38,11 @@ class Generator(collections.abc.Generator):
     """The attributes whose items it sets itself."""
     place: int
     resume: Callable[..., tuple[bool, Any]]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` asks for, where it is given the class of generators."""
+        return class_shown(type(self))
 
     def resumed(self, sent: Any, thrown: BaseException | None) -> tuple[bool, Any]:
         """What it comes to when it goes on."""
@@ -71,6 +76,14 @@ class Generator(collections.abc.Generator):
             return
         if not done:
             raise RuntimeError("generator ignored GeneratorExit")
+
+
+collections.abc.Generator.register(Generator)
+
+
+def class_shown(cls: type) -> type:
+    """The class that an object of this one says it is of."""
+    return GeneratorType if issubclass(cls, Generator) and not issubclass(cls, Lasting) else cls
 
 
 def goes_on(resume: Any, it: Generator, sent: Any, thrown: BaseException | None) -> Any:
@@ -291,7 +304,7 @@ def advance(it: Any, sent: Any = None, thrown: BaseException | None = None) -> t
 
     `sent` and `thrown` are what a generator's `send` and `throw` bring.
     """
-    if isinstance(it, Generator):
+    if issubclass(type(it), Generator):
         return it.resumed(sent, thrown)
     try:
         if thrown is not None:

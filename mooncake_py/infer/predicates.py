@@ -43,6 +43,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
+from mooncake_py.iterators import class_shown
 from mooncake_py.registry import drained
 from mooncake_py.structure import HEAP, constant_classes, has_say, is_user_class
 
@@ -213,7 +214,6 @@ def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
 
 
 def fold_isinstance(t: T, cls: Any) -> bool | None:
-
     if isinstance(t, Known):
         return isinstance(t.value, cls)
     if isinstance(t, Union):
@@ -225,7 +225,7 @@ def fold_isinstance(t: T, cls: Any) -> bool | None:
     kinds = cls if isinstance(cls, tuple) else (cls,)
     if not all(type(k) is type or _says(k, c) for k in kinds):
         return None
-    return issubclass(c, tuple(kinds))
+    return issubclass(class_shown(c), tuple(kinds))
 
 
 def _says(abstract: type, c: type) -> bool:

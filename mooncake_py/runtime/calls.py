@@ -364,14 +364,14 @@ def _takes_items(f: Any, args: tuple[Any, ...]) -> int | None:
 
 def _is_searched(x: Any, fx: Any) -> bool:
     """Does Python code that is to be derived give the items among which `in` looks?"""
-    if isinstance(x, ITERATORS):
+    if issubclass(type(x), ITERATORS):
         return True
     return is_active(x, fx) and not hasattr(type(x), "__contains__") and iterates_in_python(x)
 
 
 def _runs_out(f: Any, k: int, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> bool:
     """Does f take item after item from its argument k, by Python code that is to be derived?"""
-    if isinstance(args[k], ITERATORS):
+    if issubclass(type(args[k]), ITERATORS):
         return True
     x = args[k]
     if gives_keys(x, fargs[k]):

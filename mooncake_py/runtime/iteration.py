@@ -199,7 +199,7 @@ def gives_keys(x: Any, fx: Any) -> bool:
 def codual_next(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
     """`next(it)` and `next(it, default)`."""
     method = class_attribute(type(args[0]), "__next__")
-    if type(method) is pytypes.FunctionType and not isinstance(args[0], ITERATORS) and len(args) == 1:
+    if type(method) is pytypes.FunctionType and not issubclass(type(args[0]), ITERATORS) and len(args) == 1:
         return call(method, None, args, fargs, protected=protected)
     found = codual_advance(call, args[:1], fargs[:1], protected)
     if found is None and not hasattr(type(args[0]), "__next__"):

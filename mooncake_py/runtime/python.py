@@ -92,7 +92,7 @@ def run_python(
         _note_outside([x for x, fx in zip(inputs, fdatas, strict=True) if fx is None])
     if rule.derived.written_cells:
         _check_held(f, [cells[i].cell_contents for i in rule.derived.written_cells])
-    if inputs and isinstance(inputs[0], Generator) and inputs[0].writes:
+    if inputs and issubclass(type(inputs[0]), Generator) and inputs[0].writes:
         _check_held(inputs[0].resume, [getattr(inputs[0], name, None) for name in inputs[0].writes])
     if wary:
         rule.touch_outside(cells)

@@ -1,9 +1,12 @@
 """Iterators and generators that are kept: in attributes and containers, handed from function to function."""
 
+import collections.abc
 import contextlib
 import copy
 import heapq
+import inspect
 import itertools
+import types
 from collections import deque
 
 import numpy as np
@@ -381,3 +384,20 @@ def loops_over_objects_in_try(xs):
     except ValueError as e:
         total *= e.args[0]
     return total + sum(source)
+
+
+def flattened(xs):
+    for x in xs:
+        if isinstance(x, (list, types.GeneratorType)):
+            yield from flattened(x)
+        else:
+            yield x
+
+
+@case(XS)
+def told_by_their_class(xs):
+    held = [squares(xs), xs[:2], iter(xs), [squares(xs[:2]), xs[3]]]
+    total = sum(flattened([held[0], held[1], xs[2], *held[3]])) * (1.0 + inspect.isgenerator(held[0]))
+    if isinstance(held[2], types.GeneratorType) or not isinstance(held[0], collections.abc.Generator):
+        total *= 100.0
+    return total * len(list(held[2]))

@@ -38,7 +38,7 @@ def shadow_of_set(s: CoDual) -> SetShadow:
 @rrule(set.add, ops.set_add, types=(set, Any_), mutates=(0,))
 def set_add(s: CoDual, item: CoDual):
     primal, x = s.primal, item.primal
-    if isinstance(x, Generator):
+    if issubclass(type(x), Generator):
         raise UnsupportedError("a generator with a derivative in a set", "the call", None, "use a list or dict")
     new = x not in primal
     primal.add(x)
@@ -317,7 +317,7 @@ def set_of_items(xs: CoDual):
     shadow = SetShadow()
     new: list[bool] = []
     for item, f in zip(items, fs, strict=True):
-        if isinstance(item, Generator):
+        if issubclass(type(item), Generator):
             raise UnsupportedError("a generator with a derivative in a set", "the call", None, "use a list or dict")
         new.append(item not in y)
         if new[-1]:
