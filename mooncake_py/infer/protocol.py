@@ -503,9 +503,11 @@ class Classes:
         f = self._called_plainly(t.factory) if t.cls is defaultdict else None
         if f is None:
             return None
-        if f in _FACTORIES or (is_function(f) and f.__defaults__ is None and f.__kwdefaults__ is None):
-            return Plan(item_or_made, (*args, Const(f)))
-        return None
+        if isinstance(f, type):
+            known = f in _FACTORIES or self._construct(f, (), ()) is not None
+        else:
+            known = is_function(f) and f.__defaults__ is None and f.__kwdefaults__ is None
+        return Plan(item_or_made, (*args, Const(f))) if known else None
 
     def _called_plainly(self, t: T) -> Any:
         """The function or class; for a function that is made here and knows nothing, another one of its code."""

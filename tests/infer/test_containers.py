@@ -11,7 +11,7 @@ import pytest
 from mooncake_py import UnsupportedError, grad, inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
-from tests.zoo import tuple_lengths, visited_objects
+from tests.zoo import dict_kinds, tuple_lengths, visited_objects
 
 XS = [1.0, 2.0, 3.0]
 
@@ -74,8 +74,20 @@ def test_dicts_that_make_what_is_missing() -> None:
             c[i % 2] += x
         return sum(c.values()) * c[0] + c["none"]
 
-    for f in (sums, lists, made_here, counted):
+    for f in (sums, lists, made_here, counted, dict_kinds.objects_by_key):
         assert sites(f, XS) == 0
+
+
+def test_what_is_missing_is_made_by_another_class_later() -> None:
+    def f(x):
+        d = defaultdict(dict_kinds.Mean)
+        d[0].push(x)
+        d.default_factory = dict_kinds.Sums
+        d[1].of_all += x
+        return d[0].m * d[1].of_all
+
+    with pytest.raises(UnsupportedError, match="another default_factory"):
+        grad(f)(2.0)
 
 
 def test_dicts_whose_values_come_one_from_the_other() -> None:

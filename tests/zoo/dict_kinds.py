@@ -2,6 +2,7 @@
 
 import math
 from collections import ChainMap, Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypedDict
 
@@ -217,6 +218,66 @@ def arrays_by_key(xs):
         d[i % 2] += np.array([x, x * x, 1.0])
         d[i % 2][0] *= x
     return sum((v * v).sum() for v in d.values())
+
+
+class Mean:
+    def __init__(self, start=0.0):
+        self.n = 0
+        self.m = start
+
+    def push(self, x):
+        self.n += 1
+        self.m += (x - self.m) / self.n
+
+
+@dataclass
+class Sums:
+    of_all: float = 0.0
+    kept: list = field(default_factory=list)
+
+
+class Bins(list):
+    pass
+
+
+class Needs:
+    def __init__(self, x):
+        self.x = x
+
+
+@case(XS)
+def objects_by_key(xs):
+    g = defaultdict(Mean)
+    for i, x in enumerate(xs):
+        g[i % 2].push(x * x)
+    return sum(m.m**2 for m in g.values()) * g[7].n + g[0].m
+
+
+@case(XS)
+def objects_of_a_data_class_by_key(xs):
+    g = defaultdict(Sums)
+    for i, x in enumerate(xs):
+        g[i % 2].of_all += x
+        g[i % 2].kept.append(x * x)
+    return sum(s.of_all * s.kept[1] for s in g.values())
+
+
+@case(XS)
+def lists_of_its_own_by_key(xs):
+    g = defaultdict(Bins)
+    for i, x in enumerate(xs):
+        g[i % 2].append(x)
+    return sum(b[0] * b[2] for b in g.values())
+
+
+@case(XS)
+def class_that_needs_more(xs):
+    g = defaultdict(Needs)
+    try:
+        g[0].x *= xs[0]
+    except TypeError:
+        return xs[1] * len(g) + xs[2]
+    return xs[3]
 
 
 @case(XS)
