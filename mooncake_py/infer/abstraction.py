@@ -37,7 +37,8 @@ from mooncake_py.infer.types import (
     dict_of,
     join,
 )
-from mooncake_py.iterators import KEY_ITERATORS, Generator
+from mooncake_py.iterators import KEY_ITERATORS
+from mooncake_py.kept_iterators import Generator
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.structure import HEAP, attributes, held_items, is_made_anew, is_own_namespace, is_user_class, stored
 from mooncake_py.switches import current

@@ -43,7 +43,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Operand
-from mooncake_py.iterators import class_shown
+from mooncake_py.kept_iterators import class_shown
 from mooncake_py.registry import drained
 from mooncake_py.structure import HEAP, constant_classes, has_say, is_user_class
 

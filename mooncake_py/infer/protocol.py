@@ -77,16 +77,15 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import (
+from mooncake_py.iterators import advance, next_of_object
+from mooncake_py.kept_iterators import (
     Generator,
     Lasting,
-    advance,
     goes_on,
     goes_on_as_in_c,
     item_of,
     item_of_or,
     kept_iterator,
-    next_of_object,
     over_deque,
     over_sequence,
     over_tuple,

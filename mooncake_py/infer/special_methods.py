@@ -11,18 +11,13 @@ from typing import Any
 
 from mooncake_py.fields import check_factory, has_own, items_of, own
 from mooncake_py.ir import ops
-from mooncake_py.iterators import (
-    asked,
+from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
+from mooncake_py.kept_iterators import (
     goes_on,
     goes_on_as_in_c,
     item_of,
     item_of_or,
-    items_hinted,
-    items_left,
-    items_measured,
     items_of_generator,
-    iterating,
-    next_of_object,
     over_deque,
     over_sequence,
     over_tuple,

@@ -138,11 +138,22 @@ def check_least(xs: Any, n: int) -> None:
 
 
 def unpack_ex(xs: Any, before: int, after: int) -> tuple:
-    """`a, *b, c = xs` as a tuple of before + 1 + after items, the middle one a list."""
-    items = list(xs)
-    check_least(items, before + after)
-    cut = len(items) - after
-    return (*items[:before], items[before:cut], *items[cut:])
+    """`a, *b, c = xs` as a tuple of before + 1 + after items, the middle one a list.
+
+    An iterator gives the first ones; the others are in a list of that, which is asked for an iterator again.
+    """
+    it = iter(xs)
+    first: list[Any] = []
+    while len(first) < before:
+        x = next(it, UNBOUND)
+        if x is UNBOUND:
+            check_least(first, before + after)
+        first.append(x)
+    rest = list(it)
+    cut = len(rest) - after
+    if cut < 0:
+        check_least(first + rest, before + after)
+    return (*first, rest[:cut], *rest[cut:])
 
 
 def check_length(xs: Any, n: int) -> None:

@@ -15,20 +15,8 @@ import numpy as np
 
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import class_attribute
-from mooncake_py.iterators import (
-    KEY_ITERATORS,
-    KEYS_VIEWS,
-    DictItems,
-    DictValues,
-    Generator,
-    Lasting,
-    SequenceIterator,
-    advance,
-    check_stop,
-    item_by_item,
-    items_left,
-    kept_iterator,
-)
+from mooncake_py.iterators import KEY_ITERATORS, KEYS_VIEWS, DictItems, DictValues, advance, item_by_item, items_left
+from mooncake_py.kept_iterators import Generator, Lasting, SequenceIterator, check_stop, kept_iterator
 from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule

@@ -14,7 +14,7 @@ from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.held import may_change
-from mooncake_py.iterators import Generator
+from mooncake_py.kept_iterators import Generator
 from mooncake_py.layout import owner_of
 from mooncake_py.runtime.binding import Slots, bind
 from mooncake_py.runtime.coduals import abstract_codual, known

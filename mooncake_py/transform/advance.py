@@ -25,7 +25,8 @@ from mooncake_py.ir.nodes import (
     Var,
     all_edges,
 )
-from mooncake_py.iterators import Generator, advance, asked, items_of_generator
+from mooncake_py.iterators import advance, asked
+from mooncake_py.kept_iterators import Generator, items_of_generator
 
 
 def ask_objects(fn: Function, types: Mapping[Var, T], reached: Set[BlockId]) -> Function | None:

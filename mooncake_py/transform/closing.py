@@ -2,7 +2,7 @@
 
 Where one of them has something to clean up, the call of `close` is put there: before the code that is reached from the
 loop's end, too, and before a return. Where the order of that and other things is not plain, none is put, and leaving
-such a generator is refused when it happens (`iterators.check_closed`).
+such a generator is refused when it happens (`kept_iterators.check_closed`).
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ from mooncake_py.ir.nodes import (
     Return,
     Var,
 )
-from mooncake_py.iterators import PAUSED, Generator, Lasting, advance, kept_iterator, watched
+from mooncake_py.iterators import PAUSED, advance
+from mooncake_py.kept_iterators import Generator, Lasting, kept_iterator, watched
 from mooncake_py.lowering import lower
 from mooncake_py.transform.rebuild import Handler, Rebuild
 from mooncake_py.transform.suspended import FINISHED, START, gives_back, keeps_place, live_after, made_early, names_of

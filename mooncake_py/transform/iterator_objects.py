@@ -18,7 +18,7 @@ from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, ForNext, Function, Operand, Var
-from mooncake_py.iterators import kept_iterator
+from mooncake_py.kept_iterators import kept_iterator
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import MOST_TOTAL, Callee, callee_of

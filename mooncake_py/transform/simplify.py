@@ -15,7 +15,7 @@ from mooncake_py.infer.sources import Source
 from mooncake_py.infer.state import Before
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.nodes import BlockId, Function, Var
-from mooncake_py.iterators import Generator
+from mooncake_py.kept_iterators import Generator
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
 from mooncake_py.transform.asking import fuse, fuse_awaited

@@ -41,7 +41,8 @@ from mooncake_py.ir.nodes import (
     Var,
     all_edges,
 )
-from mooncake_py.iterators import PAUSED, check_stop, item_within
+from mooncake_py.iterators import PAUSED, item_within
+from mooncake_py.kept_iterators import check_stop
 from mooncake_py.transform.rebuild import Handler, Rebuild
 
 _UNSEEN: Any = object()

@@ -14,7 +14,7 @@ from mooncake_py.errors import MissingRule, UnsupportedError
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Real, SetOf, T, Top, Tup, is_scalar, join, widen
 from mooncake_py.ir import ops
-from mooncake_py.iterators import check_stop
+from mooncake_py.kept_iterators import check_stop
 from mooncake_py.kinds import Array, Numbers, RealScalar, Scalar
 from mooncake_py.raised import looked_at
 from mooncake_py.registry import (

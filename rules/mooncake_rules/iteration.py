@@ -18,14 +18,12 @@ from mooncake_py.iterators import (
     PAUSED,
     DictItems,
     DictValues,
-    SequenceIterator,
     advance,
     as_in_c,
-    check_closed,
     check_same_length,
     shortest,
-    watched,
 )
+from mooncake_py.kept_iterators import SequenceIterator, check_closed, watched
 from mooncake_py.registry import drained, incurious, infer_table, overlay, overlay_modules, rrule, zero_derivative
 from mooncake_py.tangents import CoDual
 

@@ -16,7 +16,7 @@ import weakref
 from typing import Any
 
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.iterators import Generator
+from mooncake_py.kept_iterators import Generator
 from mooncake_py.kinds import Any_
 from mooncake_py.registry import pure, refuse, rrule
 

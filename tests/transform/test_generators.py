@@ -17,7 +17,8 @@ from mooncake_py.frontend.ssa import SSABuilder
 from mooncake_py.ir.graph import loops
 from mooncake_py.ir.nodes import Const, Fresh, Function
 from mooncake_py.ir.verify import verify
-from mooncake_py.iterators import Generator, SequenceIterator, advance
+from mooncake_py.iterators import advance
+from mooncake_py.kept_iterators import Generator, SequenceIterator
 from mooncake_py.lowering import lower
 from mooncake_py.transform.generators import as_function
 

@@ -6,7 +6,7 @@ import functools
 import re
 from unittest import mock
 
-from tests.zoo import tables
+from tests.zoo import partials
 from tests.zoo.registry import case
 
 
@@ -126,9 +126,9 @@ def method_patched_by_mock(x):
 
 @case(1.3)
 def function_of_a_module_patched_by_mock(x):
-    with mock.patch("tests.zoo.tables.weighted", lambda x, i: x**3):
-        a = tables.weighted(x, 0)
-    return a + tables.weighted(x, 1)
+    with mock.patch("tests.zoo.partials.times", lambda x, i: x**3):
+        a = partials.times(x, 2.0)
+    return a + partials.times(x, 5.0)
 
 
 @case(1.3)

@@ -13,7 +13,8 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
-from mooncake_py.iterators import KEYS_VIEWS, Generator
+from mooncake_py.iterators import KEYS_VIEWS
+from mooncake_py.kept_iterators import Generator
 from mooncake_py.kinds import Any_, ConstantKeys
 from mooncake_py.registry import overlay, register, rrule
 from mooncake_py.rule import Rule
