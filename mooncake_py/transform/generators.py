@@ -170,7 +170,10 @@ _LOOKS = frozenset(
 
 def _may_be_exit(classes: Operand, defs: dict[Var, Call]) -> bool:
     """May one of these classes, of an `except`, be that of the exception that closes a generator?"""
-    d = defs.get(classes) if isinstance(classes, Var) else None
+    if isinstance(classes, Const):
+        kinds = classes.value if isinstance(classes.value, tuple) else (classes.value,)
+        return not all(isinstance(k, type) and not issubclass(GeneratorExit, k) for k in kinds)
+    d = defs.get(classes)
     if d is not None and is_const(d.fn, ops.build_tuple):
         return any(_may_be_exit(v, defs) for v in d.args)
     if d is None or not any(is_const(d.fn, f) for f in (ops.load_global, ops.cell_get, getattr)):
