@@ -182,17 +182,6 @@ class SequenceIterator:
         self.position = i + 1
         return self.sequence[i]
 
-    def place(self) -> int | None:
-        """The place of the next item, which is given; None at the end."""
-        i = self.position
-        if self.length is not None:
-            check_unchanged(self.sequence, self.length)
-        if i < 0 or i >= len(self.sequence):
-            self.position = -1
-            return None
-        self.position = i + 1
-        return i
-
     def __length_hint__(self) -> int:
         return 0 if self.position < 0 else max(len(self.sequence) - self.position, 0)
 

@@ -118,8 +118,10 @@ def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> 
     if cls in KEY_ITERATORS and isinstance(fit, SetShadow) and sent is None and thrown is None:
         return _next_key(it, fit)
     if cls is SequenceIterator and type(fit) is ObjectShadow and sent is None and thrown is None:
-        i = it.place()
-        if i is None:
+        i = it.position
+        try:
+            next(it)
+        except StopIteration:
             return (True, None), None, None
         y, fy, item = call(operator.getitem, None, (it.sequence, i), (fit.fdata("sequence"), None))
 
