@@ -178,31 +178,35 @@ def take_in(
 
 
 def take_in_awaited(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:
-    """The function with one call taken in that is not known and would be decided late; None where there is none."""
+    """The function with the calls taken in that are not known and would be decided late; None where there are none."""
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
-    for b in fn.blocks if total <= most else ():
-        for s in b.stmts:
-            info = inferred.calls.get(s.out)
-            callee = callee_of(inferred, s, globals_) if info is not None and isinstance(info.target, Awaited) else None
-            if callee is None or _makes_class(callee.body):
+    found = False
+    for s in [s for b in fn.blocks for s in b.stmts]:
+        info = inferred.calls.get(s.out)
+        if total > most or info is None or not isinstance(info.target, Awaited):
+            continue
+        callee = callee_of(inferred, s, globals_)
+        if callee is None or _makes_class(callee.body):
+            continue
+        items = callee.body.suspends
+        if items:
+            if not (is_used_up(s.out, inferred) and only_yields(callee.body)):
                 continue
-            noted = fn
-            if callee.body.suspends:
-                if not (is_used_up(s.out, inferred) and only_yields(callee.body)):
-                    continue
-                callee, noted = _listed(callee, inferred, globals_), put_before_use(fn, s)
-            if sum(len(x.stmts) for x in callee.body.blocks) > MOST_STATEMENTS:
-                continue
-            if callee.owner is not None:
-                taken.add(callee.owner)
-            t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
-            found = (t.receiver,) if isinstance(t, Meth) else (s.fn,)
-            noted = doubted(noted, inferred, s, (*found, *s.args))
-            block = next(x for x in noted.blocks if s in x.stmts)
-            at = block.stmts.index(s)
-            return splice(noted, block, at, explicit(callee.body), callee.args, callee.closure)
-    return None
+            callee = _listed(callee, inferred, globals_)
+        n = sum(len(x.stmts) for x in callee.body.blocks)
+        if n > MOST_STATEMENTS:
+            continue
+        found = True
+        if callee.owner is not None:
+            taken.add(callee.owner)
+        t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else None
+        relied = (t.receiver,) if isinstance(t, Meth) else (s.fn,)
+        fn = doubted(put_before_use(fn, s) if items else fn, inferred, s, (*relied, *s.args))
+        at_block = next(x for x in fn.blocks if s in x.stmts)
+        total += n
+        fn = splice(fn, at_block, at_block.stmts.index(s), explicit(callee.body), callee.args, callee.closure)
+    return fn if found else None
 
 
 def take_in_expression(inferred: Inferred, globals_: dict, over: Collection[Var]) -> Function | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -87,3 +89,39 @@ def layered(x: Any) -> Any:
 def test_methods_are_taken_in_once_they_are_found() -> None:
     others = 4  # to make the object, to tidy up, and where nothing is left
     assert 1 < len(rounds_of(layered, 0.5)) <= 3 + others
+
+
+@contextlib.contextmanager
+def _held(box: dict[str, float], value: float) -> Iterator[None]:
+    old = box["x"]
+    box["x"] = value
+    try:
+        yield
+    finally:
+        box["x"] = old
+
+
+def _once(x: float) -> float:
+    box = {"x": x}
+    with _held(box, x * x):
+        x = x + box["x"]
+    return x
+
+
+def _five_times(x: float) -> float:
+    box = {"x": x}
+    with _held(box, x * x):
+        x = x + box["x"]
+    with _held(box, 2.0 * x):
+        x = x * box["x"]
+    with _held(box, x - 0.1):
+        x = x + box["x"]
+    with _held(box, 0.5 * x):
+        x = x * box["x"]
+    with _held(box, x + 0.3):
+        x = x + box["x"]
+    return x
+
+
+def test_calls_that_wait_for_others_are_taken_in_together() -> None:
+    assert len(rounds_of(_five_times, 0.5)) <= len(rounds_of(_once, 0.5)) + 4
