@@ -281,14 +281,16 @@ def find_rule(f: Any, types: Sequence[T], keywords: Iterable[str] = ()) -> Rule 
 
 def find_rule_for_values(f: Any, args: Sequence[Any], keywords: Iterable[str] = ()) -> Rule | None:
     """The same for values."""
-    for rule in _accepting(f, len(args), keywords):
+    for rule in _taking(f, tuple(map(type, args)), keywords):
         if rule.matches_values(args):
             return rule
     return None
 
 
 _accepted: dict[Any, list[Rule]] = {}
+_taken: dict[Any, list[Rule]] = {}
 _accepted_generation = -1
+_MOST = 5000  # classes come and go
 
 
 def _accepting(f: Any, n: int, keywords: Iterable[str]) -> list[Rule]:
@@ -299,11 +301,26 @@ def _accepting(f: Any, n: int, keywords: Iterable[str]) -> list[Rule]:
         return rules
     if _accepted_generation != generation:
         _accepted.clear()
+        _taken.clear()
         _accepted_generation = generation
     key = f, n, tuple(keywords)
     found = _accepted.get(key)
     if found is None:
         found = _accepted[key] = [rule for rule in rules if rule.accepts(n, key[2])]
+    return found
+
+
+def _taking(f: Any, classes: tuple[type, ...], keywords: Iterable[str]) -> list[Rule]:
+    """Those of them that may be for arguments of these classes."""
+    rules = _accepting(f, len(classes), keywords)
+    if len(rules) < 2:
+        return rules
+    key = f, classes, tuple(keywords)
+    found = _taken.get(key)
+    if found is None:
+        if len(_taken) > _MOST:
+            _taken.clear()
+        found = _taken[key] = [rule for rule in rules if rule.may_match(classes)]
     return found
 
 

@@ -166,11 +166,25 @@ class Rule:
                 sure = None
         return sure
 
-    def matches_values(self, args: Sequence[Any]) -> bool:
-        """The same for values."""
-        if len(args) < len(self.pattern):
-            return False
-        return all(
-            isinstance(a, want.cls if isinstance(want, Kind) else want)
-            for want, a in zip(self.pattern, args, strict=False)
+    def may_match(self, classes: Sequence[type]) -> bool:
+        """May values of these classes meet the pattern? False where the classes alone say that they do not."""
+        return len(classes) >= len(self.pattern) and all(
+            not _by_class(want) or issubclass(cls, want)
+            for want, cls in zip(map(_class_of, self.pattern), classes, strict=False)
         )
+
+    def matches_values(self, args: Sequence[Any]) -> bool:
+        """The same as `matches` for values."""
+        return len(args) >= len(self.pattern) and all(
+            isinstance(a, want) for want, a in zip(map(_class_of, self.pattern), args, strict=False)
+        )
+
+
+def _class_of(want: Any) -> Any:
+    """What `isinstance` takes for an element of a pattern."""
+    return want.cls if isinstance(want, Kind) else want
+
+
+def _by_class(want: Any) -> bool:
+    """Does the class of a value alone say whether it is an instance? Classes of other metaclasses may ask the value."""
+    return all(type(k) is type for k in (want if type(want) is tuple else (want,)))

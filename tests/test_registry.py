@@ -103,6 +103,28 @@ def test_rules_for_types() -> None:
     assert find_rule_for_values(opaque, ("a",)) is None
 
 
+class _Large(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, list) and len(x) > 2
+
+
+class Large(metaclass=_Large):
+    pass
+
+
+def test_a_class_may_ask_the_value_each_time() -> None:
+    @rrule(opaque, types=(list,))
+    def any_list(x):
+        return 0.0, lambda dy: None
+
+    @rrule(opaque, types=(Large,))
+    def large(x):
+        return 0.0, lambda dy: None
+
+    found = [find_rule_for_values(opaque, (x,)) for x in ([1.0], [1.0, 2.0, 3.0], [2.0], 1.0)]
+    assert [getattr(r, "fn", None) for r in found] == [any_list, large, any_list, None]
+
+
 def test_a_rule_only_takes_calls_it_knows_the_arguments_of() -> None:
     def rule(x, y=1.0, *, z=0.0):
         return x, lambda dy: dy
