@@ -11,9 +11,8 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 from types import MemberDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import INITIAL, items_of, make_object, narrow, set_beside, surely
@@ -38,8 +37,7 @@ _READS |= {reversed, each_key, dict.keys, dict.values}
 _SAME = frozenset({ops.check_bound, items_of, surely, narrow})
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """What made a value: one of the statements `made`, or (`elsewhere`) code that is not in sight.
 
     `held`: may it be in a container or object? `seen`: may code come to it that is not in sight, so that values from

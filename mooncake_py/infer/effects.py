@@ -10,9 +10,9 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mooncake_py.infer.allocation import ANYWHERE, Origin
 from mooncake_py.infer.base import remembered
@@ -52,8 +52,7 @@ from mooncake_py.infer.types import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """A write into an object of type `target`.
 
     `put` is what it puts there, or for a dict the dict it is updated with. `seen`: can it reach a global?

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -349,7 +349,7 @@ class Memory:
                     x = info.args[i]
                     seen = bool(self.wary) or self._may_be_global(x)
                     for e in between(elsewhere(widen(info.types[i])), now, seen, origins.of(x)):
-                        effect(x, replace(e, put=returned(e.put)) if self.outermost else e)
+                        effect(x, e._replace(put=returned(e.put)) if self.outermost else e)
             elif info.target in WRITES:
                 t, name = self._type(info.args[0]), info.args[1]
                 if isinstance(t, Obj) and isinstance(name, Const):
@@ -501,7 +501,7 @@ def _after_all(t: T, writes: _Writes, of_global: bool, private: bool, foreign: b
     for e in writes.effects:
         if (of_global and not e.seen) or (private and isinstance(e.target, Top)):
             continue
-        new = after(t, replace(e, target=loosened(e.target)) if foreign else e, patience)
+        new = after(t, e._replace(target=loosened(e.target)) if foreign else e, patience)
         if new is not t:
             changed = join(changed, new)
     return changed if changed is not BOT else t
