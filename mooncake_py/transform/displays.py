@@ -15,9 +15,9 @@ from mooncake_py.infer.named import is_named_tuple, makes, takes_all
 from mooncake_py.infer.predicates import is_native
 from mooncake_py.infer.types import Arr, Known, Lst, Meth, Real, T, Top, Tup
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import use_counts
+from mooncake_py.ir.graph import loops, use_counts
 from mooncake_py.ir.mapping import is_const
-from mooncake_py.ir.nodes import Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
+from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, Fresh, Function, Operand, Pos, Var
 from mooncake_py.ir.ops import UNBOUND
 from mooncake_py.transform.doubts import doubt
 from mooncake_py.transform.kept import viewed
@@ -52,6 +52,11 @@ class Displays:
                     uses.setdefault(v, []).append(s)
         return uses
 
+    @cached_property
+    def bodies(self) -> dict[BlockId, set[BlockId]]:
+        """The blocks of each loop."""
+        return loops(self.fn)
+
     def type_of(self, v: Operand) -> T:
         return Known(v.value) if isinstance(v, Const) else self.types.get(v, Known(UNBOUND))
 
@@ -65,13 +70,19 @@ class Displays:
         return isinstance(t, Known) and t.value is f and not s.kwargs
 
     def _combines(self, x: Var) -> Call | None:
-        """The call of zip, enumerate or reversed that made x, where only this loop uses it."""
+        """The call of zip, enumerate or reversed that made x, where only this loop uses it, and that once."""
         d = self.defs.get(x)
-        if d is None or self.counts[x] != 1:
+        if d is None or self.counts[x] != 1 or self._goes_on(d):
             return None
         if self._is(d, zip) or (self._is(d, enumerate) and len(d.args) in (1, 2)):
             return d
         return d if self._is(d, reversed) and len(d.args) == 1 else None
+
+    def _goes_on(self, made: Call) -> bool:
+        """Is it used in a loop that it was made before? There it goes on where it stopped the last time."""
+        home = self.inferred.memory.shape.block_of
+        user = next((home[s.out] for s in self.uses.get(made.out, ())), None)
+        return any(user in body and home[made.out] not in body for body in self.bodies.values())
 
     def _unpack(self, s: Call) -> bool:
         """`a, b = xs` for an array of numbers or an active list: its length checked, its items read."""

@@ -22,7 +22,6 @@ from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import may_say, uses_up
 from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, SetOf, T, Tup, is_scalar
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import loops
 from mooncake_py.ir.mapping import fresh_beside, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -226,10 +225,6 @@ class _Rewriter(Displays):
                 if isinstance(v, Var):
                     out.setdefault(memory.find(v), set()).add(s.out)
         return out
-
-    @cached_property
-    def bodies(self) -> dict[BlockId, set[BlockId]]:
-        return loops(self.fn)
 
     def _during(self, loop: BlockId) -> Set[Var]:
         """What runs from the making of a loop's iterator to the loop's end."""

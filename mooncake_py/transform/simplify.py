@@ -20,6 +20,7 @@ from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
 from mooncake_py.transform.asking import fuse, fuse_awaited
 from mooncake_py.transform.bound import spell_out
+from mooncake_py.transform.by_position import by_position
 from mooncake_py.transform.closing import close_left
 from mooncake_py.transform.dissolve import dissolve
 from mooncake_py.transform.doubts import better_told, doubts, settle
@@ -165,6 +166,9 @@ def simplify(
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)
+    placed = by_position(inferred)
+    if placed is not None:
+        return placed
     direct = without_given(inferred, fn.__globals__)
     if direct is not None:
         return settle_cells(direct)

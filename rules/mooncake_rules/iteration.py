@@ -85,20 +85,25 @@ def _rows(its, strict):
 
 @overlay(zip, arity=2)
 @as_in_c
-def _zip_of_two(a, b):
+def _zip_of_two(a, b, *, strict=False):
     second = iter(b)
     for x in a:
         for y in second:
             yield x, y
             break
         else:
+            if strict:
+                raise ValueError("zip() argument 2 is shorter than argument 1")
             return PAUSED
+    if strict:
+        for _ in second:
+            raise ValueError("zip() argument 2 is longer than argument 1")
     return PAUSED
 
 
 @overlay(zip, arity=3)
 @as_in_c
-def _zip_of_three(a, b, c):
+def _zip_of_three(a, b, c, *, strict=False):
     second, third = iter(b), iter(c)
     for x in a:
         for y in second:
@@ -106,10 +111,19 @@ def _zip_of_three(a, b, c):
                 yield x, y, z
                 break
             else:
+                if strict:
+                    raise ValueError("zip() argument 3 is shorter than arguments 1-2")
                 return PAUSED
             break
         else:
+            if strict:
+                raise ValueError("zip() argument 2 is shorter than argument 1")
             return PAUSED
+    if strict:
+        for _ in second:
+            raise ValueError("zip() argument 2 is longer than argument 1")
+        for _ in third:
+            raise ValueError("zip() argument 3 is longer than arguments 1-2")
     return PAUSED
 
 

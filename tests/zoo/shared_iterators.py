@@ -266,3 +266,58 @@ def generators_that_rebind_what_they_captured_used_up_at_once(xs):
         result += max(growing(i + 1.0)) * total
     first, then = sorted(growing(0.5)), tuple(growing(2.0))
     return result * first[0] + then[1] * total + sum(growing(1.0))
+
+
+@case(XS)
+def one_item_each_time_around(xs):
+    total = 0.0
+    pairs, numbered, back = zip(xs, reversed(xs), strict=True), enumerate(xs), reversed(xs)
+    for a in xs:
+        for b, c in pairs:
+            total = total * 1.1 + a * b * c
+            break
+        for i, b in numbered:
+            total += i * a * b
+            break
+        for b in back:
+            total *= b
+            break
+    return total
+
+
+@case(XS)
+def until_there_is_none_left(xs):
+    total, back = 0.0, enumerate(reversed((xs[0], xs[1], xs[2])), start=1)
+    while True:
+        for i, x in back:
+            total = total * 1.1 + i * x
+            break
+        else:
+            break
+    return total
+
+
+@case(XS)
+def made_anew_each_time_around(xs):
+    total = 0.0
+    for k in range(3):
+        pairs = zip(xs, reversed(xs), strict=True)
+        for a, b in pairs:
+            total = total * 0.9 + k * a * b
+    return total
+
+
+@case(XS)
+def one_that_is_longer_than_another(xs):
+    total = 0.0
+    try:
+        for a, b in zip(xs, sorted(xs)[1:], strict=True):
+            total = total * 0.9 + a * b
+    except ValueError as e:
+        total *= len(e.args[0])
+    try:
+        for a, b, c in zip(xs, map(abs, xs), map(abs, [*xs, 1.0]), strict=True):
+            total += a * b * c
+    except ValueError as e:
+        total *= 0.01 * len(e.args[0])
+    return total
