@@ -18,7 +18,7 @@ from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, se
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, gone_over, has_no
-from mooncake_py.infer.computed_names import attribute_named, name_of_class
+from mooncake_py.infer.computed_names import attribute_named, attribute_set, name_of_class
 from mooncake_py.infer.descriptors import constant_of, describes
 from mooncake_py.infer.held import (
     assigns_values,
@@ -448,6 +448,10 @@ class Attributes(State):
         """A call that comes down to what the classes of objects say; None for any other."""
         t = types[0] if types else BOT
         if f is setattr or f is object.__setattr__:
+            if f is setattr and len(types) == 3 and s.out not in self.late:
+                chosen = attribute_set(self, args, types)
+                if chosen is not None:
+                    return self.planned(s, chosen)
             if len(types) != 3 or not isinstance(t, Obj) or not isinstance(types[1], Known) or s.out in self.late:
                 return None
             args = (args[0], Const(types[1].value), args[2])
