@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir import ops
 from mooncake_py.structure import HEAP, store, stored, unstore
@@ -220,6 +221,20 @@ def set_field(x: Any, name: str, v: Any) -> None:
 def set_raw(x: Any, name: str, v: Any) -> None:
     """The same as `object.__setattr__` does it."""
     object.__setattr__(x, name, v)
+
+
+class Kept:
+    """Of classes derived from this are, as types, the objects that stand for what others keep by a name."""
+
+
+def kept_by(holder: Any, name: str, written: bool) -> Any:
+    """A class, function or module as the object that has what it keeps by a name: see `infer/kept_names.py`."""
+    if written:
+        here = run.current()
+        here.touch(holder)
+        if isinstance(holder, ModuleType):
+            here.assigned[id(holder), name] = holder
+    return holder
 
 
 def load_name(module: Any, name: str) -> Any:

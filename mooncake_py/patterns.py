@@ -40,6 +40,19 @@ def attribute_among(names: tuple[str, ...], default: bool) -> FunctionType:
     return made
 
 
+@functools.cache
+def attribute_set_among(names: tuple[str, ...]) -> FunctionType:
+    """What sets the attribute of an object that has one of these names, which are all that it can be."""
+    lines = ["def attribute(subject, name, value):"]
+    for name in names[:-1]:
+        lines += [f"    if name == {name!r}:", f"        setattr(subject, {name!r}, value)", "        return"]
+    lines.append(f"    setattr(subject, {names[-1]!r}, value)")
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
+    made: FunctionType = scope["attribute"]
+    return made
+
+
 def is_matcher(f: FunctionType) -> bool:
     """Has one of these made this function?"""
     return f.__module__ == __name__

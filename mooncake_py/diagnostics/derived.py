@@ -8,12 +8,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mooncake_py import run
 from mooncake_py.diagnostics import facts
 from mooncake_py.diagnostics.mode import Mode, current
 from mooncake_py.diagnostics.where import Where, describe
 from mooncake_py.errors import DebugError
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Inferred
+from mooncake_py.infer.lookup import Lookup
 from mooncake_py.infer.types import T
 from mooncake_py.ir.nodes import Pos
 from mooncake_py.runtime.rule import DerivedRule
@@ -166,9 +168,11 @@ class WatchedRule:
         run may have changed itself.
         """
         bound = [scope.get(name, ABSENT) for scope, name, _, _ in self.rule.guards]
-        for i, ((_, name, value, fits), now) in enumerate(zip(self.rule.guards, bound, strict=True)):
+        for i, ((scope, name, value, fits), now) in enumerate(zip(self.rule.guards, bound, strict=True)):
             if now is value or (before and now is before[i]) or (fits is not None and now is not ABSENT and fits(now)):
                 continue
+            if before and _was_set(scope):
+                continue  # by the run, which knew of that
             self.fail(
                 "guard",
                 f"{self.name} was derived while {name} was {describe(value)}, now it is {describe(now)}",
@@ -177,6 +181,12 @@ class WatchedRule:
                 inputs,
             )
         return bound
+
+
+def _was_set(scope: Any) -> bool:
+    """Did the run set a name of the class, function or module that keeps these?"""
+    set_ = run.current().touched.values()
+    return any(x is scope.cls if isinstance(scope, Lookup) else getattr(x, "__dict__", None) is scope for x in set_)
 
 
 def _short(x: Any) -> bool:

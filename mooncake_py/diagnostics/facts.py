@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.diagnostics.where import describe, name_of
+from mooncake_py.fields import Kept
 from mooncake_py.infer.own_containers import base_of
 from mooncake_py.infer.types import (
     Arr,
@@ -57,6 +58,8 @@ def conforms(x: Any, t: T) -> bool:
             type(x) is np.ndarray and (x.ndim >= t.least if n is None else x.ndim == n) and (d is None or x.dtype == d)
         )
     match t:
+        case Inst(cls=c) if issubclass(c, Kept):
+            return isinstance(x, (type, pytypes.FunctionType, pytypes.ModuleType))
         case Inst(cls=c):
             return type(x) is c
         case Real():

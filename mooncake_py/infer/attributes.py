@@ -18,7 +18,7 @@ from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, se
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, gone_over, has_no
-from mooncake_py.infer.computed_names import attribute_named, name_of_class
+from mooncake_py.infer.computed_names import attribute_named, attribute_set, name_of_class
 from mooncake_py.infer.descriptors import constant_of, describes
 from mooncake_py.infer.held import (
     assigns_values,
@@ -29,12 +29,14 @@ from mooncake_py.infer.held import (
     is_opened,
     is_rebound,
     is_set,
+    kinds_rebound,
     may_be_given,
     may_change,
     module_of,
     of_library,
 )
 from mooncake_py.infer.inferred import CallInfo, Guard
+from mooncake_py.infer.kept_names import reads_kept, reads_kept_for, writes_kept
 from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
@@ -43,7 +45,25 @@ from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Pla
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
-from mooncake_py.infer.types import BOT, Dct, Fn, Inst, Known, Lst, Meth, Native, Obj, T, Top, Tup, Union, union, widen
+from mooncake_py.infer.types import (
+    BOT,
+    Dct,
+    Fn,
+    Inst,
+    Known,
+    Lst,
+    Meth,
+    Native,
+    Obj,
+    Real,
+    T,
+    Top,
+    Tup,
+    Union,
+    join,
+    union,
+    widen,
+)
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import item_by_item, items_left, iterating
@@ -61,6 +81,8 @@ OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete
 _OF_NUMBERS = (np.finfo, np.iinfo)
 """What says how numbers are stored, the same for ever."""
 _NUMBERS = frozenset({int, float, complex, bool, str})
+_COUNTED = _NUMBERS | {type(None)}
+_REAL = frozenset({bool, int, float})
 _OF_EXCEPTIONS = KEEP_ARGUMENTS | {ops.exc_match, users_match, looked_at}
 _DATA = _NUMBERS | {dict, list, tuple, np.ndarray, type(None), itertools.count}
 _OF_FUNCTIONS = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
@@ -100,13 +122,20 @@ class Attributes(State):
         module = module_of(self.globals) if self.wary >= ARRAYS and may_be_given(self.globals, name) else None
         if module is None:
             return None
+        keeps = reads_kept(self, module, name) if f is ops.load_global else None
+        if f is ops.store_global:
+            keeps = writes_kept(self, module, name, args[1])
+        if keeps is not None:
+            return self.planned(s, keeps)
         why = f"the global variable {name}"
-        given = (Const(module), *args)
-        self.calls[s.out] = CallInfo("dynamic", OF_NAMES[f], None, given, (), (Known(module), *types), why)
+        of_module = (Const(module), *args)
+        self.calls[s.out] = CallInfo("dynamic", OF_NAMES[f], None, of_module, (), (Known(module), *types), why)
         return Top(True) if f is ops.load_global else Known(None)
 
     def value_type(self, scope: Any, name: str, value: Any) -> T:
         """The type of what a name of a module stands for, which is relied on."""
+        if self.wary and is_rebound(scope, name) and not may_be_given(scope, name):
+            return self.counted_type(scope, name, value)
         if self.wary and type(value) not in _NUMBERS and is_rebound(scope, name):
             return Top()
         if self.wary >= ATTRIBUTES and is_of_users(scope) and not isinstance(value, pytypes.ModuleType):
@@ -119,6 +148,21 @@ class Attributes(State):
         same = ABSENT if tells_content(self.seen(t)) else value
         self.guards[(id(scope), name)] = Guard(scope, name, same, t)
         return self.seen(abstract(value, True) if may_change(value, self.wary) else t)
+
+    def counted_type(self, scope: Any, name: str, value: Any) -> T:
+        """The type of a global variable that the run assigns constants to, and what is counted from them."""
+        kinds = {type(value), *kinds_rebound(scope, name)}
+        if not kinds <= _COUNTED:
+            return Top()
+        numbers = kinds & _REAL
+        of_each: list[T] = [Known(None) if k is type(None) else Inst(k) for k in sorted(kinds - numbers, key=str)]
+        if numbers:
+            of_each.append(Inst(next(iter(numbers))) if len(numbers) == 1 else Real(False, frozenset(numbers)))
+        t = functools.reduce(join, of_each)
+        if type(t) is Top:
+            return t
+        self.guards[(id(scope), name)] = Guard(scope, name, ABSENT, t)
+        return t
 
     def _is_typed(self, value: Any) -> bool:
         """Is it an object, be it one that can be called, of which its class and attributes tell more than itself?"""
@@ -183,6 +227,8 @@ class Attributes(State):
         assert isinstance(types[1], Known)
         t, name = types[0], types[1].value
         if self.wary and isinstance(t, Known) and isinstance(t.value, NAMESPACES) and self.may_be_set(t.value, name):
+            if len(args) == 2 and (plan := reads_kept(self, t.value, name)) is not None:
+                return self.planned(s, plan)
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, f"attribute {name}")
             return Top(True)
         if isinstance(t, Known) and type(t.value) is functools.partial and name == "keywords" and is_opened(t.value):
@@ -199,6 +245,8 @@ class Attributes(State):
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "it is set in this function")
             return Top(True)
         if self.wary and self.is_set_late(t, name):
+            if len(args) == 2 and isinstance(t, Obj) and (plan := reads_kept_for(self, args[0], t, name)) is not None:
+                return self.planned(s, plan)
             self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "it may be set in the run")
             return Top(True)
         made = t.value if isinstance(t, Known) and isinstance(t.value, type) else None
@@ -400,6 +448,10 @@ class Attributes(State):
         """A call that comes down to what the classes of objects say; None for any other."""
         t = types[0] if types else BOT
         if f is setattr or f is object.__setattr__:
+            if f is setattr and len(types) == 3 and s.out not in self.late:
+                chosen = attribute_set(self, args, types)
+                if chosen is not None:
+                    return self.planned(s, chosen)
             if len(types) != 3 or not isinstance(t, Obj) or not isinstance(types[1], Known) or s.out in self.late:
                 return None
             args = (args[0], Const(types[1].value), args[2])

@@ -32,7 +32,7 @@ def code_of(values: Iterable[Any]) -> tuple[Any, ...]:
             continue
         seen.add(id(x))
         if isinstance(x, (list, tuple, deque)):
-            work.extend(itertools.islice(x, MOST_ITEMS))
+            work += [v for v in itertools.islice(x, MOST_ITEMS) if type(v) not in _WITHOUT]
         elif isinstance(x, dict):
             work.extend(itertools.islice(x.values(), MOST_ITEMS))
         elif isinstance(x, functools.partial):

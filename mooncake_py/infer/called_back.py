@@ -9,7 +9,7 @@ from typing import Any
 from mooncake_py.infer.attributes import OF_NAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
-from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Real, Rec, SetOf, T, Tup, parts_of
+from mooncake_py.infer.types import Arr, Bot, Dct, Inst, Known, Lst, Obj, Real, Rec, SetOf, T, Tup, Union, parts_of
 from mooncake_py.ir import ops
 from mooncake_py.registry import incurious, runs_given
 from mooncake_py.structure import is_user_class
@@ -57,6 +57,8 @@ def may_be_run(t: T) -> bool:
             return callable(v) and not is_library(v)
         case Tup() | Lst() | Dct():
             return any(map(may_be_run, parts_of(t)))
+        case Union(options=options):
+            return any(map(may_be_run, options))
         case Rec(cls=c):
             return is_user_class(c)
         case Inst(cls=c):

@@ -15,7 +15,7 @@ import numpy as np
 from mooncake_py import registry
 from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_default, receiver_of
 from mooncake_py.errors import UnsupportedError
-from mooncake_py.fields import OF_NUMBERS, bare, make_exception, make_object, narrow, surely
+from mooncake_py.fields import OF_NUMBERS, bare, kept_by, make_exception, make_object, narrow, surely
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.called_back import keys_put, may_be_run, may_call_back
@@ -36,6 +36,7 @@ from mooncake_py.infer.enumerations import GO_THROUGH, is_member, looked_up, mem
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Starred
+from mooncake_py.infer.kept_names import type_of_kept, writes_kept
 from mooncake_py.infer.lookup import is_function
 from mooncake_py.infer.many import of_items
 from mooncake_py.infer.matched import MATCHES, matches
@@ -343,6 +344,9 @@ class Calls(PythonCalls):
         if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
             self.check_scope(s, f, types)
         if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:
+            if f is setattr and len(types) == 3 and isinstance(types[1], Known) and type(types[1].value) is str:
+                if (plan := writes_kept(self, types[0].value, types[1].value, args[2])) is not None:
+                    return self.planned(s, plan)
             self.calls[s.out] = CallInfo("dynamic", f, None, args, (), types, "an attribute that is read when it runs")
             return Known(None)
         if (f is setattr or f is delattr) and not any(t.active for t in types) and types and is_member(types[0]):
@@ -415,6 +419,8 @@ class Calls(PythonCalls):
             which, name = args[0].value, args[1].value  # type: ignore[union-attr]
             self.guards[(id(which), name)] = Guard(Emptiness(which), name, True)
             return Known(None)
+        if f is kept_by:
+            return type_of_kept(self, s, args, types)
         if f is kept_default:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             scope, name = args[0].value, args[1].value  # type: ignore[union-attr]

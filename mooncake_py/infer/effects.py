@@ -29,6 +29,7 @@ from mooncake_py.infer.types import (
     Bot,
     Cell,
     Dct,
+    Fn,
     Inst,
     Kind,
     Known,
@@ -315,6 +316,8 @@ def may_be(t: T, target: T) -> bool:
         case Tup(), Tup():
             return len(t.raw) == len(target.raw) and all(map(may_be, t.raw, target.raw))
         case Dct(), Dct():
+            if not _may_be_called(t.factory, target.factory):
+                return False
             others = dict(target.raw_fields)
             return all(may_be(x, others.get(k, target.raw)) for k, x in t.raw_fields) and may_be(t.raw, target.raw)
         case Obj(), Obj():
@@ -322,6 +325,14 @@ def may_be(t: T, target: T) -> bool:
         case Arr(), Arr():
             return target.ndim is None or t.ndim == target.ndim
     return True
+
+
+def _may_be_called(a: T, b: T) -> bool:
+    """May what a defaultdict that is made calls (a) be what one does by a name that it is known by (b)?"""
+    if isinstance(a, Fn) and isinstance(b, Fn):
+        return a.code is b.code
+    classes = [x.value for x in (a, b) if isinstance(x, Known) and isinstance(x.value, type)]
+    return not classes or not isinstance(a, (Known, Fn)) or not isinstance(b, (Known, Fn)) or a == b
 
 
 @remembered

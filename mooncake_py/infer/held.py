@@ -7,7 +7,7 @@ import sys
 import types as pytypes
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,22 @@ def note_rebound(scope: dict[str, Any], name: str, counts: bool) -> None:
     names[name] = names.get(name, True) and counts
 
 
+_kinds: dict[tuple[int, str], set[type]] = {}
+
+
+def note_kinds(scope: dict[str, Any], name: str, kinds: Iterable[type]) -> None:
+    """Note of what classes the constants are that some code counts with, or assigns to this global variable."""
+    _kinds.setdefault((id(scope), name), set()).update(kinds)
+
+
+def kinds_rebound(scope: dict[str, Any], name: str) -> Set[type]:
+    """The classes of the constants that code which was looked at assigns to this global variable."""
+    return _kinds.get((id(scope), name), _NO_KINDS)
+
+
+_NO_KINDS: frozenset[type] = frozenset()
+
+
 def is_rebound(scope: dict[str, Any], name: str) -> bool:
     """Does code that was looked at assign this global variable?"""
     return name in _rebound.get(id(scope), ())
@@ -211,6 +227,19 @@ def may_be_given(scope: dict[str, Any], name: str) -> bool:
 def assigns_values(scope: dict[str, Any]) -> bool:
     """May code that was looked at assign what has a derivative to one of these global variables?"""
     return not all(_rebound.get(id(scope), {}).values())
+
+
+_deleted: set[str] = set()
+
+
+def note_deleted(name: str) -> None:
+    """Note that some code deletes a global variable or attribute of this name: it may be missing in a run."""
+    _deleted.add(name)
+
+
+def is_deleted(name: str) -> bool:
+    """Does code that was looked at delete such a variable or attribute?"""
+    return name in _deleted or ANY in _deleted
 
 
 _cells_set: set[str] = set()

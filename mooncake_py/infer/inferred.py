@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mooncake_py.closures import Holder, kept_default
-from mooncake_py.fields import ABSENT
+from mooncake_py.fields import ABSENT, kept_by
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Known, T
 from mooncake_py.ir.nodes import BlockId, Function, Operand, Var
@@ -59,7 +59,7 @@ class CallInfo:
         value."""
         if self.holder is not None:
             return self.holder, self.args[1].value  # type: ignore[union-attr]
-        if self.target is kept_default:
+        if self.target is kept_default or self.target is kept_by:
             return self.args[0].value, self.args[1].value  # type: ignore[union-attr]
         if self.target is load_global:
             return None, self.args[0].value  # type: ignore[union-attr]

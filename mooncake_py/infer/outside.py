@@ -39,6 +39,8 @@ from mooncake_py.infer.held import (
     may_hold_data,
     nesting,
     note_cell_set,
+    note_deleted,
+    note_kinds,
     note_opened,
     note_rebound,
     note_set,
@@ -53,6 +55,7 @@ from mooncake_py.infer.outside_writes import (
     Place,
     Writes,
     counts,
+    kinds_counted,
     made_in_class_body,
     names_set,
     writes_when_called,
@@ -479,6 +482,8 @@ class Walk:
             self.sets_names = self.sets_names or isinstance(holder, pytypes.ModuleType)
         self.passed += holders_passed(c, defs, (c.code, 0) in self.class_places)
         for s in defs.values():
+            if self.notes and (deleted := _deletes(c, s, defs)) is not None:
+                note_deleted(deleted)
             if isinstance(s.fn, Const) and s.fn.value in (ops.store_global, ops.delete_global):
                 name = str(s.args[0].value)  # type: ignore[union-attr]
                 keeps = may_hold_data(x := c.globals.get(name)) or holds_arrays(x)
@@ -488,6 +493,9 @@ class Walk:
                 self.assigns = self.assigns or not counted
                 if self.notes:
                     note_rebound(c.globals, name, counted)
+                    if counted:
+                        code = isinstance(c.known(s.args[1], defs), _CODE)
+                        note_kinds(c.globals, name, [object] if code else kinds_counted(s.args[1], defs))
             elif isinstance(s.fn, Const) and s.fn.value is ops.cell_set and s.args[0] in c.body.free:
                 note_cell_set(str(s.args[0].name))
 
@@ -568,6 +576,15 @@ class Walk:
                 self.method_names.add(k.co_name)
                 self.code(k, globals_, {n: v for n, v in free.items() if n in k.co_freevars})
         return c
+
+
+def _deletes(c: Code, s: Call, defs: dict[Var, Call]) -> str | None:
+    """The name of the global variable or attribute that a statement deletes, ANY where that is not seen."""
+    f = c.known(s.fn, defs)
+    if f is not delattr and f is not ops.delete_global:
+        return None
+    name = s.args[f is delattr] if len(s.args) > (f is delattr) else None
+    return str(name.value) if isinstance(name, Const) else ANY
 
 
 def _defaults(f: pytypes.FunctionType) -> dict[int, Any]:

@@ -186,6 +186,17 @@ def counts(v: Operand, name: str, defs: dict[Var, Call], depth: int = 5) -> bool
     return s.fn.value in _COUNTING and all(counts(a, name, defs, depth - 1) for a in s.args)
 
 
+def kinds_counted(v: Operand, defs: dict[Var, Call]) -> set[type]:
+    """The classes of the constants in what `counts`; of arithmetic with them none else comes, but for truth values."""
+    if isinstance(v, Const):
+        return {type(v.value)}
+    s = defs.get(v)
+    if s is None or is_const(s.fn, ops.load_global):
+        return set()
+    kinds = {k for a in s.args for k in kinds_counted(a, defs)}
+    return kinds | {bool, int} if is_const(s.fn, operator.not_) or bool in kinds else kinds
+
+
 _COUNTED = (int, float, complex, str, type(None))
 _COUNTING: frozenset[Callable[..., Any]] = frozenset(
     {operator.add, operator.sub, operator.mul, operator.iadd, operator.isub, operator.imul}

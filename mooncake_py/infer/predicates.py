@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import is_local_function, make_object
-from mooncake_py.infer.held import INHERITED, is_library, may_hold_data
+from mooncake_py.infer.held import INHERITED, is_library, may_hold_data, of_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute, class_of, is_code_like
@@ -96,6 +96,8 @@ def may_run_others(t: T) -> bool:
         case Top() | Fn() | Meth() | Rec():
             return not isinstance(t, Union) or any(map(may_run_others, t.options))
         case Known(value=x):
+            if isinstance(x, pytypes.ModuleType):
+                return not of_library(x.__name__)
             return may_hold_data(x) or (isinstance(x, (type, pytypes.FunctionType)) and not is_library(x))
         case Inst(cls=cls) if is_user_class(cls):
             return not is_quiet(cls)

@@ -136,7 +136,8 @@ class Plan:
     the place of that argument of the operation. `reads` are attributes of the operation's first argument that the
     function gets as keyword arguments, too. `lacks`: an object, its class, and the name of an attribute that the
     object is taken not to have itself. Of the arguments at the places `items`, objects of classes derived from
-    containers, `function` gets what holds their items. With `spread`, what that says are the arguments.
+    containers, `function` gets what holds their items. With `spread`, what that says are the arguments. With `kept`,
+    it is an attribute of a class, function or module, which stand as objects for what they keep by that name.
     """
 
     function: Any
@@ -148,6 +149,7 @@ class Plan:
     lacks: tuple[Operand, Operand, Operand] | None = None
     items: tuple[int, ...] = ()
     spread: Spread | None = None
+    kept: bool = False
 
 
 _HEAP = 1 << 9  # flag of a class that can be changed

@@ -200,7 +200,7 @@ def _one_of(options: tuple[T, ...], fits: list[Part | None]) -> Part | None:
     if any(fit is None for fit in fits):
         return None
     by_class = {class_told(t): fit for t, fit in zip(options, fits, strict=True)}
-    if len(by_class) < len(fits):
+    if len(by_class) < len(fits) or any(isinstance(t, Real) for t in options):
         return lambda x, w: any([fit(x, w) for fit in fits])  # type: ignore[misc]
 
     def one(x: Any, w: Walk) -> bool:

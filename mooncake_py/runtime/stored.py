@@ -65,6 +65,11 @@ def writable_shadow(x: Any, fx: Any) -> ObjectShadow:
     return shadow
 
 
+def shadow_of_kept(holder: Any) -> ObjectShadow:
+    """That of a class, function or module, whose attributes derived code sets: see `infer/kept_names.py`."""
+    return writable_shadow(holder, None)
+
+
 def named(x: Any) -> str:
     """An object as messages name it."""
     name = type(x).__name__

@@ -160,13 +160,22 @@ def reachable(args: Iterable[Any]) -> set[int]:
             continue
         seen.add(id(x))
         if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
-            work += held_items(x)
+            work += _parts(x)
         elif not is_user_class(type(x)):
             continue
         if type(x) not in _WITHOUT_ATTRIBUTES:
             work.extend(attributes(x).values())
             work.append(getattr(x, "__dict__", None))
     return seen
+
+
+def _parts(x: Any) -> list[Any]:
+    """What a container holds, but for numbers and text where it holds nothing else: there may be many."""
+    items = held_items(x)
+    return [] if _PLAIN.issuperset(map(type, items)) else items
+
+
+_PLAIN = frozenset({float, int, bool, complex, str, type(None)})
 
 
 def contents(y: Any, args: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -192,7 +201,7 @@ def _held(y: Any, seen: set[int]) -> list[Any]:
             continue
         seen.add(id(x))
         if isinstance(x, (list, tuple, dict, deque, set, frozenset)):
-            work += held_items(x)
+            work += _parts(x)
         elif not is_user_class(type(x)):
             if isinstance(x, np.ndarray):
                 out.append(x)

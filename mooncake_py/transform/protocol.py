@@ -46,9 +46,10 @@ def as_calls(inferred: Inferred) -> Function | None:
     while len(gone) < len(more := {v for v in only_called(fn, bound, gone) if _calls_of(fn, v) <= plans.keys()}):
         gone = more
     shown = _displays(inferred, plans)
+    names = _kept(fn, plans, fresh)
     blocks = []
     for b in fn.blocks:
-        stmts: list[Call] = []
+        stmts: list[Call] = [*names.values()] if b is fn.entry else []
         for s in b.stmts:
             if s.out in plans:
                 plan = plans[s.out]
@@ -57,8 +58,10 @@ def as_calls(inferred: Inferred) -> Function | None:
                     stmts += [] if v in gone else doubt(inferred, v, fresh, s.pos)
                 if plan.lacks is not None:
                     stmts.append(Call(fresh.var(), Const(fields.lacks), plan.lacks, (), s.pos))
+                if plan.kept:
+                    plan = replace(plan, args=(names[_name_of(plan.args)].out, *plan.args[1:]))
                 stmts += _direct(s, plan, fresh, inferred)
-            elif s.out not in gone and s not in shown:
+            elif s.out not in gone and s not in shown and not (b is fn.entry and is_const(s.fn, fields.kept_by)):
                 stmts.append(s)
         blocks.append(CFGBlock(b.id, b.params, tuple(stmts), b.term, b.handler))
     return Function(fn.name, fn.filename, fn.params, fn.free, tuple(blocks), fn.kind, fn.firstline)
@@ -181,6 +184,27 @@ def _displays(inferred: Inferred, plans: Mapping[Var, Plan]) -> set[Call]:
         return set()
     lists = {inferred.memory.shape.defs[v].args[0] for v in tuples}
     return {s for b in inferred.fn.blocks for s in b.stmts if s.out in tuples or puts_together(s, lists)}
+
+
+def _kept(fn: Function, plans: Mapping[Var, Plan], fresh: Fresh) -> dict[tuple[int, str], Call]:
+    """What stands for the names of classes and modules in this function, by holder and name: found where it begins."""
+    found: dict[tuple[int, str], Call] = {}
+    wanted = [s for s in fn.entry.stmts if is_const(s.fn, fields.kept_by)]
+    for s, plan in ((s, plans.get(s.out)) for b in fn.blocks for s in b.stmts):
+        if plan is not None and plan.kept:
+            what = (*plan.args[:2], Const(is_const(plan.function, setattr)))
+            wanted.append(Call(fresh.var(), Const(fields.kept_by), what, (), s.pos))
+    for s in wanted:
+        known = found.setdefault(_name_of(s.args), s)
+        if is_const(s.args[2], True):
+            found[_name_of(s.args)] = replace(known, args=s.args)
+    return found
+
+
+def _name_of(args: tuple[Operand, ...]) -> tuple[int, str]:
+    holder, name = args[:2]
+    assert isinstance(holder, Const) and isinstance(name, Const)
+    return id(holder.value), name.value
 
 
 def hidden(inferred: Inferred) -> set[tuple[type, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mooncake_py.closures import Default, Holder, kept_default
 from mooncake_py.errors import WritesOutside
-from mooncake_py.fields import narrow
+from mooncake_py.fields import kept_by, narrow
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.named import replaces
@@ -20,6 +20,8 @@ from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.registry import is_pure
 from mooncake_py.run import Wary
+from mooncake_py.runtime.stored import shadow_of_kept
+from mooncake_py.tangents import zero_fdata
 from mooncake_py.transform import helpers
 from mooncake_py.transform.adinfo import ADInfo, ADStmtInfo
 from mooncake_py.transform.calls import derived_call, dynamic_call, unwound
@@ -93,7 +95,7 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
         info.fresh_lanes(s.out, False, of_numbers)
         return ADStmtInfo(s, None)
     if info.tree(s.out) != NONE:
-        info.fresh_lanes(s.out, not _makes_it(info, s, call))
+        info.fresh_lanes(s.out, not _makes_it(info, s, call), shadow_of_kept if f is kept_by else zero_fdata)
     return ADStmtInfo(s, None)
 
 
@@ -104,7 +106,7 @@ def _spoken(holder: Holder | None, name: str) -> str:
 def _makes_it(info: ADInfo, s: Call, call: CallInfo | None) -> bool:
     """Is the result of a plain call surely new, and not perhaps from outside, or of a memory that others know?"""
     f = None if call is None else call.target
-    if f is None or f in (ops.load_global, kept_default, getattr, operator.getitem):
+    if f is None or f in (ops.load_global, kept_by, kept_default, getattr, operator.getitem):
         return False
     return is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (is_library(f) and info.inferred.wary < Wary.ARRAYS)
 

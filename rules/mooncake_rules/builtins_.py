@@ -61,6 +61,7 @@ asking_items.update({
     operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, print, str, repr, operator.mod,
 })  # fmt: skip
 incurious.update({isinstance, issubclass, callable, type, id, slice, ops.match_mapping, ops.match_sequence})
+incurious.update({operator.is_, operator.is_not})
 incurious.update(
     {
         ops.push_exc_info,

@@ -1,5 +1,7 @@
 """Global variables that functions assign: made when first asked for, kept for later, read back by other functions."""
 
+import math
+
 import numpy as np
 
 import tests.zoo.assigned_globals as this_module
@@ -220,3 +222,75 @@ def a_list_and_an_array_assigned_what_they_hold_times_two(x):
     TWICE *= 2
     ROW = ROW * 2
     return TWICE[1] * ROW[0] * x
+
+
+LEVEL = 0.0
+
+
+def smoothed(x):
+    global LEVEL
+    LEVEL = LEVEL * 0.9 + x
+    return LEVEL
+
+
+@case((0.4, 1.3, 2.1))
+def summed_up_in_a_loop(xs):
+    global LEVEL, STEP
+    LEVEL, STEP = xs[0] * xs[1], 1
+    t = 0.0
+    for x in xs:
+        LEVEL = LEVEL * x + x
+        t += smoothed(x * x) * STEP
+        STEP += 1
+    y, LEVEL, STEP = LEVEL, 0.0, None
+    return t * y
+
+
+def relaxed(xs):
+    global LEVEL
+    for x in xs:
+        for _ in range(3):
+            if LEVEL > 2.0:
+                LEVEL = math.sqrt(LEVEL)
+            LEVEL += x * math.sin(LEVEL)
+    return LEVEL
+
+
+@case((0.4, 1.3, 2.1))
+def summed_up_by_a_helper_with_loops(xs):
+    global LEVEL
+    LEVEL = 0.5
+    y = relaxed(xs) * LEVEL + relaxed(xs[1:]) * LEVEL
+    LEVEL = 0.0
+    return y
+
+
+MARK = 0
+
+
+@case(1.3)
+def a_counter_that_becomes_none(x):
+    global MARK
+    MARK = 1
+    y = x
+    for _ in range(3):
+        if MARK is None:
+            y = y * x
+        MARK = None
+    MARK = 0
+    return y
+
+
+SHARE = 1
+
+
+@case(1.3)
+def a_counter_that_becomes_a_fraction(x):
+    global SHARE
+    SHARE = 1
+    y = x
+    for _ in range(3):
+        y = y * x * SHARE
+        SHARE = SHARE + 0.5
+    SHARE = 1
+    return y

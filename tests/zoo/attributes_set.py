@@ -3,6 +3,7 @@
 import colorsys
 import contextlib
 import functools
+import math
 import re
 from unittest import mock
 
@@ -215,3 +216,181 @@ def printed_to_one_of_several_objects(x):
         print("hello", file=tee)
         y += x * tee.lines * len(tee.text)
     return y
+
+
+class Counting:
+    made = 0
+    total = 0.0
+    last = None
+    names = 1
+    seen = {}
+
+    def __init__(self, v):
+        Counting.made += 1
+        self.v = v
+
+    @classmethod
+    def count(cls, by=1):
+        cls.names += by
+        return cls.names
+
+    def add(self):
+        type(self).total += self.v * self.made
+        return self
+
+    @classmethod
+    def square(cls, i, x):
+        if i not in cls.seen:
+            cls.seen[i] = x * x
+        return cls.seen[i]
+
+
+class Inheriting(Counting):
+    made = 3
+
+
+@case((0.4, 1.3, 2.1))
+def counted_and_summed_up_in_a_class(xs):
+    Counting.made, Counting.total, Counting.names = 0, xs[0] * xs[1], 1
+    t = 0.0
+    for x in xs:
+        t += Counting(x * x).add().v * Counting.made + Counting.count() * Counting.total
+    return t * Counting.made + Counting.total
+
+
+@case((0.4, 1.3, 2.1))
+def a_rate_set_before_a_loop(xs):
+    Counting.total = xs[0] * 2.0
+    t = 0.0
+    for x in xs:
+        t += Counting.total * x
+        Inheriting.made = Inheriting.made + 1
+        t += Inheriting(x).made * Inheriting.total
+    Counting.total = 0.0
+    Inheriting.made = 3
+    return t * Inheriting.total + t
+
+
+@case((0.4, 1.3, 2.1))
+def of_several_types_one_after_the_other(xs):
+    Counting.last = None
+    t = 0.0
+    for x in xs:
+        if Counting.last is not None:
+            t += Counting.last * x
+        Counting.last = x * x
+    Counting.last = [Counting.last, t]
+    t *= Counting.last[0]
+    Counting.last = None
+    return t
+
+
+@case((0.4, 1.3, 2.1))
+def a_cache_of_the_class(xs):
+    Counting.seen.clear()
+    return sum([Counting.square(i % 2, x) * x for i, x in enumerate(xs)])
+
+
+def damped(x):
+    x.made *= x.total
+    return x
+
+
+@case((0.4, 1.3, 2.1))
+def by_a_function_that_is_given_the_class(xs):
+    Counting.made, Counting.total = xs[0], 0.5
+    for x in xs:
+        Counting.total += x
+        damped(Counting if x > 1.0 else Inheriting)
+    y, Counting.made, Inheriting.made = Counting.made * Inheriting.made, 0, 3
+    return y
+
+
+@case(1.3)
+def set_before_an_exception(x):
+    Counting.total = x
+    try:
+        for i in range(3):
+            Counting.total *= x
+            math.sqrt(1 - i)
+    except ValueError:
+        return Counting.total * x
+    return x
+
+
+def relaxed(xs):
+    for x in xs:
+        for _ in range(3):
+            if Counting.total > 2.0:
+                Counting.total = math.sqrt(Counting.total)
+            Counting.total += x * math.sin(Counting.total)
+    Counting.last = [Counting.total]
+
+
+def halved(n, x):
+    Counting.total += x * n
+    return x if n == 0 else halved(n // 2, x * 0.5) * Counting.total
+
+
+@case((0.4, 1.3, 2.1))
+def by_helpers_with_loops(xs):
+    Counting.total, Counting.last = 0.5, None
+    t = 0.0
+    for x in xs:
+        t += Counting.total * x
+        relaxed(xs)
+        t += Counting.last[0] * halved(5, x) * Counting.total
+        Counting.last = None
+    return t
+
+
+@case((0.4, 1.3, 2.1))
+def by_names_put_together(xs):
+    Counting.total = 0.5
+    t = 0.0
+    for i, x in enumerate(xs):
+        t += Counting.total * x
+        setattr(Counting, "to" + "".join(["t", "al"]), x if i < 2 else x * t)
+    y, Counting.total = Counting.total, 0.0
+    return t * y
+
+
+def weighed(x):
+    weighed.calls += 1
+    weighed.sum = weighed.sum + x * weighed.calls
+    return weighed.sum * x
+
+
+weighed.calls, weighed.sum = 0, 0.0
+
+
+@case((0.4, 1.3, 2.1))
+def of_a_function(xs):
+    weighed.calls, weighed.sum = 0, xs[0]
+    t = sum([weighed(x) for x in xs])
+    return t * weighed.sum * weighed.calls
+
+
+@case((0.4, 1.3, 2.1))
+def by_the_dict_of_a_function(xs):
+    weighed.calls, weighed.sum = 0, xs[0]
+    vars(weighed)["sum"] *= xs[1]
+    weighed.__dict__.update(calls=2)
+    return weighed(xs[2]) * weighed.sum
+
+
+def given_its_own(x, v):
+    if v > 1.0:
+        x.total = v * v
+    return x
+
+
+@case((0.4, 1.3, 2.1))
+def of_objects_some_of_which_have_their_own(xs):
+    Counting.total = xs[0]
+    t = 0.0
+    for x in xs:
+        t += given_its_own(Counting(x), x).total * x
+        Counting.total *= x
+    Counting.total = 0.0
+    return t

@@ -202,3 +202,78 @@ def attributes_that_are_looked_at_by_a_method_of_any_name(x):
     for name in ("look", "look_at_each"):
         getattr(layer, "".join([name]))()
     return y
+
+
+class Motor:
+    limit = 3.0
+
+    def __init__(self, a, b):
+        self.a, self.b, self.energy = a, b, 0.0
+
+    def idle(self, x):
+        self.energy *= 0.9
+        return x
+
+    def run(self, x):
+        self.energy += x * x * self.a
+        return self.energy
+
+    @property
+    def power(self):
+        return self.energy * self.b
+
+
+@case((0.4, 1.3, 2.1))
+def named_by_what_is_written_down(xs):
+    m = Motor(xs[0], xs[1])
+    t = 0.0
+    for i, x in enumerate(xs):
+        t += getattr(m, "ab"[i % 2]) * x
+        t += getattr(m, ("power", "limit", "energy")[i]) * x
+        t += getattr(m, "idle" if x > 1.0 else "run")(x)
+    return t * m.energy
+
+
+@case((0.4, 1.3, 2.1))
+def set_by_names_that_are_written_down(xs):
+    m = Motor(0.5, 0.2)
+    for name, v in zip(("a", "b"), xs, strict=False):
+        setattr(m, name, v * xs[2])
+    for name in ("energy", "late"):
+        setattr(m, name, getattr(m, "a") * m.b)
+    for i, x in enumerate(xs):
+        setattr(m, "ba"[i % 2], x * getattr(m, "ab"[i % 2]))
+    return m.a * m.b * m.late + m.energy
+
+
+@case((0.4, 1.3, 2.1))
+def named_by_parts_of_a_text(xs):
+    m = Motor(xs[0], xs[1])
+    m.ab = xs[2]
+    t = 0.0
+    for i, x in enumerate(xs):
+        t += getattr(m, "ab"[i % 2 :]) * x if i < 2 else getattr(m, "cd"[i % 2], x * x)
+    return t
+
+
+@case((0.4, 1.3, 2.1))
+def functions_of_a_module_by_name(xs):
+    t = 0.0
+    for name in ("tanh", "atan"):
+        for x in xs:
+            t += getattr(math, name)(x)
+    for i, x in enumerate(xs):
+        t *= getattr(math, ("sin", "cos", "exp")[i])(x)
+    return t
+
+
+@case(0.7)
+def one_of_the_names_is_missing(x):
+    m = Motor(x, x * x)
+    y = x
+    for i in range(3):
+        try:
+            y = y * getattr(m, "abc"[i])
+        except AttributeError:
+            y = y * 2.0
+    return y

@@ -619,3 +619,28 @@ def views_that_nobody_writes_to(xs):
     except TypeError:
         total *= both["a"] * rest["b"]
     return total + both["d"] * both["c"] + {**view}["b"] + (lambda a, b, c: a * b * c)(**view)
+
+
+@case((0.4, 1.3, 2.1, 0.7))
+def defaultdicts_of_defaultdicts(xs):
+    sums = defaultdict(lambda: defaultdict(float))
+    rows = defaultdict(lambda: defaultdict(list))
+    deep = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+    for i, x in enumerate(xs):
+        sums[i % 2][i % 3] += x * x
+        rows[i % 2][i % 3].append(sums[i % 2][i % 3])
+        deep[i % 2][0][i % 3] += 1
+        deep[i % 2][1][i % 3] += x
+    return sums[0][0] * sums[1][1] * sum(rows[1][0]) * (deep[0][1][2] + deep[1][0][1]) + sums[5][5]
+
+
+@case((0.4, 1.3, 2.1, 0.7))
+def a_defaultdict_by_two_names(xs):
+    inner = defaultdict(float)
+    outer = defaultdict(lambda: inner)
+    for i, x in enumerate(xs):
+        outer[i][0] += x * inner[1]
+        inner[1] += x
+    inner.default_factory = list
+    outer[9][7].append(xs[0])
+    return inner[0] * outer[3][1] + inner[7][0]
