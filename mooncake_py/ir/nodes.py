@@ -102,6 +102,14 @@ class Pos:
         inner = (*self.inner, (filename, name, place))
         return Pos(self.line, self.end_line, self.col, self.end_col, self.within, inner)
 
+    def place(self) -> tuple[Any, ...]:
+        """Where this stands in the source, wherever the function it is in was taken in."""
+        own = self.line, self.end_line, self.col, self.end_col
+        if not self.inner:
+            return own
+        filename, _, at = self.inner[-1]
+        return filename, at.place(), self.deep
+
     def calls(self, function: str) -> list[tuple[int | None, str]]:
         """(line, function) of the calls that led here from `function`, which holds the code; the place itself last."""
         if self.within is None:
