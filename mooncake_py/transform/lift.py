@@ -7,6 +7,8 @@ before it runs. The function that is made stays for those who do more with it th
 itself, generator expressions say, may capture these cells too, if they only call what is lifted: they get a cell that
 holds the function without cells, given what it captured.
 
+A generator reads what it captured later than it is called, so what changes is given to one as cells.
+
 One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
 """
 
@@ -16,6 +18,7 @@ import functools
 import types as pytypes
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import CO_GENERATOR
 from typing import Any
 
 from mooncake_py.frontend import normalise
@@ -59,7 +62,10 @@ class _Lifting(Cells):
             found = self._inner(cell)
             if found is not None:
                 self.inner[cell] = found
-        for f in self.inner.values():
+        for cell, f in self.inner.items():
+            if f.body.suspends:  # it reads its variables when it is asked for items
+                later = {x for c in self._reached(cell) for x in self.inner[c].cells}
+                self.rebound |= {c for c in later & self.fixed if c not in self.inner and not self.is_settled(c)}
             captured = {n for k in f.code.co_consts if isinstance(k, pytypes.CodeType) for n in k.co_freevars}
             shared = {c for c, n in zip(f.cells, f.code.co_freevars, strict=True) if n in captured}
             self.rebound |= {c for c in shared & self.fixed if c not in self.inner and not self.is_settled(c)}
@@ -83,12 +89,14 @@ class _Lifting(Cells):
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
         code = site.args[0].value
-        if not is_plain(code) or sees_its_frame(code) or not is_const(site.args[2], None):
+        generates = bool(code.co_flags & CO_GENERATOR)
+        plain = is_plain(code.replace(co_flags=code.co_flags & ~CO_GENERATOR)) and not (generates and cached)
+        if not plain or sees_its_frame(code) or not is_const(site.args[2], None):
             return None
         closure = self.defs.get(site.args[4])
         defaults = self.constants(site.args[1])
         body = normalise(code)
-        if closure is None or defaults is None or body.suspends:
+        if closure is None or defaults is None or body.suspends is not generates:
             return None
         memo = self.fresh.var("memo") if cached else None
         return Inner(site, made, memo, code, body, closure.args, defaults)
