@@ -31,6 +31,7 @@ _SPECIAL = (
 MOST_NESTED = 30  # calls in calls that are looked into
 MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
+MOST_AT_ONCE = 10_000  # statements gone through for one function, before it is looked into for no more other types
 MOST_IN_VAIN = 10_000
 """Statements gone through, for one call by the user, for results of one function that turn out to be of no use.
 
@@ -88,6 +89,7 @@ _in_vain: WeakKeyDictionary[pytypes.CodeType, Counter[bool]] = WeakKeyDictionary
 derived for the user, for that and for what it led to."""
 _NOTHING_IN_VAIN: Counter[bool] = Counter()
 _gone_through = 0  # statements, all in all
+_begun = 0  # those before the outermost one of the running ones
 _once_found: dict[Any, Result] = until_forgotten({})
 """What was found of functions for less than is known by now of those that asked: where to begin with them again."""
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
@@ -139,10 +141,9 @@ def result_of(
         if result is None or all(g.holds() for g in result.guards.values()):
             return result
     if not _running:
-        _runs.clear()
-        _once_found.clear()
+        _begin()
     in_vain = _in_vain.get(f.__code__, _NOTHING_IN_VAIN)[simplified]
-    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS or in_vain > MOST_IN_VAIN:
+    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS or in_vain > MOST_IN_VAIN or _takes_too_long(f.__code__):
         return None
     since = _gone_through
     nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
@@ -189,6 +190,19 @@ def result_of(
         else:
             _as_yet[k] = found, min(outer, me.outer) if outer >= me.at else outer
     return result
+
+
+def _begin() -> None:
+    """Begin with a function that nobody else asks for."""
+    global _begun
+    _begun = _gone_through
+    _runs.clear()
+    _once_found.clear()
+
+
+def _takes_too_long(code: pytypes.CodeType) -> bool:
+    """Is a function asked for, by itself, for ever other types? Expressions made of expressions have no end."""
+    return _gone_through - _begun > MOST_AT_ONCE and any(k[0] is code for k in _running)
 
 
 def _relies_on(at: int) -> None:

@@ -258,7 +258,10 @@ class _Lifting(Cells):
         key = id(self.globals), *told, *(x in self.rebound for x in values)
         known = _lifted.get(key)
         if known is None:
-            made = {c: pytypes.FunctionType(_EMPTY, self.globals, self.inner[c].code.co_name) for c in group}
+            made = {}
+            for c in group:
+                code = _EMPTY_GENERATOR if self.inner[c].body.suspends else _EMPTY
+                made[c] = pytypes.FunctionType(code, self.globals, self.inner[c].code.co_name)
             for c, f in made.items():
                 f.__code__ = self._code(self.inner[c], values, made)
                 f.__qualname__ = self.inner[c].code.co_qualname
@@ -332,4 +335,5 @@ class _Lifting(Cells):
 
 
 _EMPTY = (lambda: None).__code__
+_EMPTY_GENERATOR = (lambda: (yield)).__code__
 _lifted: dict[Any, pytypes.FunctionType] = {}

@@ -209,9 +209,10 @@ def test_work_for_results_that_are_of_no_use_has_a_bound(monkeypatch: pytest.Mon
         (parsers.parsed_by_characters, 20_000),
         (parsers.parsed_by_an_iterator, 50_000),
         (parsers.functions_that_a_text_makes, 90_000),
+        (parsers.expression_differentiated, 30_000),
     ],
 )
-def test_methods_that_call_one_another_are_each_on_their_own(parse: Any, most: int) -> None:
+def test_functions_that_call_one_another_are_found_without_much_work(parse: Any, most: int) -> None:
     before = results._gone_through
     value_and_grad(types.FunctionType(parse.__code__.replace(co_name="parsed"), parse.__globals__))(1.3, 0.7)
     assert results._gone_through - before < most

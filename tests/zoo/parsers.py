@@ -1,4 +1,4 @@
-"""Recursive descent: methods that call one another, and share an object that knows where they are."""
+"""Recursive descent: methods that call one another and share an object that knows where they are; expressions."""
 
 import math
 import operator
@@ -223,3 +223,64 @@ def functions_that_a_text_makes(x, y):
     text = "( let square ( lambda ( a ) ( * a a ) ) ( + ( square ( * x y ) ) ( sin x ) ) )"
     names = Names(("+", "*", "sin", "x", "y"), (operator.add, operator.mul, math.sin, x, y))
     return value_of(read(text.split()), names)
+
+
+class Number:
+    def __init__(self, value):
+        self.value = value
+
+
+class Variable:
+    pass
+
+
+class Sum:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+class Product:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+class Sine:
+    def __init__(self, a):
+        self.a = a
+
+
+class Cosine:
+    def __init__(self, a):
+        self.a = a
+
+
+def derivative(e):
+    if isinstance(e, Number):
+        return Number(0.0)
+    if isinstance(e, Variable):
+        return Number(1.0)
+    if isinstance(e, Sum):
+        return Sum(derivative(e.a), derivative(e.b))
+    if isinstance(e, Product):
+        return Sum(Product(derivative(e.a), e.b), Product(e.a, derivative(e.b)))
+    if isinstance(e, Sine):
+        return Product(Cosine(e.a), derivative(e.a))
+    return Product(Product(Number(-1.0), Sine(e.a)), derivative(e.a))
+
+
+def worth(e, x):
+    if isinstance(e, Number):
+        return e.value
+    if isinstance(e, Variable):
+        return x
+    if isinstance(e, Sum):
+        return worth(e.a, x) + worth(e.b, x)
+    if isinstance(e, Product):
+        return worth(e.a, x) * worth(e.b, x)
+    return math.sin(worth(e.a, x)) if isinstance(e, Sine) else math.cos(worth(e.a, x))
+
+
+@case(1.3, 0.7)
+def expression_differentiated(x, y):
+    e = Product(Sine(Product(Number(y), Variable())), Sum(Variable(), Number(x)))
+    return worth(derivative(e), x)
