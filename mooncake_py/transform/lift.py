@@ -9,7 +9,8 @@ holds the function without cells, given what it captured.
 
 A generator reads what it captured later than it is called, so what changes is given to one as cells.
 
-One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
+One behind a decorator is reached through a cell of the function that the decorator made. One behind `functools.cache`
+is given the dict of what it has returned as well, if everybody only calls it.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.lowering import lower
 from mooncake_py.transform.fixed_cells import Cells
 from mooncake_py.transform.lifted import Inner, bound_to, makes_with, only_calls, with_captured, with_memo
+from mooncake_py.transform.single import without_single_params
 
 
 def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:
     """The function with calls of recursive inner functions as calls of functions without cells; None where none is."""
     if fn.suspends or not any(_may_recur(s) for b in fn.blocks for s in b.stmts):
         return None
-    return _Lifting(fn, globals_, types).function()
+    return _Lifting(without_single_params(fn), globals_, types).function()
 
 
 def _may_recur(s: Call) -> bool:
@@ -78,13 +80,13 @@ class _Lifting(Cells):
 
     def _inner(self, cell: Operand) -> Inner | None:
         """The function that a cell holds, once it is bound, where that can be called without cells."""
-        sets = self.sets.get(cell, [])
-        if len(sets) != 1 or not is_const(self.defs[cell].args[0], ops.UNBOUND):
+        sets, made = self.sets.get(cell, []), self.defs[cell].args[0]
+        if len(sets) > 1 or bool(sets) is not is_const(made, ops.UNBOUND):
             return None
-        made = sets[0].args[1]
+        made = sets[0].args[1] if sets else made
         site = self.defs.get(made)
         cached = site is not None and self._puts_cache(site)
-        if site is not None and cached:
+        if site is not None and (cached or self._only_names(site)):
             site = self.defs.get(site.args[0])
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
@@ -112,6 +114,11 @@ class _Lifting(Cells):
             return False
         given = [*(("maxsize", v) for v in made.args), *made.kwargs]
         return len(given) == 1 and given[0][0] == "maxsize" and is_const(given[0][1], None)
+
+    def _only_names(self, s: Call) -> bool:
+        """Does it give the function that it is given, with the name of another one?"""
+        made = self.defs.get(s.fn)
+        return made is not None and self._value(made.fn) is functools.wraps and len(s.args) == 1 and not s.kwargs
 
     def _value(self, v: Operand) -> Any:
         t = Known(v.value) if isinstance(v, Const) else self.types.get(v)
