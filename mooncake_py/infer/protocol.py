@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -185,6 +186,13 @@ KEEP_ARGUMENTS = frozenset([Lookup(c).get("__init__", None) for c in _PLAIN_EXCE
 _NEW_OF_EXCEPTIONS = frozenset([Lookup(c).get("__new__", None) for c in _PLAIN_EXCEPTIONS])
 
 
+coming_back: WeakKeyDictionary[pytypes.CodeType, WeakSet[pytypes.CodeType]] = WeakKeyDictionary()
+"""Functions that came back to themselves when they were taken in, with those that are kept apart in them."""
+
+
+FEW_STATEMENTS = 10  # of a function: it is better taken in wherever it is called
+
+
 class Classes:
     """The classes that an inference has looked at; `looked` are the (class, name) pairs its result relies on."""
 
@@ -196,7 +204,10 @@ class Classes:
         own: Set[tuple[type, str]] = frozenset(),
         told: Mapping[Source, T] = MappingProxyType({}),
         patched: Set[str] = frozenset(),
+        code: pytypes.CodeType | None = None,
     ) -> None:
+        self.code = code  # of the function that is inferred
+        self.begins_again = False  # because of functions that turned out to be better kept apart
         self.patched = patched  # special methods that the function itself sets on classes
         self.own = own  # names that are looked up in objects of a class even where nothing is known to set them
         self.told = told  # what values may be as well: what they were taken for has turned out to be too little
@@ -205,7 +216,9 @@ class Classes:
         self.cautious = cautious  # plans must not rely on what other plans may turn out to give
         self.looked: dict[tuple[type, str], Any] = {}
         self.scopes: dict[type, Lookup] = {}
-        self.apart: set[pytypes.CodeType] = set()  # functions whose calls are not taken in at once
+        self.taken_in: dict[pytypes.CodeType, tuple[int, int]] = {}  # how often, and the statements of all that
+        # Functions whose calls are not taken in at once.
+        self.apart = {*coming_back, *(() if code is None else coming_back.get(code, ()))}
         # Of these, generator functions that are to be looked at again, and how often they have been.
         self.postponed: set[pytypes.CodeType] = set()
         self.asked: Counter[pytypes.CodeType] = Counter()
@@ -216,7 +229,37 @@ class Classes:
         """The classes to begin again with, where such names are found that were not taken into account; None if not."""
         if own <= self.own and patched <= self.patched:
             return None
-        return Classes(self.globals, self.cautious, self.wary, self.own | own, self.told, self.patched | patched)
+        return self._with(self.own | own, self.patched | patched)
+
+    def _with(self, own: Set[tuple[type, str]], patched: Set[str]) -> Classes:
+        return Classes(self.globals, self.cautious, self.wary, own, self.told, patched, self.code)
+
+    def anew(self) -> Classes:
+        """The classes to begin again with, without functions that are better kept apart."""
+        return self._with(self.own, self.patched)
+
+    def keep_apart(self, code: pytypes.CodeType, comes_back: bool) -> None:
+        """Note that calls of this function are not taken in, and of one that comes back that it is never to be.
+
+        Else each of the functions that call one another would have others in it, which call it.
+        """
+        self.apart.add(code)
+        if comes_back:
+            coming_back.setdefault(code, WeakSet())
+            self.begins_again = True
+
+    def note_taken_in(self, code: pytypes.CodeType, statements: int) -> None:
+        times, all_in_all = self.taken_in.get(code, (0, 0))
+        self.taken_in[code] = times + 1, all_in_all + statements
+
+    def is_to_be_smaller(self) -> bool:
+        """Is it a function that comes back to itself, with others in it several times? One is kept apart then."""
+        kept = None if self.code is None else coming_back.get(self.code)
+        sizes = {code: n for code, (times, n) in self.taken_in.items() if times > 1 and n >= FEW_STATEMENTS * times}
+        if kept is None or not sizes:
+            return False
+        kept.add(max(sizes, key=sizes.__getitem__))
+        return True
 
     def look(self, cls: type, name: str) -> Any:
         """What the class has by that name, unbound; MISSING where it has nothing."""

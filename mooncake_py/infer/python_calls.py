@@ -33,6 +33,7 @@ from mooncake_py.infer.types import (
     Real,
     T,
     Top,
+    Tup,
     Union,
 )
 from mooncake_py.ir import ops
@@ -41,6 +42,7 @@ from mooncake_py.ir.nodes import Call, Operand, Var
 from mooncake_py.registry import infer_table
 
 _ITERATE = (iter, zip, enumerate, reversed)
+_WALKED = (Obj, Tup, Lst, Dct)
 _SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
@@ -166,18 +168,20 @@ class PythonCalls(Attributes):
         return isinstance(callee, Obj) or (isinstance(callee, Meth) and isinstance(callee.func, pytypes.FunctionType))
 
     def is_drawn(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
-        """Does f make generators that walk objects by others of their kind, and that may come in a list?
+        """Does f make generators that walk objects or containers by others of their kind, and may come in a list?
 
-        Else these objects would be given to code that is not seen.
+        Else these would be given to code that is not seen.
         """
         if self.classes is None or self.classes.cautious or self.wary or not f.__code__.co_flags & CO_GENERATOR:
             return False
         self.looked_around = True  # next time it may be known that they cannot
-        objects = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, Obj)]
+        walked = [t for t in types for t in (t.options if isinstance(t, Union) else (t,)) if isinstance(t, _WALKED)]
         later = f.__code__ in self.classes.postponed and self.is_given_away(s)
-        if not objects or (f.__code__ in self.classes.apart and not later):
+        if not walked or (f.__code__ in self.classes.apart and not later):
             return False
-        return may_come_back(f) or (f.__name__ == "__iter__" and any(map(may_lead_on, objects)))
+        if may_come_back(f):
+            return True
+        return f.__name__ == "__iter__" and any(isinstance(t, Obj) and may_lead_on(t) for t in walked)
 
     def is_given_away(self, s: Call) -> bool:
         """Is what a call gives an argument of others, whose code may come to stand here?"""

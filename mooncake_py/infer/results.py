@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import types as pytypes
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mooncake_py import registry
 from mooncake_py.errors import UnsupportedError
@@ -29,8 +31,9 @@ _SPECIAL = (
 MOST_NESTED = 30  # calls in calls that are looked into
 MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
-MOST_IN_VAIN = 20_000
-"""Statements that one derivation goes through for results of one function that turn out to be of no use.
+MOST_AT_ONCE = 10_000  # statements gone through for one function, before it is looked into for no more other types
+MOST_IN_VAIN = 10_000
+"""Statements gone through, for one call by the user, for results of one function that turn out to be of no use.
 
 The types that a recursive function is given may be others at each level, of an expression that is written down in
 tuples say, and each would be looked into: what is left then is decided when it runs.
@@ -81,9 +84,14 @@ _of_derivation: dict[Any, Result | None] = until_forgotten({})
 """Those for what the code that is derived makes, functions say, whose types hold on to that code."""
 _running: dict[Any, _Running] = {}
 _runs: list[pytypes.CodeType] = []  # of functions that are inferred for the outermost one of these
-_in_vain: dict[tuple[pytypes.CodeType, bool], int] = until_forgotten({})
-"""The statements gone through in this derivation for results of a function, simplified or not, that are of no use."""
+_in_vain: WeakKeyDictionary[pytypes.CodeType, Counter[bool]] = WeakKeyDictionary()
+"""The statements gone through for results of a function, simplified or not, that are of no use: since a rule was last
+derived for the user, for that and for what it led to."""
+_NOTHING_IN_VAIN: Counter[bool] = Counter()
 _gone_through = 0  # statements, all in all
+_begun = 0  # those before the outermost one of the running ones
+_once_found: dict[Any, Result] = until_forgotten({})
+"""What was found of functions for less than is known by now of those that asked: where to begin with them again."""
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
 """Results that hold for what is known so far of the running function at this place, and of those above it."""
 
@@ -92,6 +100,11 @@ def went_through(statements: int) -> None:
     """Note what an inference does."""
     global _gone_through
     _gone_through += statements
+
+
+def forget_what_was_in_vain() -> None:
+    """To be called when the user calls for a rule."""
+    _in_vain.clear()
 
 
 def _is_of_use(result: Result, simplified: bool) -> bool:
@@ -128,12 +141,13 @@ def result_of(
         if result is None or all(g.holds() for g in result.guards.values()):
             return result
     if not _running:
-        _runs.clear()
-    kind = f.__code__, simplified
-    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS or _in_vain.get(kind, 0) > MOST_IN_VAIN:
+        _begin()
+    in_vain = _in_vain.get(f.__code__, _NOTHING_IN_VAIN)[simplified]
+    if len(_running) > MOST_NESTED or len(_runs) > MOST_RUNS or in_vain > MOST_IN_VAIN or _takes_too_long(f.__code__):
         return None
     since = _gone_through
     nothing = Result(BOT, changes={} if simplified else None, in_place=False, aliased=aliased)
+    nothing = _once_found.get(key, nothing)
     before = set(_as_yet)
     me = _running[key] = _Running(len(_running), nothing, len(_running) + 1)
     result = None
@@ -156,6 +170,8 @@ def result_of(
                 break
             me.so_far = new
             _give_up(before)
+            if simplified and not may_be_returned(new.type):
+                break  # nor will be what it gives when more is known of it
     except UnsupportedError:
         result = None
     finally:
@@ -163,7 +179,9 @@ def result_of(
         if result is None:
             _give_up(before)
     if result is None or not _is_of_use(result, simplified):
-        _in_vain[kind] = _in_vain.get(kind, 0) + _gone_through - since
+        _in_vain.setdefault(f.__code__, Counter())[simplified] += _gone_through - since
+    if result is not None:
+        _once_found[key] = replace(result, guards={}, functions=set())
     _as_yet[key] = result, me.outer
     for k, (found, outer) in list(_as_yet.items()):
         if outer >= me.at and me.outer >= me.at:  # it relied on nothing but what is settled now
@@ -172,6 +190,19 @@ def result_of(
         else:
             _as_yet[k] = found, min(outer, me.outer) if outer >= me.at else outer
     return result
+
+
+def _begin() -> None:
+    """Begin with a function that nobody else asks for."""
+    global _begun
+    _begun = _gone_through
+    _runs.clear()
+    _once_found.clear()
+
+
+def _takes_too_long(code: pytypes.CodeType) -> bool:
+    """Is a function asked for, by itself, for ever other types? Expressions made of expressions have no end."""
+    return _gone_through - _begun > MOST_AT_ONCE and any(k[0] is code for k in _running)
 
 
 def _relies_on(at: int) -> None:

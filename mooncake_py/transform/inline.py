@@ -22,6 +22,7 @@ from mooncake_py.infer.inferred import Awaited, Guard, Inferred, TakenIn
 from mooncake_py.infer.lookup import is_fixed, is_function
 from mooncake_py.infer.named import is_as_dict
 from mooncake_py.infer.predicates import takes_all
+from mooncake_py.infer.protocol import Classes, coming_back
 from mooncake_py.infer.readers import engines_own
 from mooncake_py.infer.resolve import class_of, is_code_like
 from mooncake_py.infer.special_methods import STAND_INS
@@ -66,6 +67,7 @@ _STAND_INS: frozenset[Any] = STAND_INS | {
 MOST_STATEMENTS = 80  # of a callee that is taken in
 MOST_AT_ONCE = 300  # where what it writes to would be unknown, or an object that it makes could not be done without
 MOST_TOTAL = 1500  # of a function that others are taken into
+MOST_OF_RECURSIVE = 300  # of one that comes back to itself: it is inferred again and again
 MOST_BLOCKS = 100  # of one that a library's functions are taken into: it takes long to infer, and seldom runs in a loop
 MOST_STANDING_IN = 6  # rule packs' functions in one another, likewise
 MOST_REACHED = 6000  # bytes of code, of what functions of other modules that read tables lead to
@@ -83,11 +85,17 @@ class Callee:
     decided_only: bool = False  # it may come back to what it stands for, but where the arguments answer its questions
 
 
-def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], most: int) -> Function | None:
+def inline_calls(
+    inferred: Inferred,
+    globals_: dict,
+    taken: set[pytypes.FunctionType],
+    apart: Collection[pytypes.CodeType],
+    most: int,
+) -> Function | None:
     """The function with its calls of small Python functions taken in, None where there is none.
 
     Taken in are functions that do not call themselves, and those that rule packs give for functions written in C;
-    `taken` collects them.
+    `taken` collects them. Those that are kept `apart` are not.
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
@@ -100,7 +108,7 @@ def inline_calls(inferred: Inferred, globals_: dict, taken: set[pytypes.Function
             if total > most:
                 continue
             found = callee_of(inferred, s, globals_)
-            if found is None:
+            if found is None or (found.owner is not None and found.owner.__code__ in apart):
                 continue
             n = sum(len(x.stmts) for x in found.body.blocks)
             late = found.owner is not None and inferred.calls[s.out].kind == "dynamic"
@@ -147,11 +155,11 @@ def _branches(found: Callee) -> bool:
 
 
 def take_in(
-    inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], apart: set, most: int
+    inferred: Inferred, globals_: dict, taken: set[pytypes.FunctionType], classes: Classes, most: int
 ) -> Function | None:
     """The function with the calls taken in of which inference knows no more than that, None where there is none.
 
-    Nothing else may be made of its types before. Functions that cannot be taken in are put into `apart`.
+    Nothing else may be made of its types before. Functions that cannot be taken in are kept apart.
     """
     fn = inferred.fn
     total = sum(len(b.stmts) for b in fn.blocks)
@@ -166,10 +174,11 @@ def take_in(
             callee = _listed(callee, inferred, globals_) if only_yields(callee.body) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
-            apart.add(info.target.code)
+            classes.keep_apart(info.target.code, callee is None and _comes_back_here(inferred, s, globals_))
             continue
         if callee.owner is not None:
             taken.add(callee.owner)
+            classes.note_taken_in(callee.owner.__code__, n)
         fn = doubted(fn, inferred, s, (s.fn,))
         at_block = next(x for x in fn.blocks if s in x.stmts)
         total += n
@@ -343,12 +352,12 @@ def _in_closure_of_itself(site: Call) -> bool:
 def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, globals_: dict) -> Callee | None:
     """A function that is known: one that calls neither itself nor the one that is derived, and makes no class."""
     code, fn = f.__code__, inferred.fn
-    if is_declared(f) or f in at_run_time or _recursive(f):
+    if is_declared(f) or f in at_run_time or code in coming_back or _recursive(f):
         return None
     if sees_its_frame(code):
         return None
     here = f.__globals__ is globals_ and code.co_filename == fn.filename
-    if here and code.co_name == fn.name and code.co_firstlineno == fn.firstline:
+    if here and _is_derived(code, fn):
         return None
     if _within(f, call.pos, here):
         return None
@@ -391,6 +400,21 @@ def _with_comprehensions(body: Function) -> Function:
             body = splice(body, block, at, explicit(callee.body), callee.args, callee.closure)
             body = map_function(body, lambda v: v, {site})
     return body
+
+
+def _comes_back_here(inferred: Inferred, s: Call, globals_: dict) -> bool:
+    """Is it a call of the function that is derived, or of one that was taken in and that this call is part of?"""
+    t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+    f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
+    if not isinstance(f, pytypes.FunctionType):
+        return False
+    here = f.__globals__ is globals_ and f.__code__.co_filename == inferred.fn.filename
+    return (here and _is_derived(f.__code__, inferred.fn)) or _within(f, s.pos, here)
+
+
+def _is_derived(code: pytypes.CodeType, fn: Function) -> bool:
+    """Is this the code of the function that is derived, whose file it stands in?"""
+    return code.co_name == fn.name and code.co_firstlineno == fn.firstline
 
 
 def _name_of(f: pytypes.FunctionType) -> str:

@@ -7,7 +7,10 @@ before it runs. The function that is made stays for those who do more with it th
 itself, generator expressions say, may capture these cells too, if they only call what is lifted: they get a cell that
 holds the function without cells, given what it captured.
 
-One behind `functools.cache` is given the dict of what it has returned as well, if everybody only calls it.
+A generator reads what it captured later than it is called, so what changes is given to one as cells.
+
+One behind a decorator is reached through a cell of the function that the decorator made. One behind `functools.cache`
+is given the dict of what it has returned as well, if everybody only calls it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import functools
 import types as pytypes
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import CO_GENERATOR
 from typing import Any
 
 from mooncake_py.frontend import normalise
@@ -37,13 +41,14 @@ from mooncake_py.ir.nodes import (
 from mooncake_py.lowering import lower
 from mooncake_py.transform.fixed_cells import Cells
 from mooncake_py.transform.lifted import Inner, bound_to, makes_with, only_calls, with_captured, with_memo
+from mooncake_py.transform.single import without_single_params
 
 
 def lift(fn: Function, globals_: dict[str, Any], types: Mapping[Var, T]) -> Function | None:
     """The function with calls of recursive inner functions as calls of functions without cells; None where none is."""
     if fn.suspends or not any(_may_recur(s) for b in fn.blocks for s in b.stmts):
         return None
-    return _Lifting(fn, globals_, types).function()
+    return _Lifting(without_single_params(fn), globals_, types).function()
 
 
 def _may_recur(s: Call) -> bool:
@@ -59,7 +64,10 @@ class _Lifting(Cells):
             found = self._inner(cell)
             if found is not None:
                 self.inner[cell] = found
-        for f in self.inner.values():
+        for cell, f in self.inner.items():
+            if f.body.suspends:  # it reads its variables when it is asked for items
+                later = {x for c in self._reached(cell) for x in self.inner[c].cells}
+                self.rebound |= {c for c in later & self.fixed if c not in self.inner and not self.is_settled(c)}
             captured = {n for k in f.code.co_consts if isinstance(k, pytypes.CodeType) for n in k.co_freevars}
             shared = {c for c, n in zip(f.cells, f.code.co_freevars, strict=True) if n in captured}
             self.rebound |= {c for c in shared & self.fixed if c not in self.inner and not self.is_settled(c)}
@@ -72,23 +80,25 @@ class _Lifting(Cells):
 
     def _inner(self, cell: Operand) -> Inner | None:
         """The function that a cell holds, once it is bound, where that can be called without cells."""
-        sets = self.sets.get(cell, [])
-        if len(sets) != 1 or not is_const(self.defs[cell].args[0], ops.UNBOUND):
+        sets, made = self.sets.get(cell, []), self.defs[cell].args[0]
+        if len(sets) > 1 or bool(sets) is not is_const(made, ops.UNBOUND):
             return None
-        made = sets[0].args[1]
+        made = sets[0].args[1] if sets else made
         site = self.defs.get(made)
         cached = site is not None and self._puts_cache(site)
-        if site is not None and cached:
+        if site is not None and (cached or self._only_names(site)):
             site = self.defs.get(site.args[0])
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
         code = site.args[0].value
-        if not is_plain(code) or sees_its_frame(code) or not is_const(site.args[2], None):
+        generates = bool(code.co_flags & CO_GENERATOR)
+        plain = is_plain(code.replace(co_flags=code.co_flags & ~CO_GENERATOR)) and not (generates and cached)
+        if not plain or sees_its_frame(code) or not is_const(site.args[2], None):
             return None
         closure = self.defs.get(site.args[4])
         defaults = self.constants(site.args[1])
         body = normalise(code)
-        if closure is None or defaults is None or body.suspends:
+        if closure is None or defaults is None or body.suspends is not generates:
             return None
         memo = self.fresh.var("memo") if cached else None
         return Inner(site, made, memo, code, body, closure.args, defaults)
@@ -104,6 +114,11 @@ class _Lifting(Cells):
             return False
         given = [*(("maxsize", v) for v in made.args), *made.kwargs]
         return len(given) == 1 and given[0][0] == "maxsize" and is_const(given[0][1], None)
+
+    def _only_names(self, s: Call) -> bool:
+        """Does it give the function that it is given, with the name of another one?"""
+        made = self.defs.get(s.fn)
+        return made is not None and self._value(made.fn) is functools.wraps and len(s.args) == 1 and not s.kwargs
 
     def _value(self, v: Operand) -> Any:
         t = Known(v.value) if isinstance(v, Const) else self.types.get(v)
@@ -250,7 +265,10 @@ class _Lifting(Cells):
         key = id(self.globals), *told, *(x in self.rebound for x in values)
         known = _lifted.get(key)
         if known is None:
-            made = {c: pytypes.FunctionType(_EMPTY, self.globals, self.inner[c].code.co_name) for c in group}
+            made = {}
+            for c in group:
+                code = _EMPTY_GENERATOR if self.inner[c].body.suspends else _EMPTY
+                made[c] = pytypes.FunctionType(code, self.globals, self.inner[c].code.co_name)
             for c, f in made.items():
                 f.__code__ = self._code(self.inner[c], values, made)
                 f.__qualname__ = self.inner[c].code.co_qualname
@@ -324,4 +342,5 @@ class _Lifting(Cells):
 
 
 _EMPTY = (lambda: None).__code__
+_EMPTY_GENERATOR = (lambda: (yield)).__code__
 _lifted: dict[Any, pytypes.FunctionType] = {}

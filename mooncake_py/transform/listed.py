@@ -91,8 +91,17 @@ def _is_drawn(call: CallInfo) -> bool:
 def _handed_on(inferred: Inferred) -> set[Var]:
     """Such generators, and the iterators over them."""
     found = {v for v, c in inferred.calls.items() if _is_drawn(c)}
-    stmts = [s for b in inferred.fn.blocks for s in b.stmts]
-    return found | {s.out for s in stmts if is_const(s.fn, iter) and s.args and s.args[0] in found}
+    for b in inferred.fn.blocks:
+        for s in b.stmts:
+            if _hands_on(inferred, s) and not found.isdisjoint(s.args):
+                found.add(s.out)
+    return found
+
+
+def _hands_on(inferred: Inferred, s: Call) -> bool:
+    """Is it an iterator over what it is given, item by item?"""
+    t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
+    return isinstance(t, Known) and any(t.value is f for f in (iter, enumerate, zip))
 
 
 def as_lists(inferred: Inferred, again: Callable[[Function], Inferred], planned: bool = False) -> Function | None:
@@ -145,9 +154,7 @@ def _looped_over(inferred: Inferred, b: CFGBlock, i: int, inside: dict[BlockId, 
     it = b.stmts[i].out
     rest = list(b.stmts[i + 1 :])
     for s in b.stmts[i + 1 :]:
-        t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
-        hands_on = isinstance(t, Known) and any(t.value is f for f in (iter, enumerate, zip))
-        if hands_on and s.args.count(it) == 1 and not _is_elsewhere(fn, it, s):
+        if _hands_on(inferred, s) and s.args.count(it) == 1 and not _is_elsewhere(fn, it, s):
             it = s.out
             rest.remove(s)
     header = next((x for x in fn.blocks if isinstance(x.term, ForNext) and x.term.iterator is it), None)

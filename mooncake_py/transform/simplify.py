@@ -10,7 +10,7 @@ from mooncake_py.infer.inferred import Inferred, is_put_off, is_to_come
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.numbers import computes_numbers
 from mooncake_py.infer.parts import is_exact
-from mooncake_py.infer.protocol import Classes
+from mooncake_py.infer.protocol import Classes, coming_back
 from mooncake_py.infer.sources import Source
 from mooncake_py.infer.state import Before
 from mooncake_py.infer.types import Obj, T
@@ -27,7 +27,7 @@ from mooncake_py.transform.doubts import better_told, doubts, settle
 from mooncake_py.transform.fixed import fixed_lists
 from mooncake_py.transform.given import without_given
 from mooncake_py.transform.held_functions import take_in_held
-from mooncake_py.transform.inline import MOST_TOTAL, inline_calls, take_in, take_in_awaited
+from mooncake_py.transform.inline import MOST_OF_RECURSIVE, MOST_TOTAL, inline_calls, take_in, take_in_awaited
 from mooncake_py.transform.iterator_objects import as_objects
 from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.late_cells import settle_cells
@@ -107,6 +107,8 @@ def infer_simplified(
                 return told  # there is an attribute, or a method, that was taken not to be
             most = MOST_TOTAL if round_ < MOST_ROUNDS else 0
             simpler = simplify(inferred, fn, taken, again, glance, classes, most)
+            if classes is not None and (classes.begins_again or _is_to_be_smaller(inferred, simpler, classes)):
+                return classes.anew()
             if simpler is None and not inferred.early:
                 break
             inferred = go_on(inferred) if simpler is None else again(simpler)
@@ -119,16 +121,23 @@ def infer_simplified(
             classes = found
         return found
 
-    found = with_classes(Classes(fn.__globals__, wary=wary) if objects else None)
+    found = with_classes(Classes(fn.__globals__, wary=wary, code=fn.__code__) if objects else None)
     told: dict[Source, T] = {}
     for _ in range(MOST_ATTEMPTS if outermost else 0):  # others are inferred many times for one derivation
         if not (more := better_told(found[0], told)):
             break
         told |= more
-        found = with_classes(Classes(fn.__globals__, wary=wary, told=told))
+        found = with_classes(Classes(fn.__globals__, wary=wary, told=told, code=fn.__code__))
     if doubts(found[0].fn):
         found = with_classes(Classes(fn.__globals__, cautious=True, wary=wary))
     return found
+
+
+def _is_to_be_smaller(inferred: Inferred, simpler: Function | None, classes: Classes) -> bool:
+    """Is it a function that comes back to itself, and grows because others stand in it several times?"""
+    if simpler is None or not any(c.kind == "planned" for c in inferred.calls.values()):
+        return False
+    return sum(len(b.stmts) for b in simpler.blocks) > MOST_OF_RECURSIVE and classes.is_to_be_smaller()
 
 
 class _Told:
@@ -158,7 +167,7 @@ def simplify(
     """
 
     def with_code(known: Inferred) -> Function | None:
-        larger = take_in(known, fn.__globals__, taken, set() if classes is None else classes.apart, most)
+        larger = None if classes is None else take_in(known, fn.__globals__, taken, classes, most)
         return None if larger is None else settle_cells(without_single_params(larger))
 
     if not inferred.early and computes_numbers(inferred):
@@ -237,7 +246,7 @@ def simplify(
     once_more = None if classes is None else draw_again(inferred, classes)
     if once_more is not None:
         return once_more
-    larger = inline_calls(inferred, fn.__globals__, taken, most)
+    larger = inline_calls(inferred, fn.__globals__, taken, coming_back.get(fn.__code__, ()), most)
     if larger is not None:
         return settle_cells(without_single_params(larger))
     fused = fuse(inferred, fn.__globals__, taken)

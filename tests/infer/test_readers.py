@@ -129,6 +129,9 @@ def test_a_pullback_that_puts_back_what_a_callee_changed_is_that_of_another_run_
         *("grown.grown_onto_an_argument", "grown.constructors_that_call_each_other"),
         *("grown.several_trees", "grown.a_tree_that_subdivides_and_is_changed", "grown.objects_compared"),
         *("grown.a_tree_whose_methods_call_each_other", "grown.walked_by_a_generator"),
+        *("recursive_generators.walked_and_numbered", "recursive_generators.tree_of_tuples_walked"),
+        *("recursive_generators.nested_lists_flattened", "recursive_generators.inner_generator_by_itself"),
+        *("recursive_generators.inner_generator_in_a_loop", "recursive_generators.inner_generators_of_two"),
         "other_modules.objects_and_generators_of_another_module",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mooncake_py import registry, value_and_grad
 from mooncake_py.infer import results
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.types import BOT, Arr, Inst, Lst, Real, Top
+from tests.zoo import parsers
 
 registry.load_packs()
 VECTOR = Arr(np.dtype(float), 1, True)
@@ -199,3 +201,18 @@ def test_work_for_results_that_are_of_no_use_has_a_bound(monkeypatch: pytest.Mon
         return results._gone_through - before
 
     assert gone_through(100) < 0.8 * gone_through(10**9)
+
+
+@pytest.mark.parametrize(
+    ("parse", "most"),
+    [
+        (parsers.parsed_by_characters, 20_000),
+        (parsers.parsed_by_an_iterator, 50_000),
+        (parsers.functions_that_a_text_makes, 90_000),
+        (parsers.expression_differentiated, 30_000),
+    ],
+)
+def test_functions_that_call_one_another_are_found_without_much_work(parse: Any, most: int) -> None:
+    before = results._gone_through
+    value_and_grad(types.FunctionType(parse.__code__.replace(co_name="parsed"), parse.__globals__))(1.3, 0.7)
+    assert results._gone_through - before < most

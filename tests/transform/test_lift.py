@@ -56,6 +56,11 @@ def test_cells_that_are_written_to_are_not_decided_late() -> None:
     assert sites(zoo.inner_recursion_of_two_that_rebind, 1.1, 5) == 0
 
 
+def test_functions_behind_a_decorator_are_not_decided_late() -> None:
+    assert sites(zoo.inner_recursion_decorated, 1.1) == 0
+    assert sites(zoo.inner_recursion_decorated_twice, 1.1) == 0
+
+
 def test_one_function_for_one_code() -> None:
     """Derived twice, it is the same function that is called, and its rule is found."""
 

@@ -262,6 +262,98 @@ def inner_cached(x):
     return f(6) * g(3, 2)
 
 
+@case(1.1)
+def inner_recursion_decorated(x):
+    def through(f):
+        def asked(n):
+            return f(n) * x
+
+        return asked
+
+    @through
+    def g(n):
+        return x if n == 0 else g(n - 1) + n
+
+    return g(5)
+
+
+@case(1.1)
+def inner_recursion_with_a_memo_around_it(x):
+    calls = []
+
+    def kept(f):
+        found = {}
+
+        @functools.wraps(f)
+        def asked(n):
+            if n not in found:
+                calls.append(n)
+                found[n] = f(n)
+            return found[n]
+
+        return asked
+
+    @kept
+    def fib(n):
+        return x * (n + 1) if n < 2 else fib(n - 1) + math.sin(fib(n - 2))
+
+    return fib(9) * len(calls) * len(fib.__name__)
+
+
+@case(1.1)
+def inner_recursion_decorated_twice(x):
+    def scaled(f):
+        def asked(n):
+            return f(n) * 0.9
+
+        return asked
+
+    def shifted(f):
+        def asked(n):
+            return f(n) + x
+
+        return asked
+
+    @scaled
+    @shifted
+    def g(n):
+        return x if n == 0 else g(n - 1) * x
+
+    return g(4)
+
+
+@case(1.1)
+def inner_recursion_whose_decorator_goes_on(x):
+    def replaced(f):
+        def asked(n):
+            return f(n) * 2.0
+
+        first = f
+        f = lambda n: first(n) + x  # noqa: E731
+        return asked
+
+    @replaced
+    def g(n):
+        return x if n == 0 else g(n - 1) * x
+
+    return g(3)
+
+
+@case(1.1)
+def inner_recursion_decorated_and_given_away(x):
+    def through(f):
+        def asked(n):
+            return f(n) * x
+
+        return asked
+
+    @through
+    def g(n):
+        return x if n == 0 else g(n - 1) + n
+
+    return sum(map(g, range(4)))
+
+
 @lru_cache(maxsize=None)
 def count(n):
     return 1.0 if n < 2 else count(n - 1) + count(n - 2)
