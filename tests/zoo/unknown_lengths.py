@@ -369,3 +369,43 @@ def a_tuple_of_a_list_that_changes(xs):
         rows[i].append(xs[2])
         total += t[0] * rows[i][0] + len(t) * t[1]
     return total
+
+
+def _rows(xs):
+    return [[xs[0], xs[1], 2.0], [xs[2], xs[0] * xs[1], xs[1]]]
+
+
+@case([0.4, 0.7, 1.2])
+def columns_in_a_list(xs):
+    columns = list(zip(*_rows(xs)))
+    first, *_ = columns
+    return sum(c[0] * c[1] for c in columns) + len(columns) * first[0] + sum(max(zip(*_rows(xs))))
+
+
+@case([0.4, 0.7, 1.2])
+def columns_that_are_kept(xs):
+    found, listed = {}, []
+    for i, column in enumerate(zip(*_rows(xs))):
+        found[i] = column
+    for column in zip(*_rows(xs)):
+        listed.append(column)
+        if listed[0] == column:
+            listed.append(column[::-1])
+    return found[0][1] * found[1][0] + sum(listed[1]) * listed[-1][0]
+
+
+@case([0.4, 0.7, 1.2])
+def columns_of_pairs(xs):
+    pairs = [(x, x * x) for x in xs]
+    a, b = list(zip(*pairs))
+    columns = tuple(zip(*pairs))
+    for c in zip(*pairs):
+        pairs[1] = (1.0, xs[0])
+        columns += (c,)
+    return sum(a) * b[2] + sum(columns[1]) * columns[-1][1]
+
+
+@case([0.4, 0.7, 1.2])
+def no_columns(xs):
+    rows = [xs[:0], xs]
+    return len(list(zip(*rows))) + sum(sum(c) for c in list(zip(*rows))) + xs[0]
