@@ -190,6 +190,15 @@ def columns(rows: list) -> Iterator[list]:
         i += 1
 
 
+def tuple_columns(rows: list) -> Iterator[tuple]:
+    """The same, in tuples as Python gives them."""
+    rows = list(rows)
+    i = 0
+    while i < shortest(rows):
+        yield tuple([row[i] for row in rows])
+        i += 1
+
+
 def check_same_length(*xs: Any) -> None:
     """Raise what `zip(*xs, strict=True)` does at its end."""
     if len(set(map(len, xs))) > 1:
@@ -204,6 +213,17 @@ def shortest(rows: list) -> int:
 def all_columns(rows: list) -> list[list]:
     """All of them."""
     return [[row[i] for row in rows] for i in range(shortest(rows))]
+
+
+def all_tuples(rows: list) -> list[tuple]:
+    """The same, in tuples."""
+    found = []
+    for i in range(shortest(rows)):
+        column = []
+        for row in rows:
+            column.append(row[i])
+        found.append(tuple(column))
+    return found
 
 
 def two_columns(rows: list) -> tuple[list, list]:
@@ -227,7 +247,7 @@ def four_columns(rows: list) -> tuple[list, list, list, list]:
     return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows], [row[3] for row in rows]
 
 
-WAYS_TO_COLUMNS = frozenset({columns, all_columns, two_columns, three_columns, four_columns})
+WAYS_TO_COLUMNS = frozenset({columns, tuple_columns, all_columns, all_tuples, two_columns, three_columns, four_columns})
 
 
 def tuple_as_list(xs: Any) -> Any:

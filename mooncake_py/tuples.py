@@ -16,6 +16,16 @@ def length(xs: tuple) -> int:
     return len(xs)
 
 
+def filled(xs: tuple) -> bool:
+    """Are there any items?"""
+    return bool(xs)
+
+
+def empty(xs: tuple) -> bool:
+    """Are there none?"""
+    return not xs
+
+
 def items(xs: tuple) -> list:
     """A list of the items."""
     return list(xs)
@@ -28,7 +38,7 @@ def part(xs: tuple, s: slice) -> tuple:
 
 def together(xs: tuple, ys: tuple) -> tuple:
     """The items of both."""
-    return tuple([*items(xs), *items(ys)])
+    return tuple(items(xs) + items(ys))
 
 
 def times(xs: tuple, n: int) -> tuple:

@@ -38,7 +38,7 @@ from mooncake_py.infer.held_functions import held, held_method, type_held
 from mooncake_py.infer.inferred import Awaited, CallInfo, Guard, Starred
 from mooncake_py.infer.kept_names import type_of_kept, writes_kept
 from mooncake_py.infer.lookup import is_function
-from mooncake_py.infer.many import of_items
+from mooncake_py.infer.many import grown, of_items
 from mooncake_py.infer.matched import MATCHES, matches
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.narrowing import only, without
@@ -402,8 +402,10 @@ class Calls(PythonCalls):
                 return self.planned(s, of_its_items)
             if f is ops.call_ex and (plan := by_columns(self, s) or spread_out(self, s)) is not None:
                 return self.planned(s, plan)
-            if not s.kwargs and (way := of_items(f, s.args, args, types)) is not None:
+            if (not s.kwargs or f is zip) and (way := of_items(f, s.args, args, types)) is not None:
                 return self.planned(s, way)
+            if not s.kwargs and (longer := grown(self, s, f, types)) is not None:
+                return self.planned(s, longer)
             places = placed(self.classes, f, args, types, s.kwargs, self.type_of)
             if places is not None:
                 self.calls[s.out] = CallInfo("op", places.does, None, places.args, places.kwargs, types)

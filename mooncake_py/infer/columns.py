@@ -1,7 +1,7 @@
 """`zip(*rows)` of a list whose length is not known: the columns, made where each is asked for.
 
-What `zip` gives are tuples as long as the list, of which no type tells. A column that is only looked into, as any
-sequence is, may as well be a list.
+What `zip` gives are tuples as long as the list, whose type tells no more than that they hold numbers. A column that is
+only looked into, as any sequence is, may as well be a list.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from mooncake_py.infer.types import Arr, Bot, Known, Lst, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Var, term_operands
-from mooncake_py.iterators import all_columns, columns, four_columns, three_columns, two_columns
+from mooncake_py.iterators import (
+    all_columns,
+    all_tuples,
+    columns,
+    four_columns,
+    three_columns,
+    tuple_columns,
+    two_columns,
+)
 from mooncake_py.registry import drained
 
 if TYPE_CHECKING:
@@ -41,18 +49,24 @@ def by_columns(state: State, s: Call) -> Plan | None:
         return None
     (user,) = users
     if uses.known(user.fn) is iter and len(user.args) == 1:
-        plain = _is_even(t.elem) and uses.only_looped_over(user.out)
-        return Plan(Const(columns), (rows,)) if plain else None
+        if not _is_even(t.elem) or (items := uses.looped_over(user.out)) is None:
+            return None
+        if all(map(uses.is_sequence, items)):
+            return Plan(Const(columns), (rows,))
+        return Plan(Const(tuple_columns), (rows,)) if _holds_numbers(t.elem) else None
     if uses.known(user.fn) is map and len(user.args) == 2 and not user.kwargs:
         f = uses.known(user.args[0])
         plain = _is_even(t.elem) and f is not None and f not in _KEEP and drained.get(f) == 0
         return Plan(Const(columns), (rows,)) if plain and user.args[1] is s.out else None
-    if not is_const(user.fn, ops.unpack) or not all(map(uses.is_sequence, uses.items(user.out))):
+    if is_const(user.fn, ops.unpack) and all(map(uses.is_sequence, uses.items(user.out))):
+        if isinstance(t.elem, Tup):
+            n = uses.known(user.args[1])
+            return Plan(Const(_OF_TUPLES[n]), (rows,)) if n == len(t.elem.items) and n in _OF_TUPLES else None
+        return Plan(Const(all_columns), (rows,)) if _is_even(t.elem) else None
+    at_once = user.args[:1] == (s.out,) and state.shape.used_next.get(s.out) is user  # no row changes before
+    if not at_once or drained.get(uses.known(user.fn)) != 0 or not _is_even(t.elem) or not _holds_numbers(t.elem):
         return None
-    if isinstance(t.elem, Tup):
-        n = uses.known(user.args[1])
-        return Plan(Const(_OF_TUPLES[n]), (rows,)) if n == len(t.elem.items) and n in _OF_TUPLES else None
-    return Plan(Const(all_columns), (rows,)) if _is_even(t.elem) else None
+    return Plan(Const(all_tuples), (rows,))
 
 
 def _is_even(t: T) -> bool:
@@ -60,6 +74,18 @@ def _is_even(t: T) -> bool:
     if isinstance(t, Tup):
         return len(set(t.items)) == 1
     return isinstance(t, Bot) or (isinstance(t, Lst) and t.cls is list) or (isinstance(t, Arr) and bool(t.fewest))
+
+
+def _holds_numbers(t: T) -> bool:
+    """Are all items of such a row numbers, so that a tuple of any number of them has a type?"""
+    if isinstance(t, Tup):
+        return all(map(is_scalar, t.items))
+    return (
+        isinstance(t, Bot)
+        or (isinstance(t, Lst) and isinstance(t.elem, Bot))
+        or (isinstance(t, Lst) and is_scalar(t.elem))
+        or (isinstance(t, Arr) and t.ndim == 1)
+    )
 
 
 class _Uses:
@@ -83,11 +109,12 @@ class _Uses:
             t = self.state.global_type(d.args[0].value)  # type: ignore[attr-defined,union-attr]
         return t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
 
-    def only_looped_over(self, it: Var) -> bool:
+    def looped_over(self, it: Var) -> list[Var] | None:
+        """What loops get out of an iterator that nothing else asks; None where something does."""
         loops = [b for b in self.blocks if isinstance(b.term, ForNext) and b.term.iterator is it]
         items = [self.state.shape.blocks[b.term.body.target].params[0] for b in loops]  # type: ignore[union-attr]
         others = [b for b in self.blocks if b not in loops and it in term_operands(b.term)]
-        return bool(loops) and not others and not self.of(it) and all(map(self.is_sequence, items))
+        return items if loops and not others and not self.of(it) else None
 
     def items(self, unpacked: Var) -> list[Operand]:
         """The columns that are taken out of what was unpacked; it itself where it is used otherwise."""

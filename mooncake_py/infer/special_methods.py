@@ -9,6 +9,7 @@ import math
 import operator
 from typing import Any
 
+from mooncake_py import tuples
 from mooncake_py.fields import check_factory, has_own, items_of, own
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
@@ -179,6 +180,7 @@ STAND_INS |= {
     kept_or_computed,
     kept_or_described,
 }
+STAND_INS |= {tuples.part, tuples.together, tuples.times}
 
 BINARY: dict[Any, tuple[str, str]] = {}
 IN_PLACE: dict[Any, tuple[str, Any]] = {}

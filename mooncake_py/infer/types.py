@@ -813,7 +813,14 @@ def _any_item(t: T) -> T:
     e: T = BOT
     for x in t.items:
         e = join(e, widen(x))
-    return e if isinstance(e, (Bot, Real)) or (type(e) is Inst and e.cls in _COMMON) else Top()
+    return e if isinstance(e, Bot) or _is_common(e) else Top()
+
+
+def _is_common(t: T) -> bool:
+    """Is it a number, or a tuple of such?"""
+    if type(t) is Tup and t.cls is tuple:
+        return all(map(_is_common, t.items))
+    return isinstance(t, Real) or (type(t) is Inst and t.cls in _COMMON)
 
 
 _COMMON = frozenset({int, float, np.float64})

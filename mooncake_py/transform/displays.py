@@ -189,6 +189,39 @@ class Displays:
         self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
         return True
 
+    def _put_at_end(self, s: Call) -> bool:
+        """`xs += [a, b]`: what is at hand is appended, one by one. Of tuples, the sum."""
+        if not self._append_each(s, s.args[0], s.args[1]):
+            return self._sum(s)
+        self.subst[s.out] = s.args[0]
+        return True
+
+    def _extend(self, s: Call, xs: Operand, ys: Operand) -> bool:
+        """The same of `xs.extend([a, b])`."""
+        if not self._append_each(s, xs, ys):
+            return False
+        self.subst[s.out] = Const(None)
+        return True
+
+    def _append_each(self, s: Call, xs: Operand, ys: Operand) -> bool:
+        t, info = self.type_of(xs), self.inferred.calls.get(s.out)
+        if not isinstance(t, Lst) or t.cls is not list or s.kwargs or info is None or info.kind != "rule":
+            return False
+        items = self._at_hand(ys)
+        if items is None or len(items) > MOST_APPENDED:
+            return False
+        for v in items:
+            self.emit(s.pos, ops.list_append, xs, v)
+        return True
+
+    def _at_hand(self, v: Operand) -> tuple[Operand, ...] | None:
+        """The items of a tuple that was put together in sight, or of a list that was for this use alone."""
+        d = self.defs.get(v) if isinstance(v, Var) else None
+        if d is None:
+            return None
+        alone = self._is(d, ops.build_list) and self.counts[d.out] == 1
+        return d.args if alone or self._is(d, ops.build_tuple) else None
+
     def _dict(self, s: Call) -> bool:
         """`dict(zip(names, values))` of tuples in sight: a display."""
         d = self._combines(s.args[0]) if len(s.args) == 1 and not s.kwargs and isinstance(s.args[0], Var) else None
@@ -313,6 +346,7 @@ class Displays:
         return False
 
 
+MOST_APPENDED = 8
 _PUT_IN = (ops.dict_merge, ops.list_append, ops.list_extend)
 
 

@@ -22,6 +22,7 @@ from mooncake_py.infer.types import (
     Fn,
     Known,
     Lst,
+    Many,
     Meth,
     Obj,
     T,
@@ -123,6 +124,8 @@ def _is_surely(t: T, what: object) -> bool:
             )
     if isinstance(t, Fn):
         return t.code is what
+    if isinstance(t, Many):
+        return what is tuple
     return t.func is what if isinstance(t, Meth) else exact_class(t) is what
 
 

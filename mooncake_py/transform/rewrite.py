@@ -371,6 +371,8 @@ class _Rewriter(Displays):
             t = self.type_of(s.fn)
             if not isinstance(t, Meth) or not t.is_read_as(s.fn):
                 return False
+            if t.func is list.extend and len(s.args) == 1:
+                return self._extend(s, t.receiver, s.args[0])
             return self._shown(s, t) if t.func is dict.items or t.func is dict.values else self._make(s, t)
         simpler = _SIMPLER.get(id(s.fn.value))
         return simpler is not None and simpler(self, s)
@@ -445,7 +447,7 @@ _SIMPLER: dict[int, Callable[[_Rewriter, Call], bool]] = {
         (operator.getitem, _Rewriter._known_item),
         (ops.build_list, _Rewriter._mixed),
         (operator.add, _Rewriter._sum),
-        (operator.iadd, _Rewriter._sum),
+        (operator.iadd, _Rewriter._put_at_end),
         (dict, _Rewriter._dict),
     )
 }

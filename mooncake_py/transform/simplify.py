@@ -18,6 +18,7 @@ from mooncake_py.ir.nodes import BlockId, Function, Var
 from mooncake_py.kept_iterators import Generator
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
+from mooncake_py.transform.any_length import of_any_length
 from mooncake_py.transform.asking import fuse, fuse_awaited
 from mooncake_py.transform.bound import spell_out
 from mooncake_py.transform.by_position import by_position
@@ -237,6 +238,9 @@ def simplify(
     simpler = rewrite(inferred)
     if simpler is not None:
         return simpler
+    looked_into = of_any_length(inferred)
+    if looked_into is not None:
+        return looked_into
     fixed = fixed_lists(inferred)
     if fixed is not None:
         return fixed

@@ -6,6 +6,7 @@ other. Nobody has it before the last one is there. Calls with so many arguments 
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 
 from mooncake_py.ir import ops
@@ -16,7 +17,8 @@ from mooncake_py.ir.nodes import Call, CFGBlock, Const, Function, Operand, Var
 
 def whole_displays(fn: Function) -> Function:
     """The function with every display that is filled where it is made as one statement."""
-    if not fn.calls(ops.list_append, ops.map_add):
+    repeated = fn.calls(ops.call_ex) and fn.calls(operator.mul)
+    if not repeated and not fn.calls(ops.list_append, ops.map_add):
         return fn
     counts = use_counts(fn)
     fn = replace(fn, blocks=tuple([_whole(b, counts) for b in fn.blocks]))
@@ -103,10 +105,26 @@ def _given(v: Operand, made: dict[Operand, Call]) -> tuple[tuple[Operand, ...], 
     tuple_ = made.get(v)
     if tuple_ is not None and is_const(tuple_.fn, ops.build_tuple):
         return tuple_.args, [tuple_]
+    if tuple_ is not None and is_const(tuple_.fn, operator.mul):
+        return _repeated(tuple_, made)
     if tuple_ is None or not is_const(tuple_.fn, ops.list_to_tuple):
         return None
     list_ = made.get(tuple_.args[0])
     return (list_.args, [list_, tuple_]) if list_ is not None and is_const(list_.fn, ops.build_list) else None
+
+
+def _repeated(product: Call, made: dict[Operand, Call]) -> tuple[tuple[Operand, ...], list[Call]] | None:
+    """The items of a display that is repeated a number of times that is written down."""
+    display, times = made.get(product.args[0]), product.args[1]
+    if display is None or not isinstance(times, Const) or type(times.value) is not int:
+        return None
+    if not is_const(display.fn, ops.build_list) and not is_const(display.fn, ops.build_tuple):
+        return None
+    few = 0 < len(display.args) * times.value <= MOST_REPEATED
+    return (display.args * times.value, [display, product]) if few else None
+
+
+MOST_REPEATED = 32
 
 
 def _given_by_name(v: Operand, made: dict[Operand, Call]) -> tuple[tuple[tuple[str, Operand], ...], list[Call]] | None:

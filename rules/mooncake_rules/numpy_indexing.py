@@ -34,6 +34,8 @@ def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     written_down = isinstance(a, Known) and type(a.value) is tuple
     if (isinstance(a, Tup) or written_down) and _is_int(i) and not isinstance(i, Known):
         return elements(a)
+    if isinstance(a, Tup) and isinstance(i, Known) and type(i.value) is slice:
+        return _part_type(a, i.value)
     if isinstance(a, Lst):
         i = widen(i)
         if isinstance(i, Inst) and issubclass(i.cls, (int, np.integer)):
@@ -75,6 +77,13 @@ def _getitem_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
     if ndim == 0 and advanced is None and not ellipsis:
         return Inst(a.dtype.type, a.act)
     return Arr(a.dtype, ndim, a.act) if ndim >= 0 else None
+
+
+def _part_type(t: Tup, s: slice) -> T | None:
+    try:
+        return Tup(t.items[s])
+    except (TypeError, ValueError):  # which is what Python raises of the bounds
+        return None
 
 
 def _is_int(t: T) -> bool:

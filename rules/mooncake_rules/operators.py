@@ -358,8 +358,9 @@ def _sum_type(args: Any, kwargs: Any) -> Any:
 
     if all(widen(t) == Inst(str) for t in args):
         return Inst(str)
-    if all(isinstance(t, Tup) for t in args):
-        return Tup((*args[0].items, *args[1].items))
+    a, b = map(widen, args)
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        return Tup((*a.items, *b.items))
     return join(*args) if all(isinstance(t, Lst) for t in args) else None
 
 

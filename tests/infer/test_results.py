@@ -184,7 +184,7 @@ def value_of(e, env):
         return e
     if e[0] == "let":
         return value_of(e[3], {**env, e[1]: value_of(e[2], env)})
-    return sum([value_of(a, env) for a in e[1:]])
+    return sum([value_of(a, env) for a in e[len(e[0]) :]])
 
 def f(x):
     return value_of(("let", "a", ("+", "x", 1.0), ("+", "a", ("+", "x", ("+", "a", 3.0)))), {"x": x})

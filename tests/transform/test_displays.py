@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from mooncake_py import inspect
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.tangents import ListShadow
-from tests.derive import all_sites
+from tests.derive import all_sites, derivation_of
 
 
 def _made(f, *args):
@@ -61,3 +63,17 @@ def test_arguments_that_are_given_on_are_given_one_by_one():
     ):
         assert all_sites(f, 0.7) == []
         assert not any(is_const(fn, x) for fn in _made(f, 0.7) for x in (ops.build_list, ops.dict_merge, ops.call_ex))
+
+
+def test_what_is_put_at_the_end_of_a_list_is_appended():
+    def f(xs):
+        out, log = [], []
+        for x in xs:
+            out += [x * x]
+            out.extend((x, out[0]))
+            log += out[:1]
+        return sum(out) + log[0]
+
+    forward = derivation_of(f, [0.4, 0.7]).forward
+    assert sum(is_const(s.fn, operator.iadd) for b in forward.blocks for s in b.stmts) == 0
+    assert sum(is_const(s.fn, ops.build_list) and bool(s.args) for b in forward.blocks for s in b.stmts) == 0

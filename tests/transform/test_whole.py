@@ -76,3 +76,10 @@ def test_gradients(source: str) -> None:
     value, (dx, dy) = value_and_grad(f, argnums=(0, 1))(0.5, 2.0)
     assert value == f(0.5, 2.0)
     assert (dx, dy) == pytest.approx((N * (N - 1) / 2, N))
+
+
+def test_an_argument_that_is_written_several_times() -> None:
+    assert not made_by(function("sum(a * b for a, b in zip(*[iter(x)] * 2))"), ops.call_ex)
+    assert not made_by(function("max(*(x, y) * 3)"), ops.call_ex)
+    assert made_by(function("max(*[x, y] * n)", n=2), ops.call_ex)
+    assert made_by(function("max(*x * 3)"), ops.call_ex)

@@ -271,3 +271,39 @@ def starred_parts_of_a_list_too_short(xs):
         r += len(str(e)) * xs[0]
     a, b, *c = xs
     return r + a * b + len(c)
+
+
+class _Log:
+    def __init__(self):
+        self.items = []
+
+    def put(self, *items):
+        self.items += [*items]
+        self.items += (items[0], 1.0)
+        return self
+
+
+@case([0.4, 0.7, 1.2])
+def lists_put_at_the_end_of_others(xs):
+    out, log, nested = [xs[0]], _Log(), []
+    same = out
+    for x in xs:
+        out += [x * out[-1]]
+        out += (out[0], x)
+        out.extend([x * x, out[0]])
+        out.extend((x,))
+        nested += [[x, x * x]]
+        log.put(x, out[1])
+    nested[0][1] = xs[2] * 3.0
+    return sum(same) * len(out) + sum(log.items) * nested[0][1] + same[2] * nested[1][1]
+
+
+@case([0.4, 0.7, 1.2])
+def a_stack_that_gets_several_at_once(xs):
+    stack, total = [(0, 1.0)], 0.0
+    while stack:
+        i, w = stack.pop()
+        total += w * xs[i] ** 2
+        if i < 2:
+            stack += [(i + 1, w * xs[0]), (2, 0.1 * w)]
+    return total

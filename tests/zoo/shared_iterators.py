@@ -321,3 +321,22 @@ def one_that_is_longer_than_another(xs):
     except ValueError as e:
         total *= 0.01 * len(e.args[0])
     return total
+
+
+@case([0.4, 0.7, 1.2, 0.9, 0.3])
+def items_by_twos_and_threes(xs):
+    n = 2
+    total = sum(a * b for a, b in zip(*(iter(xs),) * n))
+    its = [iter(xs)] * 2
+    for i, (a, b) in enumerate(zip(*its)):
+        total += (i + 1) * a**b
+    for a, b, c in zip(*[iter(xs)] * 3, strict=False):
+        total += a * b - c
+    return total + sum(zip(*[xs[:1]] * 0), start=xs[1])
+
+
+@case([0.4, 0.7, 1.2, 0.9, 0.3])
+def an_argument_several_times(xs):
+    seen = [xs[0], xs[1]] * 2
+    seen.append(max(*[xs[2]] * 2))
+    return math.hypot(*[xs[0]] * 3) * sum(seen) + math.atan2(*(xs[3], xs[4]) * True)

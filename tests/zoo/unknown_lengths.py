@@ -285,3 +285,127 @@ def keys_of_any_length_that_have_derivatives(xs):
         y += k[0] * v + sum(k)
     (first, *rest), *_ = found
     return y + first + len(rest) * xs[0]
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def a_window_that_moves_on(xs):
+    h = (xs[0], xs[1], xs[2])
+    total = 0.0
+    for x in xs:
+        h = h[1:] + (x * h[0],)
+        total += h[0] * h[-1]
+    return total
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def tuples_that_grow_in_a_loop(xs):
+    h, k = (0.5,), ()
+    for x in xs:
+        h = (x * h[-1],) + h
+        if len(h) > 3:
+            h = h[:2]
+        if x > 0.5:
+            k += (x, x * x)
+    total = sum(k) + len(h)
+    for a in h:
+        total = total * 0.5 + a
+    return total + h[1] * k[-1] + max(k)
+
+
+@case([0.4, 0.7, 1.2])
+def a_tuple_of_pairs_that_grows(xs):
+    h = ()
+    for x in xs:
+        h = h + ((x, x * x),)
+    return sum(a * b for a, b in h) + (0.0 if not h else h[0][1])
+
+
+@case([0.4, 0.7, 1.2])
+def a_tuple_that_grows_and_is_kept(xs):
+    found, h = {}, ()
+    for x in xs:
+        h = h + (x * x,)
+        found[len(h)] = h
+    return sum(found[2]) * h[1], h
+
+
+@case([0.4, 0.7, 1.2])
+def steps_of_a_tuple_over_its_items(xs):
+    s = (0.0, 0.0)
+    for i in range(4):
+        k = (s[1] * xs[0] + xs[2], s[0] * xs[1] + 0.1)
+        s = tuple(p + 0.1 * q for p, q in zip(s, k, strict=True))
+    return s[0] * s[1]
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def slices_as_tuples(xs):
+    total = 0.0
+    for i in range(0, 4, 2):
+        v = tuple(xs[i : i + 2])
+        w = v
+        total += v[0] * w[1] - len(v)
+    return total
+
+
+@case([0.4, 0.7, 1.2])
+def a_slice_with_bounds_that_python_refuses(xs):
+    h = (xs[0], xs[1])
+    for x in xs:
+        try:
+            h = h[::0] + (x,)
+        except ValueError:
+            h = (h[1], x * h[0])
+    return h[0] * h[1]
+
+
+@case([0.4, 0.7, 1.2])
+def a_tuple_of_a_list_that_changes(xs):
+    rows = [[xs[0], xs[1]], [xs[2], xs[0] * xs[1]]]
+    total = 0.0
+    for i in range(2):
+        t = tuple(rows[i])
+        rows[i][0] = 3.0 * xs[1]
+        rows[i].append(xs[2])
+        total += t[0] * rows[i][0] + len(t) * t[1]
+    return total
+
+
+def _rows(xs):
+    return [[xs[0], xs[1], 2.0], [xs[2], xs[0] * xs[1], xs[1]]]
+
+
+@case([0.4, 0.7, 1.2])
+def columns_in_a_list(xs):
+    columns = list(zip(*_rows(xs)))
+    first, *_ = columns
+    return sum(c[0] * c[1] for c in columns) + len(columns) * first[0] + sum(max(zip(*_rows(xs))))
+
+
+@case([0.4, 0.7, 1.2])
+def columns_that_are_kept(xs):
+    found, listed = {}, []
+    for i, column in enumerate(zip(*_rows(xs))):
+        found[i] = column
+    for column in zip(*_rows(xs)):
+        listed.append(column)
+        if listed[0] == column:
+            listed.append(column[::-1])
+    return found[0][1] * found[1][0] + sum(listed[1]) * listed[-1][0]
+
+
+@case([0.4, 0.7, 1.2])
+def columns_of_pairs(xs):
+    pairs = [(x, x * x) for x in xs]
+    a, b = list(zip(*pairs))
+    columns = tuple(zip(*pairs))
+    for c in zip(*pairs):
+        pairs[1] = (1.0, xs[0])
+        columns += (c,)
+    return sum(a) * b[2] + sum(columns[1]) * columns[-1][1]
+
+
+@case([0.4, 0.7, 1.2])
+def no_columns(xs):
+    rows = [xs[:0], xs]
+    return len(list(zip(*rows))) + sum(sum(c) for c in list(zip(*rows))) + xs[0]

@@ -252,11 +252,12 @@ def item_of(xs: CoDual, i):
 
 rrule(tuples.items)(list_of)
 infer_table[tuples.items] = lambda args, kwargs: Lst(elements(args[0]), args[0].active)
-infer_table[tuples.item] = lambda args, kwargs: elements(args[0]) if isinstance(args[0], (Many, Tup)) else None
+infer_table[tuples.item] = lambda args, kwargs: elements(args[0]) if isinstance(widen(args[0]), (Many, Tup)) else None
 infer_table[tuples.length] = lambda args, kwargs: Inst(int)
+infer_table[tuples.filled] = infer_table[tuples.empty] = lambda args, kwargs: Inst(bool)
 infer_table[tuples.check_several] = lambda args, kwargs: Known(None)
-zero_derivative(tuples.length, tuples.check_several)
-incurious.update({tuples.length, tuples.check_several})
+zero_derivative(tuples.length, tuples.filled, tuples.empty, tuples.check_several)
+incurious.update({tuples.length, tuples.filled, tuples.empty, tuples.check_several})
 
 
 def _unpacked_type(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
