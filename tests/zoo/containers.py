@@ -585,3 +585,32 @@ def derived_list_of_functions(x):
     layers.append(lambda y, k=x: y + k)
     layers += [math.exp]
     return layers(x) * len(dir(layers)[:3])
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def dicts_in_dicts_that_are_made_when_they_are_asked_for(xs):
+    found = {}
+    for i, x in enumerate(xs):
+        found.setdefault(i % 3, {}).setdefault("values", []).append(x * x)
+        found.setdefault(i % 2, {}).setdefault("last", {})[i] = x
+    return sum(sum(e["values"]) ** 2 for e in found.values()) + found[0]["last"][2] * found[1]["last"][1]
+
+
+@case([0.4, 0.7, 1.2])
+def containers_taken_out_and_put_into_themselves(xs):
+    d = {"x": xs[0]}
+    itself = d.setdefault("d", d)
+    itself["x"] *= xs[1]
+    d.setdefault("d", {})["y"] = xs[2] * d["x"]
+    stack = [[xs[0]]]
+    for x in xs:
+        top = stack.pop()
+        top.append(x * top[-1])
+        stack.append(top)
+    held = {"a": {"b": xs[1]}}
+    inner = held.pop("a")
+    inner["b"] *= xs[0]
+    held["c"] = inner
+    other = held.pop("none", held)
+    other["c"]["b"] += xs[2]
+    return d["x"] * d["d"]["y"] + stack[0][-1] + held["c"]["b"] ** 2
