@@ -614,3 +614,45 @@ def containers_taken_out_and_put_into_themselves(xs):
     other = held.pop("none", held)
     other["c"]["b"] += xs[2]
     return d["x"] * d["d"]["y"] + stack[0][-1] + held["c"]["b"] ** 2
+
+
+_MISSING = object()
+
+
+def _scaled(a, by=_MISSING):
+    return a * a if by is _MISSING else a * by
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def what_stands_for_nothing(xs):
+    missing, none = object(), object()
+    found, total = {}, 0.0
+    for i, x in enumerate(xs):
+        v = found.get(i % 2, missing)
+        if v is missing:
+            found[i % 2] = v = x
+        w = found.get(i % 3, missing if i < 3 else none)
+        if w is missing:
+            total += x
+        elif w is none:
+            total += found[1] * x
+        elif w is not _MISSING:
+            total += w * x
+        total += v * x + _scaled(x) * _scaled(x, xs[i - 1])
+    return total
+
+
+@case([0.4, 0.7, 1.2])
+def what_stands_for_nothing_and_is_computed_with(xs):
+    missing, total = object(), 0.0
+    for i, x in enumerate(xs):
+        v = {0: x}.get(i, missing)
+        try:
+            total += x * v
+        except TypeError:
+            total += x if v is missing else 2 * x
+        try:
+            total += v[0]
+        except TypeError:
+            total += x * x
+    return total
