@@ -86,6 +86,9 @@ _PUT_ONE |= {deque.append, deque.appendleft, ops.set_add}
 _PUT_ALL: frozenset[Any] = frozenset({list.extend, operator.iadd, deque.extend, ops.list_extend, dict.update})
 _PUT_ALL |= {ops.dict_update, ops.dict_merge}
 """What puts there what its last argument holds."""
+_TAKE_OUT: frozenset[Any] = frozenset({dict.setdefault, OrderedDict.setdefault, dict.pop, OrderedDict.pop})
+_TAKE_OUT |= {list.pop, deque.pop, deque.popleft}
+"""What gives an item of the container that it changes, or what it is given for one, and never that container itself."""
 _ATTRIBUTES: frozenset[Any] = frozenset({*INITIAL, *INITIAL.values(), set_beside})
 _OF_FUNCTIONS: frozenset[Any] = frozenset({cell_of, default_of, receiver_of, ops.cell_get})
 _IN_SIGHT = frozenset({"op", "plain", "rule"})
@@ -253,7 +256,8 @@ class Allocations:
                     self._put_items(args[0], v)
                 self._copy(out, v)
             self._show(*args[1 : -1 if f in _PUT_ONE or f in _PUT_ALL else None], *named)
-            self._copy(out, args[0])
+            if f not in _TAKE_OUT:
+                self._copy(out, args[0])
             self._read(out, args[0])
         else:
             look_only = getattr(f, "__module__", None) in LOOK_ONLY or is_pure(info.target)

@@ -301,6 +301,8 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
         return True
     first, second = (_exact(widen(t)) for t in types)
     classes = {first, second}
+    if object in classes and classes <= {object, *_CONTAINERS, *_NUMBERS}:
+        return True
     if classes <= _CONTAINERS and not (f is operator.iadd and first is list):  # a list takes the items of all
         return f not in _OF_SEQUENCES or len(classes) > 1 or first is dict
     if not classes.isdisjoint(_CONTAINERS) and not classes.isdisjoint(_NUMBERS):

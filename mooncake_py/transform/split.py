@@ -22,7 +22,7 @@ from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.matched import MATCHES, matches
 from mooncake_py.infer.predicates import classes_given, fold_isinstance
-from mooncake_py.infer.types import BOT, Kind, Known, Meth, T, Union, kind_of
+from mooncake_py.infer.types import BOT, Inst, Kind, Known, Meth, T, Union, kind_of
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators, predecessors, use_counts
 from mooncake_py.ir.mapping import fresh_beside, is_const, map_terminator
@@ -140,6 +140,12 @@ def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Va
         return found
     if type(f) is FunctionType and f in MATCHES:
         return _question(x, types, lambda t: matches(f, t))
+    if len(s.args) == 2 and f in (operator.is_, operator.is_not) and _is_bare(s.args[1], types):
+        kinds = _kinds(x, types)  # the other may be another one of its class
+        yes = kinds & {_BARE}
+        if not yes or not isinstance(x, Var):
+            return None
+        return _Question(x, yes, kinds, _BARE) if f is operator.is_ else _Question(x, kinds, yes, _BARE)
     if len(s.args) != 2 or not _stands(s.args[1], fn, defs):
         return None
     if f is isinstance:
@@ -165,6 +171,15 @@ def _asked(cond: Operand, fn: Function, defs: dict[Var, Call], types: Mapping[Va
         return None
     kind = next(iter(yes)) if len(yes) == 1 and by is not len else None
     return _Question(x, yes, no, kind) if f in (operator.is_, operator.eq) else _Question(x, no, yes, kind)
+
+
+_BARE: Kind = ("a", object)
+
+
+def _is_bare(v: Operand, types: Mapping[Var, T]) -> bool:
+    """Is it a value that is nothing but itself, `object()`?"""
+    t = _type(v, types)
+    return isinstance(t, Inst) and t.cls is object
 
 
 def _question(x: Operand, types: Mapping[Var, T], answer: Callable[[T], bool | None]) -> _Question | None:

@@ -105,6 +105,7 @@ for _f in (
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 for _f in (str, repr, format, ascii, ops.format_value, ops.build_string):
     infer_table[_f] = lambda args, kwargs: Inst(str)
+infer_table[object] = lambda args, kwargs: None if args or kwargs else Inst(object)
 infer_table[print] = lambda args, kwargs: Known(None)
 
 

@@ -77,6 +77,17 @@ def test_dicts_of_dicts_by_loops_over_them_are_known() -> None:
     assert grad(by_items)(edges) == {(0, 1): 4.0, (1, 2): 18.0}
 
 
+def test_dicts_of_dicts_by_setdefault_are_known() -> None:
+    def f(xs):
+        found: dict = {}
+        for i, x in enumerate(xs):
+            found.setdefault(i % 2, {}).setdefault("values", []).append(x)
+        return sum(sum(e["values"]) ** 2 for e in found.values())
+
+    assert not _decides(f, [2.0, 3.0, 1.0])
+    assert grad(f)([2.0, 3.0, 1.0]) == [6.0, 6.0, 6.0]
+
+
 def test_sums_over_a_dict_in_a_loop_are_known() -> None:
     def f(d, x):
         s = 0.0

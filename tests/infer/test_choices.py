@@ -99,3 +99,16 @@ def test_iterators_are_neither_dicts_nor_sequences() -> None:
     """So what takes them is the Python that stands for it, and that is taken in."""
     assert sites(taken_one_by_one.default_dict_updated_while_it_is_read, 0.7) == 0
     assert sites(taken_one_by_one.numbers_of_a_generator, 0.7) == 0
+
+
+def test_what_an_object_stands_for_that_is_nothing_else() -> None:
+    def f(xs):
+        missing, found, total = object(), {}, 0.0
+        for i, x in enumerate(xs):
+            v = found.get(i % 2, missing)
+            if v is missing:
+                found[i % 2] = v = x
+            total += v * x
+        return total
+
+    assert sites(f, [0.4, 0.7, 1.2]) == 0

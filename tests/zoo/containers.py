@@ -585,3 +585,74 @@ def derived_list_of_functions(x):
     layers.append(lambda y, k=x: y + k)
     layers += [math.exp]
     return layers(x) * len(dir(layers)[:3])
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def dicts_in_dicts_that_are_made_when_they_are_asked_for(xs):
+    found = {}
+    for i, x in enumerate(xs):
+        found.setdefault(i % 3, {}).setdefault("values", []).append(x * x)
+        found.setdefault(i % 2, {}).setdefault("last", {})[i] = x
+    return sum(sum(e["values"]) ** 2 for e in found.values()) + found[0]["last"][2] * found[1]["last"][1]
+
+
+@case([0.4, 0.7, 1.2])
+def containers_taken_out_and_put_into_themselves(xs):
+    d = {"x": xs[0]}
+    itself = d.setdefault("d", d)
+    itself["x"] *= xs[1]
+    d.setdefault("d", {})["y"] = xs[2] * d["x"]
+    stack = [[xs[0]]]
+    for x in xs:
+        top = stack.pop()
+        top.append(x * top[-1])
+        stack.append(top)
+    held = {"a": {"b": xs[1]}}
+    inner = held.pop("a")
+    inner["b"] *= xs[0]
+    held["c"] = inner
+    other = held.pop("none", held)
+    other["c"]["b"] += xs[2]
+    return d["x"] * d["d"]["y"] + stack[0][-1] + held["c"]["b"] ** 2
+
+
+_MISSING = object()
+
+
+def _scaled(a, by=_MISSING):
+    return a * a if by is _MISSING else a * by
+
+
+@case([0.4, 0.7, 1.2, 0.9])
+def what_stands_for_nothing(xs):
+    missing, none = object(), object()
+    found, total = {}, 0.0
+    for i, x in enumerate(xs):
+        v = found.get(i % 2, missing)
+        if v is missing:
+            found[i % 2] = v = x
+        w = found.get(i % 3, missing if i < 3 else none)
+        if w is missing:
+            total += x
+        elif w is none:
+            total += found[1] * x
+        elif w is not _MISSING:
+            total += w * x
+        total += v * x + _scaled(x) * _scaled(x, xs[i - 1])
+    return total
+
+
+@case([0.4, 0.7, 1.2])
+def what_stands_for_nothing_and_is_computed_with(xs):
+    missing, total = object(), 0.0
+    for i, x in enumerate(xs):
+        v = {0: x}.get(i, missing)
+        try:
+            total += x * v
+        except TypeError:
+            total += x if v is missing else 2 * x
+        try:
+            total += v[0]
+        except TypeError:
+            total += x * x
+    return total
