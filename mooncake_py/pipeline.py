@@ -9,6 +9,7 @@ from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.base import forget
 from mooncake_py.infer.inferred import CallInfo
+from mooncake_py.infer.protocol import coming_back
 from mooncake_py.infer.results import forget_what_was_in_vain
 from mooncake_py.infer.types import Arr, T
 from mooncake_py.lowering import lower
@@ -50,8 +51,9 @@ def derive_rule(
     Raises UnsupportedError, naming construct, file and line, for code the engine does not differentiate.
     `observe` is told the result of every stage by its name: "normalised", "prepared", "inferred", "planned", "derived".
     """
-    if outermost:
+    if outermost:  # what was derived before changes nothing
         forget_what_was_in_vain()
+        coming_back.clear()
     body = normalise(fn.__code__)
     observe("normalised", body)
     if body.suspends:

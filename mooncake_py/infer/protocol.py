@@ -187,7 +187,10 @@ _NEW_OF_EXCEPTIONS = frozenset([Lookup(c).get("__new__", None) for c in _PLAIN_E
 
 
 coming_back: WeakKeyDictionary[pytypes.CodeType, WeakSet[pytypes.CodeType]] = WeakKeyDictionary()
-"""Functions that came back to themselves when they were taken in, with those that are kept apart in them."""
+"""Functions that came back to themselves when they were taken in, with those that are kept apart in them.
+
+Since a rule was last derived for the user, for that and for what it led to.
+"""
 
 
 FEW_STATEMENTS = 10  # of a function: it is better taken in wherever it is called
