@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.derive import derivation_of, text_of
+from mooncake_py import zero_derivative
+from tests.derive import all_sites, derivation_of, text_of
 from tests.functions import CASES, by_name
 from tests.harness import Case
 
@@ -59,3 +60,10 @@ def test_what_was_derived_before_changes_nothing() -> None:
     before = text_of(f, np.ones(3))
     derivation_of(lambda x: np.exp(x) * x, np.ones(3))
     assert text_of(f, np.ones(3)) == before
+
+
+def test_a_function_that_comes_back_to_itself_is_derived_as_the_first_time() -> None:
+    case = by_name("recursion.memory_of_a_recursion_that_a_generator_asks")
+    for _ in range(2):
+        assert all_sites(case.fn, *case.fresh_args()) == []
+        zero_derivative(lambda: None)  # a rule more: what was derived so far no longer counts
