@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 import tests.zoo
 from tests.harness import Case
 from tests.zoo import registry
@@ -34,6 +36,11 @@ def share(cases: list[X], after: int = 0) -> list[X]:
     `after`: another third, that which is seen so many Pythons later.
     """
     return cases if ALL else cases[(TURN + after) % 3 :: 3]
+
+
+def on_one_python(turn: int) -> pytest.MarkDecorator:
+    """For a test that takes long and says the same on each: a third of them, by `turn`, run here."""
+    return pytest.mark.skipif(not ALL and turn % 3 != TURN, reason="it takes long, and runs on another Python")
 
 
 QUICK: list[Case] = [case for case in CASES if ALL or not ("slow" in case.tags or case.name in LONG)]

@@ -17,7 +17,7 @@ from mooncake_py.diagnostics.profile import Clock, clocked
 from mooncake_py.frontend import normalise
 from mooncake_py.ir.verify import verify
 from mooncake_py.lowering import lower
-from tests.functions import SAMPLE
+from tests.functions import SAMPLE, on_one_python
 from tests.harness import Case, same
 
 
@@ -107,6 +107,7 @@ def test_clock() -> None:
     assert clock.per_line(0.0)[1] > 0.0 and clock.per_line(1e12)[1] == 0.0
 
 
+@on_one_python(1)
 def test_shell(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "mooncake_py", "profile", "tests.diagnostics.test_profile:work"]

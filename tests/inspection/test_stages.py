@@ -19,7 +19,7 @@ import pytest
 
 from mooncake_py import ArgumentError, inspect
 from mooncake_py.inspection.stages import STAGES
-from tests.functions import SAMPLE
+from tests.functions import SAMPLE, on_one_python
 from tests.harness import Case
 
 CHROMIUM = next(
@@ -243,6 +243,7 @@ def shell(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[st
     )
 
 
+@on_one_python(2)
 def test_shell(tmp_path: Path) -> None:
     (tmp_path / "ours.py").write_text("import numpy as np\n" + getsource(mixed))
     given = ("--args", "np.array([0.5, 1.5, 2.5]), 1.0")

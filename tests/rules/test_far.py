@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mooncake_py import grad, value_and_pullback
+from tests.functions import on_one_python
 
 NUMBERS: list[tuple[str, Callable[..., Any], tuple[float, ...], tuple[float, ...]]] = [
     ("sinc", np.sinc, (1e-8,), (-3.2898681336964526e-8,)),
@@ -90,6 +91,7 @@ def test_of_scipy() -> None:
         _check(f, at, expected)
 
 
+@on_one_python(0)
 def test_at_bounds() -> None:
     for _, f, at, expected in _at_bounds():
         _check(f, at, expected)
@@ -122,6 +124,7 @@ def test_at_poles_that_cancel() -> None:
     _check(lambda k: sc.binom(300.0, k), (-1.0,), (1 / 301,))
 
 
+@on_one_python(1)
 def test_moments_of_genextreme_without_shape() -> None:
     """SciPy's own values are not precise enough near zero: these are differences of values further away."""
     st = pytest.importorskip("scipy.stats")

@@ -11,6 +11,7 @@ import pytest
 
 from mooncake_py import MissingRule, NotDifferentiated, UnsupportedError, grad, inspect, registry, value_and_pullback
 from mooncake_py.testing import check_grads
+from tests.functions import on_one_python
 
 pytest.importorskip("scipy")
 import scipy.integrate as si
@@ -353,6 +354,7 @@ def test_bounds_hold_the_minimum() -> None:
     assert np.allclose(value_and_pullback(f, 1.5)[1](np.array([2.0, 5.0])), 2.0)
 
 
+@on_one_python(0)
 def test_rows_with_missing_numbers_go_through_the_wrapper_of_scipy() -> None:
     x = np.array([[0.9, -0.4, np.nan, 0.3, 2.2], [0.1, 0.7, 1.9, -0.3, 0.4]])
     (by_rows,) = value_and_pullback(lambda x: stats.skew(x, axis=1, nan_policy="omit"), x)[1](np.ones(2))
@@ -419,6 +421,7 @@ def test_what_is_infinite_or_undefined_has_no_derivative(f: Any) -> None:
     assert np.isnan(grad(f)(0.7))
 
 
+@on_one_python(1)
 def test_what_is_finite_has_its_derivative_beside_what_is_not() -> None:
     with np.errstate(all="ignore"):
         assert np.isclose(grad(lambda c: stats.lomax.stats(c, moments="mv")[0])(1.5), -4.0)
@@ -555,6 +558,7 @@ class OfDensity(stats.rv_continuous):
         return a * np.exp(-a * x)
 
 
+@on_one_python(2)
 def test_moments_of_a_distribution_that_has_a_density_only() -> None:
     dist = OfDensity(a=0.0, name="of_density")
     assert grad(lambda a: dist.mean(a))(1.3) == pytest.approx(-1.0 / 1.3**2)
