@@ -35,6 +35,17 @@ def flatten(x: Any, fx: Any, d: Any, parts: list[Any]) -> None:
         parts.append(0.0 if d is None else d)
 
 
+def _has_rdata(fx: Any) -> bool:
+    """Can a cotangent of what has this fdata be rdata, or in part?"""
+    return fx is None or type(fx) is tuple
+
+
+def _flatten_item(x: Any, fx: Any, d: Any, parts: list[Any]) -> None:
+    """The same for what is in a container: what has fdata is among the copies."""
+    if _has_rdata(fx):
+        flatten(x, fx, d, parts)
+
+
 def unflatten(x: Any, fx: Any, numbers: list[Any]) -> Any:
     """The rdata of x from the front of a list of numbers, which is taken away."""
     if isinstance(x, tuple):
@@ -167,18 +178,15 @@ class Copies:
                 parts.append(np.zeros(x.size) if data is None else data)
             elif type(copy) is ListShadow:
                 for v, f, r in zip(x, copy.f, copy.r, strict=True):
-                    if f is None:
-                        flatten(v, None, r, parts)
+                    _flatten_item(v, f, r, parts)
             elif type(copy) is DictShadow:
                 for k, f in copy.f.items():
-                    if f is None:
-                        flatten(x[k], None, copy.r.get(k), parts)
-            elif type(copy) is CellShadow and copy.f is None:
-                flatten(content(x), None, copy.r, parts)
+                    _flatten_item(x[k], f, copy.r.get(k), parts)
+            elif type(copy) is CellShadow:
+                _flatten_item(content(x), copy.f, copy.r, parts)
             elif type(copy) is ObjectShadow and type(copy.f) is not Named:
                 for k, v in attributes(x).items():
-                    if copy.f[k] is None:
-                        flatten(v, None, copy.r.get(k), parts)
+                    _flatten_item(v, copy.f[k], copy.r.get(k), parts)
             elif isinstance(copy, Part):
                 parts.append(copy.numbers())
             if isinstance(copy, SetShadow):
@@ -193,18 +201,18 @@ class Copies:
                 fx.add(_array_of(x, numbers))
             elif type(fx) is ListShadow:
                 for i, v in enumerate(x):
-                    if fx.f[i] is None:
-                        fx.add_item(i, unflatten(v, None, numbers))
+                    if _has_rdata(fx.f[i]):
+                        fx.add_item(i, unflatten(v, fx.f[i], numbers))
             elif type(fx) is DictShadow:
                 for k, f in fx.f.items():
-                    if f is None:
-                        fx.add_item(k, unflatten(x[k], None, numbers))
+                    if _has_rdata(f):
+                        fx.add_item(k, unflatten(x[k], f, numbers))
             elif type(fx) is ObjectShadow and type(fx.f) is not Named:
                 for k, v in attributes(x).items():
-                    if fx.fdata(k) is None:
-                        fx.add_item(k, unflatten(v, None, numbers))
-            elif type(fx) is CellShadow and fx.f is None:
-                fx.r = add_rdata(fx.r, unflatten(content(x), None, numbers))
+                    if _has_rdata(f := fx.fdata(k)):
+                        fx.add_item(k, unflatten(v, f, numbers))
+            elif type(fx) is CellShadow and _has_rdata(fx.f):
+                fx.r = add_rdata(fx.r, unflatten(content(x), fx.f, numbers))
             elif isinstance(fx, Part):
                 fx.give(numbers)
             if isinstance(fx, SetShadow):
