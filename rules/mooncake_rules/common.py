@@ -73,6 +73,15 @@ def is_number(x: Any) -> bool:
     return not isinstance(x, np.ndarray)
 
 
+def laid_out_as(y: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """y in the order of memory of an array of its shape, as NumPy has it: what is a view later depends on it."""
+    if a.flags.c_contiguous:
+        return y
+    out = np.empty_like(a, y.dtype)
+    out[...] = y
+    return out
+
+
 def _is_number(t: T) -> bool | None:
     if isinstance(t, Arr):
         return False
@@ -172,6 +181,7 @@ def _summed_of(args: tuple[T, ...], kwargs: dict[str, T]) -> T | None:
 infer_table[unbroadcast] = _summed
 infer_table[shapes_unless_same] = _pair_of_shapes
 infer_table[summed] = _summed_of
+infer_table[laid_out_as] = lambda args, kwargs: args[0]
 pair_of_shapes.add(shapes_unless_same)
 shape_in_pair.update({summed: (1, 2)})
 same_if_shaped.add(summed)
@@ -196,6 +206,7 @@ pure.update(
         is_complex,
         is_inexact,
         is_plain_array,
+        laid_out_as,
         np.asarray,
     }
 )

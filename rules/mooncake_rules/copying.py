@@ -37,7 +37,7 @@ from mooncake_py.unwinding import ArgsShadow
 @overlay(copy.copy)
 def copy_(x):
     if isinstance(x, np.ndarray):
-        return x.copy()
+        return x.copy("K")
     if isinstance(x, np.generic):
         return x
     if hasattr(type(x), "__copy__"):
@@ -48,7 +48,7 @@ def copy_(x):
 @overlay(copy.deepcopy)
 def deepcopy_(x, memo=None):
     if isinstance(x, np.ndarray):
-        return x.copy()
+        return x.copy("K")
     if isinstance(x, np.generic):
         return x
     if hasattr(type(x), "__deepcopy__"):

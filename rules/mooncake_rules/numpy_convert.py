@@ -93,14 +93,22 @@ pure.add(as_kind)
 infer_table[as_kind] = lambda args, kwargs: Arr(element_dtype(args[1]), getattr(args[0], "ndim", None))
 
 
-@rrule(np.array, types=(Array,))
-@rrule(np.copy, types=(Array,))
 @rrule(np.ndarray.copy)
 def copy(a):
     def pullback(dy):
         return dy
 
     return np.ndarray.copy(a), pullback
+
+
+@rrule(np.copy, types=(Array,))
+def copy_as_laid_out(a):
+    """Unlike the method, these keep the order of memory."""
+
+    def pullback(dy):
+        return dy
+
+    return np.array(a), pullback
 
 
 @rrule(np.ndarray.copy)
@@ -233,7 +241,7 @@ def _items(x):
     return squares, few, np.fromiter((v for v in x if v > 9.0), float)
 
 
-rrule(np.array, types=(Array,))(copy)
+rrule(np.array, types=(Array,))(copy_as_laid_out)
 
 for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
     if _f is not np.array:

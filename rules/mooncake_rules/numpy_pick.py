@@ -10,6 +10,7 @@ from mooncake_py.infer.types import Arr, Known, Lst, T, Top
 from mooncake_py.kinds import Array
 from mooncake_py.registry import infer_table, pure, rrule
 from mooncake_py.testing import RuleCase, case
+from mooncake_rules.common import laid_out_as
 from mooncake_rules.inference import Types, element_dtype, nested, reduces
 from mooncake_rules.numpy_arrange import gathered
 from mooncake_rules.sequences import unstack
@@ -119,7 +120,8 @@ def sort(a, axis=-1, kind=None):
             return (along(dy, (a.size,), order, 0).reshape(a.shape),)
         return (along(dy, a.shape, order, axis),)
 
-    return np.take_along_axis(a, order, axis), pullback
+    y = np.take_along_axis(a, order, axis)
+    return y if axis is None else laid_out_as(y, a), pullback
 
 
 @rrule(np.partition, types=(Array,))
@@ -131,7 +133,8 @@ def partition(a, kth, axis=-1, kind="introselect"):
             return (along(dy, (a.size,), order, 0).reshape(a.shape),)
         return (along(dy, a.shape, order, axis),)
 
-    return np.take_along_axis(a, order, axis), pullback
+    y = np.take_along_axis(a, order, axis)
+    return y if axis is None else laid_out_as(y, a), pullback
 
 
 pure.update({within, along, np.take, np.ndarray.take, np.compress, np.extract, np.partition})

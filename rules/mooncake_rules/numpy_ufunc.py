@@ -20,7 +20,7 @@ from mooncake_py.shadows import NoDerivative
 from mooncake_py.tangents import CoDual
 from mooncake_py.testing import RuleCase, case
 from mooncake_py.transform.helpers import cotangent, shadow_dense
-from mooncake_rules.common import as_dtype, is_inexact, unbroadcast
+from mooncake_rules.common import as_dtype, is_inexact, laid_out_as, unbroadcast
 from mooncake_rules.inference import reduces
 from mooncake_rules.numpy_indexing import put_back, take_at
 from mooncake_rules.numpy_reduce import cumprod, kept
@@ -206,7 +206,7 @@ def accumulate(ufunc, array, /, axis=0, dtype=None, out=None):
     for i in range(1, len(x)):
         y = ufunc(y, x[i])
         ys.append(y)
-    return np.stack(ys, axis)
+    return laid_out_as(np.stack(ys, axis), a)
 
 
 @overlay(np.ufunc.reduceat)

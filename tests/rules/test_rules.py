@@ -8,6 +8,7 @@ Some in a function that writes to arrays from outside, so that the run keeps boo
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import pkgutil
 from collections.abc import Hashable
@@ -104,3 +105,38 @@ def test_debug_mode_has_nothing_to_say(case: RuleCase) -> None:
         pullback(y)
     except MissingRule:  # a part of the result has no derivative
         pass
+
+
+def in_fortran_order(x):
+    if type(x) is np.ndarray:
+        return np.asfortranarray(x)
+    return type(x)(map(in_fortran_order, x)) if type(x) in (tuple, list) else x
+
+
+def layout(y):
+    if isinstance(y, (tuple, list)):
+        return [layout(v) for v in y]
+    return [s for n, s in zip(y.shape, y.strides, strict=True) if n > 1] if isinstance(y, np.ndarray) else type(y)
+
+
+def has_matrices(case: RuleCase) -> bool:
+    return any(type(x) is np.ndarray and x.ndim > 1 for x in case.args)
+
+
+OTHERWISE = {  # by NumPy's iterator, a sum over no axis at all, and a diagonal that is a view whatever the order
+    *(
+        "numpy_choose-23-_signed-f64(3x4)_float",
+        "numpy_choose-26-<lambda>-f64(3x4)",
+        "numpy_iterators-3-_written-f64(2x3)",
+    ),
+    *("numpy_ufunc-62-ufunc.reduce-f64(3x4)-axis=[]", "numpy_einsum-34-einsum-ii->i_f64(3x3)-order=C"),
+}
+ORDERED = share([c for c in CASES if c[0].startswith("numpy_") and has_matrices(c[1]) and c[0] not in OTHERWISE])
+
+
+@pytest.mark.parametrize("case", [c for _, c in ORDERED], ids=[name for name, _ in ORDERED])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+def test_results_are_laid_out_as_numpy_lays_them_out(case: RuleCase) -> None:
+    """What reshape copies and what it gives a view of depends on it."""
+    f, args = unknown_call(case.fn, in_fortran_order(case.args), case.kwargs)
+    assert layout(value_and_pullback(f, *args)[0]) == layout(f(*copy.deepcopy(args)))
