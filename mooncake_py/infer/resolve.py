@@ -197,16 +197,33 @@ def _probe_all(f: Any, args: list[T], kwargs: dict[str, T]) -> T:
             out = join(out, _probe_all(f, list(args), {**kwargs, k: other}))
         if choices:
             return out
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            y = _call_probe(f, [sample(t) for t in args], {k: sample(t) for k, t in kwargs.items()})
-    except Exception:  # a sample the function refuses tells nothing about its result
+    y = _called(f, args, kwargs)
+    if y is _REFUSED:
         return Top()
     if type(y) is tuple and any(map(_is_tuple, args)) and any(map(_is_some_int, args)):
         return Top()  # `(1,) * n`: the sample says nothing about the length
     t = abstract(y, False)
+    if any(map(_is_some_int, (*args, *kwargs.values()))):  # which may be 0 where 1 and True mean the same
+        y = _called(f, list(map(_no_int, args)), {k: _no_int(x) for k, x in kwargs.items()})
+        t = t if y is _REFUSED else join(t, abstract(y, False))
     return t if not isinstance(t, Known) or t.value is None else Top()
+
+
+_REFUSED = object()
+
+
+def _called(f: Any, args: list[T], kwargs: dict[str, T]) -> Any:
+    """What f gives for samples; a sample that it refuses tells nothing about its result."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return _call_probe(f, [sample(t) for t in args], {k: sample(t) for k, t in kwargs.items()})
+    except Exception:
+        return _REFUSED
+
+
+def _no_int(t: T) -> T:
+    return Known(t.cls(0)) if isinstance(t, Inst) and _is_some_int(t) else t
 
 
 _REALS = (float, int, np.float64, np.float32)
@@ -218,7 +235,7 @@ def _choices(t: T) -> tuple[T, ...]:
         return tuple([Inst(c) for c in _REALS if t.classes is None or c in t.classes])
     if isinstance(t, Union) and not t.act:
         return t.options
-    return (Known(True), Known(False)) if isinstance(t, Inst) and t.cls is bool else ()
+    return (Known(t.cls(True)), Known(t.cls(False))) if isinstance(t, Inst) and t.cls in (bool, np.bool_) else ()
 
 
 def _is_tuple(t: T) -> bool:

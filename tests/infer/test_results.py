@@ -216,3 +216,18 @@ def test_functions_that_call_one_another_are_found_without_much_work(parse: Any,
     before = results._gone_through
     value_and_grad(types.FunctionType(parse.__code__.replace(co_name="parsed"), parse.__globals__))(1.3, 0.7)
     assert results._gone_through - before < most
+
+
+@pytest.mark.parametrize("choice", [True, False, 1, 0, np.True_, np.False_])
+def test_a_flag_may_be_any_number(choice: object) -> None:
+    """What a library gives for a flag of one type: it was asked for 1 alone."""
+
+    def f(a, choice):
+        y = np.linalg.svd(a, True, choice)
+        return np.sum(y[1] if choice else y)
+
+    a = np.array([[1.0, 0.3], [0.2, 2.0]])
+    y, d = value_and_grad(f)(a, choice)
+    assert y == f(a, choice)
+    u, _, vh = np.linalg.svd(a)
+    np.testing.assert_allclose(d[0] if isinstance(d, tuple) else d, u @ vh)
