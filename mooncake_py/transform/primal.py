@@ -7,6 +7,7 @@ from mooncake_py.ir.nodes import Function
 from mooncake_py.transform.inline import inline_one
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.rest_given import with_rest_given
 from mooncake_py.transform.whole import whole_displays
 
 
@@ -15,4 +16,4 @@ def prepare(fn: Function) -> Function:
     fn = explicit(whole_displays(fn))
     while (inlined := inline_one(fn)) is not None:
         fn = inlined
-    return settle_cells(fn)
+    return with_rest_given(settle_cells(fn))
