@@ -12,6 +12,7 @@ from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.infer.protocol import coming_back
 from mooncake_py.infer.results import forget_what_was_in_vain
 from mooncake_py.infer.types import Arr, T
+from mooncake_py.ir.ops import load_build_class
 from mooncake_py.lowering import lower
 from mooncake_py.run import NOTHING, Wary
 from mooncake_py.runtime.rule import DerivedRule
@@ -98,7 +99,7 @@ def derive_rule(
     taken.update(c.target for c in inferred.calls.values() if c.kind == "derived")
     guards = tuple(inferred.guards.values())
     rule = DerivedRule(fn.__code__, forward, pullback, derived.without_code(), guards, taken, sites)
-    rule.anywhere = not inferred.memory.handed_back
+    rule.anywhere = not (inferred.memory.handed_back or body.calls(load_build_class))
     if frame is not None and not outcome:  # an outcome that is an exception has no value to look at
         from mooncake_py.diagnostics.derived import watch_rule
 

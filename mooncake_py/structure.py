@@ -145,6 +145,11 @@ def note_made(cls: type) -> None:
     _is_one_of_many(cls, _IN_RUNS)
 
 
+def note_lasting(cls: type) -> None:
+    """A class that was made in derivation is that of all runs."""
+    _made[cls] = False
+
+
 def _is_one_of_many(cls: type, most: int) -> bool:
     if len(_made) > 5000:
         _made.clear()

@@ -549,7 +549,7 @@ class Walk:
             return None
         self._asked_for(code, c.body)
         if not code.co_flags & CO_OPTIMIZED:
-            self.of_classes.update(dict.fromkeys(made_in_class_body(c.body), DEEPEST + 1))
+            self.of_classes.update(dict.fromkeys(made_in_class_body(c.body, globals_), DEEPEST + 1))
         self._rebound_by(c)
         self.passed += [x for x in free.values() if isinstance(x, type) and is_user_class(x)]
         for name in names_of_values(c.body, code):

@@ -6,13 +6,14 @@ Values that come from outside are followed through each code, whatever the order
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import functools
 import heapq
 import importlib
 import operator
 import types as pytypes
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import TYPE_CHECKING, Any
 
@@ -162,12 +163,22 @@ def names_set(c: Code, defs: dict[Var, Call]) -> list[tuple[pytypes.ModuleType, 
     return found
 
 
-def made_in_class_body(body: Function) -> set[str]:
-    """The names by which a class will hold what its body makes, constants and functions, however decorated, apart."""
+def made_in_class_body(body: Function, scope: Mapping[str, Any]) -> set[str]:
+    """The names by which a class will hold what its body makes, constants and functions, however decorated, apart.
+
+    A data class holds none of what describes its fields (`field(default_factory=list)`); `scope` has the global names.
+    """
     functions: set[Operand] = set()
+    describing: set[Operand] = set()
     names: set[str] = set()
     for s in (s for b in body.blocks for s in b.stmts):
-        if is_const(s.fn, ops.make_function) or not functions.isdisjoint(s.args):
+        if is_const(s.fn, ops.load_name) and scope.get(s.args[0].value) is dataclasses.field:  # type: ignore[union-attr]
+            describing.add(s.out)
+        elif (
+            is_const(s.fn, ops.make_function)
+            or not functions.isdisjoint(s.args)
+            or (s.fn in describing and all(k != "default" or isinstance(v, Const) for k, v in s.kwargs))
+        ):
             functions.add(s.out)
         elif is_const(s.fn, ops.store_name) and isinstance(s.args[1], Var):
             names.add(str(s.args[0].value))  # type: ignore[union-attr]

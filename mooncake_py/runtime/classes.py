@@ -135,6 +135,12 @@ def _askers(bases: tuple[Any, ...], keywords: dict[str, Any]) -> _Askers:
     return _Askers(users, isinstance(meta, type) and issubclass(meta, enum.EnumMeta))
 
 
+def made_by_others(bases: tuple[Any, ...]) -> bool:
+    """Have classes of the user's a say in making a class of these bases, or is it an enumeration?"""
+    asked = _askers(bases, {})
+    return bool(asked.users or asked.enumeration)
+
+
 def _is_plainly_made(asked: _Askers, body: pytypes.FunctionType, computes: bool) -> bool:
     """Is nobody asked who may look at what the body has computed, and is not followed?"""
     if not asked.users and not asked.enumeration:

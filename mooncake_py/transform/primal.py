@@ -4,15 +4,17 @@ called on the spot (comprehensions, local lambdas) are taken in."""
 from __future__ import annotations
 
 from mooncake_py.ir.nodes import Function
+from mooncake_py.transform.attribute_cells import with_attribute_cells
 from mooncake_py.transform.inline import inline_one
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.protect import explicit
+from mooncake_py.transform.rest_given import with_rest_given
 from mooncake_py.transform.whole import whole_displays
 
 
 def prepare(fn: Function) -> Function:
     """The primal as inference wants it."""
-    fn = explicit(whole_displays(fn))
+    fn = explicit(with_attribute_cells(whole_displays(fn)))
     while (inlined := inline_one(fn)) is not None:
         fn = inlined
-    return settle_cells(fn)
+    return with_rest_given(settle_cells(fn))

@@ -6,7 +6,7 @@ import itertools
 import types as pytypes
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from mooncake_py.infer.inferred import Inferred, is_put_off, is_to_come
+from mooncake_py.infer.inferred import Guard, Inferred, is_put_off, is_to_come
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.numbers import computes_numbers
 from mooncake_py.infer.parts import is_exact
@@ -16,7 +16,7 @@ from mooncake_py.infer.state import Before
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir.nodes import BlockId, Function, Var
 from mooncake_py.kept_iterators import Generator
-from mooncake_py.run import NOTHING, Wary
+from mooncake_py.run import NAMES, NOTHING, Wary
 from mooncake_py.transform.advance import advance_iterators, ask_objects
 from mooncake_py.transform.any_length import of_any_length
 from mooncake_py.transform.asking import fuse, fuse_awaited
@@ -34,6 +34,7 @@ from mooncake_py.transform.kept import keep_views
 from mooncake_py.transform.late_cells import settle_cells
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.listed import as_lists, draw, draw_again
+from mooncake_py.transform.made_once import with_classes_made
 from mooncake_py.transform.merge import merged
 from mooncake_py.transform.protocol import as_calls, hidden, without_doubts
 from mooncake_py.transform.raised import own_handlers
@@ -62,6 +63,9 @@ def infer_simplified(
 ) -> tuple[Inferred, set[pytypes.FunctionType]]:
     """What is known of the simplest form of fn's primal, and the functions whose code or results that relies on."""
 
+    relied: list[Guard] = []
+    if outermost and objects and wary < NAMES:  # others may run several times in one run
+        primal, relied = with_classes_made(primal, fn.__globals__)
     first = arg_types[0] if arg_types else None
     is_resumed = isinstance(first, Obj) and issubclass(first.cls, Generator) and first.cls.resume is fn
 
@@ -131,6 +135,7 @@ def infer_simplified(
         found = with_classes(Classes(fn.__globals__, wary=wary, told=told, code=fn.__code__))
     if doubts(found[0].fn):
         found = with_classes(Classes(fn.__globals__, cautious=True, wary=wary))
+    found[0].guards |= {(id(g.scope), g.name): g for g in relied}
     return found
 
 

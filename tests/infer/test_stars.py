@@ -103,3 +103,22 @@ def test_arguments_between_which_one_is_starred_are_known_one_by_one(by):
         return unknown_lengths.Scaled.apply(o, *xs, o.v)
 
     assert all_sites(f, [0.4, 0.7], np.array([0.3, 1.1])) == []
+
+
+def slices_given_to_an_inner_function(xs):
+    k = xs[0]
+
+    def weighted(*r):
+        return sum(r) * k
+
+    def largest(*r):
+        return max(r)
+
+    total = weighted(k, 2.0)
+    for i in range(4):
+        total += weighted(*xs[i : i + 3]) * largest(*xs[i:])
+    return total + sum([weighted(*xs[:i]) for i in range(4)])
+
+
+def test_inner_functions_that_take_any_number_of_arguments_are_known() -> None:
+    assert all_sites(slices_given_to_an_inner_function, [0.4, 0.7, 1.2, 0.3]) == []

@@ -24,6 +24,7 @@ def lifted(f: Callable[..., Any]) -> bool:
     zoo.inner_recursion, zoo.inner_recursion_of_two, zoo.inner_recursion_with_an_active_argument,
     zoo.inner_recursion_that_fills_a_list, zoo.inner_recursion_made_in_a_loop,
     zoo.inner_recursion_that_rebinds, zoo.inner_recursion_beside_one_that_rebinds,
+    zoo.inner_recursion_counts_its_calls,
     handed_on.recursion_by_a_generator_expression, handed_on.recursion_by_a_generator_function,
     handed_on.recursion_by_functions_of_functions, handed_on.two_that_call_each_other_by_generator_expressions,
 ])  # fmt: skip
@@ -32,7 +33,7 @@ def test_what_is_lifted(f: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("f", [
-    zoo.inner_recursion_rebound, zoo.inner_recursion_counts_its_calls, zoo.inner_cached,
+    zoo.inner_recursion_rebound, zoo.inner_cached,
     handed_on.recursion_that_is_handed_on_as_a_value, handed_on.recursion_that_is_compared,
 ])  # fmt: skip
 def test_what_is_not(f: Callable[..., Any]) -> None:

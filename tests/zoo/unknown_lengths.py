@@ -409,3 +409,47 @@ def columns_of_pairs(xs):
 def no_columns(xs):
     rows = [xs[:0], xs]
     return len(list(zip(*rows))) + sum(sum(c) for c in list(zip(*rows))) + xs[0]
+
+
+@case([0.4, 0.7, 1.2, 0.3])
+def inner_functions_of_any_number_of_arguments(xs):
+    k = xs[0]
+
+    def weighted(*r):
+        return sum(r) * k + len(r)
+
+    largest = lambda *r: max(r) if r else 0.0
+
+    def first(*r):
+        a, *others = r
+        return a * sum(others)
+
+    total = 0.0
+    for i in range(4):
+        total += weighted(*xs[i : i + 3]) * largest(*xs[:i]) + first(*xs[i:])
+    return total + weighted(k, *xs) + weighted() + first(*(x * x for x in xs)) + largest(1.0, k)
+
+
+@case([0.4, 0.7, 1.2, 0.3])
+def inner_functions_of_any_number_of_arguments_that_raise(xs):
+    def product(*r):
+        return r[0] * r[2]
+
+    total = 0.0
+    for xs_ in (xs, xs[:2], 3.0):
+        try:
+            total += product(*xs_)
+        except (IndexError, TypeError) as e:
+            total = total * xs[1] + isinstance(e, TypeError)
+    return total
+
+
+@case([0.4, 0.7, 1.2])
+def inner_functions_of_any_number_that_are_handed_on(xs):
+    def add(*r):
+        return sum(r)
+
+    def twice(f, *r):
+        return f(*r) * 2.0 + add(*r)
+
+    return twice(add, *xs) * add(*xs) + add(*xs, *xs) + sum(map(add, xs, xs))
