@@ -401,3 +401,94 @@ def told_by_their_class(xs):
     if isinstance(held[2], types.GeneratorType) or not isinstance(held[0], collections.abc.Generator):
         total *= 100.0
     return total * len(list(held[2]))
+
+
+class Unwound:
+    def __init__(self, items):
+        self.items = reversed(items)
+
+    def pull(self):
+        return next(self.items)
+
+
+def times_the_next(xs, others):
+    for x in xs:
+        yield x * next(others, 2.0)
+
+
+@case(XS)
+def backwards_in_attributes_and_lists(xs):
+    last, total = Unwound(xs), 0.0
+    ways = [iter(xs), reversed(xs)]
+    for i in range(len(xs)):
+        total = 0.8 * total + last.pull() * next(ways[i % 2]) ** 2
+    for x in {"rest": reversed(xs[2:])}["rest"]:
+        total = 0.7 * total + x
+    return total + sum(ways[1]) + sum(times_the_next(xs, reversed(xs[1:])))
+
+
+@case(XS)
+def backwards_over_containers_of_each_kind(xs):
+    grown = list(xs[:4])
+    held = [
+        reversed(deque(xs)),
+        reversed(tuple(xs)),
+        reversed((xs[0], *xs[3:])),
+        reversed(np.array(xs)),
+        reversed(grown),
+    ]
+    grown.append(xs[5])
+    total = 0.0
+    for _ in range(2):
+        for i, it in enumerate(held):
+            total += (i + 1.0) * next(it) * total + next(it, xs[0])
+    return total
+
+
+@case(XS)
+def backwards_over_what_gets_shorter(xs):
+    ys = [x * x for x in xs]
+    left, total = [reversed(ys)], 0.0
+    while (y := next(left[0], None)) is not None:
+        total = 0.8 * total + y
+        ys[0] = total
+        ys.pop()
+        del ys[3:]
+    ys.extend(xs)
+    return total + next(left[0], xs[1])
+
+
+@case(XS)
+def zip_strict_with_reversed_and_numbered(xs):
+    total = sum([a * a * b for a, b in zip(xs, reversed(xs), strict=True)])
+    for a, b, (i, c) in zip(xs, reversed(xs), enumerate(xs), strict=True):
+        total += a * b * b * c * i
+    ends = dict(zip(range(6), reversed(xs), strict=True))
+    try:
+        for a, b in zip(xs[1:], reversed(xs), strict=True):
+            total += a * b
+    except ValueError:
+        total *= 2.0
+    return total * ends[1]
+
+
+@case(XS)
+def zip_strict_with_reversed_that_changes(xs):
+    ys, total, rest = xs[:4], 0.0, reversed(xs)
+    for i, (a, b) in enumerate(zip(xs[:4], reversed(ys), strict=True)):
+        total += a * b * b
+        if i == 1:
+            ys.extend(xs)
+    try:
+        for a, b in zip(xs, reversed(ys), strict=True):
+            total += a * b
+            ys.clear()
+    except ValueError:
+        total *= 2.0
+    for _ in range(2):
+        try:
+            for a, b in zip(xs, rest, strict=True):
+                total += a * b * b
+        except ValueError:
+            total *= 3.0
+    return total
