@@ -216,7 +216,7 @@ def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:
     """Is this an operator that cannot write to an operand, or a function of numbers that is given some?"""
     if f in _READING or (f in _WRITING and not hasattr(type(args[0]), _WRITING[f])):
         return True
-    known = all(type(x) in ATOMS or type(x) in _NUMBERS for x in args)
+    known = all(type(x) in ATOMS or type(x) in _NUMBERS or isinstance(x, np.number) for x in args)
     return known and getattr(f, "__module__", None) in ("_operator", "math", "cmath")
 
 

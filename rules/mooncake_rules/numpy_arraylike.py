@@ -17,7 +17,7 @@ from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_ufunc import ruled, with_keywords
 from mooncake_rules.sequences import SEQUENCES, unstack
 
-_LISTED = (*SEQUENCES, np.flatiter)
+_LISTED = (*SEQUENCES, range, np.flatiter)
 _LIKE = (*_LISTED, float, complex, int, np.generic)
 _NUMERIC = (np.ndarray, float, complex, int, np.generic)
 _BY_OPERATOR: dict[Any, Any] = {np.absolute: abs, np.negative: operator.neg, np.positive: operator.pos}
@@ -112,13 +112,13 @@ def _operator(f: Any) -> None:
     """An operator between an array and a list or tuple; whole numbers repeat these."""
     numbers = np.ndarray if f in (operator.mul, operator.imul) else (np.ndarray, np.generic)
 
-    @overlay(f, classes=(numbers, SEQUENCES))
+    @overlay(f, classes=(numbers, (*SEQUENCES, range)))
     def with_list(a, b):
         return f(a, np.asarray(b))
 
     plain = _PLAIN.get(f, f)  # a list has no operator in place but + and * of its own kind: what it gives is an array
 
-    @overlay(f, classes=(SEQUENCES, numbers))
+    @overlay(f, classes=((*SEQUENCES, range), numbers))
     def of_list(a, b):
         return plain(np.asarray(a), b)
 

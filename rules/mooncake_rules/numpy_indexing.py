@@ -236,6 +236,25 @@ def setitem_sequence(a: CoDual, i, v):
     return None, pullback
 
 
+@rrule(operator.setitem, types=(Array, Any_, str), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, bytes), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, type(None)), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, range), mutates=(0,))
+def setitem_constant(a: CoDual, i, v):
+    """Text that NumPy reads as a number, None as NaN, whole numbers."""
+    x = a.primal
+    f = a.fdata
+    old = saved(x, i)
+    x[i] = v
+
+    def pullback(_):
+        put_back(x, i, old)
+        if f is not None:
+            take_at(shadow_dense(f), i)
+
+    return None, pullback
+
+
 def _spread(d: Any, v: Any) -> Any:
     """The array d as cotangents of the nested sequence v."""
     return tuple(_spread(x, y) for x, y in zip(d, v, strict=True)) if isinstance(v, SEQUENCES) else d

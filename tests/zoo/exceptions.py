@@ -1054,3 +1054,18 @@ def arguments_of_an_exception_whose_class_is_made_here(x):
     except Stop as caught:
         total = caught.args[0] * len(caught.args)
     return total + e.args[0] * e.v + Plain(x, 1).args[0]
+
+
+@case([np.float64(1.3), "n/a", np.float64(0.4), None])
+def words_among_numbers_are_left_out(xs):
+    t = np.float64(0.0)
+    for v in xs:
+        try:
+            t += v * xs[0]
+        except TypeError:
+            t *= 1.5
+        try:
+            t += v
+        except TypeError:
+            t -= xs[2]
+    return t

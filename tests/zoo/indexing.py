@@ -292,3 +292,22 @@ def zero_d_indexing(s, v):
     w[...] = s
     w[0] = s[()] * v[1]
     return w, s[None] * v
+
+
+@case(V)
+def text_and_ranges_written_into_an_array(a):
+    m = a[:3] * 2.0
+    m[0] = "1.5"
+    m[1:] = "0.5 2".split()
+    n = np.outer(a[:2], m)
+    n[1] = range(3)
+    missing = a[:2] * m[0]
+    missing[0] = None
+    return n @ m + np.nansum(missing)
+
+
+@case(V)
+def ranges_beside_arrays(a):
+    b = a.copy()
+    b *= range(1, 7)
+    return b + range(6) / a - range(1, 7) ** np.sin(a) + np.maximum(a, range(6)) * (a @ range(6))
