@@ -160,17 +160,13 @@ def watched(generator: Generator) -> None:
 
 
 class SequenceIterator:
-    """The iterator over what has a length and items; what is appended while it runs is seen, in a deque refused.
+    """The iterator over what has a length and items; what is appended while it runs is seen, in a deque refused."""
 
-    One that goes backwards has step -1.
-    """
+    __slots__ = ("length", "position", "sequence")
 
-    __slots__ = ("length", "position", "sequence", "step")
-
-    def __init__(self, sequence: Any, step: int = 1):
+    def __init__(self, sequence: Any):
         self.sequence = sequence
-        self.step = step
-        self.position = 0 if step > 0 else len(sequence) - 1
+        self.position = 0
         self.length = len(sequence) if isinstance(sequence, deque) else None
 
     def __iter__(self) -> SequenceIterator:
@@ -183,14 +179,11 @@ class SequenceIterator:
         if i < 0 or i >= len(self.sequence):
             self.position = -1  # where it stays, whatever is appended then
             raise StopIteration
-        self.position = i + self.step
+        self.position = i + 1
         return self.sequence[i]
 
     def __length_hint__(self) -> int:
-        i, n = self.position, len(self.sequence)
-        if self.step < 0:
-            return i + 1 if i < n else 0
-        return 0 if i < 0 else max(n - i, 0)
+        return 0 if self.position < 0 else max(len(self.sequence) - self.position, 0)
 
 
 def kept_iterator(x: Any) -> Any:
@@ -198,29 +191,13 @@ def kept_iterator(x: Any) -> Any:
     return iter(x)
 
 
-def backwards(sequence: Any, last: int) -> Any:
-    """The items of a sequence from number `last` on, which is found out before the first is asked for."""
-    return reversed(sequence[: last + 1])
-
-
-def kept_backwards(sequence: Any, last: int) -> Any:
-    """The same, where the iterator is not only looped over."""
-    return backwards(sequence, last)
-
-
-def over_sequence(xs: Any, length: int | None = None, first: int = 0, step: int = 1) -> SequenceIterator:
+def over_sequence(xs: Any, length: int | None = None) -> SequenceIterator:
     """The iterator over a list or array, made attribute by attribute: all of it is known at once."""
     it: SequenceIterator = make_object(SequenceIterator)
     it.sequence = xs
-    it.position = first
-    it.step = step
+    it.position = 0
     it.length = length
     return it
-
-
-def back_over_sequence(xs: Any, last: int) -> SequenceIterator:
-    """The one that goes backwards."""
-    return over_sequence(xs, None, last, -1)
 
 
 def over_deque(xs: deque) -> SequenceIterator:
@@ -231,13 +208,3 @@ def over_deque(xs: deque) -> SequenceIterator:
 def over_tuple(xs: tuple) -> SequenceIterator:
     """The same for a tuple."""
     return over_sequence(list(xs))
-
-
-def back_over_deque(xs: deque, last: int) -> SequenceIterator:
-    """The one that goes backwards over a deque."""
-    return over_sequence(xs, len(xs), last, -1)
-
-
-def back_over_tuple(xs: tuple, last: int) -> SequenceIterator:
-    """The one that goes backwards over a tuple."""
-    return over_sequence(list(xs), None, last, -1)

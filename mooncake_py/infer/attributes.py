@@ -39,7 +39,6 @@ from mooncake_py.infer.inferred import CallInfo, Guard
 from mooncake_py.infer.kept_names import reads_kept, reads_kept_for, writes_kept
 from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
-from mooncake_py.infer.own_containers import is_in_c
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import classes_given, fold_hasattr, fold_isinstance, tells_content, uses_up
 from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan
@@ -270,10 +269,6 @@ class Attributes(State):
             ):
                 self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
                 return Known(value)
-        if made is not None and len(args) == 3 and is_in_c(made) and isinstance(types[2], Known):
-            if getattr(made, name, ABSENT) is ABSENT:  # and will be
-                self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
-                return types[2]
         if isinstance(t, Known) and isinstance(t.value, _OF_NUMBERS) and hasattr(t.value, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
             return abstract(getattr(t.value, name), False)

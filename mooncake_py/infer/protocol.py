@@ -82,15 +82,10 @@ from mooncake_py.iterators import advance, next_of_object
 from mooncake_py.kept_iterators import (
     Generator,
     Lasting,
-    back_over_deque,
-    back_over_sequence,
-    back_over_tuple,
-    backwards,
     goes_on,
     goes_on_as_in_c,
     item_of,
     item_of_or,
-    kept_backwards,
     kept_iterator,
     over_deque,
     over_sequence,
@@ -456,8 +451,8 @@ class Classes:
         """A call of an operator, of a builtin that asks the class of an object, or of a class."""
         if isinstance(f, type) and f not in SPECIAL:
             return self._construct(f, args, kwargs)
-        if f is kept_iterator or f is kept_backwards:
-            return _kept(f, args, types[0])
+        if f is kept_iterator:
+            return _kept(args, types[0])
         if (f is advance or f is next) and isinstance(types[0], Obj) and issubclass(types[0].cls, Generator):
             return _of_generator(f, args, types[0].cls)
         if f is dataclasses.replace and len(types) == 1 and isinstance(types[0], Obj):
@@ -660,16 +655,15 @@ def _of_generator(f: Any, args: tuple[Operand, ...], cls: type[Generator]) -> Pl
     return Plan(go_on.value, (resume, *(*args, Const(None), Const(None))[:3]))
 
 
-def _kept(f: Any, args: tuple[Operand, ...], t: T) -> Plan | None:
+def _kept(args: tuple[Operand, ...], t: T) -> Plan | None:
     """What makes an iterator over a value of this type."""
-    onward = f is kept_iterator
-    if isinstance(t, Lst) and t.cls is deque:
-        return Plan(over_deque if onward else back_over_deque, args)
-    if isinstance(t, Lst) or (isinstance(t, Arr) and t.fewest):
-        return Plan(over_sequence if onward else back_over_sequence, args)
+    if isinstance(t, Lst):
+        return Plan(over_deque if t.cls is deque else over_sequence, args)
+    if isinstance(t, Arr) and t.fewest:
+        return Plan(over_sequence, args)
     if isinstance(t, Tup) and t.cls is tuple:
-        return Plan(over_tuple if onward else back_over_tuple, args)
-    return None if isinstance(t, (Bot, Top)) else Plan(Const(iter if onward else backwards), args)
+        return Plan(over_tuple, args)
+    return None if isinstance(t, (Bot, Top)) else Plan(Const(iter), args)
 
 
 _REPEAT = (tuple.__mul__, tuple.__rmul__)

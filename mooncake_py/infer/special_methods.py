@@ -14,9 +14,6 @@ from mooncake_py.fields import check_factory, has_own, items_of, own
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 from mooncake_py.kept_iterators import (
-    back_over_deque,
-    back_over_sequence,
-    back_over_tuple,
     goes_on,
     goes_on_as_in_c,
     item_of,
@@ -169,7 +166,7 @@ STAND_INS = frozenset(
     {one_answers, two_answer, truth_of, no_truth_of, found_in, asked, iterating, items_left, next_of_object}
 )
 STAND_INS |= {goes_on, goes_on_as_in_c, item_of, item_of_or, items_of_generator}
-STAND_INS |= {over_deque, over_sequence, over_tuple, back_over_deque, back_over_sequence, back_over_tuple}
+STAND_INS |= {over_deque, over_sequence, over_tuple}
 STAND_INS |= {measured, is_filled, is_empty, as_float}
 STAND_INS |= {two_items, three_items, two_attributes, three_attributes, inner_attribute}
 STAND_INS |= {

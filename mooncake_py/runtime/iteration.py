@@ -16,15 +16,7 @@ import numpy as np
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.iterators import KEY_ITERATORS, KEYS_VIEWS, DictItems, DictValues, advance, item_by_item, items_left
-from mooncake_py.kept_iterators import (
-    Generator,
-    Lasting,
-    SequenceIterator,
-    backwards,
-    check_stop,
-    kept_backwards,
-    kept_iterator,
-)
+from mooncake_py.kept_iterators import Generator, Lasting, SequenceIterator, check_stop, kept_iterator
 from mooncake_py.kinds import ConstantKeys
 from mooncake_py.registry import at_run_time, find_rule_for_values
 from mooncake_py.runtime.registered import run_rule
@@ -52,10 +44,22 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
         return x, fx, None
     if cls is np.flatiter and type(fx) is Shadow:
         return x, fx, None
-    if (found := _over_sequence(x, fx, 1)) is not None:
-        return found
+    array = cls is np.ndarray and x.ndim
+    if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
+        it = SequenceIterator(x)
+        return it, ObjectShadow(it, {"sequence": fx}), None
     if isinstance(x, (list, deque)) and cls.__iter__ in (list.__iter__, deque.__iter__):
         return call(cls.__iter__, None, args, fargs, protected=protected)  # whatever x[i] means
+    if isinstance(x, tuple) and cls.__iter__ is tuple.__iter__:
+        n = tuple.__len__(x)
+        items = ListShadow([None] * n if fx is None else list(fx), [None] * n)
+        it = SequenceIterator(list(tuple.__iter__(x)))
+
+        def pullback(_: Any) -> Any:
+            r, items.r = items.r, [None] * n
+            return (None, tuple(r)) if any(t is not None for t in r) else None
+
+        return it, ObjectShadow(it, {"sequence": items}), pullback
     if cls in KEYS_VIEWS or (isinstance(x, _KEYED) and cls.__iter__ in _OVER_KEYS):
         return iter(x), fx, None  # whose tangents are found in the shadow of the dict or set
     method = _method_of_iteration(cls)
@@ -65,34 +69,6 @@ def codual_iter(call: Call, args: Values, fargs: Values, protected: bool) -> tup
     if method is _MISSING:
         iter(x)  # raises
     return None
-
-
-def _over_sequence(x: Any, fx: Any, step: int) -> tuple[Any, Any, Any] | None:
-    """The iterator over a sequence, with step -1 backwards; None for what is of another kind."""
-    cls = type(x)
-    array = cls is np.ndarray and x.ndim
-    if (cls in (list, deque) and type(fx) is ListShadow) or (array and type(fx) is Shadow):
-        it = SequenceIterator(x, step)
-        return it, ObjectShadow(it, {"sequence": fx}), None
-    if not isinstance(x, tuple) or cls.__iter__ is not tuple.__iter__:
-        return None
-    n = tuple.__len__(x)
-    items = ListShadow([None] * n if fx is None else list(fx), [None] * n)
-    it = SequenceIterator(list(tuple.__iter__(x)), step)
-
-    def pullback(_: Any) -> Any:
-        r, items.r = items.r, [None] * n
-        return (None, tuple(r), *[None] * (step < 0)) if any(t is not None for t in r) else None
-
-    return it, ObjectShadow(it, {"sequence": items}), pullback
-
-
-def codual_backwards(_: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
-    """`backwards(sequence, last)`, where `last` is the number of the last item."""
-    x, fx = args[0], fargs[0]
-    if isinstance(x, tuple) and type(x) is not tuple:
-        return None  # what x[i] means is for its class to say
-    return _over_sequence(x, fx, -1)
 
 
 def codual_advance(call: Call, args: Values, fargs: Values, protected: bool) -> tuple[Any, Any, Any] | None:
@@ -336,8 +312,6 @@ ITERATION: dict[Any, Callable[[Call, Values, Values, bool], tuple[Any, Any, Any]
     iter: codual_iter,
     next: codual_next,
     kept_iterator: codual_iter,
-    backwards: codual_backwards,
-    kept_backwards: codual_backwards,
     advance: codual_advance,
     **{f: _keys_by(f) for f in (dict.keys, dict.__iter__, dict.__reversed__, set.__iter__, frozenset.__iter__)},
     **{cls.__next__: codual_next for cls in KEY_ITERATORS},

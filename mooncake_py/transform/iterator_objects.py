@@ -18,7 +18,7 @@ from mooncake_py.infer.types import Arr, Known, Lst, T, Top, Tup
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, CFGBlock, Const, ForNext, Function, Operand, Var
-from mooncake_py.kept_iterators import backwards, kept_backwards, kept_iterator
+from mooncake_py.kept_iterators import kept_iterator
 from mooncake_py.registry import overlay_of
 from mooncake_py.transform.generators import as_function
 from mooncake_py.transform.inline import MOST_TOTAL, Callee, callee_of
@@ -27,8 +27,6 @@ from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import splice
 
 _STAND_INS: frozenset[Any] = STAND_INS
-_KEPT: dict[Any, tuple[Any, int]] = {iter: (kept_iterator, 1), backwards: (kept_backwards, 2)}
-"""What stands for a call of these that something keeps the result of, and of how many arguments."""
 MOST_OF_ONE = 40
 """Statements of a generator: all of them stand wherever it is asked for an item, with the places it goes on from."""
 
@@ -73,10 +71,6 @@ def _made(s: Call, callee: Callee, inferred: Inferred, globals_: dict) -> Functi
 def _code_of(s: Call, inferred: Inferred) -> pytypes.CodeType | None:
     """The code of the generator function; None for what asks an object for its items, which is none of the user's."""
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
-    if isinstance(t, Known) and t.value is backwards:
-        of = s.args[0]
-        if isinstance(of, Var) and isinstance(inferred.types.get(of), (Lst, Tup, Arr)):
-            return None  # one over a sequence
     if isinstance(t, Known):
         f = overlay_of(t.value, len(s.args), bool(s.kwargs)) or t.value
         return f.__code__ if isinstance(f, pytypes.FunctionType) and f not in _STAND_INS else None
@@ -91,15 +85,9 @@ def _over_sequences(inferred: Inferred, classes: Classes) -> Function | None:
     def type_of(v: Operand) -> T | None:
         return Known(v.value) if isinstance(v, Const) else inferred.types.get(v)
 
-    def made_by(s: Call) -> Any:
-        f = type_of(s.fn)
-        if not isinstance(f, Known) or type(f.value).__hash__ is None or f.value not in _KEPT or s.kwargs:
-            return None
-        kept, n = _KEPT[f.value]
-        return kept if len(s.args) == n else None
-
     def is_kept(s: Call) -> bool:
-        if made_by(s) is None:
+        f = type_of(s.fn)
+        if not isinstance(f, Known) or f.value is not iter or len(s.args) != 1 or s.kwargs:
             return False
         t = type_of(s.args[0])
         return s.out not in looped and isinstance(t, (Lst, Tup, Arr, Top)) and t.active and s.out not in classes.kept
@@ -107,6 +95,6 @@ def _over_sequences(inferred: Inferred, classes: Classes) -> Function | None:
     for b in fn.blocks:
         found = list(filter(is_kept, b.stmts)) if b.id in inferred.reached else []
         classes.kept.update(s.out for s in found)
-        stmts = [replace(s, fn=Const(made_by(s))) if s in found else s for s in b.stmts]
+        stmts = [replace(s, fn=Const(kept_iterator)) if s in found else s for s in b.stmts]
         blocks.append(replace(b, stmts=tuple(stmts)) if found else b)
     return None if all(x is y for x, y in zip(blocks, fn.blocks, strict=True)) else replace(fn, blocks=tuple(blocks))

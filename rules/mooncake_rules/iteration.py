@@ -10,8 +10,6 @@ from collections import deque
 from types import FunctionType, MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from mooncake_py import run
 from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
@@ -25,7 +23,7 @@ from mooncake_py.iterators import (
     check_same_length,
     shortest,
 )
-from mooncake_py.kept_iterators import SequenceIterator, backwards, check_closed, watched
+from mooncake_py.kept_iterators import SequenceIterator, check_closed, watched
 from mooncake_py.registry import drained, incurious, infer_table, overlay, overlay_modules, rrule, zero_derivative
 from mooncake_py.tangents import CoDual
 
@@ -161,6 +159,11 @@ def reversed_(sequence):
     return backwards(sequence, len(sequence) - 1)
 
 
+def backwards(sequence: Any, last: int) -> Any:
+    """The items of a sequence from number `last` on, which is found out before the first is asked for."""
+    return reversed(sequence[: last + 1])
+
+
 @overlay(backwards)
 @as_in_c
 def backwards_(sequence, last):
@@ -168,15 +171,6 @@ def backwards_(sequence, last):
         for x in reversed(sequence):
             yield x
         return
-    for i in range(last, -1, -1):
-        if i >= len(sequence):
-            return
-        yield sequence[i]
-
-
-@overlay(backwards, classes=((list, tuple, deque, np.ndarray), int))
-@as_in_c
-def _backwards_over_items(sequence, last):
     for i in range(last, -1, -1):
         if i >= len(sequence):
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import operator
 import sys
 import types
 from collections.abc import Callable
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import mooncake_py
 from mooncake_py.frontend import normalise
 from mooncake_py.frontend.reducible import make_reducible
 from mooncake_py.frontend.ssa import SSABuilder
@@ -203,34 +201,3 @@ def test_sequence_iterator_sees_appends_and_stays_ended() -> None:
     assert list(itertools.islice(it, 5)) == [2]
     xs.append(3)
     assert list(it) == []
-
-
-def test_sequence_iterator_that_goes_backwards() -> None:
-    xs = [1, 2, 3]
-    it = SequenceIterator(xs, -1)
-    xs.append(4)
-    assert next(it) == 3 and operator.length_hint(it) == operator.length_hint(reversed(xs[:2]))
-    del xs[1:]
-    assert operator.length_hint(it) == 0
-    assert list(it) == []
-    xs += [2, 3]
-    assert list(it) == []
-
-
-def pulled(xs: list[float]) -> float:
-    held, total = {"back": reversed(xs), "forth": iter(xs)}, 0.0
-    for _ in range(len(xs)):
-        total = 0.5 * total + next(held["back"]) * next(held["forth"])
-    return total
-
-
-def met_in_the_middle(xs: list[float]) -> float:
-    total = 0.0
-    for a, b, (i, c) in zip(xs, reversed(xs), enumerate(xs), strict=True):
-        total += a * a * b * c * i
-    return total
-
-
-@pytest.mark.parametrize("f", [pulled, met_in_the_middle])
-def test_what_goes_backwards_is_known(f: Callable[..., float]) -> None:
-    assert not mooncake_py.inspect(f, [0.3, 0.7, 0.4]).derived.dynamic
