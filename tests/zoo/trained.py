@@ -114,6 +114,17 @@ def steps_down(w1, b1, w2, b2, x, rate):
     return (net(x) ** 2).sum() + sum(p.data.sum() for p in params)
 
 
+@case(W1, B1, W2, B2, X)
+def backward_after_each_loss(w1, b1, w2, b2, x):
+    net = network(w1, b1, w2, b2)
+    losses = []
+    for _ in range(2):
+        y = net(x)
+        losses.append((y**2).mean())
+        net.backward(2 * y)
+    return losses[-1] + net.layers[0].w.grad.sum()
+
+
 @case(W1, B1, W2, B2, X, Y, 0.05)
 def with_moments(w1, b1, w2, b2, x, y, rate):
     net = network(w1, b1, w2, b2)
