@@ -310,4 +310,4 @@ def text_and_ranges_written_into_an_array(a):
 def ranges_beside_arrays(a):
     b = a.copy()
     b *= range(1, 7)
-    return b + range(6) / a - range(1, 7) ** np.sin(a) + np.maximum(a, range(6)) * (a @ range(6))
+    return b + range(6) / a - range(1, 7) ** np.sin(a) + np.hypot(a, range(6)) * (a @ range(6))
