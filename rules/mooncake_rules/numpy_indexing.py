@@ -221,7 +221,12 @@ def setitem(a: CoDual, i, v):
 
 @rrule(operator.setitem, types=(Array, Any_, list), mutates=(0,))
 @rrule(operator.setitem, types=(Array, Any_, tuple), mutates=(0,))
-def setitem_sequence(a: CoDual, i, v):
+@rrule(operator.setitem, types=(Array, Any_, range), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, str), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, bytes), mutates=(0,))
+@rrule(operator.setitem, types=(Array, Any_, type(None)), mutates=(0,))
+def setitem_converted(a: CoDual, i, v):
+    """Sequences; text, which NumPy reads as a number, and None, which is NaN."""
     x = a.primal
     f = a.fdata
     old = saved(x, i)
@@ -231,26 +236,8 @@ def setitem_sequence(a: CoDual, i, v):
         put_back(x, i, old)
         if f is None:
             return None
-        return None, None, _spread(unbroadcast(take_at(shadow_dense(f), i), np.shape(v)), v)
-
-    return None, pullback
-
-
-@rrule(operator.setitem, types=(Array, Any_, str), mutates=(0,))
-@rrule(operator.setitem, types=(Array, Any_, bytes), mutates=(0,))
-@rrule(operator.setitem, types=(Array, Any_, type(None)), mutates=(0,))
-@rrule(operator.setitem, types=(Array, Any_, range), mutates=(0,))
-def setitem_constant(a: CoDual, i, v):
-    """Text that NumPy reads as a number, None as NaN, whole numbers."""
-    x = a.primal
-    f = a.fdata
-    old = saved(x, i)
-    x[i] = v
-
-    def pullback(_):
-        put_back(x, i, old)
-        if f is not None:
-            take_at(shadow_dense(f), i)
+        d = take_at(shadow_dense(f), i)
+        return None, None, _spread(unbroadcast(d, np.shape(v)), v) if isinstance(v, SEQUENCES) else None
 
     return None, pullback
 
