@@ -6,7 +6,6 @@ An integral's derivative by what its integrand depends on is the integral of tha
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.numpy_analysis import trapezoid_cotangents
+from mooncake_rules.quadrature import MOST, Piece, Rule, adaptive, at_nodes
 from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_adjoint import Motion
 from mooncake_rules.scipy_kept import knots_of
@@ -29,7 +29,6 @@ from mooncake_rules.sequences import unstack
 
 Options = dict[str, Any]
 _EMPTY = CoDual((), None)
-_EPSILON = float(np.finfo(float).eps)
 
 # -- sampled data -----------------------------------------------------------------------------------------
 
@@ -149,44 +148,6 @@ def _like(dy: Any, y: Any) -> Any:
     return np.full(np.shape(y), dy) if isinstance(y, np.ndarray) else type(y)(dy)
 
 
-# Nodes and weights of Gauss and Kronrod, 10 and 21 points (Piessens et al., QUADPACK, 1983, routine qk21).
-_KRONROD = np.array([
-    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
-    0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
-    0.562757134668604683339000099272694, 0.433395394129247190799265943165784, 0.294392862701460198131126603103866,
-    0.148874338981631210884826001129720, 0.0,
-])  # fmt: skip
-_OF_KRONROD = np.array([
-    0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
-    0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
-    0.123491976262065851077958109585166, 0.134709217311473325928054001771707, 0.142775938577060080797094273138717,
-    0.147739104901338491374841515972068, 0.149445554002916905664936468389821,
-])  # fmt: skip
-_OF_GAUSS = np.array([
-    0.066671344308688137593568809893332, 0.149451349150580593145863396957770, 0.219086362515982043995534934228163,
-    0.269266719309996355091226921569469, 0.295524224714752870173815619188769,
-])  # fmt: skip
-ALL = (np.concatenate([-_KRONROD, _KRONROD[-2::-1]]), np.concatenate([_OF_KRONROD, _OF_KRONROD[-2::-1]]))
-TENTH = (np.concatenate([-_KRONROD[1::2], _KRONROD[-2::-2]]), np.concatenate([_OF_GAUSS, _OF_GAUSS[::-1]]))
-_MOST = 200
-"""How many pieces an interval is divided into at most; SciPy's own limit is 50."""
-
-
-def at_nodes(lo: float, hi: float, rule: tuple[np.ndarray, np.ndarray], a: float, b: float) -> Any:
-    """Where the rule takes the integrand between lo and hi, and the weights. Of an infinite interval lo and hi are in
-    (0, 1), which QUADPACK maps it to by x = a + (1 - t) / t."""
-    half = 0.5 * (hi - lo)
-    t, w = 0.5 * (lo + hi) + half * rule[0], half * rule[1]
-    if np.isfinite(a) and np.isfinite(b):
-        return t, w
-    x, w = (1.0 - t) / t, w / (t * t)
-    if np.isfinite(a):
-        return (a + x, w) if b > 0 else (a - x, -w)
-    if np.isfinite(b):
-        return (b - x, w) if a < 0 else (b + x, -w)
-    return np.concatenate([x, -x]), np.concatenate([w, w]) * (1.0 if b > a else -1.0)
-
-
 def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
     """Of the cotangent of everything that an integrand depends on, dy being that of its integral.
 
@@ -194,62 +155,15 @@ def _integral(d: Dependence, a: float, b: float, dy: Any, epsabs: float, epsrel:
     and once for that of Gauss inside of it.
     """
 
-    def by(rule: Any, lo: float, hi: float) -> np.ndarray:
-        xs, ws = at_nodes(lo, hi, rule, a, b)
+    def by(rule: Rule, piece: Piece) -> np.ndarray:
+        xs, ws = at_nodes(piece, rule, a, b)
         y, pull = d.weighted(ws.tolist(), xs.tolist())
         return pull(dy(y))
 
     knots = [p for x in d.made_of_arrays() for p in knots_of(x).tolist() if min(a, b) < p < max(a, b)]
     if knots:  # the slopes of an interpolant by what it was made of have kinks there, or jumps
-        points = [*(() if points is None else points), *(knots if len(knots) < _MOST // 4 else ())]
+        points = [*(() if points is None else points), *(knots if len(knots) < MOST // 4 else ())]
     return adaptive(by, a, b, epsabs, epsrel, points)
-
-
-def adaptive(by: Any, a: float, b: float, epsabs: float, epsrel: float, points: Any) -> np.ndarray:
-    """The integral of a vector, of which `by(rule, lo, hi)` gives that of a piece by a rule's nodes.
-
-    By halves of the piece with the largest error, as QUADPACK does.
-    """
-    epsabs, epsrel = max(epsabs, 1e-12), min(epsrel, 1e-10)
-
-    def piece(lo: float, hi: float) -> tuple[float, float, float, np.ndarray]:
-        whole = by(ALL, lo, hi)
-        return _greatest(errors(whole, by(TENTH, lo, hi))) if whole.size else 0.0, lo, hi, whole
-
-    if a == b:
-        return np.zeros_like(by(TENTH, a, b))
-    pieces = [piece(lo, hi) for lo, hi in first_pieces(a, b, points)]
-    while True:
-        whole = np.sum([p[3] for p in pieces], axis=0)
-        if not whole.size or len(pieces) >= _MOST:
-            return whole
-        if sum(p[0] for p in pieces) <= max(epsabs, epsrel * _greatest(whole)):
-            return whole
-        worst = max(range(len(pieces)), key=lambda i: pieces[i][0])
-        _, lo, hi, _ = pieces.pop(worst)
-        middle = 0.5 * (lo + hi)
-        pieces += [piece(lo, middle), piece(middle, hi)]
-
-
-def errors(whole: np.ndarray, less: np.ndarray) -> np.ndarray:
-    """QUADPACK's estimate of the error of an integral by Kronrod's rule, from that by Gauss's."""
-    differ = np.abs(whole - less)
-    size = np.maximum(np.abs(whole), differ)
-    size = np.where(size > 0.0, size, 1.0)
-    error = size * np.minimum(1.0, (200.0 * differ / size) ** 1.5)
-    return np.where(differ > 50.0 * _EPSILON * size, error, 0.0)
-
-
-def first_pieces(a: float, b: float, points: Any) -> list[tuple[float, float]]:
-    """An interval from point to point; an infinite one is one piece."""
-    if not (np.isfinite(a) and np.isfinite(b)):
-        return [(0.0, 1.0)]
-    inside = [] if points is None else [float(p) for p in points if min(a, b) < p < max(a, b)]
-    return list(itertools.pairwise([float(a), *sorted({*inside}, reverse=bool(b < a)), float(b)]))
-
-
-def _greatest(x: Any) -> float:
-    return float(np.max(np.abs(x)))
 
 
 def _end(f: Any, at: float, args: Any) -> Any:
@@ -477,6 +391,10 @@ CASES: list[RuleCase] = [
     case(lambda a, b, p: si.quad(lambda x: np.exp(-p * x * x), a, b)[0], 0.2, 1.7, 0.8),
     case(lambda b, p, q: si.quad(lambda x, u, v: u * np.sin(v * x), 0.0, b, args=(p, q))[0], 1.7, 0.8, 1.3),
     case(lambda p: si.quad(lambda x: np.exp(-p * x), 0.0, np.inf)[0], 0.8),
+    case(lambda r: si.quad(lambda x: np.sqrt(r * r - x * x), -r, r)[0], 1.3),  # the slope has no value at the ends
+    case(lambda k: si.quad(lambda x: (1.0 - x) ** k, 0.0, 1.0)[0], -0.4),
+    case(lambda a: si.quad(lambda x: np.sqrt(x - a) * np.exp(-x), a, np.inf)[0], 0.7),
+    case(lambda c: si.quad(lambda x: np.sqrt(abs(x - c)), 0.0, 1.0)[0], 0.3),  # ... and at c
     case(lambda p: si.odeint(lambda y, t: -p * y, 1.3, [0.0, 0.7], full_output=True, rtol=1e-11, atol=1e-11)[0], 0.8),
     *[case(lambda a, b, p, w=w: si.quad(lambda x: np.exp(-p * x), a, b, weight=w, wvar=2.0)[0], 0.2, 1.1, 0.8)
       for w in ("cos", "sin", "cauchy")],

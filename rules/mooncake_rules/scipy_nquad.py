@@ -21,7 +21,8 @@ from mooncake_py.tangents import CoDual, add_rdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
-from mooncake_rules.scipy_integrate import ALL, TENTH, adaptive, at_nodes, errors, first_pieces, weight_at
+from mooncake_rules.quadrature import ALL, TENTH, Piece, Rule, adaptive, at_nodes, errors, first_pieces
+from mooncake_rules.scipy_integrate import weight_at
 
 _NONE = CoDual(None, None)
 _AT_ONCE = 4000
@@ -51,8 +52,8 @@ class Domain:
             yield outer, 1.0
             return
         a, b, opt = self.interval(k, outer)
-        for lo, hi in first_pieces(a, b, opt.get("points")):
-            for x, w in zip(*at_nodes(lo, hi, rule, a, b), strict=True):
+        for piece in first_pieces(a, b, opt.get("points")):
+            for x, w in zip(*at_nodes(piece, rule, a, b), strict=True):
                 for row, v in self.product(rule, first, k - 1, (float(x), *outer)):
                     yield row, v * float(w)
 
@@ -97,8 +98,8 @@ class Domain:
     def _nested(self, weighted: Weighted, first: int, k: int, outer: Row) -> np.ndarray:
         a, b, opt = self.interval(k, outer)
 
-        def by(rule: Any, lo: float, hi: float) -> np.ndarray:
-            xs, ws = (v.tolist() for v in at_nodes(lo, hi, rule, a, b))
+        def by(rule: Rule, piece: Piece) -> np.ndarray:
+            xs, ws = (v.tolist() for v in at_nodes(piece, rule, a, b))
             if k == first:
                 return weighted(ws, [(x, *outer) for x in xs])
             parts = [w * self._nested(weighted, first, k - 1, (x, *outer)) for x, w in zip(xs, ws, strict=True)]
@@ -261,7 +262,14 @@ def _default(a):
     return si.nquad(f, [[0.0, 1.0], [0.0, a]], (a,), full_output=True)[0]
 
 
+def _disc(r):
+    """The slope of the end has no value where the disc ends."""
+    return si.dblquad(lambda y, x: 1.0 + x, -r, r, lambda x: -np.sqrt(r * r - x * x), lambda x: np.sqrt(r * r - x * x))[
+        0
+    ]
+
+
 CASES: list[RuleCase] = [
     case(_dblquad, _P), case(_args, 0.7, 1.3), case(_numbers, 0.3, 1.2), case(_three, 0.7, 0.9), case(_line, 0.4, 1.7),
-    case(_endless, 0.8), case(_options, 1.7, 0.8), case(_default, 0.8),
+    case(_endless, 0.8), case(_options, 1.7, 0.8), case(_default, 0.8), case(_disc, 1.3),
 ]  # fmt: skip
