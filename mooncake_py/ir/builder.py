@@ -166,6 +166,10 @@ class Builder:
         reached = self._reached.get(key)
         return reached is not None and block not in reached
 
+    def _is_unwritten(self, block: Draft, key: Hashable) -> bool:
+        """Is it known, without looking above, that nothing written to the key reaches the end of a block?"""
+        return self.begins_at(block, key) and key not in block.defs
+
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
         if (here := block.defs.get(key)) is not None:
@@ -191,10 +195,12 @@ class Builder:
                 if not joins:
                     return value
                 join = joins[-1]
-                join.values.append(value)
-                preds = join.block.preds
-                if len(join.values) < len(preds):
-                    block = preds[len(join.values)][0]
+                values, preds = join.values, join.block.preds
+                values.append(value)
+                while len(values) < len(preds) and self._is_unwritten(preds[len(values)][0], key):
+                    values.append(self.default(key))
+                if len(values) < len(preds):
+                    block = preds[len(values)][0]
                     break
                 joins.pop()
                 value, chain = self._joined(join, key), join.chain

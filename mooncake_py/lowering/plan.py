@@ -47,7 +47,7 @@ class PBlock:
 
 
 class Plan:
-    __slots__ = ("blocks", "cells", "counts", "fn", "folded", "layout", "loop_depth", "unbound")
+    __slots__ = ("blocks", "cells", "counts", "fn", "folded", "layout", "loop_depth", "nones", "unbound")
 
     def __init__(self, fn: Function):
         self.fn = fn
@@ -58,3 +58,4 @@ class Plan:
         self.cells: set[Var] = set()
         self.unbound: set[Var] = set()
         self.loop_depth: dict[BlockId, int] = {}
+        self.nones: list[Var] = []  # that are None from the beginning on

@@ -56,7 +56,7 @@ def _number(plan: Plan) -> _Numbers:
     numbers = _Numbers()
     counts, folded, free = plan.counts, plan.folded, set(plan.fn.free)
     add = numbers.add
-    for v in plan.fn.params:
+    for v in (*plan.fn.params, *plan.nones):
         if v in counts:
             add(v)
     for p in plan.layout:
@@ -128,7 +128,7 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
         live = _walk(p, live, masks, numbers, live_in, read[p.id])
         _written_together(p.block.params, live, numbers)
     entry = plan.layout[0]
-    _written_together(plan.fn.params, live_in[entry.id], numbers)
+    _written_together((*plan.fn.params, *plan.nones), live_in[entry.id], numbers)
 
 
 def _handler_uses(j: Jump, masks: dict[Operand | None, int]) -> int:
