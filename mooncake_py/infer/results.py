@@ -32,6 +32,7 @@ MOST_NESTED = 30  # calls in calls that are looked into
 MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
 MOST_AT_ONCE = 10_000  # statements gone through for one function, before it is looked into for no more other types
+MOST_ALTOGETHER = 25_000  # statements gone through for one function and all that it leads to, before it is given up
 MOST_IN_VAIN = 10_000
 """Statements gone through, for one call by the user, for results of one function that turn out to be of no use.
 
@@ -96,10 +97,16 @@ _as_yet: dict[Any, tuple[Result | None, int]] = {}
 """Results that hold for what is known so far of the running function at this place, and of those above it."""
 
 
+class _TakesTooLong(Exception):
+    """Of the outermost function whose result is being found: of those that take longer hardly one is of use."""
+
+
 def went_through(statements: int) -> None:
     """Note what an inference does."""
     global _gone_through
     _gone_through += statements
+    if _running and _gone_through - _begun > MOST_ALTOGETHER:
+        raise _TakesTooLong
 
 
 def forget_what_was_in_vain() -> None:
@@ -174,6 +181,9 @@ def result_of(
                 break  # nor will be what it gives when more is known of it
     except UnsupportedError:
         result = None
+    except _TakesTooLong:
+        if me.at > 0:
+            raise
     finally:
         del _running[key]
         if result is None:
