@@ -63,7 +63,6 @@ class Builder:
         self._time = 0  # counts writes and edges
         self._written: dict[Hashable, int] = {}  # when each key was written last
         self._unwritten: dict[Hashable, int] = {}  # until when nothing was written to it, and every loop closed
-        self._reached: dict[Hashable, set[Draft]] = {}  # by what was written where all blocks were there already
         self._loops: list[Draft] = []  # blocks with more edges to come that others came after
         self.entry = self.new_block()
         self.entry.sealed = True
@@ -144,15 +143,10 @@ class Builder:
         self._written[key] = self._time
         self.block.defs[key] = value
 
-    def write_at(self, block: Draft, key: Hashable, value: Operand, reached: set[Draft] | None = None) -> None:
-        """As if it had been written while the block was built; nobody has read the key yet.
-
-        `reached`: the blocks after it, where all are there; they are all that it can be read in.
-        """
+    def write_at(self, block: Draft, key: Hashable, value: Operand) -> None:
+        """As if it had been written while the block was built; nobody has read the key yet."""
         self._written[key] = max(self._written.get(key, 0), block.ended or self._time)
         block.defs[key] = value
-        if reached is not None:
-            self._reached[key] = reached
 
     def read(self, key: Hashable) -> Operand:
         return self._read(self.block, key)
@@ -163,12 +157,7 @@ class Builder:
 
     def begins_at(self, block: Draft, key: Hashable) -> bool:
         """Is it known that nothing written to the key reaches a block where several meet, or may yet?"""
-        reached = self._reached.get(key)
-        return reached is not None and block not in reached
-
-    def _is_unwritten(self, block: Draft, key: Hashable) -> bool:
-        """Is it known, without looking above, that nothing written to the key reaches the end of a block?"""
-        return self.begins_at(block, key) and key not in block.defs
+        return False
 
     def _read(self, block: Draft, key: Hashable) -> Operand:
         """The value that reaches the end of the block; without recursion: long functions have joins behind joins."""
@@ -195,12 +184,10 @@ class Builder:
                 if not joins:
                     return value
                 join = joins[-1]
-                values, preds = join.values, join.block.preds
-                values.append(value)
-                while len(values) < len(preds) and self._is_unwritten(preds[len(values)][0], key):
-                    values.append(self.default(key))
-                if len(values) < len(preds):
-                    block = preds[len(values)][0]
+                join.values.append(value)
+                preds = join.block.preds
+                if len(join.values) < len(preds):
+                    block = preds[len(join.values)][0]
                     break
                 joins.pop()
                 value, chain = self._joined(join, key), join.chain
@@ -412,17 +399,6 @@ class Builder:
             for edge in draft_edges(t):
                 if edge.args:
                     edge.args[:] = [get(v, v) for v in edge.args]
-
-    def after(self, block: Draft) -> set[Draft]:
-        """The blocks that can be come to from the end of one; one without a terminator yet leads nowhere."""
-        found: set[Draft] = set()
-        work = [block]
-        while work:
-            b = work.pop()
-            new = [] if b.term is None else [x for x in _last_first(b) if x not in found]
-            found.update(new)
-            work += new
-        return found
 
     def reachable(self) -> Iterator[Draft]:
         """Blocks in reverse postorder from the entry."""

@@ -28,7 +28,7 @@ class VerifyError(MooncakeError):
     """A function that breaks an invariant; the message shows the place."""
 
 
-def verify(fn: Function) -> None:
+def verify(fn: Function, late: bool = False) -> None:
     """Raise VerifyError unless
 
     1. there is a block; block ids and variable ids are unique;
@@ -45,14 +45,15 @@ def verify(fn: Function) -> None:
     8. a Switch has distinct int cases; keyword names of a call are distinct;
     9. a Raise has a cause only with an exception, and reraises only an exception.
 
-    Unreachable blocks must satisfy all but 6 and 7.
+    Unreachable blocks must satisfy all but 6 and 7. `late`: blocks that return may read what is None where it was not
+    come to, as those of forward functions do.
     """
-    _Verifier(fn).run()
+    _Verifier(fn, late).run()
 
 
 class _Verifier:
-    def __init__(self, fn: Function):
-        self.fn = fn
+    def __init__(self, fn: Function, late: bool):
+        self.fn, self.late = fn, late
         self.blocks: dict[BlockId, CFGBlock] = {}
         self.home: dict[Var, tuple[BlockId | None, int]] = {}  # block and index; parameters stand at -1
 
@@ -182,7 +183,7 @@ class _Verifier:
         if block == b.id:
             if index >= at:
                 raise self.fail(f"%{x.id} is used before its definition", b, at)
-        elif not graph.dominates(idom, block, b.id):
+        elif not (graph.dominates(idom, block, b.id) or (self.late and isinstance(b.term, Return))):
             raise self.fail(f"%{x.id}, defined in bb{block}, does not reach its use", b, at)
 
     def _handlers(self) -> None:
@@ -197,7 +198,7 @@ class _Verifier:
             out, at = b.stmts[-1].out, len(b.stmts) - 1
             if any(a is out for a in b.handler.args):
                 raise self.fail(f"the handler is given %{out.id}, which is not there when it runs", b, at)
-            if out in live_in[b.handler.target]:
+            if out in live_in[b.handler.target] and not self.late:
                 raise self.fail(
                     f"the handler bb{b.handler.target} reads %{out.id}, which is not there when it runs", b, at
                 )

@@ -26,10 +26,9 @@ class Emitter(TreeWriter):
             self.ins("POP_TOP", None, -1, start)
         self._protect(None)
         self.ins("RESUME", 0, 0, start)
-        for v in self.plan.nones:
-            if v in self.slots.of:
-                self.load(Const(None), start)
-                self.store(v, start)
+        for name in self.slots.nones:
+            self.load(Const(None), start)
+            self.ins("STORE_FAST", name, -1, start)
         self._thread()
         layout = [p for p in self.plan.layout if p.id not in self._threaded]
         entry = self.plan.layout[0].id

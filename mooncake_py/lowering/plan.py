@@ -47,7 +47,7 @@ class PBlock:
 
 
 class Plan:
-    __slots__ = ("blocks", "cells", "counts", "fn", "folded", "layout", "loop_depth", "nones", "unbound")
+    __slots__ = ("blocks", "cells", "counts", "fn", "folded", "layout", "loop_depth", "unbound")
 
     def __init__(self, fn: Function):
         self.fn = fn
@@ -58,4 +58,3 @@ class Plan:
         self.cells: set[Var] = set()
         self.unbound: set[Var] = set()
         self.loop_depth: dict[BlockId, int] = {}
-        self.nones: list[Var] = []  # that are None from the beginning on

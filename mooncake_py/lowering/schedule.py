@@ -29,7 +29,6 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.lowering.chains import Substitution, merged
-from mooncake_py.lowering.defaults import find_nones
 from mooncake_py.lowering.folding import count_uses, fold, order_moves
 from mooncake_py.lowering.layout import layout
 from mooncake_py.lowering.native import UNPACKS, Sel, Selector, select_unpack, select_with
@@ -46,7 +45,6 @@ def schedule(fn: Function, folding: bool = True) -> Plan:
     order = [by_id[i] for i in idom]
     callees = {id(s.fn.value) for b in order for s in b.stmts if type(s.fn) is Const}
     _make_jumps(plan, order, subst)
-    find_nones(plan)
     _find_unbound(plan)
     if id(ops.make_cell) in callees or fn.free:
         _find_cells(plan, order, subst)

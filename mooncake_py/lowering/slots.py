@@ -3,6 +3,10 @@
 Variables joined by a move share a slot where their live ranges allow it, hottest moves first; then slots are
 handed out first-fit. Sets of variables are bit masks. Two variables interfere when one is live where the
 other is written, so `conflicts[v]` (what is live where v is written) is looked up in both directions.
+
+A variable that may be read where it was not written yet is None there: what a pullback needs of code that was not come
+to, which many edges would bring to the function's end as parameters otherwise. Such variables are live where the function
+starts, and written there.
 """
 
 from __future__ import annotations
@@ -16,12 +20,13 @@ to their end."""
 
 
 class Slots:
-    __slots__ = ("cell_names", "names", "of")
+    __slots__ = ("cell_names", "names", "nones", "of")
 
     def __init__(self) -> None:
         self.of: dict[Var, int] = {}
         self.names: list[str] = []
         self.cell_names: list[str] = []  # names of the slots that hold cells of this frame
+        self.nones: list[str] = []  # names of the slots that are None at the start
 
 
 class _Numbers:
@@ -47,16 +52,18 @@ def allocate(plan: Plan, argnames: list[str], pinned: bool) -> Slots:
     `pinned`: nothing else may use the first parameter's slot (zero-argument `super` reads it).
     """
     numbers = _number(plan)
-    _conflicts(plan, numbers)
+    unwritten = _conflicts(plan, numbers)
     members, leader = _coalesce(plan, numbers)
-    return _color(plan, numbers, members, leader, argnames, pinned)
+    slots = _color(plan, numbers, members, leader, argnames, pinned)
+    slots.nones = list(dict.fromkeys([slots.names[slots.of[v]] for v in unwritten]))
+    return slots
 
 
 def _number(plan: Plan) -> _Numbers:
     numbers = _Numbers()
     counts, folded, free = plan.counts, plan.folded, set(plan.fn.free)
     add = numbers.add
-    for v in (*plan.fn.params, *plan.nones):
+    for v in plan.fn.params:
         if v in counts:
             add(v)
     for p in plan.layout:
@@ -73,12 +80,14 @@ def _number(plan: Plan) -> _Numbers:
     return numbers
 
 
-def _conflicts(plan: Plan, numbers: _Numbers) -> None:
+def _conflicts(plan: Plan, numbers: _Numbers) -> list[Var]:
+    """Find what interferes; the result is what may be read before it is written."""
     masks: dict[Operand | None, int] = {v: 1 << i for v, i in numbers.bit.items()}
     mask = masks.get
     read: dict[BlockId, list[int]] = {}  # by each statement
     uses: dict[BlockId, int] = {}
     defs: dict[BlockId, int] = {}
+    params: dict[BlockId, int] = {}
     at_end: dict[BlockId, int] = {}
     for p in plan.layout:
         end = 0
@@ -91,6 +100,7 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
         used, own = end, 0
         for x in p.block.params:
             own |= mask(x, 0)
+        params[p.id] = own
         if p.handler is not None:
             used |= _handler_uses(p.handler, masks)
         by_each = read[p.id] = []
@@ -117,9 +127,9 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
             for j in p.jumps:
                 out |= live_in[j.target]
             live_out[p.id] = out
-            if p.handler is not None:
-                out |= live_in[p.handler.target]
             new = uses[p.id] | (out & ~defs[p.id])
+            if p.handler is not None:
+                new |= live_in[p.handler.target] & ~params[p.id]  # whatever else is written, it may raise before
             if new != live_in[p.id]:
                 live_in[p.id] = new
                 changed = True
@@ -128,7 +138,11 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> None:
         live = _walk(p, live, masks, numbers, live_in, read[p.id])
         _written_together(p.block.params, live, numbers)
     entry = plan.layout[0]
-    _written_together((*plan.fn.params, *plan.nones), live_in[entry.id], numbers)
+    at_start = live_in[entry.id]
+    given = set(plan.fn.params)
+    unwritten = [v for v in numbers.vars if at_start & masks[v] and v not in given] if at_start else []
+    _written_together((*plan.fn.params, *unwritten), at_start, numbers)
+    return unwritten
 
 
 def _handler_uses(j: Jump, masks: dict[Operand | None, int]) -> int:
@@ -149,12 +163,11 @@ def _walk(
     """Backwards through a block, from what is live at its end to what is live at its start; `read` by statement."""
     conflicts, bit = numbers.conflicts, numbers.bit
     caught = 0 if p.handler is None else live_in[p.handler.target] | _handler_uses(p.handler, masks)
-    # The statement that raises is the last one, and its result is stored after it has not raised: what only
-    # the handler needs may share the result's slot. Otherwise it is the terminator that raises.
+    # The statement that raises is the last one, or one before in a chain of blocks. Its result is stored after it has
+    # not raised: what only the handler needs may share the result's slot. Otherwise it is the terminator that raises.
     last = len(p.sels) - 2
     if caught and (last < 0 or type(p.block.term) in (ForNext, Raise)):
         live |= caught
-        caught = 0
     for k in range(len(p.sels) - 1, -1, -1):
         sel = p.sels[k]
         if sel.outs:
@@ -166,7 +179,7 @@ def _walk(
             if i is not None:
                 live &= ~(1 << i)
                 conflicts[i] |= live
-        if k == last and caught:
+        if k <= last:
             live |= caught
         live |= read[k]
     return live

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from mooncake_py.infer.types import TOP, Inst
+from mooncake_py.infer.types import TOP, Cell, Inst
 from mooncake_py.ir import ops
-from mooncake_py.ir.drafts import Draft
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -184,15 +183,11 @@ class Transfer:
         assert isinstance(term, Return)
         F.pos = term.pos
         captured: list[Operand] = []
-        after: dict[BlockId, set[Draft]] = {}
-        for v in comms.captures:
-            b = self.home[v]
-            if c.dominates(b, c.exit):
+        for v in comms.captures:  # None where it was not come to (`lowering/slots.py`), and not read in the pullback
+            if c.dominates(self.home[v], c.exit) or not isinstance(self.types.get(v), Cell):
                 captured.append(v)
-            else:
-                if b not in after:
-                    after[b] = F.after(self.forward.end[b])
-                F.write_at(self.forward.end[b], ("v", v), v, after[b])
+            else:  # what may be None is no cell to lowering
+                F.write_at(self.forward.end[self.home[v]], ("v", v), v)
                 captured.append(F.read(("v", v)))
         captured += [stacks[u] for u in comms.stacks]
         value = self.info.operand(term.value)

@@ -1,4 +1,4 @@
-"""What many edges leave None is stored once, not on each of them."""
+"""What many ways out leave None is stored once, not on each of them."""
 
 from __future__ import annotations
 
