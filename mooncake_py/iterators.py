@@ -11,7 +11,7 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from inspect import CO_GENERATOR
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, TypeVar
 
 from mooncake_py.exception_groups import exception_of
@@ -55,6 +55,10 @@ class DictValues(collections.abc.ValuesView):
         for key in reversed(d):
             yield dict.__getitem__(d, key)
 
+    @property
+    def mapping(self) -> MappingProxyType:
+        return MappingProxyType(self._mapping)  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"dict_values({list(self)!r})"
 
@@ -74,6 +78,10 @@ class DictItems(collections.abc.ItemsView):
         for key in reversed(d):
             yield key, dict.__getitem__(d, key)
 
+    @property
+    def mapping(self) -> MappingProxyType:
+        return MappingProxyType(self._mapping)  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"dict_items({list(self)!r})"
 
@@ -89,6 +97,7 @@ def key_in(d: dict, key: Any) -> Any:
 
 
 KEYS_VIEWS: tuple[Any, ...] = (type({}.keys()), type(OrderedDict().keys()))
+DICT_VIEWS = frozenset({f for k in (dict, OrderedDict) for f in (k.keys, k.values, k.items)})
 KEY_ITERATORS: frozenset[Any] = frozenset(map(type, (iter({}), reversed({}), iter(OrderedDict()), iter(set()))))
 
 
