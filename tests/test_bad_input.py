@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import copy
 import enum
 import math
 import pickle
@@ -489,6 +490,33 @@ def test_code_without_derivatives_may_look_at_its_frame():
         return len(sys._getframe().f_code.co_name) + len(locals())
 
     assert grad(lambda x: x * name())(1.3) == 4.0
+
+
+def test_the_dict_behind_keys_of_one_of_several_is_refused():
+    def f(x, chosen):
+        keys = {"a": x}.keys() if chosen else {"a": x * x}.keys()
+        return keys.mapping["a"] * 2.0
+
+    with pytest.raises(UnsupportedError, match=rf"the mapping of a view of a dict's keys.*{HERE}:\d+"):
+        grad(f)(1.3, True)
+
+
+def test_a_deep_copy_that_its_memo_has_is_refused():
+    def again(x):
+        memo, xs = {}, [x]
+        a, b = copy.deepcopy(xs, memo), copy.deepcopy(xs, memo)
+        b[0] *= 3.0
+        return a[0]
+
+    def within(x):
+        memo, xs = {}, [x]
+        a, b = copy.deepcopy([xs], memo), copy.deepcopy({"xs": xs}, memo)
+        b["xs"][0] *= 3.0
+        return a[0][0]
+
+    for f in (again, within):
+        with pytest.raises(UnsupportedError, match=rf"with a memo of the copies.* of a list.*{HERE}:\d+.*\(\(a, b\)\)"):
+            grad(f)(1.3)
 
 
 def test_global_variables_are_not_assigned_through_their_dict():

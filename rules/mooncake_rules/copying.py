@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
-from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
+from mooncake_py.registry import infer_table, maybe_none, overlay, rrule, zero_derivative
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import attributes, held_items, is_user_class
 from mooncake_py.tangents import (
     WHOLE,
     CellShadow,
@@ -47,6 +48,8 @@ def copy_(x):
 
 @overlay(copy.deepcopy)
 def deepcopy_(x, memo=None):
+    if memo is not None:
+        check_memo(memo, x)
     if isinstance(x, np.ndarray):
         return x.copy("K")
     if isinstance(x, np.generic):
@@ -54,6 +57,32 @@ def deepcopy_(x, memo=None):
     if hasattr(type(x), "__deepcopy__"):
         return type(x).__deepcopy__(x, {} if memo is None else memo)
     return deep(x)
+
+
+def check_memo(memo: dict, x: Any) -> None:
+    """Refuse what a deep copy would take from its memo: here each is another one."""
+    copied = run.current().memos.setdefault((copy.deepcopy, id(memo)), (memo, {}))[1]
+    new: dict[int, Any] = {}
+    work, seen = [x], set()
+    while work:
+        x = work.pop()
+        if type(x) in WHOLE or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, _COPIED) or is_user_class(type(x)):
+            if id(x) in copied or id(x) in memo:
+                what = f"a deep copy with a memo of the copies made before, which has one of a {type(x).__name__},"
+                hint = "copy all at once: `a, b = copy.deepcopy((a, b))`"
+                raise UnsupportedError(what, "the call", None, hint)
+            new[id(x)] = x
+        if not hasattr(type(x), "__deepcopy__"):  # which copies what it holds, with the same memo
+            work += held_items(x) if isinstance(x, _HOLD) else attributes(x).values()
+    copied.update(new)
+
+
+_COPIED = (list, deque, dict, set, np.ndarray)
+_HOLD = (list, deque, dict, set, tuple, frozenset)
+zero_derivative(check_memo)
 
 
 def shallow(x: Any) -> Any:
