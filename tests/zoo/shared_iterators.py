@@ -4,6 +4,8 @@ import itertools
 import math
 import operator
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
@@ -443,3 +445,27 @@ def an_iterator_asked_again_while_the_list_grows(xs):
         rows.append(xs[k] * 2.0)
         other.append(xs[k])
     return total * next(it) + next(back, 0.5) * xs[5]
+
+
+def _raised(make):
+    try:
+        make()
+    except (TypeError, ValueError) as e:
+        return len(str(e))
+    return 0
+
+
+@case(1.3)
+def what_is_refused_when_it_is_made(x):
+    xs, n = [x, x * x], x + 1.0
+    lengths = [
+        _raised(lambda: reversed({x, n})),
+        _raised(lambda: itertools.islice(xs, 1.0)),
+        _raised(lambda: itertools.islice(xs, 1.0, None)),
+        _raised(lambda: itertools.islice(xs, 0, None, n)),
+        _raised(lambda: itertools.repeat(x, n)),
+        _raised(lambda: enumerate(xs, n)),
+        _raised(lambda: np.float64(x) @ xs),
+        _raised(lambda: itertools.repeat(x, 2)),
+    ]
+    return sum(x**k * n for k, n in enumerate(lengths))
