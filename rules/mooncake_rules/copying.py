@@ -15,9 +15,10 @@ from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
+from mooncake_py.kept_iterators import Lasting
 from mooncake_py.registry import infer_table, maybe_none, overlay, rrule, zero_derivative
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
-from mooncake_py.structure import attributes, held_items, is_user_class
+from mooncake_py.structure import attributes, held_items, is_user_class, store
 from mooncake_py.tangents import (
     WHOLE,
     CellShadow,
@@ -33,6 +34,7 @@ from mooncake_py.tangents import (
     zero_fdata,
 )
 from mooncake_py.unwinding import ArgsShadow
+from mooncake_rules.iteration import backwards_
 
 
 @overlay(copy.copy)
@@ -86,8 +88,16 @@ zero_derivative(check_memo)
 
 
 def shallow(x: Any) -> Any:
-    """A copy of a container or object that holds the same values."""
-    return copy.copy(x)
+    """A copy of a container or object that holds the same values; what goes backwards goes on by itself."""
+    y = copy.copy(x)
+    if isinstance(x, Lasting) and type(x).__name__ == backwards_.__name__:
+        for name, v in attributes(y).items():
+            if type(v) is _PLACES:
+                store(y, name, copy.copy(v))
+    return y
+
+
+_PLACES = type(iter(range(0)))
 
 
 def deep(x: Any) -> Any:
@@ -112,7 +122,7 @@ def _refuse(what: str, x: Any) -> UnsupportedError:
 @rrule(shallow)
 def _shallow(x: CoDual):
     p, fx = x.primal, x.fdata
-    y = copy.copy(p)
+    y = shallow(p)
     fy = _same_parts(p, fx, y)
     beside, own = _beside(p, fx, y, fy)
     if own is not None:

@@ -210,3 +210,11 @@ def deep_copies_with_a_memo(xs):
     a, b = copy.deepcopy(stand.legs, memo), copy.deepcopy([size, size], memo)
     a[1] *= 2.0
     return one.legs[0] * other.top[1] + stand.top[0] * a[1] * b[1][0] + stand.legs[1] * other.size[0]
+
+
+@case((1.3, 0.7, 2.1, 0.4))
+def copies_of_what_goes_backwards(xs):
+    back = reversed(xs)
+    total = next(back)
+    other = copy.copy(back)
+    return total * next(back) + next(other) * 10.0 + sum(other) * xs[3] + next(back) * xs[0]
