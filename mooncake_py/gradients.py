@@ -94,7 +94,7 @@ class ValueAndGrad(Wrapper):
         y = as_left(y, pullback.saved)
         grads = pullback.of_arguments(one, chosen)
         for k in pullback.always_zero:
-            held = list(leaves(grads[chosen.index(k)])) if k in chosen else []
+            held = [d for d in leaves(grads[chosen.index(k)]) if np.size(d)] if k in chosen else []
             if held and not any(map(np.any, held)):
                 _warn_zero(f, k, args, kwargs)
         if debug_frame() is None and not pullback.wary:

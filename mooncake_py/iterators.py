@@ -11,11 +11,11 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from inspect import CO_GENERATOR
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, TypeVar
 
 from mooncake_py.exception_groups import exception_of
-from mooncake_py.ir.ops import check_least, check_length, unpack_ex
+from mooncake_py.ir.ops import check_least, check_length, unpack, unpack_ex
 from mooncake_py.kept_iterators import Generator
 
 F = TypeVar("F", bound=Callable)
@@ -55,6 +55,10 @@ class DictValues(collections.abc.ValuesView):
         for key in reversed(d):
             yield dict.__getitem__(d, key)
 
+    @property
+    def mapping(self) -> MappingProxyType:
+        return MappingProxyType(self._mapping)  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"dict_values({list(self)!r})"
 
@@ -74,6 +78,10 @@ class DictItems(collections.abc.ItemsView):
         for key in reversed(d):
             yield key, dict.__getitem__(d, key)
 
+    @property
+    def mapping(self) -> MappingProxyType:
+        return MappingProxyType(self._mapping)  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"dict_items({list(self)!r})"
 
@@ -89,6 +97,7 @@ def key_in(d: dict, key: Any) -> Any:
 
 
 KEYS_VIEWS: tuple[Any, ...] = (type({}.keys()), type(OrderedDict().keys()))
+DICT_VIEWS = frozenset({f for k in (dict, OrderedDict) for f in (k.keys, k.values, k.items)})
 KEY_ITERATORS: frozenset[Any] = frozenset(map(type, (iter({}), reversed({}), iter(OrderedDict()), iter(set()))))
 
 
@@ -327,6 +336,16 @@ def _add_to_deque(xs: Any, it: Any) -> Any:
     return xs
 
 
+def _unpack(xs: Any, n: int) -> tuple:
+    """`a, b = xs`: an iterator is asked for one item more than there are names, to see that it has none."""
+    items = []
+    for x in xs:
+        items.append(x)
+        if len(items) > n:
+            break
+    return unpack(items, n)
+
+
 def _unpack_ex(xs: Any, before: int, after: int) -> Any:
     """`a, *b, c = xs`: an iterator gives the first ones; the others are in a list of that, which is asked for one."""
     it = iter(xs)
@@ -343,6 +362,11 @@ def _unpack_ex(xs: Any, before: int, after: int) -> Any:
     return (*first, rest[:cut], *rest[cut:])
 
 
+def _is_asked(cls: type | None) -> bool:
+    """Is an object of this class an iterator, or gives one that Python code runs in?"""
+    return cls is None or hasattr(cls, "__next__") or type(getattr(cls, "__iter__", None)) is FunctionType
+
+
 def _itself(self: Any) -> Any:
     return self
 
@@ -356,6 +380,7 @@ def _gives_one_iterator(method: Any) -> bool:
 
 
 _ITEM_BY_ITEM: dict[Any, Callable[..., Any]] = {
+    unpack: _unpack,
     unpack_ex: _unpack_ex,
     list.extend: _extend,
     list.__iadd__: _add,
@@ -368,6 +393,8 @@ _ITEM_BY_ITEM: dict[Any, Callable[..., Any]] = {
 def item_by_item(f: Any, cls: type | None) -> Callable[..., Any] | None:
     """What f does to an object of this class, where it takes items one by one: those that came before the iterator
     raised stay where they were put."""
+    if f is unpack and not _is_asked(cls):
+        return None
     if f is unpack_ex and (cls is None or _gives_one_iterator(getattr(cls, "__iter__", None))):
         return None
     if f is operator.iadd and cls is not None:

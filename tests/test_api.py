@@ -635,6 +635,21 @@ def test_arguments_are_put_back_after_a_pullback_that_raised(f: Any, keywords: b
                 assert repr((x, held, b)) == before
 
 
+def test_what_one_pullback_returns_for_a_list_in_two_places_is_given_to_another() -> None:
+    def made(x: float) -> list[list[float]]:
+        xs = [x * 2.0, x]
+        return [xs, xs]
+
+    def read(rows: list[list[float]]) -> float:
+        return rows[0][0] * 3.0 + rows[1][1] * rows[0][1]
+
+    rows, of_made = value_and_pullback(made, 1.5)
+    (d,) = value_and_pullback(read, rows)[1](1.0)
+    assert d[0] is d[1]
+    assert of_made(d) == (9.0,) == value_and_pullback(lambda x: read(made(x)), 1.5)[1](1.0)
+    assert value_and_pullback(made, 1.5)[1]([[1.0, 2.0], [1.0, 2.0]]) == (8.0,)
+
+
 @pytest.mark.parametrize("f", [np.hypot, lambda x, y: np.hypot(x, y), lambda x, *, y: np.hypot(x, y)], ids=range(3))
 def test_an_array_passed_twice_has_a_gradient_at_each_place(f: Any) -> None:
     x = np.array([3.0, 4.0])

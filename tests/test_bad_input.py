@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import copy
 import enum
+import itertools
 import math
 import pickle
 import struct
@@ -489,6 +491,105 @@ def test_code_without_derivatives_may_look_at_its_frame():
         return len(sys._getframe().f_code.co_name) + len(locals())
 
     assert grad(lambda x: x * name())(1.3) == 4.0
+
+
+def test_the_dict_behind_keys_of_one_of_several_is_refused():
+    def f(x, chosen):
+        keys = {"a": x}.keys() if chosen else {"a": x * x}.keys()
+        return keys.mapping["a"] * 2.0
+
+    with pytest.raises(UnsupportedError, match=rf"the mapping of a view of a dict's keys.*{HERE}:\d+"):
+        grad(f)(1.3, True)
+
+
+def test_a_deep_copy_that_its_memo_has_is_refused():
+    def again(x):
+        memo, xs = {}, [x]
+        a, b = copy.deepcopy(xs, memo), copy.deepcopy(xs, memo)
+        b[0] *= 3.0
+        return a[0]
+
+    def within(x):
+        memo, xs = {}, [x]
+        a, b = copy.deepcopy([xs], memo), copy.deepcopy({"xs": xs}, memo)
+        b["xs"][0] *= 3.0
+        return a[0][0]
+
+    for f in (again, within):
+        with pytest.raises(UnsupportedError, match=rf"with a memo of the copies.* of a list.*{HERE}:\d+.*\(\(a, b\)\)"):
+            grad(f)(1.3)
+
+
+class Ranked:
+    def __init__(self, xs, scale):
+        self.xs, self.scale = list(xs), scale
+
+    def by_size(self, v):
+        return v * self.scale
+
+    def by_place(self, v):
+        return v * len(self.xs)
+
+    def smallest(self):
+        self.xs.sort(key=self.by_size)
+        return self.xs[0]
+
+    def first(self):
+        self.xs.sort(key=self.by_place)
+        return self.xs[0]
+
+
+def _by_what_is_in_it(x, y):
+    xs = [x, y]
+    xs.sort(key=lambda v: -v if v in xs else v)
+    return xs[0]
+
+
+def _by_a_helper(x, y):
+    def place(v):
+        return len(xs) * v
+
+    xs = [x, y]
+    xs.sort(key=lambda v: place(v))
+    return xs[0]
+
+
+def _by_a_method(x, y):
+    return Ranked([x, y], 2.0).first()
+
+
+@pytest.mark.parametrize("f", [_by_what_is_in_it, _by_a_helper, _by_a_method])
+def test_a_key_that_reads_the_list_which_is_sorted_is_refused(f):
+    with pytest.raises(UnsupportedError, match=rf"list.sort with a key that reads the list.*{HERE}:\d+; let it read a"):
+        grad(f)(1.3, 0.7)
+
+
+def test_branches_of_a_branch_that_is_asked_itself_are_refused():
+    def f(x):
+        branches = itertools.tee([x, 2.0, x * x])
+        first, second = itertools.tee(branches[1])
+        return next(branches[1]) * sum(first) * sum(second)
+
+    def g(x):
+        a, b = itertools.tee([x, 2.0, x * x])
+        c, d = itertools.tee(b)
+        return next(a) * sum(c) * sum(d)
+
+    with pytest.raises(UnsupportedError, match=rf"itertools.tee of what a tee gave.*{HERE}:\d+; make all of them"):
+        grad(f)(1.3)
+    assert abs(grad(g)(1.3) - (4.99**2 + 2 * 1.3 * 4.99 * 3.6)) < 1e-9
+
+
+def test_a_key_may_read_other_things_where_the_list_is():
+    def by_a_copy(x, y):
+        xs = [x, y]
+        seen = list(xs)
+        xs.sort(key=lambda v: -v if v in seen else v)
+        return xs[0]
+
+    assert grad(by_a_copy, (0, 1))(1.3, 0.7) == (1.0, 0.0)
+    assert grad(lambda x, y: Ranked([x, y], 2.0).smallest(), (0, 1))(1.3, 0.7) == (0.0, 1.0)
+    assert grad(lambda x, y: sorted([x, y], key=lambda v: v * x)[0], (0, 1))(1.3, 0.7) == (0.0, 1.0)
 
 
 def test_global_variables_are_not_assigned_through_their_dict():

@@ -66,7 +66,7 @@ from mooncake_py.infer.types import (
 )
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
-from mooncake_py.iterators import item_by_item, items_left, iterating
+from mooncake_py.iterators import DICT_VIEWS, KEYS_VIEWS, item_by_item, items_left, iterating
 from mooncake_py.patterns import attribute_among, matcher
 from mooncake_py.printing import printed
 from mooncake_py.raised import looked_at
@@ -280,6 +280,11 @@ class Attributes(State):
         if name == "__class__" and isinstance(t, (Lst, Dct)) and (cls := class_of(t)) is not None and len(args) == 2:
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
             return Known(cls)
+        if name == "mapping" and len(args) == 2 and (d := self.viewed(args[0])) is not None:
+            return self.planned(s, Plan(Const(pytypes.MappingProxyType), (d,)))
+        if isinstance(t, Inst) and t.cls in KEYS_VIEWS and name == "mapping":
+            self.calls[s.out] = CallInfo("dynamic", getattr, None, args, (), types, "what is in the dict is not known")
+            return Top(True)
         if len(args) == 2 and has_no(t, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types, RAISES)
             return BOT
@@ -322,6 +327,13 @@ class Attributes(State):
             "dynamic" if seen else "plain", getattr, None, args, (), types, f"attribute {name}"
         )
         return Top(act)
+
+    def viewed(self, view: Operand) -> Operand | None:
+        """The dict that this is a view of, made in sight: `d.keys()`, say."""
+        made = self.shape.defs.get(view) if isinstance(view, Var) else None
+        m = None if made is None or made.args or made.kwargs else self.type_of(made.fn)
+        known = isinstance(m, Meth) and m.func in DICT_VIEWS and m.is_read_as(made.fn)  # type: ignore[union-attr]
+        return m.receiver if known else None  # type: ignore[union-attr]
 
     def of_descriptor(self, s: Call, d: Any, name: str) -> T | None:
         """A method of what computes attributes, or a number, text or function that it holds, which is relied on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import types as pytypes
 from collections import OrderedDict
@@ -68,6 +69,7 @@ from mooncake_py.infer.python_calls import PythonCalls, is_empty_so_far
 from mooncake_py.infer.quiet import END, does_at_its_end
 from mooncake_py.infer.resolve import class_of, result_type
 from mooncake_py.infer.results import is_plain, result_of
+from mooncake_py.infer.seen_otherwise import check_key, check_tee
 from mooncake_py.infer.special_methods import asks
 from mooncake_py.infer.stars import spread_out
 from mooncake_py.infer.state import Found, gives_known
@@ -416,6 +418,10 @@ class Calls(PythonCalls):
                 return self.dynamic(s, "the class of a named tuple decides")
             if f is ops.call_ex and self.is_spread(s, types):
                 return self.planned(s, Starred())
+        if f is list.sort and s.kwargs:
+            check_key(self, s, args[0])
+        if f is itertools.tee and args:
+            check_tee(self, s, args[0])
         if f is empty_default:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             which, name = args[0].value, args[1].value  # type: ignore[union-attr]
@@ -674,7 +680,8 @@ class Calls(PythonCalls):
             return types[0] if not (isinstance(types[0], Known) and types[0].value is ops.UNBOUND) else BOT
         if f is ops.unpack:
             t, n = types[0], types[1]
-            assert isinstance(n, Known)
+            if not isinstance(n, Known):
+                return None  # in a function that stands for it
             if isinstance(t, Known) and isinstance(t.value, tuple):
                 t = Tup(tuple(Known(v) for v in t.value))
             return Tup(t.items) if isinstance(t, Tup) and len(t.items) == n.value else None

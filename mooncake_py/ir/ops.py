@@ -7,6 +7,7 @@ when called.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Mapping, Sequence
 from types import CellType, CodeType, FunctionType
@@ -104,9 +105,10 @@ def dict_merge(d: dict, other: Any) -> None:
 
 def unpack(xs: Any, n: int) -> tuple:
     """`a, b = xs` as a tuple of exactly n items; the items are read from it by `operator.getitem`."""
-    out = tuple(xs)
+    cls = type(xs)
+    out = tuple(xs) if cls is tuple or cls is list else tuple(itertools.islice(xs, n + 1))
     if len(out) != n:
-        raise ValueError(f"expected {n} values to unpack, got {len(out)}")
+        check_length(out, n)
     return out
 
 

@@ -15,6 +15,7 @@ from mooncake_py.infer.held import assigns_values, is_library
 from mooncake_py.infer.named import field_index
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.ir import ops
+from mooncake_py.iterators import KEYS_VIEWS
 from mooncake_py.runtime.callables import part_of_partial
 from mooncake_py.runtime.coduals import BOUND, is_active
 from mooncake_py.runtime.exceptions import read_args, write_args
@@ -84,6 +85,8 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
     if cls is pytypes.CellType and name == "cell_contents":
         y, fy, pb = call(ops.cell_get, None, (x, name), (fx, None))
         return y, fy, None if pb is None else (lambda dy: pb(dy)[1])
+    if cls in KEYS_VIEWS and name == "mapping":
+        return _mapping_of(x, fx)
     if not cls.__flags__ & 1 << 9:
         return None
     if isinstance(x, enum.Enum):
@@ -91,6 +94,14 @@ def get_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:
         found = bind_descriptor(call, d, x, fx, cls) if type(d) is property else None
         return (getattr(x, name), None, None) if found is None else found
     return _object_attribute(call, x, fx, name)
+
+
+def _mapping_of(keys: Any, fkeys: Any) -> Result:
+    """The dict that this is a view of the keys of, as a view."""
+    if fkeys is None and any(map(has_tangent, keys.mapping.values())):
+        what = "the mapping of a view of a dict's keys, of which it is not known what was put into the dict,"
+        raise UnsupportedError(what, "the call", None, "keep the dict itself: types.MappingProxyType(d)")
+    return keys.mapping, fkeys, None
 
 
 def _object_attribute(call: Call, x: Any, fx: Any, name: str) -> Result | None:

@@ -254,27 +254,51 @@ def note_defaults(cls: Any, fs: list[Any]) -> Any:
 def note_dataclass(cls: Any, before: type) -> Callable[[], None]:
     """The default values of a data class that was made of a class whose body computed them; it may be another class.
 
-    The result gives their cotangents to the class attributes that they are.
+    They are those of its fields, some of which are those of a class that it inherits from, and of its `__init__`. The
+    result gives the cotangents of its own to the class attributes that they are.
     """
-    memos, init = run.current().memos, cls.__dict__.get("__init__")
-    own = memos.get(id(before))
-    if type(own) is not ObjectShadow or init is None:
+    here, init = run.current(), cls.__dict__.get("__init__")
+    own = here.memos.get(id(before))
+    if type(own) is ObjectShadow:
+        here.memos[id(cls)] = ObjectShadow(cls, own.f)
+        here.memos[id(cls)].r = own.r
+    given = {k: d for k, d in cls.__dataclass_fields__.items() if d.default is not dataclasses.MISSING}
+    sources = {k: _keeper(before, k) for k, d in given.items() if here.shadow(d) is None}
+    noted = {k: _note_field(given[k], s.f.get(k)) for k, s in sources.items() if s is not None}
+    shadows = {k: noted.get(k) or here.shadow(d) for k, d in given.items()}
+    if init is None or all(s is None for s in shadows.values()):
         return lambda: None
-    memos[id(cls)] = ObjectShadow(cls, own.f)
-    memos[id(cls)].r = own.r
     code, defaults, named = init.__code__, init.__defaults__ or (), init.__kwdefaults__ or {}
     names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-    by_place = ListShadow([own.fdata(k) for k in names], [None] * len(names))
-    by_name = DictShadow({k: own.fdata(k) for k in named})
-    run.current().put(init, FunctionShadow((None,) * len(init.__closure__ or ()), by_place, by_name))
+    fdata = {k: None if s is None else s.fdata("default") for k, s in shadows.items()}
+    by_place = ListShadow([fdata.get(k) for k in names], [None] * len(names))
+    by_name = DictShadow({k: fdata.get(k) for k in named})
+    here.put(init, FunctionShadow((None,) * len(init.__closure__ or ()), by_place, by_name))
 
     def give() -> None:
         for k, t in (*zip(names, by_place.r, strict=True), *by_name.r.items()):
-            own.add_item(k, t)
+            if shadows.get(k) is not None:
+                shadows[k].add_item("default", t)
+        for k, s in noted.items():
+            sources[k].add_item(k, s.r.pop("default", None))  # type: ignore[union-attr]
         by_place.r[:] = [None] * len(names)
         by_name.r.clear()
 
     return give
+
+
+def _keeper(cls: type, name: str) -> ObjectShadow | None:
+    """The shadow of what a class has by this name, that of the class which it inherits it from."""
+    owner = next((k for k in cls.__mro__ if name in k.__dict__), cls)
+    shadow = run.current().memos.get(id(owner))
+    return shadow if type(shadow) is ObjectShadow and name in shadow.f else None
+
+
+def _note_field(field: Any, fdata: Any) -> ObjectShadow:
+    """Let the run know fdata of the default value of a data class's field."""
+    shadow = ObjectShadow(field, {"default": fdata})
+    run.current().put(field, shadow)
+    return shadow
 
 
 # -- the namespace of a body ----------------------------------------------------------------------------------

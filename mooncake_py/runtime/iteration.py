@@ -232,7 +232,11 @@ def drain(
     """A function that uses up the iterator in its argument k: given the list of its items."""
     args, fargs = given.args, given.fargs
     way = way_to_list(f, type(args[k]))
-    if way is items_left and not isinstance(args[k], dict) and (each := item_by_item(f, type(args[0]))) is not None:
+    if (
+        way is items_left
+        and not isinstance(args[k], _TAKEN_AT_ONCE)
+        and (each := item_by_item(f, type(args[0]))) is not None
+    ):
         return call(each, None, args, fargs, protected=protected)
     view = _VIEWED.get(type(args[k])) if type(fargs[k]) is ObjectShadow else None
     if view is not None:
@@ -290,6 +294,7 @@ def items_of(x: Any) -> Iterator[Any]:
 
 
 _VIEWED = {DictValues: dict.values, DictItems: dict.items}
+_TAKEN_AT_ONCE = (dict, *_VIEWED)
 
 
 def dict_view(cls: type) -> Callable[[Call, Values, Values], tuple[Any, Any, Any] | None]:

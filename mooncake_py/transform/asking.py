@@ -46,6 +46,7 @@ from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, plain_generator, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
+from mooncake_py.transform.rewrite import may_go_on
 from mooncake_py.transform.single import without_idle_tuples
 from mooncake_py.transform.splice import splice
 from mooncake_py.transform.suspended import (
@@ -150,12 +151,15 @@ class _Search:
 
     def _loops_over_indices(self) -> bool:
         """Are all loops over what is read by index, each by an iterator made for it?"""
-        defs = {s.out: s for b in self.fn.blocks for s in b.stmts}
-        made = [defs.get(b.term.iterator) for b in self.fn.blocks if isinstance(b.term, ForNext)]  # type: ignore[arg-type]
-        return all(
-            d is not None and self.known(d.fn) is iter and len(d.args) == 1 and _is_sequence(self._type(d.args[0]))
-            for d in made
-        )
+        made = {s.out: (s, b) for b in self.fn.blocks for s in b.stmts if self.known(s.fn) is iter}
+        for b in self.fn.blocks:
+            if isinstance(b.term, ForNext):
+                s, home = made.pop(b.term.iterator, (None, None))  # type: ignore[arg-type]
+                if s is None or len(s.args) != 1 or not _is_sequence(self._type(s.args[0])):
+                    return False
+                if home is not b and all(e.target != b.id for e in all_edges(home)):
+                    return False
+        return True
 
     def known(self, v: Operand) -> Any:
         t: T | None = self.inferred.types.get(v) if isinstance(v, Var) else Known(v.value)
@@ -314,7 +318,8 @@ class _Search:
                 return None
             if uses.calls or any(map(self._surely, uses.names)):
                 return self._as_loops(root, uses)
-            if by_key or all(b.term.iterator is root.out for b in uses.loops):  # type: ignore[union-attr]
+            over_it = all(b.term.iterator is root.out for b in uses.loops)  # type: ignore[union-attr]
+            if by_key or (over_it and not may_go_on(replace(self.inferred, fn=self.fn), uses.loops)):
                 return None  # loops over indices
             callee = stand_in(items_by_index, root)
             assert callee is not None

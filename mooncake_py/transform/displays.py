@@ -81,8 +81,8 @@ class Displays:
     def _goes_on(self, made: Call) -> bool:
         """Is it used in a loop that it was made before? There it goes on where it stopped the last time."""
         home = self.inferred.memory.shape.block_of
-        user = next((home[s.out] for s in self.uses.get(made.out, ())), None)
-        return any(user in body and home[made.out] not in body for body in self.bodies.values())
+        user = next((home.get(s.out) for s in self.uses.get(made.out, ())), None)
+        return any(user in body and home.get(made.out) not in body for body in self.bodies.values())
 
     def _unpack(self, s: Call) -> bool:
         """`a, b = xs` for an array of numbers or an active list: its length checked, its items read."""
@@ -327,9 +327,11 @@ class Displays:
         if not isinstance(t, Tup) or not isinstance(i, Known) or not t.active:
             return False
         if isinstance(i.value, slice):
-            items = [
-                self.emit(s.pos, operator.getitem, s.args[0], Const(k)) for k in range(*i.value.indices(len(t.items)))
-            ]
+            places = range(*i.value.indices(len(t.items)))
+            if t.cls is tuple and places == range(len(t.items)):
+                self.subst[s.out] = s.args[0]  # the tuple itself
+                return True
+            items = [self.emit(s.pos, operator.getitem, s.args[0], Const(k)) for k in places]
             self.out.append(Call(s.out, Const(ops.build_tuple), tuple(items), (), s.pos))
             return True
         d = self.defs.get(s.args[0]) if isinstance(s.args[0], Var) else None

@@ -20,7 +20,7 @@ from mooncake_py import outputs
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import may_say, uses_up
-from mooncake_py.infer.types import Arr, Cell, Dct, Inst, Known, Lst, Meth, Obj, Real, SetOf, T, Tup, is_scalar
+from mooncake_py.infer.types import Arr, Cell, Dct, Fn, Inst, Known, Lst, Meth, Obj, Real, SetOf, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import fresh_beside, map_function
 from mooncake_py.ir.nodes import (
@@ -74,6 +74,19 @@ def spread_starred(inferred: Inferred) -> Function | None:
     if not any(isinstance(c.target, Starred) for c in inferred.calls.values()):
         return None
     return _Rewriter(inferred).starred()
+
+
+def may_go_on(inferred: Inferred, loops: list[CFGBlock]) -> bool:
+    """May a list be longer again when one of the loops over its iterator asks that once more, after its end?"""
+    rewriter = _Rewriter(inferred)
+    for b in loops:
+        made = rewriter.defs.get(b.term.iterator)  # type: ignore[union-attr,arg-type]
+        if made is not None and rewriter._since_made(b.id) is None and rewriter._is_resized(made.args[0]):
+            return True
+    return False
+
+
+_HOLDERS = (Lst, Tup, Dct, Obj, Cell, Fn, Meth)
 
 
 class _Rewriter(Displays):
@@ -201,6 +214,20 @@ class _Rewriter(Displays):
             return False
         return not self.growing.get(self.inferred.memory.find(x), _NOTHING).isdisjoint(self._during(loop))
 
+    def _is_resized(self, x: Operand) -> bool:
+        """Does a statement make a list longer or shorter, by a name for it or for what holds it?"""
+        if not isinstance(x, Var) or not isinstance(t := self.type_of(x), Lst) or t.cls is not list:
+            return False
+        changes = self.growing.get(self.inferred.memory.find(x), _NOTHING)
+        for v, s in self.defs.items():
+            info = self.inferred.calls.get(v)
+            if info is None:  # it is new: nothing is known of it so far
+                if x in s.args and not self._is(s, iter) and not self._is(s, len):
+                    return True
+            elif v in changes and any(isinstance(self.type_of(a), _HOLDERS) for a in (*s.operands(), *info.args)):
+                return True
+        return False
+
     @cached_property
     def growing(self) -> dict[Var, set[Var]]:
         """For the memory of every list the calls that may make it longer or shorter."""
@@ -229,8 +256,12 @@ class _Rewriter(Displays):
     def _during(self, loop: BlockId) -> Set[Var]:
         """What runs from the making of a loop's iterator to the loop's end."""
         known = self._run_during.get(loop)
-        if known is not None:
-            return known
+        if known is None:
+            known = self._run_during[loop] = self._since_made(loop) or self.defs.keys()
+        return known
+
+    def _since_made(self, loop: BlockId) -> Set[Var] | None:
+        """The same, where the iterator is made right before the loop, and nobody else asks it; None where it is not."""
         body = self.bodies.get(loop, {loop})
         inside = {s.out for b in self.fn.blocks if b.id in body for s in b.stmts}
         before = [b for b in self.fn.blocks if b.id not in body and any(e.target == loop for e in edges(b.term))]
@@ -246,11 +277,7 @@ class _Rewriter(Displays):
             if d is not None and (self._is(d, iter) or self._combines(d.out) is d):
                 first = min(first, where.get(d.out, -1))
                 made += d.args
-        out: Set[Var] = self.defs.keys()
-        if alone and first >= 0:
-            out = {v for v, i in where.items() if i >= first} | inside
-        self._run_during[loop] = out
-        return out
+        return {v for v, i in where.items() if i >= first} | inside if alone and first >= 0 else None
 
     def _written(self, x: Operand) -> bool:
         return isinstance(x, Var) and self.inferred.memory.find(x) in self.written

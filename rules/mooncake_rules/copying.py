@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.types import Dct, Lst, Obj, T, Tup, is_scalar
-from mooncake_py.registry import infer_table, maybe_none, overlay, rrule
+from mooncake_py.kept_iterators import Lasting
+from mooncake_py.registry import infer_table, maybe_none, overlay, rrule, zero_derivative
 from mooncake_py.runtime.stored import shadow_of_attributes, writable_shadow
-from mooncake_py.structure import attributes, is_user_class
+from mooncake_py.structure import attributes, held_items, is_user_class, store
 from mooncake_py.tangents import (
     WHOLE,
     CellShadow,
@@ -32,6 +34,7 @@ from mooncake_py.tangents import (
     zero_fdata,
 )
 from mooncake_py.unwinding import ArgsShadow
+from mooncake_rules.iteration import backwards_
 
 
 @overlay(copy.copy)
@@ -47,6 +50,8 @@ def copy_(x):
 
 @overlay(copy.deepcopy)
 def deepcopy_(x, memo=None):
+    if memo is not None:
+        check_memo(memo, x)
     if isinstance(x, np.ndarray):
         return x.copy("K")
     if isinstance(x, np.generic):
@@ -56,9 +61,43 @@ def deepcopy_(x, memo=None):
     return deep(x)
 
 
+def check_memo(memo: dict, x: Any) -> None:
+    """Refuse what a deep copy would take from its memo: here each is another one."""
+    copied = run.current().memos.setdefault((copy.deepcopy, id(memo)), (memo, {}))[1]
+    new: dict[int, Any] = {}
+    work, seen = [x], set()
+    while work:
+        x = work.pop()
+        if type(x) in WHOLE or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, _COPIED) or is_user_class(type(x)):
+            if id(x) in copied or id(x) in memo:
+                what = f"a deep copy with a memo of the copies made before, which has one of a {type(x).__name__},"
+                hint = "copy all at once: `a, b = copy.deepcopy((a, b))`"
+                raise UnsupportedError(what, "the call", None, hint)
+            new[id(x)] = x
+        if not hasattr(type(x), "__deepcopy__"):  # which copies what it holds, with the same memo
+            work += held_items(x) if isinstance(x, _HOLD) else attributes(x).values()
+    copied.update(new)
+
+
+_COPIED = (list, deque, dict, set, np.ndarray)
+_HOLD = (list, deque, dict, set, tuple, frozenset)
+zero_derivative(check_memo)
+
+
 def shallow(x: Any) -> Any:
-    """A copy of a container or object that holds the same values."""
-    return copy.copy(x)
+    """A copy of a container or object that holds the same values; what goes backwards goes on by itself."""
+    y = copy.copy(x)
+    if isinstance(x, Lasting) and type(x).__name__ == backwards_.__name__:
+        for name, v in attributes(y).items():
+            if type(v) is _PLACES:
+                store(y, name, copy.copy(v))
+    return y
+
+
+_PLACES = type(iter(range(0)))
 
 
 def deep(x: Any) -> Any:
@@ -83,7 +122,7 @@ def _refuse(what: str, x: Any) -> UnsupportedError:
 @rrule(shallow)
 def _shallow(x: CoDual):
     p, fx = x.primal, x.fdata
-    y = copy.copy(p)
+    y = shallow(p)
     fy = _same_parts(p, fx, y)
     beside, own = _beside(p, fx, y, fy)
     if own is not None:

@@ -10,6 +10,8 @@ from collections import deque
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from mooncake_py import run
 from mooncake_py.infer.types import Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
@@ -138,6 +140,9 @@ def _check_all_ended(its, ended):
             raise ValueError(f"zip() argument {i + 1} is longer than argument{plural}{i}")
 
 
+_FLOATS = (float, np.floating)
+
+
 @overlay(enumerate)
 @as_in_c
 def enumerate_(iterable, start=0):
@@ -145,6 +150,12 @@ def enumerate_(iterable, start=0):
         yield start, x
         start += 1
     return PAUSED
+
+
+@overlay(enumerate, classes=(object, _FLOATS))
+def _counted_by_floats(iterable, start):
+    iter(iterable)
+    raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")
 
 
 _OF_KEYS = (dict, MappingProxyType, *KEYS_VIEWS)
@@ -156,6 +167,8 @@ def reversed_(sequence):
     own: Any = getattr(type(sequence), "__reversed__", None)
     if isinstance(sequence, _OF_KEYS) or isinstance(own, FunctionType):
         return own(sequence)
+    if isinstance(sequence, (set, frozenset)):
+        raise TypeError(f"'{type(sequence).__name__}' object is not reversible")
     return backwards(sequence, len(sequence) - 1)
 
 

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
 from mooncake_py.iterators import PAUSED, advance, as_in_c, keep_place
 from mooncake_py.registry import infer_table, item_types, overlay, pure
@@ -209,11 +211,14 @@ def _two_apart(pool):
 # `islice` takes what it skips from the iterator, up to its stop where it is asked once more.
 
 
+_FLOATS = (float, np.floating)
+
+
 @overlay(itertools.islice, arity=2)
 def _first_of(iterable, stop):
     limit = sys.maxsize if stop is None else stop
-    if limit < 0:
-        raise ValueError(_NO_INDEX)
+    if isinstance(limit, _FLOATS) or limit < 0:
+        raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     return _leading(iter(iterable), limit)
 
 
@@ -231,7 +236,7 @@ def _leading(it, limit):
 def _between(iterable, start, stop):
     first = 0 if start is None else start
     limit = sys.maxsize if stop is None else stop
-    if first < 0 or limit < 0:
+    if isinstance(first, _FLOATS) or isinstance(limit, _FLOATS) or first < 0 or limit < 0:
         raise ValueError(_NO_INDEX)
     return _from_to(iter(iterable), first, limit)
 
@@ -252,8 +257,10 @@ def _every(iterable, start, stop, step):
     at = 0 if start is None else start
     limit = sys.maxsize if stop is None else stop
     stride = 1 if step is None else step
-    if at < 0 or limit < 0 or stride < 1:
+    if isinstance(at, _FLOATS) or isinstance(limit, _FLOATS) or at < 0 or limit < 0:
         raise ValueError(_NO_INDEX)
+    if isinstance(stride, _FLOATS) or stride < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
     return _by_stride(iter(iterable), at, limit, stride)
 
 
@@ -269,7 +276,7 @@ def _by_stride(it, at, limit, stride):
                 return
 
 
-_NO_INDEX = "an index of islice() must be None or an integer: 0 <= x <= sys.maxsize"
+_NO_INDEX = "Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize."
 
 
 @overlay(itertools.count)
@@ -285,6 +292,11 @@ def repeat_(x, times=None):
     while times is None or n < times:
         yield x
         n += 1
+
+
+@overlay(itertools.repeat, classes=(object, _FLOATS))
+def _repeated_by_floats(x, times):
+    raise TypeError(f"'{type(times).__name__}' object cannot be interpreted as an integer")
 
 
 @overlay(itertools.cycle)

@@ -276,6 +276,14 @@ def _like_both(args: Types) -> T | None:
 
 pure.add(np.cross)
 
+
+@overlay(operator.matmul, classes=((float, np.number), (list, tuple)))
+@overlay(operator.matmul, classes=((list, tuple), (float, np.number)))
+def _matmul_of_a_number(a, b):
+    names = [f"numpy.{type(x).__name__}" if isinstance(x, np.generic) else type(x).__name__ for x in (a, b)]
+    raise TypeError(f"unsupported operand type(s) for @: '{names[0]}' and '{names[1]}'")
+
+
 # -- cases ------------------------------------------------------------------------------------------------
 
 _V = np.array([0.5, -1.2, 2.0])

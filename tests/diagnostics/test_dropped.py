@@ -102,6 +102,13 @@ def test_an_argument_that_is_not_used() -> None:
         assert grad(f)(*args) == 3.0
 
 
+@pytest.mark.parametrize("nothing", [[], {}, np.zeros(0), [np.zeros((0, 3))]])
+def test_of_nothing_there_is_no_warning(nothing: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        grad(lambda xs, x: x * 2.0, (0, 1))(nothing, 1.3)
+
+
 @pytest.mark.parametrize("f, x", [
     (lambda x: x * 0.0, 1.0),
     (lambda a: np.sum(a) * 0.0, np.ones(2)),

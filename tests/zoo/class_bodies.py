@@ -596,3 +596,39 @@ def what_is_set_on_a_class_in_the_run(x):
     finally:
         Rebound.scaled, Rebound.weigh, Rebound.Holder = old
     return before * now + Rebound().scaled(x)
+
+
+@case(1.3)
+def defaults_read_from_the_fields(x):
+    @dataclasses.dataclass
+    class Rates:
+        name: str
+        up: float = x
+        rows: list = dataclasses.field(default_factory=list)
+        both: tuple = (x * x, 2.0)
+
+    defaults = {f.name: f.default for f in dataclasses.fields(Rates) if f.default is not dataclasses.MISSING}
+    made = Rates("a")
+    total = defaults["up"] * made.both[0] + dataclasses.fields(made)[1].default * 2.0
+    return total + defaults["both"][0] * Rates.__dataclass_fields__["up"].default * made.up
+
+
+@case((1.3, 0.7))
+def defaults_of_the_fields_of_a_class_derived_from(xs):
+    @dataclasses.dataclass
+    class Rates:
+        up: float = xs[0]
+        down: float = xs[1] * 2.0
+
+    @dataclasses.dataclass
+    class Constant(Rates):
+        scale: float = 3.0
+
+    @dataclasses.dataclass(slots=True)
+    class More(Constant):
+        up: float
+        down: float = xs[0] * xs[1]
+        sides: tuple = (xs[1], xs[0])
+
+    total = Constant().up * Constant().scale + More().up * More().down + More(2.0).sides[1]
+    return total * sum(f.default for f in dataclasses.fields(More)[:2]) + Constant.up + Rates().down * Constant.down

@@ -185,3 +185,36 @@ def copies_of_numbers(x):
     a, b, c, d = [copy.deepcopy(t) for t in SIZES]
     y = np.float64(x)
     return x * a + b * c[0] * copy.copy(y) + copy.deepcopy(y * 2.0) * float(d["a"])
+
+
+class Stand:
+    def __init__(self, legs, top, size):
+        self.legs, self.top, self.size = legs, top, size
+
+    def __deepcopy__(self, memo):
+        made = Stand.__new__(Stand)
+        memo[id(self)] = made
+        for name, x in self.__dict__.items():
+            setattr(made, name, copy.deepcopy(x, memo))
+        return made
+
+
+@case((1.3, 0.7))
+def deep_copies_with_a_memo(xs):
+    size = (xs[0], 2.0)
+    stand = Stand([xs[0], xs[1]], np.array(xs), size)
+    one, other = copy.deepcopy(stand), copy.deepcopy(stand, {})
+    one.legs[0] *= 3.0
+    other.top *= one.legs[0]
+    memo = {}
+    a, b = copy.deepcopy(stand.legs, memo), copy.deepcopy([size, size], memo)
+    a[1] *= 2.0
+    return one.legs[0] * other.top[1] + stand.top[0] * a[1] * b[1][0] + stand.legs[1] * other.size[0]
+
+
+@case((1.3, 0.7, 2.1, 0.4))
+def copies_of_what_goes_backwards(xs):
+    back = reversed(xs)
+    total = next(back)
+    other = copy.copy(back)
+    return total * next(back) + next(other) * 10.0 + sum(other) * xs[3] + next(back) * xs[0]

@@ -621,6 +621,27 @@ def views_that_nobody_writes_to(xs):
     return total + both["d"] * both["c"] + {**view}["b"] + (lambda a, b, c: a * b * c)(**view)
 
 
+def first_of(view):
+    return view.mapping["a"] * len(view)
+
+
+@case((0.4, 1.3, 2.1))
+def the_dict_behind_a_view(xs):
+    d, ordered = {"a": xs[0]}, OrderedDict({"a": xs[1]})
+    keys, values = d.keys(), ordered.values()
+    d["b"] = xs[1] * xs[0]
+    total = keys.mapping["b"] * values.mapping["a"] + first_of(d.items()) + first_of(d.keys()) * first_of(d.values())
+    d["a"] = xs[2] * 3.0
+    views = [getattr(d, name)() for name in ("keys", "values", "items")]
+    total += sum([v.mapping["a"] * len(v.mapping) for v in views])
+    return total * ordered.keys().mapping.get("a") + sum(d.items().mapping.values())
+
+
+@case({"a": 0.4, "b": 1.3})
+def the_given_dict_behind_a_view(d):
+    return d.keys().mapping["a"] * d.values().mapping["b"] + max(d.items().mapping.values())
+
+
 @case((0.4, 1.3, 2.1, 0.7))
 def defaultdicts_of_defaultdicts(xs):
     sums = defaultdict(lambda: defaultdict(float))

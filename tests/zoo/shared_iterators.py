@@ -4,6 +4,8 @@ import itertools
 import math
 import operator
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 XS = [0.5, -1.2, 2.0, 0.3, -0.7, 1.1]
@@ -340,3 +342,130 @@ def an_argument_several_times(xs):
     seen = [xs[0], xs[1]] * 2
     seen.append(max(*[xs[2]] * 2))
     return math.hypot(*[xs[0]] * 3) * sum(seen) + math.atan2(*(xs[3], xs[4]) * True)
+
+
+def _squares(xs, log):
+    for x in xs:
+        log.append(x)
+        yield x * x
+
+
+def _unpacked(it):
+    try:
+        a, b = it
+    except ValueError as e:
+        return len(str(e))
+    return a * b
+
+
+@case(XS)
+def what_is_left_by_too_few_names(xs):
+    log = []
+    its = [iter(xs), map(operator.neg, xs), _squares(xs, log), iter(xs[:1])]
+    total = 0.0
+    for it in its:
+        total += _unpacked(it)
+        total += sum(it) * xs[0]
+    return total * sum(log) + _unpacked(xs) + _unpacked({"a": xs[2], "b": xs[3]}.values())
+
+
+@case(XS)
+def what_has_no_end_for_two_names(xs):
+    total = 0.0
+    for it in (itertools.repeat(xs[1]), (xs[0] * k for k in itertools.count())):
+        total += _unpacked(it) * next(it)
+    return total
+
+
+@case(XS)
+def what_is_taken_by_too_few_names(xs):
+    log = []
+    it, of_list, more = _squares(xs, log), iter(xs), Counted(xs)
+    try:
+        a, b = it
+    except ValueError:
+        a, b = xs[:2]
+    try:
+        c, d, e = of_list
+    except ValueError as problem:
+        c, d, e = [*map(abs, xs[:3])]
+        a *= len(str(problem))
+    try:
+        f, g = more
+    except ValueError:
+        f = g = next(more) * more.asked
+    h, i = (x * x for x in xs[:2])
+    return sum(log) * a * b + sum(it) * c * d * e + sum(of_list) + f * g + h * i
+
+
+class Counted:
+    """An iterator that counts how often it is asked."""
+
+    def __init__(self, xs):
+        self.xs, self.asked = xs, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.asked += 1
+        if self.asked > len(self.xs):
+            raise StopIteration
+        return self.xs[self.asked - 1]
+
+
+@case(XS)
+def an_iterator_that_has_ended_before_the_list_grows(xs):
+    rows, short = list(xs), [xs[0], xs[1]]
+    over, it = iter(rows), iter(short)
+    total = next(it) * next(it) + next(it, 7.0) * xs[2]
+    short.append(xs[3])
+    total += next(it, 3.0) * xs[1]
+    for x in over:
+        total += x * xs[5]
+        if x == xs[2]:
+            rows.clear()
+    rows.extend(xs)
+    return total + sum(over) * xs[4]
+
+
+@case(XS)
+def an_iterator_asked_again_while_the_list_grows(xs):
+    rows, other = list(xs[:3]), list(xs)
+    it, back = iter(rows), iter(other)
+    total = 0.0
+    for k in range(4):
+        for x in it:
+            total += x * (k + 1) * xs[4]
+            break
+        for x in back:
+            total += x * x * (k + 1)
+            if len(other) > 3:
+                other.pop()
+        rows.append(xs[k] * 2.0)
+        other.append(xs[k])
+    return total * next(it) + next(back, 0.5) * xs[5]
+
+
+def _raised(make):
+    try:
+        make()
+    except (TypeError, ValueError) as e:
+        return len(str(e))
+    return 0
+
+
+@case(1.3)
+def what_is_refused_when_it_is_made(x):
+    xs, n = [x, x * x], x + 1.0
+    lengths = [
+        _raised(lambda: reversed({x, n})),
+        _raised(lambda: itertools.islice(xs, 1.0)),
+        _raised(lambda: itertools.islice(xs, 1.0, None)),
+        _raised(lambda: itertools.islice(xs, 0, None, n)),
+        _raised(lambda: itertools.repeat(x, n)),
+        _raised(lambda: enumerate(xs, n)),
+        _raised(lambda: np.float64(x) @ xs),
+        _raised(lambda: itertools.repeat(x, 2)),
+    ]
+    return sum(x**k * n for k, n in enumerate(lengths))

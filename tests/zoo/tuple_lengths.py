@@ -274,3 +274,10 @@ def a_tuple_that_becomes_one_of_its_items(a, y0, y1):
         k = y[1], -a * y[0]
         y = tuple(u + 0.02 * v for u, v in zip(y, k))
     return y[0]
+
+
+@case(0.7)
+def a_whole_slice_is_the_tuple(x):
+    t, p = (x, x * x), Point(x, 2.0)
+    same = [t[:] is t, t[0:2] is t, t[-5:] is t, t[::-1] is t, t[:1] is t, p[:] is p]
+    return x * sum(k * s for k, s in enumerate(same, 1)) + t[:][0] * t[-2:][1] + p[:][0]
