@@ -4,9 +4,9 @@ Variables joined by a move share a slot where their live ranges allow it, hottes
 handed out first-fit. Sets of variables are bit masks. Two variables interfere when one is live where the
 other is written, so `conflicts[v]` (what is live where v is written) is looked up in both directions.
 
-A variable that may be read where it was not written yet is None there: what a pullback needs of code that was not come
-to, which many edges would bring to the function's end as parameters otherwise. Such variables are live where the function
-starts, and written there.
+A variable that may be read where it was not written yet is None there: what a pullback needs of code that was not
+come to, which many edges would bring to the function's end as parameters otherwise. Such variables are live where the
+function starts, and written there.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def allocate(plan: Plan, argnames: list[str], pinned: bool) -> Slots:
     members, leader = _coalesce(plan, numbers)
     slots = _color(plan, numbers, members, leader, argnames, pinned)
     slots.nones = list(dict.fromkeys([slots.names[slots.of[v]] for v in unwritten]))
+    assert plan.cells.isdisjoint(unwritten), "a cell that is made later would have None in it"
     return slots
 
 
