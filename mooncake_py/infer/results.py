@@ -32,7 +32,9 @@ MOST_NESTED = 30  # calls in calls that are looked into
 MOST_RUNS = 200  # of inferences for one function: those that call each other are asked again and again
 MOST_ROUNDS = 8  # of the iteration that finds the result of a recursive function
 MOST_AT_ONCE = 10_000  # statements gone through for one function, before it is looked into for no more other types
-MOST_ALTOGETHER = 25_000  # statements gone through for one function and all that it leads to, before it is given up
+MOST_ALTOGETHER, LEAST_ALTOGETHER = 25_000, 6_000
+"""Statements gone through for one function and all that it leads to, before it is given up: less the more were gone
+through in vain for others, as in the solvers of libraries, which call one another."""
 MOST_IN_VAIN = 10_000
 """Statements gone through, for one call by the user, for results of one function that turn out to be of no use.
 
@@ -91,6 +93,7 @@ derived for the user, for that and for what it led to."""
 _NOTHING_IN_VAIN: Counter[bool] = Counter()
 _gone_through = 0  # statements, all in all
 _begun = 0  # those before the outermost one of the running ones
+_all_in_vain = 0  # those for outermost ones that were of no use, since a rule was last derived for the user
 _once_found: dict[Any, Result] = until_forgotten({})
 """What was found of functions for less than is known by now of those that asked: where to begin with them again."""
 _as_yet: dict[Any, tuple[Result | None, int]] = {}
@@ -105,12 +108,14 @@ def went_through(statements: int) -> None:
     """Note what an inference does."""
     global _gone_through
     _gone_through += statements
-    if _running and _gone_through - _begun > MOST_ALTOGETHER:
+    if _running and _gone_through - _begun > max(LEAST_ALTOGETHER, MOST_ALTOGETHER - _all_in_vain // 2):
         raise _TakesTooLong
 
 
 def forget_what_was_in_vain() -> None:
     """To be called when the user calls for a rule."""
+    global _all_in_vain
+    _all_in_vain = 0
     _in_vain.clear()
 
 
@@ -127,6 +132,7 @@ def result_of(
     Of a recursive one it is found by iteration from nothing; what was found for others on the way holds for that round.
     `simplified`, it is made as simple as the attributes of its arguments allow, which takes longer and shows more.
     """
+    global _all_in_vain
     from mooncake_py.frontend import normalise
     from mooncake_py.infer.interpret import Inference
     from mooncake_py.transform.primal import prepare
@@ -190,6 +196,7 @@ def result_of(
             _give_up(before)
     if result is None or not _is_of_use(result, simplified):
         _in_vain.setdefault(f.__code__, Counter())[simplified] += _gone_through - since
+        _all_in_vain += 0 if _running else _gone_through - since
     if result is not None:
         _once_found[key] = replace(result, guards={}, functions=set())
     _as_yet[key] = result, me.outer

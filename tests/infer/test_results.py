@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import mooncake_py
-from mooncake_py import registry, value_and_grad
-from mooncake_py.infer import results
+from mooncake_py import forward, registry, value_and_grad
+from mooncake_py.infer import interpret, results
 from mooncake_py.infer.interpret import Inference
 from mooncake_py.infer.types import BOT, Arr, Inst, Lst, Real, Top
+from mooncake_py.runtime import rule
+from tests.functions import by_name
+from tests.harness import check_case
 from tests.zoo import parsers
 
 registry.load_packs()
@@ -201,6 +204,25 @@ def test_work_for_results_that_are_of_no_use_has_a_bound(monkeypatch: pytest.Mon
         return results._gone_through - before
 
     assert gone_through(100) < 0.8 * gone_through(10**9)
+
+
+@pytest.mark.parametrize("name", ["parsers.parsed_by_an_iterator", "grown.a_tree_that_subdivides"])
+def test_what_takes_long_to_find_is_given_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that there is to find takes 9,000 statements and more; the derivative is right without it."""
+    for module, cache in ((results, "_results"), (rule, "_cache"), (forward, "_warm")):
+        monkeypatch.setattr(module, cache, {})
+    monkeypatch.setattr(results, "MOST_ALTOGETHER", 3000)
+    monkeypatch.setattr(results, "LEAST_ALTOGETHER", 500)
+    longest = 0
+
+    def noted(statements: int) -> None:
+        nonlocal longest
+        results.went_through(statements)
+        longest = max(longest, results._gone_through - results._begun if results._running else 0)
+
+    monkeypatch.setattr(interpret, "went_through", noted)
+    check_case(by_name(name))
+    assert 500 < longest <= 3000
 
 
 @pytest.mark.parametrize(
