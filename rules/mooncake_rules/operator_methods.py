@@ -108,10 +108,10 @@ for _cls, _others in _OTHERS.items():
     for _name, _f in _UNARY.items():
         if (_method := _cls.__dict__.get(f"__{_name}__")) is not None:
             overlay(_method, classes=(_cls,))(_of_numbers(_f) if _cls in (float, complex) else _f)
-    if (_method := _cls.__dict__.get("__round__")) is not None:
-        overlay(_method, classes=(_cls,))(lambda a: round(a))
-        overlay(_method, classes=(_cls, (int, type(None))))(lambda a, n: round(a, n))
     zero_derivative(*(_cls.__dict__[f"__{_name}__"] for _name in ("eq", "ne", "lt", "le", "gt", "ge", "bool")))
+for _cls in (float, np.floating):
+    overlay(_cls.__round__, classes=(_cls,))(lambda a: round(a))
+    overlay(_cls.__round__, classes=(_cls, (int, type(None))))(lambda a, n: round(a, n))
 for _name, _f in _IN_PLACE.items():
     overlay(getattr(np.ndarray, f"__i{_name}__"), classes=(np.ndarray, _WITH_ARRAYS))(_f)
 for _prefix in ("", "r"):  # with anything but a whole number, int has no answer

@@ -95,6 +95,12 @@ def numbers_by_method(x, y):
     return s + x.__round__(1) + x.__float__() * float.__abs__(-y) + float.__floor__(x) * y + float.__int__(x) * y
 
 
+@case(np.float64(1.236), np.float64(0.45))
+def numbers_of_numpy_by_method(x, y):
+    rounded = x.__round__(1) * x + x.__round__() + y.__round__(None) * x
+    return rounded + x.__pow__(2) * y.__abs__() + x.__divmod__(0.7)[1]
+
+
 @case(1.3, V)
 def methods_without_an_answer(x, v):
     answers = [float.__mul__(x, 1j), x.__add__(v), (2).__mul__(x), complex.__mul__(x * 1j, v)]
