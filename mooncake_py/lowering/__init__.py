@@ -47,7 +47,7 @@ def lower(
     if len(names) != len(fn.params):
         raise ValueError(f"{fn.name} has {len(fn.params)} parameters, {len(names)} names were given")
     plan = schedule(fn, folding)
-    slots = allocate(plan, names, pinned="__class__" in free_names)
+    slots = allocate(plan, names, pinned="__class__" in free_names, derived=derived)
     emitter = Emitter(plan, slots)
     doc = like.co_consts[0] if like is not None and like.co_consts else None
     emitter.const(doc if isinstance(doc, str) else None)  # the first constant is the docstring, or None

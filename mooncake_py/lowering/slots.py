@@ -4,9 +4,9 @@ Variables joined by a move share a slot where their live ranges allow it, hottes
 handed out first-fit. Sets of variables are bit masks. Two variables interfere when one is live where the
 other is written, so `conflicts[v]` (what is live where v is written) is looked up in both directions.
 
-A variable that may be read where it was not written yet is None there: what a pullback needs of code that was not
-come to, which many edges would bring to the function's end as parameters otherwise. Such variables are live where the
-function starts, and written there.
+In derived code a variable that may be read where it was not written yet is None there: what a pullback needs of code
+that was not come to, which many edges would bring to the function's end as parameters otherwise. Such variables are
+live where the function starts, and written there.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class _Numbers:
             self.conflicts.append(0)
 
 
-def allocate(plan: Plan, argnames: list[str], pinned: bool) -> Slots:
+def allocate(plan: Plan, argnames: list[str], pinned: bool, derived: bool = False) -> Slots:
     """Slots for every variable that is stored; the first ones are the parameters', in order.
 
     `pinned`: nothing else may use the first parameter's slot (zero-argument `super` reads it).
     """
     numbers = _number(plan)
-    unwritten = _conflicts(plan, numbers)
+    unwritten = _conflicts(plan, numbers, derived)
     members, leader = _coalesce(plan, numbers)
     slots = _color(plan, numbers, members, leader, argnames, pinned)
-    slots.nones = list(dict.fromkeys([slots.names[slots.of[v]] for v in unwritten]))
     assert plan.cells.isdisjoint(unwritten), "a cell that is made later would have None in it"
+    slots.nones = list(dict.fromkeys([slots.names[slots.of[v]] for v in unwritten]))
     return slots
 
 
@@ -81,14 +81,17 @@ def _number(plan: Plan) -> _Numbers:
     return numbers
 
 
-def _conflicts(plan: Plan, numbers: _Numbers) -> list[Var]:
-    """Find what interferes; the result is what may be read before it is written."""
+def _conflicts(plan: Plan, numbers: _Numbers, derived: bool) -> list[Var]:
+    """Find what interferes; the result is what may be read before it is written.
+
+    In derived code any statement of a block may raise, and what the handler reads may be what others write.
+    """
     masks: dict[Operand | None, int] = {v: 1 << i for v, i in numbers.bit.items()}
     mask = masks.get
     read: dict[BlockId, list[int]] = {}  # by each statement
     uses: dict[BlockId, int] = {}
     defs: dict[BlockId, int] = {}
-    params: dict[BlockId, int] = {}
+    sure: dict[BlockId, int] = {}  # what is not read in the handler as it was before the block
     at_end: dict[BlockId, int] = {}
     for p in plan.layout:
         end = 0
@@ -101,7 +104,7 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> list[Var]:
         used, own = end, 0
         for x in p.block.params:
             own |= mask(x, 0)
-        params[p.id] = own
+        sure[p.id] = own
         if p.handler is not None:
             used |= _handler_uses(p.handler, masks)
         by_each = read[p.id] = []
@@ -117,6 +120,8 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> list[Var]:
             for z in sel.outs:
                 own |= mask(z, 0)
         uses[p.id], defs[p.id] = used & ~own, own
+        if not derived:
+            sure[p.id] = own
     live_in = dict(uses)
     live_out = dict.fromkeys(uses, 0)
     changed = True
@@ -130,13 +135,13 @@ def _conflicts(plan: Plan, numbers: _Numbers) -> list[Var]:
             live_out[p.id] = out
             new = uses[p.id] | (out & ~defs[p.id])
             if p.handler is not None:
-                new |= live_in[p.handler.target] & ~params[p.id]  # whatever else is written, it may raise before
+                new |= live_in[p.handler.target] & ~sure[p.id]
             if new != live_in[p.id]:
                 live_in[p.id] = new
                 changed = True
     for p in plan.layout:
         live = live_out[p.id] | at_end[p.id]
-        live = _walk(p, live, masks, numbers, live_in, read[p.id])
+        live = _walk(p, live, masks, numbers, live_in, read[p.id], derived)
         _written_together(p.block.params, live, numbers)
     entry = plan.layout[0]
     at_start = live_in[entry.id]
@@ -160,15 +165,17 @@ def _walk(
     numbers: _Numbers,
     live_in: dict[BlockId, int],
     read: list[int],
+    derived: bool,
 ) -> int:
     """Backwards through a block, from what is live at its end to what is live at its start; `read` by statement."""
     conflicts, bit = numbers.conflicts, numbers.bit
     caught = 0 if p.handler is None else live_in[p.handler.target] | _handler_uses(p.handler, masks)
-    # The statement that raises is the last one, or one before in a chain of blocks. Its result is stored after it has
-    # not raised: what only the handler needs may share the result's slot. Otherwise it is the terminator that raises.
+    # The statement that raises is the last one, and its result is stored after it has not raised: what only
+    # the handler needs may share the result's slot. Otherwise it is the terminator that raises.
     last = len(p.sels) - 2
     if caught and (last < 0 or type(p.block.term) in (ForNext, Raise)):
         live |= caught
+        caught = caught if derived else 0
     for k in range(len(p.sels) - 1, -1, -1):
         sel = p.sels[k]
         if sel.outs:
@@ -180,7 +187,7 @@ def _walk(
             if i is not None:
                 live &= ~(1 << i)
                 conflicts[i] |= live
-        if k <= last:
+        if caught and (k == last or (derived and k < last)):
             live |= caught
         live |= read[k]
     return live

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types as pytypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -46,7 +46,7 @@ from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.fuse import Asked, Flow, Fusion, Uses
 from mooncake_py.transform.inline import MOST_STATEMENTS, MOST_TOTAL, callee_of, plain_generator, stand_in
 from mooncake_py.transform.protect import explicit, for_users, with_handlers, with_tries
-from mooncake_py.transform.rewrite import may_go_on
+from mooncake_py.transform.rewrite import loops_that_go_on
 from mooncake_py.transform.single import without_idle_tuples
 from mooncake_py.transform.splice import splice
 from mooncake_py.transform.suspended import (
@@ -268,6 +268,10 @@ class _Search:
         """Is something known of all that this call is given?"""
         return not any(isinstance(self._type(a), (Top, Bot, type(None))) for a in root.args)
 
+    @cached_property
+    def _may_go_on(self) -> Callable[[list[CFGBlock]], bool]:
+        return loops_that_go_on(replace(self.inferred, fn=self.fn))
+
     def uses(self, root: Call) -> Uses | None:
         """None where the iterator is used for more than to be asked."""
         values: set[Operand] = {root.out}
@@ -307,19 +311,20 @@ class _Search:
 
     def simplified(self, root: Call, taken: set[pytypes.FunctionType]) -> Function | None:
         """The function with this iterator asked by loops only, or with its body around the loops."""
+        over_it = self.known(root.fn) is iter
+        by_key = over_it and _has_whole_keys(self._type(root.args[0]))
+        if over_it and not by_key and not _is_sequence(self._type(root.args[0])):
+            return None
         uses = self.uses(root)
         if uses is None:
             return None
-        if self.known(root.fn) is iter:
+        if over_it:
             if uses.thrown or uses.sent or uses.methods:
-                return None
-            by_key = _has_whole_keys(self._type(root.args[0]))
-            if not by_key and not _is_sequence(self._type(root.args[0])):
                 return None
             if uses.calls or any(map(self._surely, uses.names)):
                 return self._as_loops(root, uses)
-            over_it = all(b.term.iterator is root.out for b in uses.loops)  # type: ignore[union-attr]
-            if by_key or (over_it and not may_go_on(replace(self.inferred, fn=self.fn), uses.loops)):
+            by_loops = all(b.term.iterator is root.out for b in uses.loops)  # type: ignore[union-attr]
+            if by_key or (by_loops and not self._may_go_on(uses.loops)):
                 return None  # loops over indices
             callee = stand_in(items_by_index, root)
             assert callee is not None

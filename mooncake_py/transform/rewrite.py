@@ -76,14 +76,15 @@ def spread_starred(inferred: Inferred) -> Function | None:
     return _Rewriter(inferred).starred()
 
 
-def may_go_on(inferred: Inferred, loops: list[CFGBlock]) -> bool:
-    """May a list be longer again when one of the loops over its iterator asks that once more, after its end?"""
+def loops_that_go_on(inferred: Inferred) -> Callable[[list[CFGBlock]], bool]:
+    """What says whether a list may be longer again when one of some loops asks for an item once more, after its end."""
     rewriter = _Rewriter(inferred)
-    for b in loops:
+
+    def goes_on(b: CFGBlock) -> bool:
         made = rewriter.defs.get(b.term.iterator)  # type: ignore[union-attr,arg-type]
-        if made is not None and rewriter._since_made(b.id) is None and rewriter._is_resized(made.args[0]):
-            return True
-    return False
+        return made is not None and rewriter._is_resized(made.args[0]) and rewriter._since_made(b.id) is None
+
+    return lambda loops: any(map(goes_on, loops))
 
 
 _HOLDERS = (Lst, Tup, Dct, Obj, Cell, Fn, Meth)
