@@ -166,6 +166,8 @@ def fdata_wrong(x: Any, fx: Any, depth: int = 3) -> str | None:
             None if type(fx) is CellShadow else f"the fdata of a closure cell must be a CellShadow, not {describe(fx)}"
         )
     if type(x) is pytypes.FunctionType:
+        if type(fx) is ObjectShadow and fx.owner is x:  # of its attributes
+            return None
         if type(fx) is not FunctionShadow:
             return f"the fdata of a function must be a FunctionShadow, not {describe(fx)}"
         if len(fx.cells) != len(x.__closure__ or ()):
