@@ -588,9 +588,9 @@ def _deletes(c: Code, s: Call, defs: dict[Var, Call]) -> str | None:
 
 
 def _defaults(f: pytypes.FunctionType) -> dict[int, Any]:
-    """The default values of a function, by the numbers of the parameters."""
+    """The default values of a function, by the numbers of the parameters; there may be more than it has parameters."""
     n, values = f.__code__.co_argcount, f.__defaults__ or ()
-    found = dict(enumerate(values, n - len(values)))
+    found = {i: v for i, v in enumerate(values, n - len(values)) if i >= 0}
     if f.__kwdefaults__:
         named = f.__code__.co_varnames[n : n + f.__code__.co_kwonlyargcount]
         found.update({i: f.__kwdefaults__[k] for i, k in enumerate(named, n) if k in f.__kwdefaults__})

@@ -4,6 +4,8 @@ import functools
 import math
 import types
 
+import numpy as np
+
 from tests.zoo.registry import case
 
 
@@ -278,3 +280,21 @@ def a_count_that_becomes_a_value(x):
     y = counted_cube.calls * x
     counted_cube.calls = 0
     return y
+
+
+def _with_defaults_of_its_own(f):
+    wrapper = traced(f)
+    wrapper.__defaults__, wrapper.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # as decorators of libraries do
+    return wrapper
+
+
+@_with_defaults_of_its_own
+def _polynomial(x, a=2.0, b=0.5, c=1.0):
+    return (a * x + b) * x + c
+
+
+@case(0.7)
+def more_defaults_than_parameters(x):
+    held = np.zeros(2)
+    held[0] = _polynomial(x)
+    return held[0] * _polynomial(x, x, c=x)
