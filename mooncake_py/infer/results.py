@@ -196,7 +196,8 @@ def result_of(
             _give_up(before)
     if result is None or not _is_of_use(result, simplified):
         _in_vain.setdefault(f.__code__, Counter())[simplified] += _gone_through - since
-        _all_in_vain += 0 if _running else _gone_through - since
+        if not _running:
+            _all_in_vain += _gone_through - since
     if result is not None:
         _once_found[key] = replace(result, guards={}, functions=set())
     _as_yet[key] = result, me.outer

@@ -140,7 +140,8 @@ def _check_all_ended(its, ended):
             raise ValueError(f"zip() argument {i + 1} is longer than argument{plural}{i}")
 
 
-_FLOATS = (float, np.floating)
+FLOATS = (float, np.floating)
+"""What Python refuses where it wants a whole number."""
 
 
 @overlay(enumerate)
@@ -152,7 +153,7 @@ def enumerate_(iterable, start=0):
     return PAUSED
 
 
-@overlay(enumerate, classes=(object, _FLOATS))
+@overlay(enumerate, classes=(object, FLOATS))
 def _counted_by_floats(iterable, start):
     iter(iterable)
     raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")

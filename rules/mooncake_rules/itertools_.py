@@ -9,11 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mooncake_py.infer.types import COUNTS, Inst, Known, T, Top, Tup, join, widen
 from mooncake_py.iterators import PAUSED, advance, as_in_c, keep_place
 from mooncake_py.registry import infer_table, item_types, overlay, pure
+from mooncake_rules.iteration import FLOATS
 
 _f: Any  # what a table registers, one at a time
 
@@ -211,13 +210,10 @@ def _two_apart(pool):
 # `islice` takes what it skips from the iterator, up to its stop where it is asked once more.
 
 
-_FLOATS = (float, np.floating)
-
-
 @overlay(itertools.islice, arity=2)
 def _first_of(iterable, stop):
     limit = sys.maxsize if stop is None else stop
-    if isinstance(limit, _FLOATS) or limit < 0:
+    if isinstance(limit, FLOATS) or limit < 0:
         raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     return _leading(iter(iterable), limit)
 
@@ -236,7 +232,7 @@ def _leading(it, limit):
 def _between(iterable, start, stop):
     first = 0 if start is None else start
     limit = sys.maxsize if stop is None else stop
-    if isinstance(first, _FLOATS) or isinstance(limit, _FLOATS) or first < 0 or limit < 0:
+    if isinstance(first, FLOATS) or isinstance(limit, FLOATS) or first < 0 or limit < 0:
         raise ValueError(_NO_INDEX)
     return _from_to(iter(iterable), first, limit)
 
@@ -257,9 +253,9 @@ def _every(iterable, start, stop, step):
     at = 0 if start is None else start
     limit = sys.maxsize if stop is None else stop
     stride = 1 if step is None else step
-    if isinstance(at, _FLOATS) or isinstance(limit, _FLOATS) or at < 0 or limit < 0:
+    if isinstance(at, FLOATS) or isinstance(limit, FLOATS) or at < 0 or limit < 0:
         raise ValueError(_NO_INDEX)
-    if isinstance(stride, _FLOATS) or stride < 1:
+    if isinstance(stride, FLOATS) or stride < 1:
         raise ValueError("Step for islice() must be a positive integer or None.")
     return _by_stride(iter(iterable), at, limit, stride)
 
@@ -294,7 +290,7 @@ def repeat_(x, times=None):
         n += 1
 
 
-@overlay(itertools.repeat, classes=(object, _FLOATS))
+@overlay(itertools.repeat, classes=(object, FLOATS))
 def _repeated_by_floats(x, times):
     raise TypeError(f"'{type(times).__name__}' object cannot be interpreted as an integer")
 
