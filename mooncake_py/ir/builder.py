@@ -60,10 +60,11 @@ class Builder:
         self.fresh = fresh
         self.unwritten = unwritten
         self.blocks: list[Draft] = []
-        self._time = 0  # counts writes and edges
-        self._written: dict[Hashable, int] = {}  # when each key was written last
+        self._time = 0  # counts the blocks that have ended
+        self._written: dict[Hashable, int] = {}  # the blocks each key was written in, a bit for each
         self._unwritten: dict[Hashable, int] = {}  # until when nothing was written to it, and every loop closed
         self._loops: list[Draft] = []  # blocks with more edges to come that others came after
+        self._placed: list[Draft] = []  # blocks of which it is known where they stand
         self.entry = self.new_block()
         self.entry.sealed = True
         self.entry.depth = 0
@@ -75,7 +76,7 @@ class Builder:
     # -- blocks and statements --
 
     def new_block(self, params: list[Var] | None = None) -> Draft:
-        block = Draft(self.fresh.block(), params if params is not None else [])
+        block = Draft(self.fresh.block(), len(self.blocks), params if params is not None else [])
         self.blocks.append(block)
         return block
 
@@ -139,13 +140,14 @@ class Builder:
     # -- variables --
 
     def write(self, key: Hashable, value: Operand) -> None:
-        self._time += 1
-        self._written[key] = self._time
-        self.block.defs[key] = value
+        self._put(self.block, key, value)
 
     def write_at(self, block: Draft, key: Hashable, value: Operand) -> None:
         """As if it had been written while the block was built; nobody has read the key yet."""
-        self._written[key] = max(self._written.get(key, 0), block.ended or self._time)
+        self._put(block, key, value)
+
+    def _put(self, block: Draft, key: Hashable, value: Operand) -> None:
+        self._written[key] = self._written.get(key, 0) | 1 << block.number
         block.defs[key] = value
 
     def read(self, key: Hashable) -> Operand:
@@ -198,7 +200,7 @@ class Builder:
         Last, the blocks on the way, which the value passes through.
         """
         chain = []
-        written = -1  # not asked for yet
+        written = self._written.get(key, 0)
         unwritten = self._unwritten.get(key, 0)
         while (value := block.defs.get(key)) is None:
             preds = block.preds
@@ -214,12 +216,12 @@ class Builder:
                 value = self._param(block, key)
                 block.incomplete.append((key, value))
                 break
-            if written < 0:
-                written = self._written.get(key, 0)
             if block.depth < 0:
                 self._place(block)
             above = block.idom
-            if above is None or above.ended < written or not self._closed(above, block):
+            if above is None or not self._closed(above, block):
+                break
+            if (reaching := written & block.ancestors) and reaching & ~(above.before | 1 << above.number):
                 break
             chain.append(block)
             block = above
@@ -252,21 +254,38 @@ class Builder:
         return common_dominator(blocks)
 
     def _place(self, block: Draft) -> None:
-        """Find `idom` and `depth` of a block; those of one with more edges to come must be told, or are the entry's."""
+        """Find where a block stands; the `idom` of one with more edges to come must be told, or is the entry."""
         work = [block]
         while work:
             b = work[-1]
             if b.depth >= 0:
                 work.pop()
                 continue
-            sources = [p for p, _ in b.preds] if b.sealed and b.preds else [b.idom or self.entry]
-            missing = [p for p in sources if p.depth < 0]
+            before = [p for p, _ in b.preds if p is not b]
+            sources = before if b.sealed and before else [b.idom or self.entry]
+            missing = [p for p in (*sources, *before) if p.depth < 0]
             if missing and b.depth == -1:
                 b.depth = -2  # being placed: a source that waits for it closes a loop
                 work += missing
                 continue
             b.idom = self.entry if missing else common_dominator(sources)
             b.depth = b.idom.depth + 1
+            b.before, b.ancestors = 0, -1 if missing else 0
+            for p in before:
+                b.before |= p.before | 1 << p.number
+                b.ancestors |= p.ancestors | 1 << p.number
+            self._placed.append(b)
+
+    def _bring_back(self, header: Draft) -> None:
+        """Take what a loop brings back to its header for what may have come before all that the header leads to."""
+        back = 0
+        for p, _ in header.preds:
+            self._place(p)
+            back |= p.ancestors | 1 << p.number
+        bit = 1 << header.number
+        for b in self._placed:
+            if b is header or b.ancestors & bit:
+                b.ancestors |= back
 
     def _joined(self, join: _Join, key: Hashable) -> Operand:
         """The value where several meet: a parameter, unless all bring the same and nothing led back to here."""
@@ -297,6 +316,7 @@ class Builder:
     def seal(self, block: Draft) -> None:
         """Every edge into `block` exists now."""
         block.sealed = True
+        self._bring_back(block)
         for key, _ in block.incomplete:
             for pred, e in block.preds:
                 e.args.append(self._read(pred, key))

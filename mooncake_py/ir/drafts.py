@@ -23,10 +23,13 @@ class Draft:
 
     `handler` is the edge of the Try that this block belongs to the body of. `idom` is a block on every way to here, not
     always the nearest, `depth` the number of blocks above it in that tree (negative: not known yet), `ended` the time
-    when the first edge left it.
+    when the first edge left it. Sets of blocks, a bit for each by its `number`: those that a run may have gone through
+    `before` it, by what loops bring back in `ancestors` only.
     """
 
     __slots__ = (
+        "ancestors",
+        "before",
         "defs",
         "depth",
         "ended",
@@ -36,6 +39,7 @@ class Draft:
         "idom",
         "incomplete",
         "key_params",
+        "number",
         "params",
         "preds",
         "sealed",
@@ -43,8 +47,9 @@ class Draft:
         "term",
     )
 
-    def __init__(self, id: BlockId, params: list[Var]):
+    def __init__(self, id: BlockId, number: int, params: list[Var]):
         self.id = id
+        self.number = number
         self.params = params
         self.head: list[Call] = []
         self.stmts: list[Call] = []
@@ -58,6 +63,8 @@ class Draft:
         self.idom: Draft | None = None
         self.depth = -1
         self.ended = 0
+        self.before = 0
+        self.ancestors = 0
 
 
 draft_edges: Callable[[Terminator], tuple[DraftEdge, ...]] = edges  # type: ignore[assignment]
