@@ -1,4 +1,4 @@
-"""Patterns of classes in `match` statements, as Python code for the attributes that one asks for."""
+"""Patterns of classes and mappings in `match` statements, as Python code for the attributes or keys asked for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,19 @@ def matcher(names: tuple[str | None, ...]) -> FunctionType:
             lines += [f"    if not hasattr(subject, {name!r}):", "        return None"]
         lines.append(f"    v{i} = subject" if name is None else f"    v{i} = getattr(subject, {name!r})")
     lines.append(f"    return ({''.join(f'v{i}, ' for i in range(len(names)))})")
+    scope: dict[str, Any] = {"__name__": __name__}
+    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
+    made: FunctionType = scope["match"]
+    return made
+
+
+@functools.cache
+def matcher_of_keys(n: int) -> FunctionType:
+    """What gives the values of this many keys of a dict, or None where it has not all."""
+    lines = [f"def match(subject{''.join(f', k{i}' for i in range(n))}):"]
+    for i in range(n):
+        lines += [f"    if k{i} not in subject:", "        return None", f"    v{i} = subject[k{i}]"]
+    lines.append(f"    return ({''.join(f'v{i}, ' for i in range(n))})")
     scope: dict[str, Any] = {"__name__": __name__}
     exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
     made: FunctionType = scope["match"]

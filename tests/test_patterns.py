@@ -1,4 +1,4 @@
-"""Patterns of classes: what they ask for is known before the run, and follows the class."""
+"""Patterns of classes and mappings: what they ask for is known before the run, and follows the class."""
 
 from __future__ import annotations
 
@@ -44,9 +44,20 @@ def one_of_two(p):
             return a * a
 
 
+def by_keys(x):
+    t = 0.0
+    for k in range(4):
+        match {"kind": "a" if k % 2 else "b", "v": x * k}:
+            case {"kind": "a", "v": v}:
+                t += v
+            case {"kind": "b", "v": v, **_rest}:
+                t -= v * v
+    return t
+
+
 @pytest.mark.parametrize(
     "f, args",
-    [(by_position, Point(2.0, 3.0)), (by_name, Point(2.0, 3.0)), (one_of_two, Named(2.0, 3.0))],
+    [(by_keys, 1.3), (by_position, Point(2.0, 3.0)), (by_name, Point(2.0, 3.0)), (one_of_two, Named(2.0, 3.0))],
 )
 def test_nothing_is_decided_when_it_runs(f: Any, args: Any) -> None:
     assert "decided when it runs" not in str(inspect(f, args))

@@ -67,13 +67,13 @@ from mooncake_py.infer.types import (
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand, Var
 from mooncake_py.iterators import DICT_VIEWS, KEYS_VIEWS, item_by_item, items_left, iterating
-from mooncake_py.patterns import attribute_among, matcher
+from mooncake_py.patterns import attribute_among, matcher, matcher_of_keys
 from mooncake_py.printing import printed
 from mooncake_py.raised import looked_at
 from mooncake_py.registry import called_as, find_rule, rules_of
 from mooncake_py.rule import Rule
 from mooncake_py.run import ARRAYS, ATTRIBUTES
-from mooncake_py.structure import is_user_class, of_constant_package
+from mooncake_py.structure import is_builtin, is_user_class, of_constant_package
 from mooncake_py.unwinding import users_match
 
 OF_NAMES = {ops.load_global: load_name, ops.store_global: store_name, ops.delete_global: delete_name}
@@ -499,6 +499,9 @@ class Attributes(State):
         elif f is ops.match_class:
             names = _names_matched(classes, types)
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))
+        elif f is ops.match_keys and isinstance(t, Dct) and is_builtin(t.cls) and isinstance(types[1], Known):
+            keys = types[1].value
+            return self.planned(s, Plan(matcher_of_keys(len(keys)), (args[0], *map(Const, keys))))
         elif f is iter and isinstance(t, Obj) and len(args) == 1 and not self.gives_no_items(t):
             method = classes.look(t.cls, "__iter__")
             if is_function(method):

@@ -156,7 +156,8 @@ class _Frame:
             return isinstance(args[0], dict)
         if fn is ops.match_keys:
             subject, keys = args
-            return tuple(subject[k] for k in keys) if all(k in subject for k in keys) else None
+            found = tuple(subject.get(k, keys) for k in keys)
+            return found if all(v is not keys for v in found) else None
         if fn is ops.match_class:
             subject, cls, n, names = args
             if not isinstance(subject, cls):

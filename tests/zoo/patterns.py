@@ -1,6 +1,7 @@
 """`match` statements on values that carry derivatives."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -218,3 +219,41 @@ def class_that_asks_for_too_much(x):
                 return a + b + c
     except TypeError:
         return x**3
+
+
+@case(1.3)
+def keys_of_mappings_of_several_shapes(x):
+    t = 0.0
+    for k in range(6):
+        event = {"by": {"dx": x * k, "dy": 2.0}, "kind": "move"} if k % 2 else {"kind": "scale", "k": x, "n": k}
+        match event:
+            case {"kind": "move", "by": {"dx": dx, "dy": dy}}:
+                t += dx * dy
+            case {"kind": "scale", "k": float(v), **rest} if rest["n"] > 0:
+                t *= 1 + v * rest["n"]
+            case {"k": v}:
+                t -= v * v
+    return t
+
+
+class Tens(dict):
+    def __getitem__(self, key):
+        return 10.0
+
+    def get(self, key, default=None):
+        return super().get(key, default)
+
+
+@case(1.3)
+def mappings_that_give_what_is_missing(x):
+    made = defaultdict(lambda: x, u=x * x)
+    t = 0.0
+    match made:
+        case {"v": v}:
+            t += v
+        case {"u": u}:
+            t += u
+    match Tens(a=x**3):
+        case {"a": a}:
+            t += a
+    return t + len(made)
