@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import inspect
@@ -41,7 +42,7 @@ from mooncake_py.infer.lookup import MISSING, carries, is_function, of_metaclass
 from mooncake_py.infer.outside_writes import NAMESPACES
 from mooncake_py.infer.parts import activate
 from mooncake_py.infer.predicates import classes_given, fold_hasattr, fold_isinstance, tells_content, uses_up
-from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan
+from mooncake_py.infer.protocol import KEEP_ARGUMENTS, PLAIN_READS, Classes, Plan, exact_class
 from mooncake_py.infer.quiet import way_to_list
 from mooncake_py.infer.resolve import attribute, class_of, is_code_like
 from mooncake_py.infer.state import State
@@ -272,6 +273,9 @@ class Attributes(State):
         if isinstance(t, Known) and isinstance(t.value, _OF_NUMBERS) and hasattr(t.value, name):
             self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
             return abstract(getattr(t.value, name), False)
+        if name == "name" and exact_class(t) is dataclasses.Field:
+            self.calls[s.out] = CallInfo("plain", getattr, None, args, (), types)
+            return Known(t.value.name) if isinstance(t, Known) else Inst(str)
         if isinstance(t, Known) and describes(t.value) and len(args) == 2:
             if (held := self.of_descriptor(s, t.value, name)) is not None:
                 kind = "op" if isinstance(held, Meth) else "plain"
@@ -496,6 +500,11 @@ class Attributes(State):
                 return self.planned(s, Plan(printed, args, s.kwargs))
             if not isinstance(to, (Known, Obj)):
                 return self.dynamic(s, "what is printed to is known when it runs")
+        elif f is dataclasses.fields and len(args) == 1 and not s.kwargs:
+            fields = classes.fields_of(t)
+            if fields is not None:
+                self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+                return Known(fields)
         elif f is ops.match_class:
             names = _names_matched(classes, types)
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))

@@ -532,6 +532,13 @@ class Classes:
             return False
         return all(self.look(cls, name) is MISSING for cls in of_objects for name in (*names, *BINARY[f]))
 
+    def fields_of(self, t: T) -> tuple[dataclasses.Field, ...] | None:
+        """The fields of a data class, or of the one that an object is of; None where it is none, or may be another."""
+        cls = t.value if isinstance(t, Known) else exact_class(t)
+        if not isinstance(cls, type) or self.look(cls, "__dataclass_fields__") in (MISSING, DECIDED_LATE):
+            return None
+        return dataclasses.fields(cls)
+
     def _replaced(self, cls: type, given: Keywords) -> Plan | None:
         """Another object of a data class, with some of its fields given anew."""
         known = self.look(cls, "__dataclass_fields__")

@@ -11,7 +11,7 @@ import operator
 import types as pytypes
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from dataclasses import Field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -717,6 +717,9 @@ NESTED = 4
 """How deep objects in objects are looked at."""
 
 
+_WIDENED = (bool, int, float, complex, str, bytes, range, slice, frozenset, np.generic, enum.Enum, Field)
+
+
 def widen(t: T) -> T:
     """A known number or string as any of its class; functions, classes, modules and None stay known."""
     if isinstance(t, Known):
@@ -725,7 +728,7 @@ def widen(t: T) -> T:
             return Tup(tuple(widen(Known(x)) for x in v))
         if isinstance(v, np.ndarray):
             return Arr(v.dtype, v.ndim) if type(v) is np.ndarray else Inst(type(v))
-        if isinstance(v, (bool, int, float, complex, str, bytes, range, slice, frozenset, np.generic, enum.Enum)):
+        if isinstance(v, _WIDENED):
             return Inst(type(v))
     return t
 

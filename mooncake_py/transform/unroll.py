@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence, Set
-from dataclasses import replace
+from dataclasses import Field, replace
 from typing import Any
 
 from mooncake_py.frontend.ssa import Draft
@@ -24,6 +24,7 @@ from mooncake_py.transform.protect import with_handlers, with_tries
 from mooncake_py.transform.rebuild import Rebuild
 
 MOST_COPIES = 16
+_NAMES = (str, Field)
 MOST_STATEMENTS = 400  # of all copies of a body
 
 
@@ -66,10 +67,10 @@ def _items(
     it = made_by(term.iterator, iter)
     if it is None or counts[it.out] != 1:
         return None
-    if isinstance(it.args[0], Const):
-        names = it.args[0].value
+    if isinstance(over := type_of(it.args[0]), Known):
+        names = over.value
         few = type(names) is tuple and len(names) <= MOST_COPIES
-        return names if few and all(type(name) is str for name in names) else None
+        return names if few and all(type(name) in _NAMES for name in names) else None
     r = made_by(it.args[0], range)
     t = type_of(r.args[0]) if r is not None else None
     return range(t.value) if isinstance(t, Known) and type(t.value) is int and 0 <= t.value <= MOST_COPIES else None

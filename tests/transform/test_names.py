@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 
 import numpy as np
@@ -42,3 +43,18 @@ def test_nothing_is_left_to_the_run_where_names_are_known() -> None:
 
     params = {"W0": np.ones((2, 3)), "b0": np.ones(3), "W1": np.ones((3, 2)), "b1": np.ones(2)}
     assert not mooncake_py.inspect(f, params, np.ones((4, 2))).derived.dynamic
+
+
+def test_nothing_is_left_to_the_run_where_names_are_those_of_fields() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        left: float
+        right: float
+
+    def f(x):
+        pair, total = Pair(x, x * x), 0.0
+        for field in dataclasses.fields(pair):
+            total += getattr(pair, field.name)
+        return total + sum(getattr(pair, field.name) for field in dataclasses.fields(Pair))
+
+    assert not mooncake_py.inspect(f, 0.7).derived.dynamic

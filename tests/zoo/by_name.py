@@ -140,3 +140,45 @@ def scanned(text):
 @case(0.7, 0.3)
 def functions_by_names_that_may_be_numbers_or_none(x, y):
     return Tokens(scanned("2 * x * sin ( y * 3 )")).product({"x": x, "y": y})
+
+
+@dataclasses.dataclass
+class Rates:
+    up: float
+    down: float
+    both: float = 1.0
+
+    def total(self):
+        return sum(getattr(self, f.name) for f in dataclasses.fields(self))
+
+    def scaled(self, k):
+        return Rates(**{f.name: getattr(self, f.name) * k for f in dataclasses.fields(self)})
+
+
+@dataclasses.dataclass
+class Sampled(Rates):
+    at: np.ndarray = dataclasses.field(default_factory=lambda: np.array([0.5, 2.0]))
+
+
+@case(0.7, 0.3)
+def attributes_by_the_fields_of_their_class(x, y):
+    rates, total = Rates(x, y), 0.0
+    for k in range(4):
+        for f in dataclasses.fields(rates):
+            if f.name != "both":
+                total += getattr(rates, f.name) * k
+        rates = rates.scaled(0.9)
+    named = {f.name: getattr(rates, f.name) for f in dataclasses.fields(Rates)}
+    return total * rates.total() + named["up"] * named["down"]
+
+
+@case(0.7, 0.3)
+def attributes_set_by_the_fields_of_their_class(x, y):
+    rates = Sampled(x, y)
+    for k in range(3):
+        for f, g in zip(dataclasses.fields(rates), dataclasses.fields(Sampled), strict=True):
+            setattr(rates, f.name, getattr(rates, g.name) * 0.9 + 0.1 * k * x)
+    try:
+        return dataclasses.fields(x)
+    except TypeError:
+        return np.sum(rates.total())
