@@ -35,7 +35,8 @@ class RuleCase:
     def name(self) -> str:
         kinds = "_".join(_kind(a) for a in self.args)
         words = "".join(f"-{k}={_kind(v)}" for k, v in self.kwargs.items())
-        return f"{getattr(self.fn, '__qualname__', None) or self.fn.__name__}-{kinds}{words}"
+        names = (getattr(self.fn, k, None) for k in ("__qualname__", "__name__"))
+        return f"{next(filter(None, names), type(self.fn).__name__)}-{kinds}{words}"
 
 
 def case(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> RuleCase:

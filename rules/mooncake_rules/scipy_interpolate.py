@@ -19,7 +19,7 @@ from mooncake_py.registry import refuse, rrule
 from mooncake_py.tangents import CoDual, ObjectShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import run as call
-from mooncake_rules.scipy_kept import Kept
+from mooncake_rules.scipy_kept import Kept, getter_of
 from mooncake_rules.scipy_library import fitted
 from mooncake_rules.scipy_polynomials import bernstein_cotangents
 
@@ -139,7 +139,7 @@ def integrate(self: CoDual, a, b, extrapolate=None):
 def _array_of(name: str) -> None:
     """Reading `poly.c` or `poly.x`."""
 
-    @rrule(getattr(PPoly, name).fget)
+    @rrule(getter_of(PPoly, name))
     def rule(self: CoDual):
         y = getattr(self.primal, name)
         fy = Kept.find(self.fdata, name) if type(self.fdata) is ObjectShadow else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,12 @@ class Kept:
                 )
         d = take_fdata(shadow.f[name], None)
         return np.zeros(like.shape, like.dtype) if d is None else d
+
+
+def getter_of(cls: type, name: str) -> Any:
+    """What reads an attribute of the class's objects: that of a property, or of a slot (before SciPy 1.17)."""
+    d = inspect.getattr_static(cls, name)
+    return d.fget if isinstance(d, property) else d
 
 
 _NAMES = frozenset({"c", "points", "t", "values", "x"})

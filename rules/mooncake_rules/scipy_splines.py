@@ -24,7 +24,7 @@ from mooncake_rules import spline_formulas as formulas
 from mooncake_rules.callables import run
 from mooncake_rules.common import unbroadcast
 from mooncake_rules.scipy_interpolate import front
-from mooncake_rules.scipy_kept import Kept
+from mooncake_rules.scipy_kept import Kept, getter_of
 from mooncake_rules.scipy_library import fitted
 
 # -- the objects ------------------------------------------------------------------------------------------
@@ -215,14 +215,15 @@ def of_coefficients(t: CoDual, c, k, extrapolate=True, axis=0):
 def _array_of(name: str) -> None:
     """Reading `b.c` or `b.t`."""
 
-    @rrule(getattr(sip.BSpline, name).fget)
+    @rrule(getter_of(sip.BSpline, name))
     def rule(self: CoDual):
         y = getattr(self.primal, name)
         return CoDual(y, Kept.find(self.fdata, name) if type(self.fdata) is ObjectShadow else None), lambda dy: None
 
 
-_array_of("c")
-_array_of("t")
+for _name in ("c", "t"):
+    if hasattr(sip.BSpline, _name):  # before SciPy 1.17 they are attributes
+        _array_of(_name)
 
 
 @rrule(sip.BSpline.tck.fget)
