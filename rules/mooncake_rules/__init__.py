@@ -124,6 +124,7 @@ for _module, _packs in {
     "random": ("random_",),
     "re": ("re_",),
     "statistics": ("statistics_",),
+    "scipy": ("scipy_oldest",),
     "scipy._lib._array_api": ("scipy_common",),
     "scipy.special": (
         "scipy_special",

@@ -56,12 +56,12 @@ def _of_integrator(run: Any) -> None:
         kept = [(x, x.copy()) for x in vars(self.primal).values() if isinstance(x, np.ndarray | list)]
         evaluations = 0
 
-        def counted(*given):
+        def counted(t, y):  # Fortran code (before SciPy 1.17) asks how many arguments it takes
             nonlocal evaluations
             evaluations += 1
-            return f.primal(*given)
+            return f.primal(t, y, *f_params.primal)
 
-        y, t, shared = advanced(self.primal, counted, jac.primal, start, t0, t1, f_params.primal, jac_params.primal)
+        y, t, shared = advanced(self.primal, counted, jac.primal, start, t0, t1, (), jac_params.primal)
         end, fy = y.copy(), zero_fdata(y)
 
         def pullback(ds):
