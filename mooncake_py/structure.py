@@ -243,6 +243,12 @@ def slot_of(cls: type, name: str) -> Any:
     return None
 
 
+def comes_first(d: Any) -> bool:
+    """Is d, which a class has by a name, asked before what its objects store? What only sets it is not."""
+    cls = type(d)
+    return hasattr(cls, "__get__") and (hasattr(cls, "__set__") or hasattr(cls, "__delete__"))
+
+
 def stored(x: Any, name: str) -> Any:
     """The attribute as it is stored; AttributeError where there is none."""
     d = dict_of(x)

@@ -94,7 +94,7 @@ from mooncake_py.kept_iterators import (
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.run import NOTHING, Wary
-from mooncake_py.structure import is_user_class, slot_names
+from mooncake_py.structure import comes_first, is_user_class, slot_names
 
 Keywords = tuple[tuple[str, Operand], ...]
 
@@ -327,7 +327,7 @@ class Classes:
                 return BOT, Plan(d.fget, (x,))
             asked = (Const(d.fget), Const(ask), x, Const(name))
             return (BOT, Plan(computed_or_asked, asked)) if is_function(ask) else None
-        data = hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")
+        data = comes_first(d)
         if held is not None and name in t.sure and not data:
             return self.stored(t, held)
         if (computed := read_by(self, d, x, t, name)) is not None:
