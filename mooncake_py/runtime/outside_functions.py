@@ -8,6 +8,7 @@ again: then containers and objects from outside are part of what the function ca
 from __future__ import annotations
 
 import functools
+import operator
 import types as pytypes
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
@@ -19,6 +20,7 @@ from mooncake_py import layout, run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
 from mooncake_py.registry import name_of
 from mooncake_py.runtime.asked import names_in, reached
 from mooncake_py.runtime.behind import reaches_met
@@ -29,6 +31,8 @@ from mooncake_py.structure import attributes, held_items, is_user_class
 from mooncake_py.tangents import FunctionShadow, PartialShadow, zero_fdata
 
 _MOST = 300
+_ASK_WHETHER = frozenset({ops.truth, operator.not_, operator.truth, bool})
+"""What a function or method is given to without being called: it is true."""
 _CONTAINERS = (list, dict, deque)
 _CALLED_BY_NAME = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class__"})
 
@@ -146,8 +150,9 @@ def _items(x: Any) -> Iterable[Any]:
 def refuse_written(f: Any, values: Iterable[Any], followed: Set[int] = frozenset()) -> None:
     """Refuse to give f something whose code reads what this run has written outside, but for what is `followed`."""
     here = run.current()
+    asks_whether = type(f).__hash__ is not None and f in _ASK_WHETHER
     for x in items_too(values):
-        if not may_be_called_back(x):
+        if not may_be_called_back(x) or (asks_whether and isinstance(x, (pytypes.FunctionType, pytypes.MethodType))):
             continue
         cls: type = type(x)
         own = is_user_class(cls)  # C code calls special methods only

@@ -57,3 +57,34 @@ def iterators_over_keys(x):
 def static_methods_by_themselves(x):
     scaled = staticmethod(lambda v: v * x[1])
     return scaled(x[2]) * called(staticmethod(lambda: x[0]), 1) + staticmethod(lambda: x[1] ** 2)()
+
+
+class Rates:
+    """Keeps what was asked for, outside of all runs."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def rate(self, name, x):
+        self.kept[name] = x * len(name)
+        return self.kept[name]
+
+
+RATES = Rates()
+
+
+class Account:
+    def __init__(self, name, amount, rates):
+        self.name, self.amount, self.rates = name, amount, rates
+
+    def yearly(self):
+        return self.amount * self.rates.kept[self.name]
+
+
+@case(1.3)
+def methods_that_read_what_was_written_outside_and_are_only_there(x):
+    account = Account("savings", x * x, RATES)
+    rate = account.rates.rate("savings", x)
+    yearly = account.yearly
+    asked = yearly or None
+    return rate * (not yearly) + asked() * bool(yearly) + (2.0 * x if asked else -x)
