@@ -79,6 +79,11 @@ def held_items(x: Any) -> list[Any]:
     return [*kind.__iter__(x)]
 
 
+def held_values(x: Any) -> list[Any]:
+    """The same without the keys of a dict."""
+    return [*dict.values(x)] if isinstance(x, dict) else held_items(x)
+
+
 def in_order(x: Any) -> Any:
     """What a list or deque holds, whatever its own class says of its length and items: itself, or a list."""
     return x if type(x) is list or type(x) is deque else held_items(x)

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from mooncake_py import fields
+from mooncake_py.hashing import hashable
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.asked_items import asks_items
@@ -498,7 +499,7 @@ class Classes:
     def of_items(self, f: Any, args: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
         """A call that asks objects of classes derived from containers for nothing but their items."""
         own = [k for k, t in enumerate(types) if isinstance(t, Obj) and t.items is not None]
-        if not own or type(f).__hash__ is None or any(r.user for r in rules_of(f)):
+        if not own or not hashable(f) or any(r.user for r in rules_of(f)):
             return None
         places = tuple([k for k in own if asks_items(self.look, f, k, types)])
         if not places:

@@ -7,6 +7,7 @@ import array
 import collections
 import copy
 import csv
+import ctypes
 import functools
 import io
 import itertools
@@ -52,6 +53,21 @@ def time_zones_of_dates_and_times_from_outside(x):
     for clock in CLOCKS:
         total += x**3 if clock.tzinfo is None else np.sin(x)
     return total if NOON.tzinfo is not None else -total
+
+
+IS_RUNNING = ctypes.pythonapi.Py_IsInitialized
+ASKED: dict[str, Any] = {"running": IS_RUNNING, "last": 0.0}
+
+
+def asked_of_c(x, ask):
+    ASKED["last"] = x * x
+    return ask() * x
+
+
+@case(0.7)
+def functions_of_c_libraries_on_constants(x):
+    size = ctypes.c_double(2.0)
+    return x * IS_RUNNING() * size.value + asked_of_c(x, ASKED["running"]) * ASKED["last"]
 
 
 @case(0.7)
