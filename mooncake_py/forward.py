@@ -14,6 +14,7 @@ from mooncake_py import outputs, registry
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.diagnostics.mode import running
 from mooncake_py.errors import MooncakeError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.also_outside import Outside
 from mooncake_py.infer.brought import code_of
@@ -220,7 +221,7 @@ def _forward_site(call: _Call) -> tuple[Any, Pullback]:
     """A call of what has a rule of its own, or is no Python function."""
     f, g, args, names = call.f, call.g, call.args, tuple(call.kwargs)
     m = len(args)
-    own = registry.find_rule_for_values(g, args, names) if type(g).__hash__ is not None else None
+    own = registry.find_rule_for_values(g, args, names) if hashable(g) else None
     apart = own is not None and not own.mutates
     act = call.act if apart else with_aliases(call.values(), call.act)
     fdata = shadows_of(call.values(), act, apart)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mooncake_py.compat.autograd import conjugate, fitting
 from mooncake_py.errors import RuleError
+from mooncake_py.hashing import hashable
 from mooncake_py.registration import rrule
 from mooncake_py.registry import name_of
 from mooncake_py.shadows import NoDerivative
@@ -42,7 +43,7 @@ def from_autograd(*targets: Any) -> None:
 
 
 def _is_key(f: Any) -> bool:
-    return callable(f) and type(f).__hash__ is not None
+    return callable(f) and hashable(f)
 
 
 def _take_over(f: Callable[..., Any], vjps: dict[Any, Callable[..., Any]]) -> None:

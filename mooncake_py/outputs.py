@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
+
 _DISPATCHER: Any = type(np.concatenate)
 _METHODS = {
     name: getattr(np.ndarray, name)
@@ -53,7 +55,7 @@ def position(f: Any) -> int | None:
         return f.nin
     if type(f) is pytypes.BuiltinFunctionType and isinstance(f.__self__, np.ufunc):
         return _UFUNC_METHOD_AT.get(f.__name__)
-    return _AT.get(f) if type(f).__hash__ is not None else None
+    return _AT.get(f) if hashable(f) else None
 
 
 def writes_out(f: Any, n: int, keywords: Iterable[str]) -> bool:

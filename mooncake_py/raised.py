@@ -18,6 +18,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import MooncakeError, UnsupportedError
+from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, Function, Operand, Var, all_edges
@@ -102,7 +103,7 @@ class Looking:
         elif (named := self.defs.get(s.fn)) is not None and is_const(named.fn, ops.load_global):  # type: ignore[arg-type]
             looks = named.args[0].value not in _NOT_LOOKING_BY_NAME  # type: ignore[union-attr]
         else:
-            looks = type(f).__hash__ is None or not (f is type or f in _NOT_LOOKING)
+            looks = not hashable(f) or not (f is type or f in _NOT_LOOKING)
         return [v for v in dict.fromkeys(s.operands()) if v in self.found] if looks else []
 
     def _is_traceback(self, v: Operand) -> bool:

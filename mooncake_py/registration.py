@@ -18,6 +18,7 @@ import numpy as np
 
 from mooncake_py import registry
 from mooncake_py.errors import RuleConflict, RuleError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.kinds import Any_, Kind, Pattern
 from mooncake_py.registry import name_of
@@ -222,7 +223,7 @@ def _target(f: Any, verb: str) -> Any:
         return f.__func__
     if not callable(f) and not isinstance(f, (pytypes.GetSetDescriptorType, pytypes.MemberDescriptorType)):
         raise RuleError(f"{verb}: {f!r} is not callable; register the function the rule belongs to")
-    if type(f).__hash__ is None:
+    if not hashable(f):
         raise RuleError(f"{verb}: {f!r} has no hash, so no rule can be found by it; register its class's __call__")
     if isinstance(f, functools.partial):
         raise RuleError(f"{verb}: a partial is a call of what it was made of; register {name_of(f.func)}")

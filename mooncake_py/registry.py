@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import RuleError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.types import T
 from mooncake_py.kinds import Pattern
 from mooncake_py.outputs import writes_out
@@ -101,7 +102,7 @@ def name_of(f: Any) -> str:
 
 def is_declared(f: Any) -> bool:
     """Has somebody said what is to be differentiated in the place of f's own body?"""
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return False
     return bool(rules_of(f)) or f in _overlays or f in refused or f in replaced or f in opaque
 
@@ -203,7 +204,7 @@ def overlay(
 
 def overlay_of(f: Any, n: int, keywords: bool, classes: Sequence[type | None] = ()) -> pytypes.FunctionType | None:
     """The function that was given for calls of f with n positional arguments (and keywords), of these classes."""
-    if type(f).__hash__ is None or f in replaced:
+    if not hashable(f) or f in replaced:
         return None
     for wanted, fn in _by_class.get(f, ()) if not keywords else ():
         if len(wanted) == len(classes):
@@ -219,7 +220,7 @@ def seen_through(
     f: Any, n: int = -1, keywords: bool = False, classes: Sequence[type | None] = ()
 ) -> pytypes.FunctionType | None:
     """The Python function that a call of f, which has no rule for it, is differentiated as."""
-    if type(f).__hash__ is None or f in refused or f in opaque:
+    if not hashable(f) or f in refused or f in opaque:
         return None
     if f in replaced:
         return replaced[f]
@@ -246,7 +247,7 @@ def refusal_of_object(args: Sequence[Any]) -> str | None:
 
 def refusal(f: Any) -> str | None:
     """Why f is not differentiated; None where it is not refused."""
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return None
     if f in opaque:
         return "it is declared a primitive, and no rule of it takes this call"

@@ -79,6 +79,11 @@ def held_items(x: Any) -> list[Any]:
     return [*kind.__iter__(x)]
 
 
+def held_values(x: Any) -> list[Any]:
+    """The same without the keys of a dict."""
+    return [*dict.values(x)] if isinstance(x, dict) else held_items(x)
+
+
 def in_order(x: Any) -> Any:
     """What a list or deque holds, whatever its own class says of its length and items: itself, or a list."""
     return x if type(x) is list or type(x) is deque else held_items(x)
@@ -241,6 +246,12 @@ def slot_of(cls: type, name: str) -> Any:
             d = k.__dict__[name]
             return d if type(d) is pytypes.MemberDescriptorType else None
     return None
+
+
+def comes_first(d: Any) -> bool:
+    """Is d, which a class has by a name, asked before what its objects store? What only sets it is not."""
+    cls = type(d)
+    return hasattr(cls, "__get__") and (hasattr(cls, "__set__") or hasattr(cls, "__delete__"))
 
 
 def stored(x: Any, name: str) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 
 from mooncake_py.api import value_and_pullback
 from mooncake_py.errors import AlwaysZeroWarning, MooncakeError, user_position
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.inspection.describe import name_of, type_text
@@ -184,7 +185,7 @@ def _stops(s: Call, call: CallInfo, inferred: Inferred) -> str | None:
     if t is None or t.active or not any(_active(inferred, v) for v in (*call.args, *(v for _, v in call.kwargs))):
         return None
     f = call.target
-    if call.kind not in ("plain", "rule") or type(f).__hash__ is None or f is getattr:
+    if call.kind not in ("plain", "rule") or not hashable(f) or f is getattr:
         return None
     if isinstance(t, Known) and t.value is None:
         return None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import INITIAL, items_of, make_object, narrow, set_beside, surely
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.own_containers import base_of
 from mooncake_py.infer.types import Arr, Dct, Fn, Inst, Known, Lst, Meth, Obj, SetOf, T, Top, Tup, is_scalar, widen
@@ -62,7 +63,7 @@ ANYWHERE = Origin()
 def makes_container(info: CallInfo) -> bool:
     """Is the result of this call a container that was not there before it?"""
     f = info.target
-    if info.kind not in ("op", "plain", "rule") or type(f).__hash__ is None:
+    if info.kind not in ("op", "plain", "rule") or not hashable(f):
         return False
     if f in _MAKES or (f is make_object and isinstance(t := info.types[0], Known) and base_of(t.value) is not None):
         return True
@@ -191,7 +192,7 @@ class Allocations:
     def _statement(self, s: Call, info: CallInfo) -> None:
         """What a statement copies, reads and puts where."""
         out, args, kind = s.out, info.args, info.kind
-        f = info.target if type(info.target).__hash__ is not None else None
+        f = info.target if hashable(info.target) else None
         named = [v for _, v in info.kwargs]
         if kind in ("dynamic", "planned") and only_iterates(s, self.shape, self._type):
             kind, f, args = "op", self._type(s.fn).value, s.args  # type: ignore[attr-defined]

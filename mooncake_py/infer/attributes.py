@@ -16,6 +16,7 @@ import numpy as np
 
 from mooncake_py.errors import MooncakeError, UnsupportedError
 from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, set_raw, store_name
+from mooncake_py.hashing import hashable
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.choices import RAISES, attribute_of_any, gone_over, has_no
@@ -555,7 +556,7 @@ class Attributes(State):
             if all(o == Known(None) or classes.is_true(o) for o in t.options):
                 self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
                 return Inst(bool)
-        elif type(f).__hash__ is not None:
+        elif hashable(f):
             plan = classes.call(f, args, types, s.kwargs)
             if plan is not None:
                 return self.planned(s, plan)
@@ -593,4 +594,4 @@ def _are_users(t: T) -> bool:
 
 
 def _is_of_exceptions(f: Any) -> bool:
-    return type(f).__hash__ is not None and f in _OF_EXCEPTIONS
+    return hashable(f) and f in _OF_EXCEPTIONS

@@ -10,6 +10,7 @@ import sys
 import types as pytypes
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import ANY, is_library, of_library
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
@@ -82,7 +83,7 @@ def _is_setter(x: Any) -> bool:
 
 def _only_looks(c: Code, s: Call, defs: dict[Var, Call]) -> bool:
     f = c.known(s.fn, defs)
-    return type(f).__hash__ is not None and f in _ONLY_LOOK
+    return hashable(f) and f in _ONLY_LOOK
 
 
 def _is_class_of(c: Code, v: Operand, defs: dict[Var, Call]) -> bool:

@@ -6,6 +6,7 @@ import operator
 import types as pytypes
 from typing import Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.attributes import OF_NAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
@@ -18,7 +19,7 @@ from mooncake_py.structure import is_user_class
 def may_call_back(info: CallInfo) -> bool:
     """Is it a call of C code, or by a rule, that may call a function, or special methods, that it is given?"""
     f = info.target
-    if type(f).__hash__ is None or f in incurious or f in OF_NAMES or f in _KEEP_ONLY:
+    if not hashable(f) or f in incurious or f in OF_NAMES or f in _KEEP_ONLY:
         return False
     if info.kind == "rule":
         assert info.rule is not None

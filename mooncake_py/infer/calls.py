@@ -17,6 +17,7 @@ from mooncake_py import registry
 from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_default, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, kept_by, make_exception, make_object, narrow, surely
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.abstraction import FILLED
 from mooncake_py.infer.attributes import GIVE_NAMES, OF_NAMES, keeps_names
 from mooncake_py.infer.called_back import keys_put, may_be_run, may_call_back
@@ -299,7 +300,7 @@ class Calls(PythonCalls):
             if self.classes is not None and args and (chosen := dispatched(fn.value, args[0], s)) is not None:
                 self.guards[(id(fn.value), chosen[1].scope.cls)] = chosen[1]
                 return self.planned(s, chosen[0])
-            if type(fn.value).__hash__ is None:
+            if not hashable(fn.value):
                 return self.dynamic(s, "a callee that no rule can be found by")
             return self.resolved(s, fn.value, s.args, args)
         if isinstance(fn, Fn):
@@ -343,7 +344,7 @@ class Calls(PythonCalls):
         # Reading the name is what it does, and what may have to be done with care.
         if f is ops.import_from and isinstance(types[0], Known) and hasattr(types[0].value, args[1].value):  # type: ignore[union-attr]
             return self.getattr(s, args, types)
-        if self.wary and type(f).__hash__ is not None and f in GIVE_NAMES:
+        if self.wary and hashable(f) and f in GIVE_NAMES:
             self.check_scope(s, f, types)
         if self.wary and (f is setattr or f is delattr) and isinstance(types[0], Known) and not s.kwargs:
             if f is setattr and len(types) == 3 and isinstance(types[1], Known) and type(types[1].value) is str:
@@ -443,7 +444,7 @@ class Calls(PythonCalls):
                     f, args = operator.getitem, (args[0], Const(types[1].value))  # type: ignore[attr-defined]
                 self.calls[s.out] = CallInfo("op", f, None, args, s.kwargs, types)
                 return t
-        if not s.kwargs and type(f).__hash__ is not None and (text := text_made(f, types)) is not None:
+        if not s.kwargs and hashable(f) and (text := text_made(f, types)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             return text
         if f in _ITEMS and (item := _item_of_constant(types)) is not None:
@@ -503,7 +504,7 @@ class Calls(PythonCalls):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
         if f is operator.contains and isinstance(types[0], (Dct, SetOf)) and self.is_told_by_identity(types[1]):
             given = ()
-        if act and type(f).__hash__ is not None and f in in_steps and are_compared_quietly(self, f, given):
+        if act and hashable(f) and f in in_steps and are_compared_quietly(self, f, given):
             given = ()
         asked = act and f not in incurious and (any(map(may_be_asked, given)) or may_be_told(f, given))
         if asked and isinstance(rule, Rule) and rule.fn is not None and not rule.user:

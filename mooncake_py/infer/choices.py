@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import get_dict, get_field, get_number, no_attribute
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.codes import is_generic
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import CallInfo
@@ -86,7 +87,7 @@ def split_of(state: State, s: Call, info: CallInfo) -> Split | Plan | None:
     for v, t in zip(s.args, gone_over(fn.value, info.types) if isinstance(fn, Known) else (), strict=False):
         if isinstance(t, Union) and any(map(state.gives_no_items, t.options)):
             return _tested(state, v)
-    if isinstance(fn, Known) and type(fn.value).__hash__ is not None and fn.value in _ITERATES - {next}:
+    if isinstance(fn, Known) and hashable(fn.value) and fn.value in _ITERATES - {next}:
         for i, t in enumerate(info.types):  # tuples of several lengths, or a list: a loop is over one list of the items
             if isinstance(t, Union) and (way := _as_one_list(t)) is not None:
                 return Plan(way, (s.args[i],), argument=i)
@@ -158,7 +159,7 @@ def _is_named(state: State, x: Call) -> bool:
     f = state.type_of(x.fn)
     if isinstance(f, Meth):
         return f.func in TEXT_METHODS
-    return isinstance(f, Known) and type(f.value).__hash__ is not None and f.value in (getattr, *MAKE_TEXT)
+    return isinstance(f, Known) and hashable(f.value) and f.value in (getattr, *MAKE_TEXT)
 
 
 TEXT_METHODS = frozenset({str.lower, str.upper, str.title, str.capitalize, str.replace, str.strip})
@@ -188,7 +189,7 @@ def _is_decided_elsewhere(f: Any, info: CallInfo) -> bool:
     if info.why == "call":
         elsewhere = type(f) is not FunctionType or is_library(f) or not may_come_back(f)
         return elsewhere and not is_generic(f)
-    return type(f).__hash__ is not None and f in _ITERATES
+    return hashable(f) and f in _ITERATES
 
 
 def _tested(state: State, v: Operand, name: Operand | None = None) -> Split | None:
@@ -265,7 +266,7 @@ def refuses(f: Any, types: tuple[T, ...]) -> bool:
     """
     if f is None:
         return True
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return False
     if f is no_attribute:
         return True

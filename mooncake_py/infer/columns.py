@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.protocol import Plan
 from mooncake_py.infer.types import Arr, Bot, Known, Lst, T, Tup, is_scalar
 from mooncake_py.ir import ops
@@ -107,7 +108,7 @@ class _Uses:
         t = self.state.type_of(v)
         if d is not None and is_const(d.fn, ops.load_global) and not isinstance(t, Known):
             t = self.state.global_type(d.args[0].value)  # type: ignore[attr-defined,union-attr]
-        return t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        return t.value if isinstance(t, Known) and hashable(t.value) else None
 
     def looped_over(self, it: Var) -> list[Var] | None:
         """What loops get out of an iterator that nothing else asks; None where something does."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import tuples
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.parts import many
 from mooncake_py.infer.predicates import takes_items
 from mooncake_py.infer.protocol import Plan
@@ -35,7 +36,7 @@ _WALK_ALL = {zip: 0, math.dist: 0, map: 1, filter: 1, ops.call_ex: 1}
 def of_items(f: Any, given: tuple[Operand, ...], args: tuple[Operand, ...], types: tuple[T, ...]) -> Plan | None:
     """What an operation on such a tuple comes down to, `given` being the call's own arguments; None for any other."""
     at = next((i for i, t in enumerate(types) if isinstance(t, Many)), None)
-    if at is None or type(f).__hash__ is None:
+    if at is None or not hashable(f):
         return None
     if f is operator.getitem and at == 0:
         of = class_of(widen(types[1]))
@@ -56,7 +57,7 @@ def of_items(f: Any, given: tuple[Operand, ...], args: tuple[Operand, ...], type
 
 def grown(state: State, s: Call, f: Any, types: tuple[T, ...]) -> Plan | None:
     """`h = h + (x,)` in a loop: there is no end to the lengths that h may have. None for any other call."""
-    if type(f).__hash__ is None or f not in _ADD or not any(t.active for t in types):
+    if not hashable(f) or f not in _ADD or not any(t.active for t in types):
         return None
     given = [w for t in types if isinstance(w := widen(t), Tup) and w.cls is tuple]
     if len(given) < len(types):

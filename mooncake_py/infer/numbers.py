@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.choices import RAISES
 from mooncake_py.infer.types import Inst, Known, Real, T
 from mooncake_py.ir import ops
@@ -81,4 +82,4 @@ def comes_to_nothing(c: Code) -> bool:
 
 
 def _is_in(f: Any) -> bool:
-    return type(f).__hash__ is not None and f in _COMPUTE
+    return hashable(f) and f in _COMPUTE

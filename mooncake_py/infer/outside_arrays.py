@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import outputs
+from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Call, Const, ForNext, Operand, Raise, Return, Var, all_edges, brings_value
@@ -363,13 +364,13 @@ class _Arrays:
             return True
         if any(i < n and given[i] & _ARRAY for r in rules for i in r.mutates):
             return True
-        hashable = type(f).__hash__ is not None
-        if hashable and f in _PASS_ON:
+        known = hashable(f)
+        if known and f in _PASS_ON:
             self.hold(c, s.out, HOLDER | (ANY if f in _GIVES_ITEM else NOTHING))
         elif rules:
             aliases = [i for r in rules for i in r.alias if i < n]
             self.hold(c, s.out, ANY if any(given[i] for i in aliases) else NOTHING)
-        elif not (hashable and f in _NEW) and not is_pure(f, n, names):
+        elif not (known and f in _NEW) and not is_pure(f, n, names):
             self.hold(c, s.out, ANY)
         return False
 

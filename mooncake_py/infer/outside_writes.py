@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import (
     DEEPEST,
     attribute_of,
@@ -105,7 +106,7 @@ def writes_when_called(f: Any, args: tuple[Any, ...] = (), out: Any = None) -> W
         return writes_when_called(f.func, f.args, f.keywords.get("out"))
     if isinstance(f, (pytypes.BuiltinFunctionType, pytypes.MethodWrapperType)):
         args = (f.__self__, *args) if may_hold_data(f) or holds_arrays(f.__self__) else args
-    if isinstance(f, (pytypes.FunctionType, pytypes.MethodType)) or type(f).__hash__ is None:
+    if isinstance(f, (pytypes.FunctionType, pytypes.MethodType)) or not hashable(f):
         return Wary.NOTHING  # its own code says
     changed = {i for r in rules_of(f) for i in r.mutates}
     if f in _WRITES or getattr(f, "__name__", "") in MUTATORS | WRITING_METHODS | WRITERS:
@@ -345,7 +346,7 @@ class Writes:
                 tracks.add(s.out, flat)
             return False
         callee = f if f is not None else c.known(s.fn, defs)
-        named = callee if type(callee).__hash__ is not None else None
+        named = callee if hashable(callee) else None
         changed = () if named is None or f in _WRITES else {i for r in rules_of(named) for i in r.mutates}
         if named is functools.partial or any(i < len(s.args) and s.args[i] in tracks.own for i in changed):
             return True

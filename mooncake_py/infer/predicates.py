@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py.fields import is_local_function, make_object
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import INHERITED, is_library, may_hold_data, of_library
 from mooncake_py.infer.named import answers
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
@@ -147,7 +148,7 @@ def is_counter(t: T) -> bool:
 
 def may_be_told(f: Any, given: Sequence[T]) -> bool:
     """Could an operand that has no derivative yet be an object whose class does with the other one what it likes?"""
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return False
     if (f in BINARY or f in IN_PLACE) and f not in COMPARING and any(map(is_counter, given)):
         return True
@@ -209,7 +210,7 @@ def takes_all(f: Any, generator: Operand, args: Sequence[Operand]) -> bool:
 
 def uses_up(f: Any, types: Sequence[T | None]) -> int | None:
     """Which of its positional arguments does a call of f iterate over to the end?"""
-    k = takes_items(f, types) if type(f).__hash__ is not None else None
+    k = takes_items(f, types) if hashable(f) else None
     if k is None or k >= len(types) or f is ops.call_ex or (f in (min, max) and len(types) != 1):
         return None
     return None if f is operator.iadd and not isinstance(types[0], Lst) else k

@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from mooncake_py import fields
+from mooncake_py.hashing import hashable
 from mooncake_py.infer import recursive
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.asked_items import asks_items
@@ -94,7 +95,7 @@ from mooncake_py.kept_iterators import (
 from mooncake_py.mirrors import constant_attributes
 from mooncake_py.registry import overlay_modules, rules_of
 from mooncake_py.run import NOTHING, Wary
-from mooncake_py.structure import is_user_class, slot_names
+from mooncake_py.structure import comes_first, is_user_class, slot_names
 
 Keywords = tuple[tuple[str, Operand], ...]
 
@@ -327,7 +328,7 @@ class Classes:
                 return BOT, Plan(d.fget, (x,))
             asked = (Const(d.fget), Const(ask), x, Const(name))
             return (BOT, Plan(computed_or_asked, asked)) if is_function(ask) else None
-        data = hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")
+        data = comes_first(d)
         if held is not None and name in t.sure and not data:
             return self.stored(t, held)
         if (computed := read_by(self, d, x, t, name)) is not None:
@@ -498,7 +499,7 @@ class Classes:
     def of_items(self, f: Any, args: tuple[Operand, ...], types: Sequence[T], kwargs: Keywords) -> Plan | None:
         """A call that asks objects of classes derived from containers for nothing but their items."""
         own = [k for k, t in enumerate(types) if isinstance(t, Obj) and t.items is not None]
-        if not own or type(f).__hash__ is None or any(r.user for r in rules_of(f)):
+        if not own or not hashable(f) or any(r.user for r in rules_of(f)):
             return None
         places = tuple([k for k in own if asks_items(self.look, f, k, types)])
         if not places:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
 from mooncake_py.infer.special_methods import IN_PLACE
@@ -88,7 +89,7 @@ _MEASURING = frozenset({list, tuple, sorted, list.extend, ops.list_extend, opera
 
 def way_to_list(f: Any, cls: type) -> Callable[[Any], list[Any]]:
     """How f makes a list of an object that Python code of its class iterates over, if what that does is to be seen."""
-    if type(f).__hash__ is not None and f in _MEASURING:
+    if hashable(f) and f in _MEASURING:
         for name, way in (("__len__", items_measured), ("__length_hint__", items_hinted)):
             if type(class_attribute(cls, name)) is pytypes.FunctionType:
                 return items_left if is_quiet(cls, {name}) else way
@@ -128,7 +129,7 @@ def _looks(f: pytypes.FunctionType, cls: type, depth: int, relied: list[Relied])
 def _only_looks(f: Any, cls: type, depth: int, relied: list[Relied]) -> bool:
     if type(f) is pytypes.FunctionType:
         return _looks(f, cls, depth - 1, relied)
-    return f in _OF_OBJECTS or is_pure(f) if type(f).__hash__ is not None else False
+    return f in _OF_OBJECTS or is_pure(f) if hashable(f) else False
 
 
 def _attribute_looks(cls: type, name: str, depth: int, relied: list[Relied]) -> bool:
@@ -176,7 +177,7 @@ def _asked_in(body: Function) -> _Asks | None:
                 called.add(s.fn)
             else:
                 return None
-        elif type(f).__hash__ is None or not (f in _LOOKING or f in _OPERATORS or f is slice):
+        elif not hashable(f) or not (f in _LOOKING or f in _OPERATORS or f is slice):
             return None
     of_modules = {(names[x], name) for v in called for x, name in (read[v],) if x in names}
     calls = {f"call {name}" for v in called for x, name in (read[v],) if x not in names}

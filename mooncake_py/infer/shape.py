@@ -11,6 +11,7 @@ from functools import cached_property
 
 from mooncake_py.closures import cell_of, default_of, receiver_of
 from mooncake_py.fields import make_object, narrow
+from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import use_counts
 from mooncake_py.ir.mapping import is_const
@@ -161,7 +162,7 @@ class Shape:
     def builtin(self, f: Operand) -> object:
         """The function that a callee surely is, as a constant or by the name of a builtin."""
         if isinstance(f, Const):
-            return f.value if type(f.value).__hash__ is not None else None
+            return f.value if hashable(f.value) else None
         s = self.defs.get(f)
         if s is None or self.scope is None or not is_const(s.fn, ops.load_global):
             return None

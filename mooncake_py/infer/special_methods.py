@@ -11,6 +11,7 @@ from typing import Any
 
 from mooncake_py import tuples
 from mooncake_py.fields import check_factory, has_own, items_of, own
+from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
 from mooncake_py.kept_iterators import (
@@ -216,7 +217,7 @@ CONVERTED = {len: measured, float: as_float}
 
 def asks(f: Any) -> tuple[str, ...]:
     """The special methods that an operator asks for."""
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return ()
     if f in IN_PLACE:
         name, plain = IN_PLACE[f]

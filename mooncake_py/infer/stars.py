@@ -7,6 +7,7 @@ from inspect import CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.lookup import Lookup, is_function
 from mooncake_py.infer.named import takes_all
@@ -36,7 +37,7 @@ def spread_out(state: State, s: Call) -> Plan | None:
     if rest is not None and isinstance(t, Many):
         return _with_rest_given(rest, f, xs)
     if isinstance(f, Known) and isinstance(t, Lst) and is_scalar(t.elem) and is_const(kwargs, None):
-        of_numbers = OF_NUMBERS.get(f.value) if type(f.value).__hash__ is not None else None
+        of_numbers = OF_NUMBERS.get(f.value) if hashable(f.value) else None
         if of_numbers is not None:
             return Plan(Const(of_numbers), (xs,))
     if not is_const(kwargs, None) or isinstance(f, Bot):

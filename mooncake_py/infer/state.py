@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.base import interned
 from mooncake_py.infer.choices import Split
 from mooncake_py.infer.dimensions import row_of
@@ -216,7 +217,7 @@ class State:
         if d is not None and isinstance(callee, Known):
             if callee.value is enumerate and (pair := self._numbered(d)) is not None:
                 return pair
-            items_of = item_types.get(callee.value) if type(callee.value).__hash__ is not None else None
+            items_of = item_types.get(callee.value) if hashable(callee.value) else None
             if items_of is not None:
                 named = {k: self.type_of(v) for k, v in d.kwargs}
                 given = items_of([self.element_type(a) for a in d.args], [self.type_of(a) for a in d.args], named)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import DEEPEST
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import BlockId, Call, CFGBlock, Const, ForNext, Operand, Var, all_edges
@@ -30,7 +31,7 @@ def local_containers(c: Code, defs: dict[Var, Call]) -> set[Operand]:
         for p, a in zip(params, e.args, strict=True):
             sources.setdefault(p, []).append(a)
     made = {v: c.known(s.fn, defs) for v, s in defs.items()}
-    local: set[Operand] = {v for v, f in made.items() if type(f).__hash__ is not None and f in NEW_CONTAINERS}
+    local: set[Operand] = {v for v, f in made.items() if hashable(f) and f in NEW_CONTAINERS}
     local |= sources.keys() - unknown - set(c.body.params)
     while True:
         other = {p for p, given in sources.items() if p in local and not all(_may_be(a, local) for a in given)}

@@ -13,6 +13,7 @@ from typing import Any
 from mooncake_py import registry
 from mooncake_py.closures import empty_default, kept_default
 from mooncake_py.errors import ArgumentError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.brought import code_of
 from mooncake_py.infer.held import may_change
@@ -266,7 +267,7 @@ def _called(f: Any) -> str:
 
 
 def _hashable(x: Any) -> bool:
-    return type(x).__hash__ is not None
+    return hashable(x)
 
 
 def _decision(call: CallInfo, note: str, s: Call) -> tuple[str, str]:

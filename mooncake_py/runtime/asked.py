@@ -13,6 +13,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import gives_what_others_hold, is_library, is_namespace
 from mooncake_py.infer.quiet import COMPARISONS, is_quiet
 from mooncake_py.infer.resolve import class_attribute
@@ -29,7 +30,7 @@ _OF_ITEMS = frozenset({set.add, set.discard, set.remove})
 
 def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The objects whose methods f, which is written in C, may call, and which may change something."""
-    known = type(f).__hash__ is not None
+    known = hashable(f)
     names = COMPARISONS if known and (f in in_steps or f in _OF_ITEMS) else None
     within = known and f in asking_items
     loud: dict[type, bool] = {}

@@ -33,7 +33,7 @@ from mooncake_py.runtime.stored import (
     vars_shadow,
     write_stored,
 )
-from mooncake_py.structure import dict_of, is_user_class, slot_of, stored
+from mooncake_py.structure import comes_first, dict_of, is_user_class, slot_of, stored
 from mooncake_py.tangents import ObjectShadow, PartialShadow, add_any, has_tangent, zero_fdata
 from mooncake_py.unwinding import Raised
 
@@ -146,7 +146,7 @@ def _generic_get(call: Call, x: Any, fx: Any, name: str, fallback: bool = True) 
         return dict_of(x), vars_shadow(x, fx), None
     if d is _MISSING and name in (dict_of(x) or ()):
         return read_stored(x, fx, name)
-    if d is not _MISSING and (hasattr(type(d), "__set__") or hasattr(type(d), "__delete__")):
+    if d is not _MISSING and comes_first(d):
         if type(d) is pytypes.MemberDescriptorType:
             try:
                 return read_stored(x, fx, name)
@@ -288,8 +288,8 @@ def stored_plainly(x: Any, name: Any) -> Any:
         d = k.__dict__
         if "__getattribute__" in d and type(d["__getattribute__"]) is pytypes.FunctionType:
             return ABSENT
-        if name in d and (hasattr(kind := type(d[name]), "__set__") or hasattr(kind, "__delete__")):
-            return ABSENT  # what has neither stands behind what the object stores
+        if name in d and comes_first(d[name]):
+            return ABSENT
     return getattr(x, "__dict__", _NOTHING).get(name, ABSENT)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import gives_what_others_hold
 from mooncake_py.iterators import advance
 from mooncake_py.runtime.asked import reached
@@ -44,7 +45,7 @@ def _loses(f: Any, y: Any) -> bool:
         return any(_loses(f, v) for v in y)
     if isinstance(y, (float, complex, np.inexact)):
         return True
-    anew = type(f).__hash__ is None or f not in _OF_ITEMS
+    anew = not hashable(f) or f not in _OF_ITEMS
     return anew and not gives_what_others_hold(type(y)) and has_derivative(y)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from mooncake_py import outputs, registry, run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.codes import NAMESPACES, OF_FRAMES
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import called_alone, class_attribute
@@ -70,7 +71,7 @@ def call(
 
     `protected`: a call that raises when it has changed something gives a `Raised`, and the pullback of that.
     """
-    if names and type(f).__hash__ is not None and (named := given_by_name(f, len(args), names)):
+    if names and hashable(f) and (named := given_by_name(f, len(args), names)):
         first, order = Given(args, fargs, names, kwvalues, kwfdata).by_position(named)
         return through(call(f, ff, *first, protected), lambda ds: [ds[i] for i in order])
     given = Given(args, fargs, names, kwvalues, kwfdata)
@@ -81,7 +82,7 @@ def call(
     alike = call_protected if protected else call
     if type(f) is type and is_user_class(f) and is_ordinary(f) and (found := construct(alike, f, given)) is not None:
         return found
-    if not names and type(f).__hash__ is not None:
+    if not names and hashable(f):
         found = _step_by_step(f, ff, args, fargs, alike, protected)
         if found is not None:
             return found
@@ -98,7 +99,7 @@ def call(
         return call(printed, None, args, fargs, names, kwvalues, kwfdata, protected)
     if f is operator.contains and len(args) == 2 and _is_searched(args[0], fargs[0]):
         return call(found_among, None, args, fargs, protected=protected)
-    k = _takes_items(f, args) if type(f).__hash__ is not None else None
+    k = _takes_items(f, args) if hashable(f) else None
     if k is not None and k < len(args):
         if _runs_out(f, k, args, fargs):
             return drain(call, k, f, given, protected)
@@ -109,7 +110,7 @@ def call(
         return _call_ex(args, fargs, protected)
     if f is ops.load_special:
         return f(*args), fargs[0], lambda dy: (None, dy, None)
-    if type(f).__hash__ is not None:
+    if hashable(f):
         if f in PROTOCOL and any(map(decides, args)) and not names and not _users_rule(f, args):
             found = PROTOCOL[f](alike, args, fargs)
             if found is not None:
@@ -163,7 +164,7 @@ def call(
         d = class_attribute(type(f), "__call__")
         if (alone := called_alone(d)) is not None:
             return call(alone, None, *given, protected)
-        if type(d) is pytypes.FunctionType or (type(d).__hash__ is not None and registry.rules_of(d)):
+        if type(d) is pytypes.FunctionType or (hashable(d) and registry.rules_of(d)):
             return of_bound(call(d, None, *given.after(f, ff), protected))
     if not active:
         if of_constant_package(f):
@@ -184,7 +185,7 @@ def call(
 
 
 def _is_curious(f: Any) -> bool:
-    return type(f).__hash__ is None or f not in registry.incurious
+    return not hashable(f) or f not in registry.incurious
 
 
 def _with_outside(f: Any, rule: Rule, given: Given, active: bool) -> tuple[Given, bool]:
@@ -214,6 +215,8 @@ def _by_rule(f: Any, rule: Rule, active: bool, given: Given) -> Result:
 
 def _changes_nothing(f: Any, args: tuple[Any, ...]) -> bool:
     """Is this an operator that cannot write to an operand, or a function of numbers that is given some?"""
+    if not hashable(f):
+        return False
     if f in _READING or (f in _WRITING and not hasattr(type(args[0]), _WRITING[f])):
         return True
     known = all(type(x) in ATOMS or type(x) in _NUMBERS or isinstance(x, np.number) for x in args)

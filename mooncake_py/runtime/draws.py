@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.outside import Code, Walk
 from mooncake_py.ir.mapping import is_const
 from mooncake_py.ir.nodes import Const
@@ -93,7 +94,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _is_source(x: Any) -> bool:
-    return type(x).__hash__ is not None and (x in _MAKERS or x in _OTHERS or x in _CLOCKS)
+    return hashable(x) and (x in _MAKERS or x in _OTHERS or x in _CLOCKS)
 
 
 def _again(c: Code) -> Again:

@@ -8,6 +8,7 @@ again: then containers and objects from outside are part of what the function ca
 from __future__ import annotations
 
 import functools
+import operator
 import types as pytypes
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
@@ -17,18 +18,22 @@ import numpy as np
 
 from mooncake_py import layout, run
 from mooncake_py.errors import UnsupportedError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.resolve import class_attribute
+from mooncake_py.ir import ops
 from mooncake_py.registry import name_of
 from mooncake_py.runtime.asked import names_in, reached
 from mooncake_py.runtime.behind import reaches_met
 from mooncake_py.runtime.coduals import known
 from mooncake_py.runtime.rule import cells_of
 from mooncake_py.runtime.user import has_derivative
-from mooncake_py.structure import attributes, held_items, is_user_class
+from mooncake_py.structure import attributes, held_items, held_values, is_user_class
 from mooncake_py.tangents import FunctionShadow, PartialShadow, zero_fdata
 
 _MOST = 300
+_ASK_WHETHER = frozenset({ops.truth, operator.not_, operator.truth, bool})
+"""What a function or method is given to without being called: it is true."""
 _CONTAINERS = (list, dict, deque)
 _CALLED_BY_NAME = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class__"})
 
@@ -103,8 +108,8 @@ def items_too(values: Iterable[Any]) -> Iterator[Any]:
     """These, and what is in those that are containers."""
     for x in values:
         yield x
-        if isinstance(x, (list, tuple, dict, set, frozenset)) and len(x) <= _MOST:
-            yield from x.values() if isinstance(x, dict) else x
+        if isinstance(x, (list, tuple, dict, set, frozenset)) and len(items := held_values(x)) <= _MOST:
+            yield from items
 
 
 def _data_in(x: Any) -> frozenset[int]:
@@ -146,8 +151,9 @@ def _items(x: Any) -> Iterable[Any]:
 def refuse_written(f: Any, values: Iterable[Any], followed: Set[int] = frozenset()) -> None:
     """Refuse to give f something whose code reads what this run has written outside, but for what is `followed`."""
     here = run.current()
+    asks_whether = hashable(f) and f in _ASK_WHETHER
     for x in items_too(values):
-        if not may_be_called_back(x):
+        if not may_be_called_back(x) or (asks_whether and isinstance(x, (pytypes.FunctionType, pytypes.MethodType))):
             continue
         cls: type = type(x)
         own = is_user_class(cls)  # C code calls special methods only

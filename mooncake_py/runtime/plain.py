@@ -22,7 +22,7 @@ from mooncake_py.registry import is_pure, name_of
 from mooncake_py.run import changed_in_place, is_wary, note_change
 from mooncake_py.runtime.followed import followed, keeps_to_itself
 from mooncake_py.runtime.user import all_plain
-from mooncake_py.structure import attributes, constant_packages, is_user_class, package_of
+from mooncake_py.structure import attributes, constant_packages, held_values, is_user_class, package_of
 from mooncake_py.unwinding import Raised
 
 MOST = 300
@@ -101,7 +101,7 @@ def refuse_functions(f: Any, values: Iterable[Any]) -> None:
     wary = is_wary()
     for x in values if wary else ():
         if isinstance(x, (list, tuple, set, dict)):
-            refuse_functions(f, x.values() if isinstance(x, dict) else x)
+            refuse_functions(f, held_values(x))
         elif isinstance(x, pytypes.FunctionType) and (is_library(x) or stands_alone(x, wary)):
             continue
         elif isinstance(x, (pytypes.FunctionType, pytypes.MethodType, functools.partial)) or is_user_class(type(x)):

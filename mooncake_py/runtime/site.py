@@ -13,6 +13,7 @@ import numpy as np
 
 from mooncake_py import outputs, registry, run
 from mooncake_py.errors import MissingRule, UnsupportedError
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import CallInfo
 from mooncake_py.ir.nodes import Call, Pos
 from mooncake_py.registry import find_rule_for_values, name_of
@@ -110,7 +111,7 @@ class DynamicSite:
         args, fargs = given.args, given.fargs
         x = args[0]
         array = isinstance(x, np.ndarray)
-        rule = find_rule_for_values(f, args, given.names) if type(f).__hash__ is not None else None
+        rule = find_rule_for_values(f, args, given.names) if hashable(f) else None
         if rule is None or 0 not in rule.mutates or (array and x.dtype.kind not in "fcOV"):
             return fargs
         if _carries(live, given):

@@ -11,10 +11,21 @@ import numpy as np
 from mooncake_py import run
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import delete_name, load_name
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import may_be_given, module_of, of_library
 from mooncake_py.registry import rules_of
 from mooncake_py.runtime.results import Call, Pull, Result
-from mooncake_py.structure import dict_of, is_own_namespace, is_user_class, slot_names, slot_of, store, stored, unstore
+from mooncake_py.structure import (
+    dict_of,
+    held_values,
+    is_own_namespace,
+    is_user_class,
+    slot_names,
+    slot_of,
+    store,
+    stored,
+    unstore,
+)
 from mooncake_py.tangents import DictShadow, ObjectShadow, add_any, attributes_view, has_tangent, zero_fdata
 
 ABSENT = object()
@@ -85,7 +96,7 @@ def _carries(x: Any, fx: Any) -> bool:
 def _numberless(x: Any) -> bool:
     """Has this nothing in it, at any depth, that could have a derivative? (What is empty is there to be filled.)"""
     if isinstance(x, (list, tuple, dict)):
-        return 0 < len(x) <= 256 and all(map(_numberless, x.values() if isinstance(x, dict) else x))
+        return 0 < len(values := held_values(x)) <= 256 and all(map(_numberless, values))
     return not has_tangent(x)
 
 
@@ -101,7 +112,7 @@ def _check_module(x: Any, name: str) -> None:
         return
     if of_library(x.__name__):
         old = vars(x).get(name)
-        if x.__name__.partition(".")[0] in _COMPUTE and type(old).__hash__ is not None and rules_of(old):
+        if x.__name__.partition(".")[0] in _COMPUTE and hashable(old) and rules_of(old):
             what = f"setting {x.__name__}.{name}, which derivatives are computed with,"
             raise UnsupportedError(what, "the call", None, "call another function, by a name of your own")
         return

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from mooncake_py import tuples
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.resolve import class_of
 from mooncake_py.infer.types import Known, Lst, Many, T, Tup, widen
@@ -92,7 +93,7 @@ class _Tuples:
 
     def _callee(self, s: Call) -> object:
         t = self._type_of(s.fn)
-        return t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        return t.value if isinstance(t, Known) and hashable(t.value) else None
 
     def _others(self) -> set[Var]:
         """Those that come from elsewhere, or of which something is asked that a list does not do alike."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Awaited, Inferred
 from mooncake_py.infer.predicates import uses_up
 from mooncake_py.infer.resolve import class_of
@@ -168,7 +169,7 @@ class _Search:
     def _asks(self, s: Call) -> int | None:
         """Which argument is asked for items by this call?"""
         f, args = self._called(s)
-        if f is None or type(f).__hash__ is None or s.kwargs:
+        if f is None or not hashable(f) or s.kwargs:
             return None
         if f in _ASK_ONCE:
             return 0
@@ -254,7 +255,7 @@ class _Search:
     def _makes_generator(self, s: Call) -> bool:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
         code = getattr(t, "code", None)
-        if isinstance(t, Known) and type(t.value).__hash__ is not None:
+        if isinstance(t, Known) and hashable(t.value):
             f = overlay_of(t.value, len(s.args), bool(s.kwargs)) or t.value
             code = f.__code__ if isinstance(f, pytypes.FunctionType) else None
         return code is not None and bool(code.co_flags & 0x20)

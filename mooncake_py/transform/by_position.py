@@ -9,6 +9,7 @@ import types as pytypes
 from dataclasses import replace
 from typing import Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Known
 from mooncake_py.ir.nodes import Call, Const, Function
@@ -22,7 +23,7 @@ def by_position(inferred: Inferred) -> Function | None:
     for b in inferred.fn.blocks:
         for s in b.stmts:
             t = None if not s.kwargs else Known(s.fn.value) if isinstance(s.fn, Const) else inferred.types.get(s.fn)
-            if isinstance(t, Known) and type(t.value).__hash__ is not None and t.value in _BUILTIN:
+            if isinstance(t, Known) and hashable(t.value) and t.value in _BUILTIN:
                 names = _places(t.value)[len(s.args) :][: len(s.kwargs)]
                 given = dict(s.kwargs)
                 if given.keys() == set(names):

@@ -14,6 +14,7 @@ from types import MemberDescriptorType
 
 from mooncake_py.fields import is_local_function, make_object, narrow
 from mooncake_py.frontend.ssa import UNBOUND, Draft
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.lookup import MISSING, Lookup
 from mooncake_py.infer.protocol import WRITES
@@ -100,7 +101,7 @@ def _without_idle(fn: Function, types: Mapping[Var, T]) -> Function:
 
 def _is_idle(s: Call, types: Mapping[Var, T]) -> bool:
     """Does a statement do nothing but make its result?"""
-    if not isinstance(s.fn, Const) or type(s.fn.value).__hash__ is None or s.fn.value not in _IDLE or s.kwargs:
+    if not isinstance(s.fn, Const) or not hashable(s.fn.value) or s.fn.value not in _IDLE or s.kwargs:
         return False
     x = s.args[0] if s.args else None
     t = types.get(x) if isinstance(x, Var) else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.types import Arr, Inst, Known, T, Tup, is_scalar
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
@@ -28,13 +29,13 @@ _READS = frozenset({getattr, operator.getitem, operator.is_, ops.pull, ops.unpac
 
 def function_of(s: Call) -> Any:
     """The function that is called, None where it is not known or cannot be looked up."""
-    return s.fn.value if type(s.fn) is Const and type(s.fn.value).__hash__ is not None else None
+    return s.fn.value if type(s.fn) is Const and hashable(s.fn.value) else None
 
 
 def functions_in(b: Builder) -> set[Any]:
     """The functions that the code of a builder calls, as far as they can be looked up."""
     called = {id(s.fn.value): s.fn.value for block in b.blocks for s in block.stmts if type(s.fn) is Const}
-    return {f for f in called.values() if type(f).__hash__ is not None}
+    return {f for f in called.values() if hashable(f)}
 
 
 def computes(s: Call) -> bool:

@@ -48,6 +48,7 @@ from mooncake_py.transform.answered import answered
 from mooncake_py.transform.bound import bound, with_rest
 from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.expressions import in_line, put_before_use
+from mooncake_py.transform.imports import by_full_name, is_from_beside
 from mooncake_py.transform.kept import changes_nothing
 from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
@@ -342,6 +343,12 @@ def _looked_up(body: Function) -> set[str]:
     return own.union(*map(_looked_up, _made_in(body)))
 
 
+def _imports_from_beside(body: Function) -> bool:
+    """Does a function, or one that is made in it, import from the package that it stands in?"""
+    own = any(is_from_beside(s) for b in body.blocks for s in b.stmts)
+    return own or any(map(_imports_from_beside, _made_in(body)))
+
+
 def _in_closure_of_itself(site: Call) -> bool:
     """May the function made there call itself through its own closure?"""
     assert isinstance(site.args[0], Const)
@@ -378,7 +385,7 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
         body = _with_comprehensions(body)
         for made in _made_in(body):  # with the names of this module in place of its own
             names = _looked_up(made)
-            if names and made.name not in (*COMPREHENSIONS, "<genexpr>"):
+            if (names and made.name not in (*COMPREHENSIONS, "<genexpr>")) or _imports_from_beside(made):
                 return None
             for name in names:
                 x = f.__globals__.get(name, ABSENT)
@@ -444,7 +451,7 @@ def _from_elsewhere(
     names: dict[Var, Operand] = {}
     guards = []
     dead: set[Call] = set()
-    tables: dict[Call, Call] = {}  # data of the module, which is read there: what it holds may be of other types later
+    elsewhere: dict[Call, Call] = {}  # what means something else elsewhere, and what is put in its place
     for b in body.blocks:
         for s in b.stmts:
             if is_const(s.fn, ops.cell_get) and s.args[0] in body.free:
@@ -474,8 +481,14 @@ def _from_elsewhere(
                 if not (is_fixed(x) or is_code_like(x) or isinstance(x, float)):
                     if (module := module_of(scope)) is None or guards.pop().value is ABSENT or leads_far(f):
                         return None
-                    tables[s] = Call(s.out, Const(getattr), (Const(module), Const(name)), (), s.pos)
+                    # Data of the module is read there: what it holds may be of other types later.
+                    elsewhere[s] = Call(s.out, Const(getattr), (Const(module), Const(name)), (), s.pos)
                     continue
+            elif not here and is_from_beside(s):
+                if (full := by_full_name(s, scope)) is None:
+                    return None
+                elsewhere[s] = full
+                continue
             elif any(v in body.free for v in s.operands()) or _assigns_global(s):
                 return None  # a cell that is written to, or shared with a function made there
             else:
@@ -484,8 +497,8 @@ def _from_elsewhere(
             dead.add(s)
     moved = map_function(body, lambda v: names.get(v, v), dead)  # type: ignore[arg-type]
     blocks = moved.blocks
-    if tables:
-        blocks = tuple([replace(b, stmts=tuple([tables.get(s, s) for s in b.stmts])) for b in blocks])
+    if elsewhere:
+        blocks = tuple([replace(b, stmts=tuple([elsewhere.get(s, s) for s in b.stmts])) for b in blocks])
     if not here:
         blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, _name_of(f), p)) for b in blocks)
     for g in guards:

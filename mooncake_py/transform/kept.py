@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from mooncake_py.fields import narrow, surely
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.allocation import Allocations
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.protocol import Plan
@@ -66,7 +67,7 @@ def changes_nothing(s: Call, inferred: Inferred) -> bool:
     if info is not None and info.kind in ("dynamic", "derived", "planned"):
         return info.callee is not None and not info.callee.changes
     f = info.target if info is not None and info.target is not None else s.fn.value if isinstance(s.fn, Const) else None
-    if f is None or type(f).__hash__ is None:
+    if f is None or not hashable(f):
         return False
     return f in _READS or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
 
@@ -216,7 +217,7 @@ class _Uses:
     def _use(self, s: Call, names: set[Var]) -> None:
         t = self.inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
         f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
-        f = f if type(f).__hash__ is not None else None
+        f = f if hashable(f) else None
         plan = info.target if (info := self.inferred.calls.get(s.out)) is not None else None
         if isinstance(plan, Plan) and plan.argument is not None:
             f = plan.function  # which is to take it

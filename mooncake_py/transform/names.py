@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.types import Arr, Dct, Inst, Known, T, Top
 from mooncake_py.ir import ops
 from mooncake_py.ir.nodes import Call, Const, Operand
@@ -22,7 +23,7 @@ TypeOf = Callable[[Operand], T | None]
 
 def _function(s: Call, type_of: TypeOf) -> Any:
     f = type_of(s.fn)
-    return f.value if isinstance(f, Known) and type(f.value).__hash__ is not None else None
+    return f.value if isinstance(f, Known) and hashable(f.value) else None
 
 
 def text_of(s: Call, type_of: TypeOf) -> Const | None:

@@ -14,6 +14,7 @@ from typing import Any
 from mooncake_py import raised, unwinding
 from mooncake_py.fields import delete_name, load_name, make_exception, narrow, store_name
 from mooncake_py.frontend.ssa import can_raise
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import CallInfo, Inferred
 from mooncake_py.infer.types import TOP, Inst, Known, Lst, Meth, T, Top, Tup
 from mooncake_py.ir import ops
@@ -307,7 +308,7 @@ class _Effects:
         """May the statement raise?"""
         fn = self.type_of(s.fn)
         call = self.inferred.calls.get(s.out)
-        if not isinstance(fn, Known) or type(fn.value).__hash__ is None or call is None:
+        if not isinstance(fn, Known) or not hashable(fn.value) or call is None:
             return True
         f = fn.value
         if f in ops.NEVER_RAISES or (call.kind == "op" and f in _INTERNAL):

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from mooncake_py import raised, unwinding
 from mooncake_py.frontend.ssa import Draft
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.types import Obj, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.graph import dominates, dominators
@@ -95,7 +96,7 @@ def _pairs(params: tuple[Var, ...], term: Terminator, e: Edge) -> Iterable[tuple
 
 
 def _is_handling(s: Call) -> bool:
-    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in _OF_HANDLING
+    return isinstance(s.fn, Const) and hashable(s.fn.value) and s.fn.value in _OF_HANDLING
 
 
 class _OwnHandler(Rebuild):

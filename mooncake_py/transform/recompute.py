@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.types import Arr, Inst, T
 from mooncake_py.ir import ops
 from mooncake_py.ir.drafts import draft_edges
@@ -91,7 +92,7 @@ class _Fixed:
             self.known[v] = False
             d = self.defs.get(v)
             f = d.fn.value if d is not None and isinstance(d.fn, Const) and not d.kwargs else None
-            if d is not None and type(f).__hash__ is not None and f in _SAFE:
+            if d is not None and hashable(f) and f in _SAFE:
                 self.known[v] = all(map(self._is_there, d.args))
         return self.known[v]
 
@@ -192,7 +193,7 @@ class _Block:
             array = isinstance(d.args[0], Var) and isinstance(self.types.get(d.args[0]), Arr)
             there = array and (d.args[0] in self.names or self.made_once(d.args[0]))  # type: ignore[arg-type]
             return d if there and isinstance(d.args[1], Const) and d.args[1].value == "shape" else None
-        if f is not ops.build_tuple and not (self._number(v) and type(f).__hash__ is not None and f in _CHEAP):
+        if f is not ops.build_tuple and not (self._number(v) and hashable(f) and f in _CHEAP):
             return None
         return d if all(map(self._number, d.args)) else None
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py import outputs
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Inferred, Starred
 from mooncake_py.infer.parts import keys_of
 from mooncake_py.infer.predicates import may_say, uses_up
@@ -410,7 +411,7 @@ class _Rewriter(Displays):
         if not any(map(self._keys_carry, s.args)):
             return False
         t = self.type_of(s.fn)
-        f = t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        f = t.value if isinstance(t, Known) and hashable(t.value) else None
         k = None if f in _TAKE_DICTS else uses_up(f, list(map(self.type_of, s.args)))
         if k is None or not self._keys_carry(s.args[k]):
             return False

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import TOP, Arr, Inst, Known, T, is_scalar, widen
 from mooncake_py.ir.builder import Builder
@@ -129,7 +130,7 @@ def _scalars_for_repeated(p: PullbackBuilder, known: _Shapes) -> None:
 
 
 def _is(s: Call, functions: Iterable[Any]) -> bool:
-    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
+    return isinstance(s.fn, Const) and hashable(s.fn.value) and s.fn.value in functions
 
 
 class _Shapes:
@@ -165,7 +166,7 @@ class _Shapes:
 
     def note(self, s: Call) -> None:
         """What the statement says of shapes."""
-        if s.kwargs or not isinstance(s.fn, Const) or type(s.fn.value).__hash__ is None:
+        if s.kwargs or not isinstance(s.fn, Const) or not hashable(s.fn.value):
             return
         fn, args = s.fn.value, s.args
         if fn in pair_of_shapes:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mooncake_py.frontend import normalise
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.types import TOP, Inst, Known, T, Top, Tup
 from mooncake_py.ir import ops
@@ -45,7 +46,6 @@ from mooncake_py.transform.values import (
     VIter,
     VTuple,
     bind,
-    hashable,
     is_frozen,
     value_in,
 )

@@ -18,6 +18,7 @@ from functools import cached_property
 from types import FunctionType
 
 from mooncake_py.fields import is_code_of, is_function, is_local_function, is_method_of, is_of_length, narrow
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.choices import NOTHING, RAISES, Split
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.matched import MATCHES, matches
@@ -206,7 +207,7 @@ def _stands(v: Operand, fn: Function, defs: dict[Var, Call]) -> bool:
 
 def _value(v: Operand, types: Mapping[Var, T]) -> object:
     known = _known(v, types)
-    return None if known is None or type(known.value).__hash__ is None else known.value
+    return None if known is None or not hashable(known.value) else known.value
 
 
 def _known(v: Operand, types: Mapping[Var, T]) -> Known | None:

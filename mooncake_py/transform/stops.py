@@ -15,6 +15,7 @@ import numpy as np
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.frontend.ssa import Draft
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.inferred import Inferred, TakenIn
 from mooncake_py.infer.predicates import is_engines, is_native, raises_natively, runs_nothing
@@ -259,7 +260,7 @@ def _stops(f: Any, call: Call, scope: Mapping[str, Any], seen: Codes) -> bool:
 
 def _stops_for_objects(f: Any, scope: Mapping[str, Any], seen: Codes) -> bool:
     """May it raise StopIteration, if operands are objects of the user's? So may what Python does by their methods."""
-    if type(f).__hash__ is not None and f in _BY_METHODS:
+    if hashable(f) and f in _BY_METHODS:
         return True
     return isinstance(f, (pytypes.FunctionType, pytypes.CodeType)) and _code_stops(f, scope, seen, False)
 

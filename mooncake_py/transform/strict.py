@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.inferred import Inferred
 from mooncake_py.infer.types import Arr, Inst, Known, Lst, T, Tup
 from mooncake_py.ir.graph import use_counts
@@ -35,7 +36,7 @@ class _Zip:
 
     def _known(self, v: Operand) -> Any:
         t = self._type(v)
-        return t.value if isinstance(t, Known) and type(t.value).__hash__ is not None else None
+        return t.value if isinstance(t, Known) and hashable(t.value) else None
 
     def simpler(self) -> Function | None:
         s, strict = self.call, self._type(self.call.kwargs[0][1])

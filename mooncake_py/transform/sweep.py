@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from mooncake_py.fields import narrow
+from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.ir.builder import Builder
 from mooncake_py.ir.drafts import Draft, draft_edges
@@ -114,7 +115,7 @@ def _may_go(s: Call) -> bool:
     if type(s.fn) is not Const:
         return False
     f = s.fn.value
-    if type(f).__hash__ is None:
+    if not hashable(f):
         return False
     return f in ENGINE_PURE or is_pure(f, len(s.args), [k for k, _ in s.kwargs])
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.hashing import hashable
 from mooncake_py.infer.memory import Memory, has_identity
 from mooncake_py.infer.types import TOP, Inst, Lst, T, Tup
 from mooncake_py.ir.drafts import Draft, draft_edges
@@ -32,7 +33,7 @@ def is_undo(s: Call) -> bool:
 
 
 def _is_one_of(s: Call, functions: Collection[Any]) -> bool:
-    return isinstance(s.fn, Const) and type(s.fn.value).__hash__ is not None and s.fn.value in functions
+    return isinstance(s.fn, Const) and hashable(s.fn.value) and s.fn.value in functions
 
 
 def drop_unneeded(
@@ -138,7 +139,7 @@ def _made_by(
     if d is None or depth > 20:
         return None
     f = d.fn.value if isinstance(d.fn, Const) else None
-    if isinstance(f, np.ufunc) or (type(f).__hash__ is not None and f in _FRESH):
+    if isinstance(f, np.ufunc) or (hashable(f) and f in _FRESH):
         return frozenset()
     out: frozenset[Var] = frozenset()
     for v in d.operands():

@@ -133,10 +133,6 @@ def is_frozen(v: AV) -> bool:
     return isinstance(v, Const) and not isinstance(v.value, (list, dict, set, bytearray, np.ndarray))
 
 
-def hashable(f: Any) -> bool:
-    return type(f).__hash__ is not None
-
-
 def value_in(env: Mapping[Var, AV], v: Operand) -> AV:
     """What an operand of a rule's own code stands for."""
     return env[v] if isinstance(v, Var) else v

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,6 +45,43 @@ def test_a_table_of_another_module_is_looked_at_again(monkeypatch: pytest.Monkey
     assert grad(f)(14.2) == pytest.approx(slope(), rel=1e-6)
     monkeypatch.setattr(tables, "SLOPES", {0: 1.0, 1: 2.0, 2: 3.5})
     assert grad(f)(14.2) == pytest.approx(slope(), rel=1e-6)
+
+
+_CONSTANTS = "LENGTH = 2.0\n"
+_AREAS = """
+def disc(r):
+    from . import constants
+    from .constants import LENGTH as length
+
+    return r * r * constants.LENGTH * length
+
+
+def scaled(r):
+    def scale():
+        from .constants import LENGTH
+
+        return LENGTH
+
+    return scale() * r
+"""
+
+
+def test_imports_from_the_package_of_a_function_that_is_taken_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "shapes_of_tests"
+    package.mkdir()
+    for name, text in {"__init__": "", "constants": _CONSTANTS, "areas": _AREAS}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    areas = importlib.import_module("shapes_of_tests.areas")
+
+    def f(x: float) -> float:
+        return float(areas.disc(x) + areas.scaled(3.0 * x))
+
+    assert value_and_grad(f)(1.5) == (18.0, 18.0)
+    monkeypatch.setattr(importlib.import_module("shapes_of_tests.constants"), "LENGTH", 3.0)
+    assert value_and_grad(f)(1.5) == (f(1.5), 36.0)
 
 
 def test_functions_that_lead_far() -> None:

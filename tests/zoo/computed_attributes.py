@@ -124,6 +124,58 @@ def descriptors_that_set(x, y):
     return box.area() + box.height
 
 
+class Resets:
+    """Only sets the attribute, and forgets what was computed of it: what the object stores is read as it is."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __set__(self, x, value):
+        x.__dict__[self.name] = value
+        x.__dict__.pop("total", None)
+
+
+class Stock:
+    items = Resets()
+    label = Resets()
+
+    def __init__(self, *items):
+        self.items = {f"n{k}": v for k, v in enumerate(items)}
+
+    def __contains__(self, name):
+        return name in self.items
+
+    def add(self, name, v):
+        if name not in self:
+            self.items[name] = 0.0
+        self.items[name] += v
+
+    @functools.cached_property
+    def total(self):
+        return sum(v * (k + 1) for k, v in enumerate(self.items.values()))
+
+
+@case(1.3, 0.7)
+def descriptors_that_only_set(x, y):
+    stock = Stock(x, y)
+    stock.add("n0", y * y)
+    stock.add("more", x * y)
+    was = stock.total
+    stock.items = {name: v * x for name, v in stock.items.items()}
+    found = stock.label if "nothing" in stock else Stock.label
+    return was * stock.total + (stock.label is found) * y + len(stock.__dict__)
+
+
+@case(1.3, 0.7)
+def attributes_that_check_themselves(x, y):
+    stocks = [Stock(x, y), Stock(x * y)]
+    total = 0.0
+    for k in range(4):
+        stocks[k % 2].items = {"a": k * x, "b": y**k}
+        total += stocks[k % 2].items["b"] * sum(s.total for s in stocks)
+    return total
+
+
 @case(1.3, 0.7)
 def descriptors_that_refuse(x, y):
     box = Box(x, y)

@@ -57,3 +57,60 @@ def iterators_over_keys(x):
 def static_methods_by_themselves(x):
     scaled = staticmethod(lambda v: v * x[1])
     return scaled(x[2]) * called(staticmethod(lambda: x[0]), 1) + staticmethod(lambda: x[1] ** 2)()
+
+
+class Rates:
+    """Keeps what was asked for, outside of all runs."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def rate(self, name, x):
+        self.kept[name] = x * len(name)
+        return self.kept[name]
+
+
+RATES = Rates()
+
+
+class Account:
+    def __init__(self, name, amount, rates):
+        self.name, self.amount, self.rates = name, amount, rates
+
+    def yearly(self):
+        return self.amount * self.rates.kept[self.name]
+
+
+@case(1.3)
+def methods_that_read_what_was_written_outside_and_are_only_there(x):
+    account = Account("savings", x * x, RATES)
+    rate = account.rates.rate("savings", x)
+    yearly = account.yearly
+    asked = yearly or None
+    return rate * (not yearly) + asked() * bool(yearly) + (2.0 * x if asked else -x)
+
+
+class InOrder(dict):
+    """Says itself what is in it, which is so only when it has been filled."""
+
+    def __init__(self):
+        self.order = []
+
+    def __setitem__(self, name, v):
+        if name not in self:
+            self.order.append(name)
+        dict.__setitem__(self, name, v)
+
+    def values(self):
+        return [self[name] for name in self.order]
+
+    def __len__(self):
+        return len(self.values())
+
+
+@case(1.3, 0.7)
+def dicts_that_say_what_is_in_them_beside_writes_outside(x, y):
+    found = InOrder()
+    found["a"] = RATES.rate("bonds", x)
+    found["b"] = x * y
+    return sum(v * (k + 1) for k, v in enumerate(found.values())) + RATES.kept["bonds"] * len(found)

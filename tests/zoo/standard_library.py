@@ -7,6 +7,7 @@ import array
 import collections
 import copy
 import csv
+import ctypes
 import functools
 import io
 import itertools
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import textwrap
 import threading
-from datetime import date
+from datetime import date, datetime, time, timedelta, timezone
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +41,33 @@ class Safe:
         self.scale = x * 2.0
         self.least = sys.float_info.epsilon
         self.most = sys.float_info.max
+
+
+NOON = datetime(2020, 6, 6, 12, tzinfo=timezone(timedelta(hours=2)))
+CLOCKS = [time(9), time(9, tzinfo=timezone.utc)]
+
+
+@case(1.3)
+def time_zones_of_dates_and_times_from_outside(x):
+    total = x * NOON.tzinfo.utcoffset(None).total_seconds() / 3600.0
+    for clock in CLOCKS:
+        total += x**3 if clock.tzinfo is None else np.sin(x)
+    return total if NOON.tzinfo is not None else -total
+
+
+IS_RUNNING = ctypes.pythonapi.Py_IsInitialized
+ASKED: dict[str, Any] = {"running": IS_RUNNING, "last": 0.0}
+
+
+def asked_of_c(x, ask):
+    ASKED["last"] = x * x
+    return ask() * x
+
+
+@case(0.7)
+def functions_of_c_libraries_on_constants(x):
+    size = ctypes.c_double(2.0)
+    return x * IS_RUNNING() * size.value + asked_of_c(x, ASKED["running"]) * ASKED["last"]
 
 
 @case(0.7)
