@@ -48,10 +48,12 @@ from mooncake_py.infer.partials import dispatched, found_outside, made_there
 from mooncake_py.infer.parts import activate, keys_of, may_be_complex
 from mooncake_py.infer.places import listed, placed
 from mooncake_py.infer.predicates import (
+    COMPARES,
     ITERATORS,
     class_made,
     classes_given,
     decides,
+    fold_compared,
     fold_is,
     fold_isinstance,
     holds_objects,
@@ -457,6 +459,9 @@ class Calls(PythonCalls):
             if folded is not None:
                 self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
                 return Known(folded)
+        if f in COMPARES and not s.kwargs and (known := fold_compared(f, types)) is not None:
+            self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
+            return Known(known)
         if f in MATCHES and (tried := matches(f, types[0], self.guards)) is not None:
             self.calls[s.out] = CallInfo("plain", f, None, args, s.kwargs, types)
             return Known(tried)

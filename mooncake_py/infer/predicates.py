@@ -287,6 +287,22 @@ def fold_is(a: T, b: T) -> bool | None:
     return None
 
 
+COMPARES = frozenset({operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge})
+_NUMBERS, _TEXTS = frozenset({int, float, bool}), frozenset({str})
+
+
+def fold_compared(f: Any, types: tuple[T, ...]) -> bool | None:
+    """What a comparison of two numbers or texts that are known gives; None where they are not.
+
+    So it is told how a function goes on that asks how many arguments it was given, or which of its ways it is to go.
+    """
+    match types:
+        case (Known(value=a), Known(value=b)):
+            kinds = {type(a), type(b)}
+            return f(a, b) if kinds <= _NUMBERS or kinds <= _TEXTS else None
+    return None
+
+
 _RUN_NOTHING = {
     id(f)
     for f in (

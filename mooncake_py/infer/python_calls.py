@@ -64,7 +64,8 @@ class PythonCalls(Attributes):
         if self.classes is None or not all(map(may_pass, types)):
             return found if found is not None else result_of(f, types)
         again = self.is_apart(f) or may_come_back(f)
-        if again or not (any(t.active for t in types) or is_library(f)):
+        unknown = found is not None and isinstance(found.type, Top)  # it may have to be made simpler to be known
+        if again or unknown or not (any(t.active for t in types) or is_library(f)):
             if (again or any(map(may_grow, types))) and self.waits(s):
                 return Result(BOT)
             better = result_of(f, types, simplified=True)
@@ -187,7 +188,9 @@ class PythonCalls(Attributes):
         """Is what a call gives an argument of others, whose code may come to stand here?"""
         return any(s.out in x.args and not is_const(x.fn, iter) for x in self.shape.statements)
 
-    def is_spelled(self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], act: bool) -> bool:
+    def is_spelled(
+        self, s: Call, f: pytypes.FunctionType, args: tuple[Operand, ...], types: tuple[T, ...], act: bool
+    ) -> bool:
         """Has f a rule of its own, for arguments that are not simply one for each of its parameters?"""
         if self.classes is None or self.wary or f.__closure__ is not None or is_library(f):
             return False
@@ -199,7 +202,7 @@ class PythonCalls(Attributes):
         self.looked_around = True  # next time it may be known that the arguments do not fit
         if not act:
             return True  # what it gives is found out, and it is called
-        return self.is_apart(f) or may_come_back(f)
+        return self.is_apart(f) or may_come_back(f) or is_numeric_call(f, types)
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
@@ -228,7 +231,7 @@ class PythonCalls(Attributes):
             self.calls[s.out].types = types
             return Top(True) if later else t
         result: T = Top()
-        if target is not None and self.is_spelled(s, target, args, act or written):
+        if target is not None and self.is_spelled(s, target, args, types, act or written):
             return self.planned(s, Spelled(target, args))
         if (
             target is not None

@@ -6,6 +6,7 @@ and what is returned in the one case that there is, is known.
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
@@ -21,7 +22,6 @@ from mooncake_py.infer.types import (
     T,
 )
 from mooncake_py.ir import ops
-from mooncake_py.ir.graph import dominates, dominators
 from mooncake_py.ir.mapping import is_const, map_function
 from mooncake_py.ir.nodes import (
     BlockId,
@@ -48,9 +48,26 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
     answers: dict[Operand, Operand] = {}
     dead: set[Call] = set()
 
+    tuples: dict[Operand, tuple[Operand, ...]] = {}
+
+    def meant(v: Operand) -> Operand:
+        v = answers.get(v, v)
+        return values.get(v, v) if isinstance(v, Var) else v
+
     def type_of(v: Operand) -> T | None:
-        v = answers.get(v, values.get(v, v) if isinstance(v, Var) else v)
+        if items := tuples.get(v):
+            consts = [x.value for x in map(meant, items) if isinstance(x, Const)]
+            return Known(tuple(consts)) if len(consts) == len(items) else None
+        v = meant(v)
         return Known(v.value) if isinstance(v, Const) else types.get(v) if v in args else None
+
+    def of_tuple(f: Any, s: Call) -> Operand | None:
+        """How long a tuple is that is put together here, or one of its items."""
+        items = tuples[s.args[0]]
+        if f is len:
+            return Const(len(items))
+        place = s.args[1].value if f is operator.getitem and isinstance(s.args[1], Const) else None
+        return items[place] if type(place) is int and -len(items) <= place < len(items) else None
 
     def is_there(x: Operand, name: Operand) -> bool | None:
         made = defs.get(values.get(x, x)) if isinstance(x, Var) else None  # type: ignore[arg-type]
@@ -63,6 +80,13 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
         f = s.fn.value if isinstance(s.fn, Const) else None
         given = [type_of(a) for a in s.args]
         answer: Any
+        if f is ops.build_tuple:
+            tuples[s.out] = tuple([answers.get(v, v) for v in s.args])
+            continue
+        if s.args and s.args[0] in tuples and (item := of_tuple(f, s)) is not None:
+            answers[s.out] = item
+            dead.add(s)
+            continue
         if f is hasattr and len(s.args) == 2:
             answer = is_there(*s.args)
         elif f is type and len(given) == 1 and not isinstance(given[0], (Real, type(None))):
@@ -77,21 +101,56 @@ def answered(body: Function, args: tuple[Operand, ...], inferred: Inferred) -> F
     return with_answers(body, answers, dead)
 
 
-def known_empty(body: Function, made: Var) -> Function:
-    """The same where `made`, an empty dict at first, is asked whether it is before anything else is done with it."""
-    uses: list[tuple[BlockId, int, Call | None]]
-    uses = [(b.id, i, s) for b in body.blocks for i, s in enumerate(b.stmts) if made in s.operands()]
-    uses += [(b.id, len(b.stmts), None) for b in body.blocks if _ends_with(b, made)]
-    first = next(((b, i, s) for b, i, s in uses if s is not None and is_const(s.fn, ops.truth)), None)
-    if first is None:
-        return body
-    block, at, asked = first
-    idom, succs = dominators(body), {b.id: [e.target for e in all_edges(b)] for b in body.blocks}
-    if any(not dominates(idom, block, b) or (b == block and i < at) for b, i, _ in uses if b in idom):
-        return body
-    if block in _reached_from(succs[block], succs):  # in a loop
-        return body
-    return with_answers(body, {asked.out: Const(False)}, {asked})
+def statements_left(body: Function, args: tuple[Operand, ...], inferred: Inferred, scope: Mapping[str, Any]) -> int:
+    """How many statements there are without what is not run: as things are now, whatever names come to mean."""
+    read = [s for b in body.blocks for s in b.stmts if is_const(s.fn, ops.load_global)]
+    named = {s.out: s.args[0].value for s in read}  # type: ignore[union-attr]
+    builtin = {v: name for v, name in named.items() if name not in scope and hasattr(builtins, name)}
+    meant: dict[Operand, Operand] = {v: Const(getattr(builtins, name)) for v, name in builtin.items()}
+    of_builtins = map_function(body, lambda v: meant.get(v, v), {s for s in read if s.out in builtin})
+    return sum(len(b.stmts) for b in answered(of_builtins, args, inferred).blocks)
+
+
+def known_keys(body: Function, made: Var, keys: Mapping[str, Operand]) -> Function:
+    """The same where `made`, a dict with these items at first, is asked for them before it may be another one."""
+    succs = {b.id: [e.target for e in all_edges(b)] for b in body.blocks}
+    changed = {b.id: i for b in body.blocks if (i := _first_change(b, made)) is not None}
+    since = _reached_from([to for b in changed for to in succs[b]], succs)
+    answers: dict[Operand, Operand] = {}
+    dead: set[Call] = set()
+    for b in body.blocks:
+        for s in b.stmts[: changed.get(b.id)] if b.id not in since else ():
+            if made in s.args and (answer := _answer_of_keys(s, keys)) is not None:
+                answers[s.out] = answer
+                dead.add(s)
+    return with_answers(body, answers, dead)
+
+
+def _first_change(b: CFGBlock, made: Var) -> int | None:
+    """The first statement of a block that may change a dict, or give it to others; None where none does."""
+    uses = [i for i, s in enumerate(b.stmts) if made in s.operands() and not _only_looks(s, made)]
+    return uses[0] if uses else len(b.stmts) if _ends_with(b, made) else None
+
+
+def _only_looks(s: Call, made: Var) -> bool:
+    """Is a dict asked for what it has by a name, or spread out in a call?"""
+    if is_const(s.fn, ops.call_ex):
+        return made not in s.args[:2] and not s.kwargs
+    if is_const(s.fn, operator.contains) or is_const(s.fn, operator.getitem):
+        return s.args[0] is made and _is_text(s.args[1])
+    return is_const(s.fn, ops.truth)
+
+
+def _answer_of_keys(s: Call, keys: Mapping[str, Operand]) -> Operand | None:
+    if is_const(s.fn, ops.truth):
+        return Const(bool(keys))
+    if is_const(s.fn, operator.getitem):
+        return keys.get(s.args[1].value)  # type: ignore[union-attr]
+    return Const(s.args[1].value in keys) if is_const(s.fn, operator.contains) else None  # type: ignore[union-attr]
+
+
+def _is_text(v: Operand) -> bool:
+    return isinstance(v, Const) and type(v.value) is str
 
 
 def with_answers(body: Function, answers: Mapping[Operand, Operand], dead: Set[Call]) -> Function:

@@ -23,7 +23,7 @@ from mooncake_py.ir.nodes import Call, Const, Function, Operand, Pos, Var
 from mooncake_py.lowering import lower
 from mooncake_py.run import Wary
 from mooncake_py.spelling import takes_others
-from mooncake_py.transform.answered import known_empty
+from mooncake_py.transform.answered import known_keys
 from mooncake_py.transform.doubts import doubt
 
 MOST_KEPT = 5000
@@ -106,7 +106,9 @@ def with_rest(body: Function, code: pytypes.CodeType, n: int, names: tuple[str, 
     if code.co_flags & CO_VARARGS:
         made.append(Call(params.pop(), Const(ops.build_tuple), tuple(more), (), pos))
     body = _begun(body, [*params, *more, *named], made)
-    return known_empty(body, made[0].out) if code.co_flags & CO_VARKEYWORDS and not names else body
+    if not code.co_flags & CO_VARKEYWORDS:
+        return body
+    return known_keys(body, made[0].out, dict(zip(names, named, strict=True)))
 
 
 def spell_out(inferred: Inferred, taken: set[pytypes.FunctionType], classes: Classes) -> Function | None:

@@ -44,7 +44,7 @@ from mooncake_py.iterators import WAYS_TO_COLUMNS, thrown_into, tuple_as_list
 from mooncake_py.outputs import can_be_split, writes_out
 from mooncake_py.registry import at_run_time, is_declared, overlay_modules, overlay_of, rules_of, seen_through
 from mooncake_py.run import ATTRIBUTES, NOTHING
-from mooncake_py.transform.answered import answered
+from mooncake_py.transform.answered import answered, statements_left
 from mooncake_py.transform.bound import bound, with_rest
 from mooncake_py.transform.doubts import doubted
 from mooncake_py.transform.expressions import in_line, put_before_use
@@ -174,6 +174,8 @@ def take_in(
         if callee is not None and callee.body.suspends:
             callee = _listed(callee, inferred, globals_) if only_yields(callee.body) else None
         n = 0 if callee is None else sum(len(x.stmts) for x in callee.body.blocks)
+        if callee is not None and n > MOST_STATEMENTS:
+            n = statements_left(callee.body, callee.args, inferred, _scope(callee, globals_))
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
             classes.keep_apart(info.target.code, callee is None and _comes_back_here(inferred, s, globals_))
             continue

@@ -11,7 +11,7 @@ import pytest
 from mooncake_py import UnsupportedError, grad, inspect
 from mooncake_py.ir.text import to_text
 from tests.infer.test_protocol import sites
-from tests.zoo import dict_kinds, tuple_lengths, visited_objects
+from tests.zoo import dict_kinds, number_lists, tuple_lengths, visited_objects
 
 XS = [1.0, 2.0, 3.0]
 
@@ -289,3 +289,7 @@ def test_dicts_filled_from_one_that_reads_its_own_way_are_refused(fill: Any) -> 
 def test_tuples_that_become_ones_of_their_items_are_not_decided_late() -> None:
     assert sites(tuple_lengths.steps_of_tuples_by_generator_expressions, 1.2, 0.4, 0.7) == 0
     assert sites(tuple_lengths.a_tuple_that_becomes_one_of_its_items, 1.2, 0.4, 0.7) == 0
+
+
+def test_what_long_lists_of_constants_hold_is_known() -> None:
+    assert "decided when it runs" not in str(inspect(number_lists.long_list_of_coefficients, 0.3))

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mooncake_py import value_and_grad
+from mooncake_py import inspect, value_and_grad
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.ir.nodes import Call, Const, Pos, Var
 from mooncake_py.run import NOTHING, OBJECTS
 from mooncake_py.transform.bound import spelled_function
 from tests.derive import all_sites
+from tests.zoo import keywords
 from tests.zoo import modules as zoo
 
 
@@ -155,3 +156,10 @@ def test_default_values_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Leaf.total, "__defaults__", (4.0,))
     after = value_and_grad(total_of_leaves)(0.5)
     assert after == pytest.approx(tuple(2 * v for v in before))
+
+
+@pytest.mark.parametrize(
+    "f", [keywords.lengths_set_in_several_ways, keywords.attribute_set_to_a_product_with_what_a_method_gives]
+)
+def test_how_many_arguments_there_are_tells_what_is_run(f: Any) -> None:
+    assert "decided when it runs" not in str(inspect(f, 1.3))

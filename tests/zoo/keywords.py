@@ -1,6 +1,7 @@
 """Keyword arguments that are put together, and written to, before they are handed on."""
 
 import functools
+import math
 
 from tests.zoo.registry import case
 
@@ -265,3 +266,138 @@ def arguments_given_twice(x):
         return total * _with_others(x, a=x)
     except TypeError:
         return total * total
+
+
+class Length:
+    """Set by a number, another length, parts in a list or by themselves, in one of several units."""
+
+    def __init__(self, *parts, **how):
+        self.metres = 0.0
+        self.set(*parts, **how)
+
+    def set(self, *parts, **how):
+        if "feet" in how:
+            if how["feet"]:
+                self.set_feet(*parts)
+                return
+        if len(parts) == 0:
+            self.metres = 0.0
+        elif len(parts) == 1:
+            given = parts[0]
+            if isinstance(given, Length):
+                self.metres = given.metres
+            elif isinstance(given, (int, float)):
+                if "scale" in how:
+                    given = given * how["scale"]
+                self.metres = self.reduced(given)
+            elif isinstance(given, (list, tuple)):
+                if len(given) == 0:
+                    raise TypeError("no parts")
+                elif len(given) == 1:
+                    self.metres = self.reduced(given[0])
+                elif len(given) == 2:
+                    self.metres = self.summed(given[0], given[1])
+                else:
+                    self.metres = self.summed(given[0], given[1], given[2])
+            else:
+                raise TypeError("no length")
+        elif len(parts) == 2:
+            self.metres = self.summed(parts[0], parts[1])
+        elif len(parts) == 3:
+            self.metres = self.summed(parts[0], parts[1], parts[2])
+        else:
+            sign = -1.0 if parts[0] < 0 or parts[1] < 0 or parts[2] < 0 else 1.0
+            self.metres = sign * self.summed(abs(parts[0]), abs(parts[1]), abs(parts[2]))
+
+    def set_feet(self, *parts):
+        self.set(*parts)
+        self.metres *= 0.3048
+
+    @staticmethod
+    def reduced(x):
+        if abs(x) >= 1000.0:
+            sign = 1.0 if x >= 0 else -1.0
+            x = sign * (abs(x) % 1000.0)
+        return float(x)
+
+    @staticmethod
+    def summed(metres, centimetres, millimetres=0.0):
+        return Length.reduced(metres + centimetres / 100.0 + millimetres / 1000.0)
+
+    def __add__(self, other):
+        return Length(self.metres + other.metres)
+
+    def __rmul__(self, x):
+        return Length(x * self.metres)
+
+
+@case(1.3)
+def lengths_set_in_several_ways(x):
+    total = Length()
+    for i, scale in enumerate([0.5, 1.5, 2.5]):
+        part = Length()
+        part += (i + 1) * Length(x, scale=scale)
+        total = total + part
+    parts = Length(x, x, x, -1.0)
+    return total.metres**2 + parts.metres * Length([x, x]).metres * Length(total).metres
+
+
+@case(1.3)
+def lengths_in_feet(x):
+    return Length(x, 2.0 * x, feet=True).metres * Length([x, x], feet=False).metres
+
+
+class Signed:
+    def __init__(self, *parts):
+        self.size = 0.0
+        self.set(*parts)
+
+    def set(self, *parts):
+        sign = math.sin(parts[0])
+        self.size = sign * self.summed(parts[0], parts[1])
+
+    @staticmethod
+    def summed(a, b, c=0.0):
+        return Signed.halved(a + b * b + c)
+
+    @staticmethod
+    def halved(a):
+        return a / 2.0
+
+
+@case(1.3)
+def attribute_set_to_a_product_with_what_a_method_gives(x):
+    return Signed(x, x * x).size * Signed(2.0, x).size
+
+
+@case(1.3)
+def keys_that_come_before_they_are_asked_for(x):
+    def scaled(a, **options):
+        if "scale" in options:
+            a = a * options["scale"]
+        if "shift" not in options:
+            options["shift"] = 2.0
+        if "shift" in options:
+            a = a + options["shift"]
+        for _ in range(2):
+            if "again" in options:
+                a = a * a
+            options["again"] = True
+        return a if "again" in options else a * 100.0
+
+    return scaled(x) + scaled(x, scale=x) * scaled(x, shift=3.0 * x)
+
+
+@case(1.3)
+def options_told_by_text_and_number(x):
+    def step(v, method="euler", order=1):
+        if method == "euler":
+            return v - 0.1 * v
+        if order >= 4 or method != "midpoint":
+            return v * 0.9
+        return v - 0.1 * (v - 0.05 * v) ** order
+
+    v = x
+    for _ in range(3):
+        v = step(v) + step(v, "midpoint", 2) * step(v, "midpoint", order=5)
+    return v

@@ -307,3 +307,20 @@ def a_stack_that_gets_several_at_once(xs):
         if i < 2:
             stack += [(i + 1, w * xs[0]), (2, 0.1 * w)]
     return total
+
+
+@case(0.3)
+def long_list_of_coefficients(x):
+    coefficients = [
+        -11, -1, 0, -8, -2, -5, 6, 8, 1, 8, 6, -5, -2, -8, 0, -1, -11, -7, 11, -3, -3, 11, -7, -11, -1, 0, -8,
+        -2, -5, 6, 8, 1, 8, 6, -5, -2, -8, 0, -1, -11, -7, 11, -3, -3, 11, -7, -11, -1, 0, -8, -2, -5, 6, 8,
+        1, 8, 6, -5, -2, -8
+    ]  # fmt: skip
+    total, place = 0.0, 0
+    for degree in range(10):
+        y = float(coefficients[place])
+        for k in range(1, degree + 1):
+            y = y * x + coefficients[place + k]
+        total += y * x * degree
+        place += degree + 1
+    return total

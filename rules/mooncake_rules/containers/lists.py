@@ -361,7 +361,7 @@ def elements(t: T) -> T:
     if isinstance(t, Known) and isinstance(t.value, (str, bytes, range)):
         t = widen(t)
     if isinstance(t, Known) and isinstance(t.value, (tuple, list, frozenset)):
-        t = Tup(tuple(map(Known, t.value))) if len(t.value) < 50 else Top()
+        t = Tup(tuple(dict.fromkeys([widen(Known(x)) for x in t.value])))
     if isinstance(t, Tup):
         e: T = BOT
         for x in t.items:
