@@ -7,6 +7,7 @@ from dataclasses import replace
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from typing import Any
 
+from mooncake_py.infer.abstraction import abstract
 from mooncake_py.infer.attributes import Attributes
 from mooncake_py.infer.codes import may_carry, may_receive
 from mooncake_py.infer.held import is_library
@@ -202,7 +203,16 @@ class PythonCalls(Attributes):
         self.looked_around = True  # next time it may be known that the arguments do not fit
         if not act:
             return True  # what it gives is found out, and it is called
-        return self.is_apart(f) or may_come_back(f) or is_numeric_call(f, types)
+        return self.is_apart(f) or may_come_back(f) or self.gives_a_number(s, f, types)
+
+    def gives_a_number(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
+        """Does a function of numbers, the last of which are left to it, surely give one?"""
+        left = f.__code__.co_argcount - len(types)
+        defaults = f.__defaults__ or ()
+        if s.kwargs or not 0 <= left <= len(defaults):
+            return False
+        given = (*types, *[abstract(d, False) for d in defaults[len(defaults) - left :]])
+        return is_numeric_call(f, given) and (found := result_of(f, given)) is not None and only_numbers(found.type)
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
