@@ -16,6 +16,7 @@ from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
 from mooncake_rules.common import unbroadcast
+from mooncake_rules.scipy_args import gathered, spread
 from mooncake_rules.scipy_library import fitted, library_rule
 from mooncake_rules.scipy_optimize import (
     EMPTY,
@@ -118,6 +119,7 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
     fres = record(res, ("x", "cost", "fun", "grad"))
     linear = values.get("loss", "linear") == "linear"
     args, bounds = options.get("args", EMPTY), options.get("bounds", _UNBOUNDED)
+    each = spread(args)
 
     def pullback(dy):
         dx, dcost, dr = entry(fres, "x"), entry(fres, "cost"), entry(fres, "fun")
@@ -125,7 +127,7 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
         rest_is_zero(fres, ("x", "cost", "fun", "grad"), "scipy.optimize.least_squares")
         if all(t is None for t in (dx, dcost, dr, dslope, djac)):
             return None
-        d = depends(fun, args)
+        d = depends(fun, each)
         total = Loss(d, values.get("loss", "linear"), values.get("f_scale", 1.0))
         _, low, high = held_at(total, res.x, _limits(bounds.primal), [])
         free = ~(low | high)
@@ -149,7 +151,7 @@ def least_squares(fun: CoDual, x0, *given: CoDual, **named: CoDual):
         if dx is not None:
             more, t = stationary_cotangent(total, res.x, dx, free, bool(res.success))
             vector, held = vector + more, held + t
-        out = {"args": extra(args, d.give(vector)), "bounds": _bounds_cotangent(bounds, low, high, held)}
+        out = {"args": gathered(args, d.give(vector)), "bounds": _bounds_cotangent(bounds, low, high, held)}
         return None, None, *(out.get(k) for k in names[: len(given)]), *(out.get(k) for k in named)
 
     return CoDual(res, fres), pullback
@@ -402,6 +404,10 @@ def _fit_absolute(y, s):
     return np.sqrt(np.diag(so.curve_fit(_fall, _X, y, [1.0, 0.5], s, True, **_SURE)[1]))
 
 
+def _least_by_list(a, b):
+    return so.least_squares(lambda z, p, q: [z[0] ** 3 + p * z[0] - q, 0.1 * z[0]], [1.0], args=[a, b], **_TIGHT).x
+
+
 def _line(z, x):
     return np.stack([x, np.ones(5)], axis=1)
 
@@ -487,7 +493,8 @@ _A = np.array([[1.0, 0.2, 0.3], [0.4, 1.0, 0.5], [0.6, 0.7, 1.0], [0.2, 0.1, 0.3
 _B = np.array([1.0, -0.5, 0.7, 0.3])
 _P = np.array([0.3, 1.2, 2.5, 2.9, 4.6])
 CASES: list[RuleCase] = [
-    case(_least, _P, _X), case(_fit, _X, _Y), case(_fit, _X, 0.9), case(_fit, _X, _Y[:1]),
+    case(_least, _P, _X), case(_least_by_list, 0.7, 2.0),
+    case(_fit, _X, _Y), case(_fit, _X, 0.9), case(_fit, _X, _Y[:1]),
     case(_fit_with_errors, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])),
     case(_fit_absolute, _Y, np.array([0.1, 0.2, 0.1, 0.3, 0.2])), case(_boxed, _P, 2.5),
     *[case(_robust(*given), _P, _X)

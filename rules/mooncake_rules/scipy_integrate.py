@@ -23,6 +23,7 @@ from mooncake_rules.numpy_analysis import trapezoid_cotangents
 from mooncake_rules.quadrature import MOST, Piece, Rule, adaptive, at_nodes
 from mooncake_rules.regular import by_regular_samples
 from mooncake_rules.scipy_adjoint import Motion
+from mooncake_rules.scipy_args import gathered, spread
 from mooncake_rules.scipy_kept import knots_of
 from mooncake_rules.scipy_library import library_rule
 from mooncake_rules.sequences import unstack
@@ -274,7 +275,8 @@ def _as_tuple(args: Any) -> tuple[Any, ...]:
 @rrule(si.fixed_quad)
 @watched
 def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
-    y = si.fixed_quad(func.primal, a, b, args.primal, n)
+    each = spread(args)
+    y = si.fixed_quad(func.primal, a, b, each.primal, n)
     fy = zero_fdata(y)
 
     def pullback(dy):
@@ -282,7 +284,7 @@ def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
         if t is None or t[0] is None:
             return None
         x, w = np.polynomial.legendre.leggauss(n)
-        d, single = _arguments(func, args)
+        d = Dependence(func.primal, func.fdata, each.primal, each.fdata)
         points = (b - a) * (x + 1) / 2.0 + a
         values, pull = d.at(points)
         t0 = np.asarray(t[0])
@@ -291,7 +293,7 @@ def fixed_quad(func: CoDual, a, b, args: CoDual = _EMPTY, n=5):
         whole = np.sum(t0 * np.sum(w * np.asarray(values), -1)) / 2.0
         dpoints = np.zeros(n) if dpoints is None else dpoints
         da, db = np.sum(dpoints * (1 - x) / 2.0) - whole, np.sum(dpoints * (1 + x) / 2.0) + whole
-        return None, da, db, ds[0] if single else ds
+        return None, da, db, gathered(args, ds)
 
     return CoDual(y, fy), pullback
 
@@ -407,6 +409,7 @@ CASES: list[RuleCase] = [
     case(lambda p: si.quad(lambda x: p * x if x < 0.5 else x, 0.0, 1.0, complex_func=True, points=[0.5])[0], 0.3 + 1j),
     case(lambda w: si.quad(lambda x: np.sum(w * np.array([1.0, x, x * x])), 0.0, 1.5)[0], np.array([0.3, -0.5, 1.0])),
     case(lambda a, b, p: si.fixed_quad(lambda x: np.exp(-p * x * x), a, b, n=4)[0], 0.2, 1.7, 0.8),
+    case(lambda b, p: si.fixed_quad(lambda x, b, p: b * np.exp(-p * x * x), 0.2, b, args=[b, p])[0], 1.7, 0.8),
     case(_odeint, np.array([0.5, 0.3]), _X, 0.25, 3.0),
     case(_odeint_captured, np.array([0.5, 0.3]), np.array([0.2, 1.5])),
     case(_growth, 0.3, 1.1, 2.0),

@@ -18,6 +18,7 @@ from mooncake_py.tangents import CoDual, DictShadow, take_fdata, zero_fdata
 from mooncake_py.testing import RuleCase, case
 from mooncake_rules.callables import Dependence
 from mooncake_rules.captured import watched
+from mooncake_rules.scipy_args import gathered, spread
 
 EMPTY = CoDual((), None)
 NO_CALLBACK = CoDual(None, None)
@@ -120,7 +121,8 @@ for _f in (so.brentq, so.brenth, so.bisect, so.ridder, so.toms748):
 @rrule(so.newton)
 @watched
 def newton(func: CoDual, x0, fprime=None, args: CoDual = EMPTY, *rest, **options):
-    y = so.newton(func.primal, x0, fprime, args.primal, *map(primal, rest), **plainly(options))
+    each = spread(args)
+    y = so.newton(func.primal, x0, fprime, each.primal, *map(primal, rest), **plainly(options))
     told = isinstance(y, tuple) and isinstance(y[1], so.RootResults)
     fy = (zero_fdata(y[0]), record(y[1], ("root",))) if told else zero_fdata(y)
     x = y[0] if isinstance(y, tuple) else y
@@ -129,9 +131,9 @@ def newton(func: CoDual, x0, fprime=None, args: CoDual = EMPTY, *rest, **options
         dy = root_given(fy, dy) if told else first_cotangent(fy, dy)
         if dy is None:
             return None
-        d = depends(func, args)
+        d = depends(func, each)
         vector = root_cotangent(d, x, dy, False) if np.ndim(x) else _scalar_root(d, x, dy, False)
-        return None, None, None, extra(args, d.give(vector))
+        return None, None, None, gathered(args, d.give(vector))
 
     return CoDual(y, fy), pullback
 
@@ -205,15 +207,16 @@ class Fixed:
 @rrule(so.fixed_point)
 @watched
 def fixed_point(func: CoDual, x0, args: CoDual = EMPTY, **options):
-    x = so.fixed_point(func.primal, x0, args.primal, **options)
+    each = spread(args)
+    x = so.fixed_point(func.primal, x0, each.primal, **options)
     fx = zero_fdata(x)
 
     def pullback(dy):
         dy = take_fdata(fx, dy)
         if dy is None:
             return None
-        d = depends(func, args)
-        return None, None, extra(args, d.give(root_cotangent(Fixed(d), x, np.asarray(dy))))
+        d = depends(func, each)
+        return None, None, gathered(args, d.give(root_cotangent(Fixed(d), x, np.asarray(dy))))
 
     return CoDual(x, fx), pullback
 
@@ -361,6 +364,25 @@ def _one_argument(a):
     return so.brentq(lambda x, p: x**3 - p, 0.0, 5.0, args=a)
 
 
+def _cubic(x, p, q):
+    return x**3 + p * x - q
+
+
+def _by_list(a, b):
+    args = [a, b]
+    found = so.newton(_cubic, 1.0, args=args)
+    args[0] = found * b
+    return found * so.newton(_cubic, 1.0, lambda x, p, q: 3 * x**2 + p, args)
+
+
+def _by_array(ps):
+    return so.newton(_cubic, 1.0, args=ps) * so.newton(_cubic, 1.0, args=np.sin(ps)).sum()
+
+
+def _fixed_by_list(a, b):
+    return so.fixed_point(lambda x, p, q: 0.3 * q * np.cos(p * x), 0.5, [a, b], 1e-12)
+
+
 def _newton_many(a):
     return so.newton(lambda x: x**3 - a, np.array([1.0, 2.0]), rtol=1e-12)
 
@@ -386,6 +408,7 @@ CASES: list[RuleCase] = [
       for f in (so.brentq, so.brenth, so.bisect, so.ridder, so.toms748)],
     case(_by_closure(so.newton, 1.0), 2.0, 0.7), case(_by_arguments(so.newton, 1.0), 2.0, 0.7), case(_fsolve, _P, 2.0),
     case(_fsolve_captured, _P, 2.0), case(_one_argument, 2.0), case(_newton_many, np.array([2.0, 5.0])),
+    case(_by_list, 0.7, 2.0), case(_by_array, np.array([0.7, 2.0])), case(_fixed_by_list, 0.7, 2.0),
     case(lambda a: so.fixed_point(lambda x: np.cos(a * x), 0.5, xtol=1e-12), 0.7),
     case(_root, _P, 2.0),
     case(lambda a, b: so.root_scalar(lambda x: x**3 + b * x - a, bracket=(0.0, 5.0))["root"], 2.0, 0.7),

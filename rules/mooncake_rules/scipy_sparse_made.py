@@ -25,6 +25,14 @@ def _is_same_memory(a: np.ndarray, b: Any) -> bool:
     return a.ctypes.data == b.ctypes.data and a.shape == b.shape and a.strides == b.strides
 
 
+def _shadow_kept(numbers: np.ndarray, x: Any, fx: Any) -> Any:
+    """The fdata of the numbers of a matrix that was made of x, if they are in its memory, as it is or as a row."""
+    if _is_same_memory(numbers, x):
+        return fx
+    in_row = isinstance(fx, Shadow) and np.ndim(x) == 1 and _is_same_memory(numbers, np.atleast_2d(x))
+    return fx.views(lambda a: [np.atleast_2d(a)])[0] if in_row else None
+
+
 def shared_shadow(y: Any, a: CoDual) -> Shadow | None:
     """The fdata of the numbers of a, if those of y are in the same memory."""
     return data_shadow(a) if _is_same_memory(y.data, a.primal.data) else None
@@ -109,7 +117,7 @@ def _constructor(cls: type) -> None:
         if isinstance(given, Sparse):
             held = shared_shadow(y, arg1)
         else:
-            held = arg1.fdata[0] if type(arg1.fdata) is tuple and _is_same_memory(y.data, given[0]) else None
+            held = _shadow_kept(y.data, given[0], arg1.fdata[0]) if type(arg1.fdata) is tuple else None
         fy = tangent_of(y, held)
 
         def pullback(dy):
@@ -129,7 +137,7 @@ def _constructor(cls: type) -> None:
                 full = kind_of(np.asarray(t.toarray()).reshape(dense.shape), dense)
                 return unstack(full, given) if not isinstance(given, np.ndarray) else full
             if y.format == "dia":
-                dd = np.asarray(d)[:, : np.shape(given[0])[-1]]
+                dd = np.asarray(d)[:, : np.shape(given[0])[-1]].reshape(np.shape(given[0]))  # one diagonal, perhaps
             elif len(given) == 2:
                 at = [np.asarray(i) for i in given[1]]
                 at = at if len(at) == 2 else [np.zeros_like(at[0]), at[0]]  # a sparse vector is one row
@@ -193,7 +201,20 @@ def _filled(x, v):
     return a.toarray(order="F"), a @ v, a.tocsr().sum()
 
 
+def _one_diagonal(v):
+    low = sp.dia_array((list(v), [-1]), shape=(3, 3))
+    return low @ v, sp.dia_array((v, 0), shape=(3, 3)).tocsr() @ v, sp.spdiags(v * v, 1, 3, 3).toarray()
+
+
+def _one_diagonal_written_to(v):
+    d = v * 2.0
+    a = sp.dia_array((d, 0), shape=(3, 3))
+    before = a.toarray()
+    d[1] = v[0] * v[2]
+    return before, a @ v
+
+
 CASES: list[RuleCase] = [
     case(_filled, 0.7, _V), case(_built_coo, _D, _V), case(_dense, _D[:4]),
-    case(lambda a, x: sp.csr_array(a) @ x, _A, _V),
+    case(lambda a, x: sp.csr_array(a) @ x, _A, _V), case(_one_diagonal, _V), case(_one_diagonal_written_to, _V),
 ]  # fmt: skip
