@@ -30,41 +30,65 @@ def unary(f: Callable, derivative: Derivative) -> None:
 
 @inline
 def over(a: float, b: float) -> float:
-    """a / b as IEEE arithmetic has it at b = 0: a pullback does not raise where the function did not."""
-    return a / b if b else a * math.inf
+    """a / b; at b = 0 infinite, or zero where a is: what nobody asks for is zero, however steep the function is.
+
+    A pullback does not raise where the function did not.
+    """
+    return a / b if b else a * math.inf if a else 0.0
+
+
+def steep(f: Callable, derivative: Derivative) -> None:
+    """The rule of a function with a derivative that may be infinite: `derivative(x, y)` is numerator, denominator."""
+    d = inline(derivative)
+
+    def rule(x):
+        y = f(x)
+
+        def pullback(dy):
+            n, m = d(x, y)
+            return over(dy * n, m)
+
+        return y, pullback
+
+    rrule(f)(rule)
+    probed.add(f)
 
 
 _TABLE: list[tuple[Callable, Derivative]] = [
     (math.sin, lambda x, y: math.cos(x)),
     (math.cos, lambda x, y: -math.sin(x)),
     (math.tan, lambda x, y: 1.0 + y * y),
-    (math.asin, lambda x, y: over(1.0, math.sqrt(1.0 - x * x))),
-    (math.acos, lambda x, y: over(-1.0, math.sqrt(1.0 - x * x))),
     (math.atan, lambda x, y: 1.0 / (1.0 + x * x)),
     (math.sinh, lambda x, y: math.cosh(x)),
     (math.cosh, lambda x, y: math.sinh(x)),
     (math.tanh, lambda x, y: 1.0 - y * y),
     (math.asinh, lambda x, y: 1.0 / math.hypot(x, 1.0)),
-    (math.acosh, lambda x, y: over(1.0, math.sqrt(x - 1.0) * math.sqrt(x + 1.0))),
     (math.atanh, lambda x, y: 1.0 / (1.0 - x * x)),
     (math.exp, lambda x, y: y),
     (math.expm1, lambda x, y: math.exp(x)),
     (math.log2, lambda x, y: 1.0 / (x * math.log(2.0))),
     (math.log10, lambda x, y: 1.0 / (x * math.log(10.0))),
     (math.log1p, lambda x, y: 1.0 / (1.0 + x)),
-    (math.sqrt, lambda x, y: over(0.5, y)),
     (math.fabs, lambda x, y: math.copysign(1.0, x) if x else 0.0),
     (math.erf, lambda x, y: 2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
     (math.erfc, lambda x, y: -2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
     (math.degrees, lambda x, y: 180.0 / math.pi),
     (math.radians, lambda x, y: math.pi / 180.0),
 ]
+_STEEP: list[tuple[Callable, Derivative]] = [
+    (math.asin, lambda x, y: (1.0, math.sqrt(1.0 - x * x))),
+    (math.acos, lambda x, y: (-1.0, math.sqrt(1.0 - x * x))),
+    (math.acosh, lambda x, y: (1.0, math.sqrt(x - 1.0) * math.sqrt(x + 1.0))),
+    (math.sqrt, lambda x, y: (0.5, y)),
+]
 for _f, _d in _TABLE:
     unary(_f, _d)
+for _f, _d in _STEEP:
+    steep(_f, _d)
 if hasattr(math, "exp2"):
     unary(math.exp2, lambda x, y: y * math.log(2.0))
 if hasattr(math, "cbrt"):
-    unary(math.cbrt, lambda x, y: over(1.0, 3.0 * y * y))
+    steep(math.cbrt, lambda x, y: (1.0, 3.0 * y * y))
 
 
 def digamma(x: float) -> float:
@@ -119,7 +143,7 @@ def pow_(a, b):
     y = math.pow(a, b)
 
     def pullback(dy):
-        da = dy * b * (math.pow(a, b - 1.0) if a or b >= 1.0 else math.inf) if b else 0.0
+        da = dy * b * (math.pow(a, b - 1.0) if a or b >= 1.0 else math.inf if dy else 0.0) if b else 0.0
         return da, dy * y * math.log(a) if a > 0.0 else 0.0
 
     return y, pullback

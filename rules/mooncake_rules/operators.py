@@ -203,7 +203,7 @@ def _pow(f: Any) -> Any:
 
         def pullback(dy):
             positive = False if is_number(a) else surely_positive(a)
-            below = power_below(a, b, False) if is_number(b) else power_below(a, b, positive)
+            below = power_below(a, b, False, dy) if is_number(b) else power_below(a, b, positive, dy)
             da = dy * conj(b * below)
             return down(da, a, shapes, 0, b), down(dy * conj(y * exponent_log(a, positive)), b, shapes, 1, a)
 
@@ -212,8 +212,8 @@ def _pow(f: Any) -> Any:
     return pow_
 
 
-def power_below(a: Any, b: Any, positive: bool) -> Any:
-    """a ** (b - 1); where b is zero the value does not matter, for it is multiplied by b.
+def power_below(a: Any, b: Any, positive: bool, dy: Any) -> Any:
+    """a ** (b - 1); where b is zero the value does not matter, for it is multiplied by b, nor where dy is, of numbers.
 
     `positive`: is a an array whose numbers are all known to be so?
     """
@@ -222,7 +222,7 @@ def power_below(a: Any, b: Any, positive: bool) -> Any:
     if is_number(a) and is_number(b):
         if not b:
             return 1.0
-        return a ** (b - 1) if a or b >= 1 else float("inf")
+        return a ** (b - 1) if a or b >= 1 else float("inf") if dy else 0.0
     if is_number(b) and a.dtype.kind == "f":
         if b == 3:  # the squares and cubes of which most powers are made
             return a * a

@@ -26,6 +26,15 @@ def test_edges(f: Any, x: float, expected: float) -> None:
     assert grad(f)(x) == expected
 
 
+@pytest.mark.parametrize("f", [
+    math.sqrt, lambda x: x**0.5, lambda x: math.pow(x, 0.5), lambda x: math.asin(1.0 - x),
+    lambda x: math.acos(1.0 - x) - 1.0, lambda x: math.acosh(1.0 + x),
+])  # fmt: skip
+def test_what_nobody_asks_for_is_zero_however_steep(f: Any) -> None:
+    assert value_and_pullback(f, 0.0)[1](0.0) == (0.0,)
+    assert grad(lambda x: max(x + 2.0, f(x)))(0.0) == 1.0
+
+
 @pytest.mark.parametrize(("f", "x", "expected"), [
     (np.arctanh, 1.0, INF), (np.log2, 0.0, INF), (np.log10, 0.0, INF), (np.log1p, -1.0, INF),
     (lambda x: np.arctan2(x, x), 0.0, math.nan), (lambda x: np.fmod(1.0, x), 0.0, math.nan),

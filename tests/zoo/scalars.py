@@ -328,3 +328,28 @@ def called_if_it_can_be(x):
         except TypeError as e:
             total += x * len(str(e))
     return total
+
+
+class _Estimate:
+    """Tells by how much it moves when it is set; after the first time that is nothing."""
+
+    def __init__(self):
+        self.value = 0.0
+
+    def set(self, value, times):
+        if times:
+            self.set(value * 1.0, times - 1)
+        moved = max(abs(self.value - value), math.sqrt(abs(self.value - value)))
+        self.value = value
+        return moved
+
+
+@case(0.3)
+def steepness_that_nobody_asks_for(x):
+    estimate = _Estimate()
+    estimate.set(x * x, 2)
+    if estimate.set(x * x, 2) > 0.01:
+        return x
+    nothing = x - x
+    steep = max(x, math.sqrt(nothing), nothing**0.5, math.pow(nothing, 0.3))
+    return estimate.value * steep + min(2.0 * x, math.acos(1.0 - nothing) + x * 3.0, math.asin(1.0 - nothing))
